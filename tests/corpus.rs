@@ -1,11 +1,11 @@
-//! What the fuzz targets check, on the inputs in `fuzz/corpus`. `cargo xtask fuzz` searches for more of them.
+//! Runs the checks of the fuzz targets on the inputs in `fuzz/corpus`. `cargo xtask fuzz` searches for more inputs.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed test is a panic")]
 
 use std::fs;
 use std::path::Path;
 
-/// The same file as the fuzz programs are made of.
+/// The module that the fuzz programs use, too.
 #[path = "../fuzz/src/lib.rs"]
 #[allow(
     unreachable_pub,

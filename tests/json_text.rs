@@ -2,7 +2,7 @@
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 
-#[path = "shared/json_test_suite.rs"]
+#[path = "common/json_test_suite.rs"]
 mod json_test_suite;
 
 use allocation_counter::measure;
@@ -204,7 +204,7 @@ fn responses_in_a_batch_are_all_read() {
 }
 
 #[test]
-fn on_a_shared_boundary_what_is_not_ours_is_passed_over() {
+fn on_a_shared_transport_foreign_messages_are_ignored() {
     for text in ["hello", "null", "42", "{}", r#"{"id":1,"method":"echo"}"#, r#"{"jsonrpc":"1.0","id":1,"method":"a"}"#]
     {
         let decoded = json::decode(text.as_bytes(), &Profile::MESSAGE_BOUNDARY, &Limits::DEFAULT);
@@ -213,7 +213,7 @@ fn on_a_shared_boundary_what_is_not_ours_is_passed_over() {
 }
 
 #[test]
-fn what_a_peer_wrote_over_several_lines_leaves_on_one() {
+fn a_payload_of_several_lines_is_written_on_one() {
     let text = request("1", "[\r\n  {\n    \"a\":\t\"\\n\"\n  }\n]");
     let Incoming::Single(Ok(message)) = decode(text.as_bytes()) else { panic!("refused") };
     assert_eq!(json::encode(&Outgoing::Single(message)), request("1", "[  {    \"a\":\t\"\\n\"  }]"));
@@ -261,7 +261,7 @@ fn names_of_members_may_be_escaped() {
 }
 
 #[test]
-fn what_is_encoded_is_appended() {
+fn encoding_appends_to_the_buffer() {
     let message = || Message::Notification(Notification { method: "a".into(), params: None });
     let mut text = "before ".to_owned();
     json::encode_into(&Outgoing::Single(message()), &mut text);
@@ -378,16 +378,16 @@ proptest! {
     }
 
     #[test]
-    fn any_text_of_json_characters_gives_something(text in r#"[\[\]{}:,"\\0-9eE+.\-a-ftrunl \n]{0,60}"#) {
+    fn any_text_of_json_characters_has_a_result(text in r#"[\[\]{}:,"\\0-9eE+.\-a-ftrunl \n]{0,60}"#) {
         let is_json = serde_json::from_str::<&RawValue>(&text).is_ok();
         let is_taken = refusal(decode(text.as_bytes())) != Some(PARSE_ERROR);
-        // What is taken is JSON; what is JSON and not taken holds a number or a string that is none elsewhere.
+        // Accepted text is JSON. JSON that is not accepted holds a number or a string that other parsers refuse, too.
         prop_assert!(is_json || !is_taken);
         prop_assert_eq!(json::validate(&text, Options::default()).is_some(), is_json);
     }
 
     #[test]
-    fn a_broken_message_gives_something(
+    fn any_broken_message_has_a_result(
         message in any_message(),
         at in any::<prop::sample::Index>(),
         byte in any::<u8>(),
@@ -398,7 +398,7 @@ proptest! {
     }
 
     #[test]
-    fn a_text_is_json_if_serde_json_says_so(
+    fn a_text_is_json_if_serde_json_accepts_it(
         value in any_json(5),
         is_pretty in any::<bool>(),
         cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..3),

@@ -1,6 +1,7 @@
-//! Beside the wasm of a program that uses this crate lie those JavaScript files that the crate's `extern` blocks name, and no
-//! others. One that is only imported by another would be missing there, and the page would not load. Neither would it if one
-//! imported what another does not export: a bundler tells that of the npm package, but not all modules are part of it.
+//! Beside the wasm of a program that uses this crate lie those JavaScript files that the crate's `extern` blocks name,
+//! and no others. A module that is only imported by another would be missing there, and the page would not load. Nor
+//! would it load if a module imported a name that another does not export: a bundler reports that for the npm package,
+//! but not all modules are part of the package.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::unwrap_used, reason = "a failed test is a panic")]
 
@@ -23,7 +24,7 @@ fn files(folder: &Path, extension: &str) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// What stands between double quotes and begins with one of these.
+/// Returns the strings between double quotes that begin with one of these.
 fn quoted<'a>(text: &'a str, beginnings: &'a [&str]) -> impl Iterator<Item = &'a str> {
     text.split('"').filter(|part| part.ends_with(".js") && beginnings.iter().any(|start| part.starts_with(start)))
 }
@@ -56,7 +57,7 @@ fn imports(text: &str) -> impl Iterator<Item = (Vec<&str>, &str)> {
     names_from(text, "import {")
 }
 
-/// The same for imports, or for `export { … } from "…"`.
+/// Returns the names of imports, or of `export { … } from "…"`.
 fn names_from<'t>(text: &'t str, statement: &'t str) -> impl Iterator<Item = (Vec<&'t str>, &'t str)> {
     text.split(statement).skip(1).filter_map(|rest| {
         let (names, rest) = rest.split_once('}')?;
@@ -71,7 +72,7 @@ fn every_name_that_a_module_imports_is_exported_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut checked = 0;
     for (path, text) in files(&root.join("src"), "js") {
-        // What a module exports of another has to be there as well.
+        // A module must export every name that another re-exports of it.
         let all = imports(&text).chain(names_from(&text, "export {"));
         for (names, from) in all.filter(|(_, from)| from.starts_with('.')) {
             let other = fs::read_to_string(path.parent().unwrap().join(from)).unwrap();

@@ -17,7 +17,7 @@ type Payload = Box<RawValue>;
 type Error = ErrorObject<Payload>;
 
 #[test]
-fn the_examples_of_the_specification_are_answered_as_it_says() {
+fn the_examples_of_the_specification_are_answered_as_specified() {
     run(include_str!("data/spec_examples.json"), check_reply);
 }
 
@@ -32,7 +32,7 @@ fn calls_end_as_their_vectors_say() {
 }
 
 #[test]
-fn the_validator_tells_what_its_vectors_say() {
+fn the_validator_reports_the_errors_of_its_vectors() {
     run(include_str!("data/validator.json"), check_report);
 }
 
@@ -97,7 +97,7 @@ fn check_reply(vector: &ServingVector) -> Result<(), String> {
     same(&replies, &Vec::from_iter(expected))
 }
 
-/// What a peer with the fixed methods sends when it receives this.
+/// Returns the reply of a peer with the fixed methods to this message.
 fn serve(bytes: &[u8], profile: Profile) -> Vec<String> {
     let config = Config::new(profile);
     let mut connection = Connection::new(config);
@@ -112,7 +112,7 @@ fn serve(bytes: &[u8], profile: Profile) -> Vec<String> {
                 connection.respond(key, dispatch(&method, params));
             }
             Some(Event::Notification(notification)) => {
-                // It may fail: there is nobody to tell.
+                // It may fail: there is no receiver for the error.
                 let _ = dispatch(&notification.method, notification.params);
             }
             Some(_) => {}

@@ -1,7 +1,7 @@
 // The library of the document that the protocol comes from, with its defaults, but with a timeout that no workload
 // reaches.
 
-import { DocumentClient, DocumentServer, documentPortTransport } from "../../tests/web/fixtures/document-library.js";
+import { DocumentClient, DocumentServer, documentPortTransport } from "../../tests/web/fixtures/reference-library.js";
 
 export function call(side) {
   const client = new DocumentClient(transportOf(side), { timeout: 60_000 });

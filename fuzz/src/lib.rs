@@ -8,7 +8,7 @@ mod json;
 mod validate;
 mod wipc;
 /// The expected events of a stream, shared with other tests.
-#[path = "../../tests/shared/wipc_any_input.rs"]
+#[path = "../../tests/common/wipc_any_input.rs"]
 #[allow(dead_code)]
 mod wipc_any_input;
 

@@ -10,9 +10,9 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::time::timeout;
 
 use crate::command::{PATIENCE, Test, portway};
-use crate::peers::Server;
+use crate::fixtures::Server;
 
-/// A pipe that nobody reads.
+/// A pipe without a reader.
 fn unread() -> std::io::Result<PipeWriter> {
     pipe().map(|(_, writer)| writer)
 }
@@ -49,7 +49,7 @@ async fn the_findings_set_the_exit_code_if_the_reader_leaves_after_a_line() -> T
 }
 
 #[tokio::test]
-async fn a_call_whose_output_is_not_read_ends_with_the_code_of_its_answer() -> Test {
+async fn a_call_with_an_unread_output_exits_with_the_code_of_its_answer() -> Test {
     let server = Server::start(Framing::ContentLength).await?;
     for (arguments, code) in [
         (&["call", "add", "[1, 2]", "--unix", server.path()][..], 0),

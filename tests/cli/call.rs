@@ -13,7 +13,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::command::{PATIENCE, Test, feed, portway, run};
-use crate::peers::{Server, frame_script, line_script, printed_frame};
+use crate::fixtures::{Server, frame_script, line_script, printed_frame};
 
 #[tokio::test]
 async fn a_result_is_one_line_on_standard_output() -> Test {
@@ -112,7 +112,7 @@ async fn progress_is_shown_if_one_asks_for_it() -> Test {
 }
 
 #[tokio::test]
-async fn a_program_is_started_and_what_it_prints_besides_goes_to_standard_error() -> Test {
+async fn a_program_is_started_and_its_other_output_goes_to_standard_error() -> Test {
     let answer =
         r#"echo "[INFO] \033[1mworking"; echo to stderr >&2; echo '{"jsonrpc":"2.0","id":1,"result":[1,  {"a": 2}]}'"#;
     let mut arguments = vec!["call".to_owned(), "work".to_owned()];
@@ -208,7 +208,7 @@ async fn arguments_of_the_program_are_its_own() -> Test {
 }
 
 #[tokio::test]
-async fn a_result_is_there_before_a_program_has_ended_that_does_not_want_to() -> Test {
+async fn a_result_is_printed_before_a_program_that_ignores_the_end_has_ended() -> Test {
     let answer = r#"echo '{"jsonrpc":"2.0","id":1,"result":true}'; trap '' TERM HUP; exec sleep 3600"#;
     let mut arguments = vec!["call".to_owned(), "work".to_owned()];
     arguments.extend(line_script(answer));
@@ -244,7 +244,7 @@ async fn a_result_is_laid_out_for_people_on_a_terminal() -> Test {
     for (option, expected) in
         [("", "{\r\n  \"b\": [\r\n    1\r\n  ],\r\n  \"a\": {}\r\n}\r\n"), (" --json", "{\"b\":[1],\"a\":{}}\r\n")]
     {
-        // Of the package bsdutils, which gives a program a terminal.
+        // From the package bsdutils; it runs a program on a terminal.
         let script = Command::new("script")
             .args(["-qec", &format!("{command}{option}"), "/dev/null"])
             .stdin(Stdio::null())
@@ -257,7 +257,7 @@ async fn a_result_is_laid_out_for_people_on_a_terminal() -> Test {
 }
 
 #[tokio::test]
-async fn a_timeout_and_a_signal_end_a_call_while_what_is_no_message_is_still_read() -> Test {
+async fn a_timeout_and_a_signal_end_a_call_while_other_text_is_still_read() -> Test {
     // A body without JSON that swallows many others, and each of those another one. All of it is there at once.
     let inner = printed("(Content-Length: 2\r\n\r\n");
     let frames = 10_000_000 / inner.len();
@@ -269,7 +269,7 @@ async fn a_timeout_and_a_signal_end_a_call_while_what_is_no_message_is_still_rea
         let mut streams = Vec::new();
         while let Ok((mut stream, _)) = listener.accept().await {
             let _ = stream.write_all(flood.as_bytes()).await;
-            // It stays there, and says nothing more.
+            // It stays there, and prints nothing more.
             streams.push(stream);
         }
     });

@@ -1,4 +1,4 @@
-//! Runs the command, and sees what it does.
+//! Runs the command, and observes it.
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ pub(crate) type Test = Result<(), Box<dyn Error>>;
 /// Nothing that is waited for here takes longer, on any machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a run of the command has left.
+/// The output and the exit code of a run of the command.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,

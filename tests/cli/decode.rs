@@ -1,4 +1,4 @@
-//! `portway decode`: each event, and what is found in broken streams.
+//! `portway decode`: each event, and the events of broken streams.
 
 use std::error::Error;
 
@@ -98,7 +98,7 @@ async fn each_thing_in_a_stream_of_frames_is_an_event() -> Test {
         let name = String::from_utf8_lossy(&input).into_owned();
         let mut found = whole(done.events()?)?;
         if name.contains("ten\r") || name.contains("X: ") {
-            // What is left of a broken header may be passed through.
+            // The rest of a broken header may be passed through.
             found.retain(|event| event["event"] != "passthrough");
         }
         assert_eq!(found, expected, "{name}");
@@ -142,7 +142,7 @@ async fn the_lines_of_the_output_are_exactly_as_documented() -> Test {
 }
 
 #[tokio::test]
-async fn the_framing_is_told_from_the_first_message() -> Test {
+async fn the_framing_is_detected_from_the_first_message() -> Test {
     const FIRST: &str = r#"{"jsonrpc":"2.0","method":"a"}"#;
     let frames = [frame(FIRST), frame("[1]")].concat();
     let lines = format!("{FIRST}\n[1]\n");

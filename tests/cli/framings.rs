@@ -1,12 +1,12 @@
-//! `portway call`: what crosses the wire in each framing, and how that of a peer is found out.
+//! `portway call`: the bytes on the wire in each framing, and how the framing of a peer is detected.
 
 use std::error::Error;
 use std::fs;
 
 use crate::command::{Test, run};
-use crate::peers::{frame_script, line_script, printed_frame};
+use crate::fixtures::{frame_script, line_script, printed_frame};
 
-/// What the command sends to a program that answers nothing.
+/// Returns the bytes that the command sends to a program that does not answer.
 async fn sent(framing: &str) -> Result<String, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("sent");

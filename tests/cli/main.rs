@@ -6,10 +6,12 @@ mod broken_pipes;
 mod call;
 mod command;
 mod decode;
-mod endings;
+mod failures;
+mod fixtures;
 mod framings;
 mod help;
-#[path = "../shared/standard_streams.rs"]
+mod invalid_responses;
+#[path = "../common/standard_streams.rs"]
 #[allow(
     dead_code,
     unreachable_pub,
@@ -18,15 +20,13 @@ mod help;
     reason = "other tests share it; a failed test is a panic"
 )]
 mod non_blocking;
-mod peers;
 mod programs;
 mod sockets;
 mod standard_streams;
 mod streaming;
 mod terminal;
-#[path = "../shared/process_trees.rs"]
+#[path = "../common/process_trees.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod trees;
-mod unreadable;
 mod validate;
 mod wipc;

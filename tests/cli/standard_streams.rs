@@ -16,7 +16,7 @@ use crate::non_blocking::{
     Kind, When, behind_node, payload, read_to_end, run, run_with_files, set_nonblocking, until_nonblocking, write_all,
 };
 
-/// The same command again.
+/// Builds the same command again.
 fn copy(command: &Command) -> Command {
     let mut copy = Command::new(command.get_program());
     copy.args(command.get_args()).stderr(Stdio::null());

@@ -36,7 +36,7 @@ impl Decoding {
         Ok(serde_json::from_str(&line)?)
     }
 
-    /// The most memory that it has had so far, in kilobytes.
+    /// Returns its peak memory so far, in kilobytes.
     fn peak(&self) -> Result<u64, Box<dyn Error>> {
         let process = self.child.id().ok_or("it has ended")?;
         let status = fs::read_to_string(format!("/proc/{process}/status"))?;
@@ -98,7 +98,7 @@ async fn it_means_nothing_where_the_input_is_cut() -> Test {
                     let length = if longest == 1 { 1 } else { (1 + random.below(longest)).min(rest.len()) };
                     let (piece, after) = rest.split_at(if round == 0 { rest.len() } else { length });
                     decoding.stdin.write_all(piece).await?;
-                    // So that it is read as a piece of its own, most times.
+                    // So that it is usually read as a piece of its own.
                     tokio::task::yield_now().await;
                     rest = after;
                 }
@@ -118,7 +118,7 @@ async fn it_means_nothing_where_the_input_is_cut() -> Test {
 }
 
 #[tokio::test]
-async fn what_was_read_is_written_when_the_input_pauses() -> Test {
+async fn the_input_so_far_is_decoded_when_the_input_pauses() -> Test {
     for framing in ["auto", "content-length"] {
         let mut decoding = Decoding::start(&["--framing", framing])?;
         for number in 0..5 {
@@ -138,7 +138,7 @@ async fn what_was_read_is_written_when_the_input_pauses() -> Test {
 }
 
 #[tokio::test]
-async fn how_far_it_is_is_shown_to_people_who_watch() -> Test {
+async fn progress_is_shown_on_a_terminal() -> Test {
     const FRAMES: &[u8] = b"Content-Length: 2\r\n\r\n{}Content-Length: 1\r\n\r\n{";
     let portway = env!("CARGO_BIN_EXE_portway");
     let folder = tempfile::tempdir()?;
@@ -147,7 +147,7 @@ async fn how_far_it_is_is_shown_to_people_who_watch() -> Test {
     {
         let fifo = folder.path().join(number.to_string());
         assert!(Command::new("mkfifo").arg(&fifo).status().await?.success());
-        // Of the package bsdutils, which gives a program a terminal.
+        // From the package bsdutils; it runs a program on a terminal.
         let mut script = Command::new("script")
             .args(["-qec", &format!("'{portway}' decode < '{}' {output}", fifo.display()), "/dev/null"])
             .stdin(Stdio::null())
@@ -181,7 +181,7 @@ async fn how_far_it_is_is_shown_to_people_who_watch() -> Test {
 }
 
 #[tokio::test]
-async fn it_ends_in_silence_when_nobody_reads_on() -> Test {
+async fn it_ends_without_an_error_when_its_output_is_closed() -> Test {
     // Before the first message, and between frames, lines without JSON are passed through.
     for (framing, code) in [("auto", 0), ("content-length", 0), ("newline", 1)] {
         let mut yes = Command::new("yes").stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
@@ -209,7 +209,7 @@ async fn a_hundred_megabytes_take_the_memory_of_one_message() -> Test {
     for framing in ["content-length", "newline", "auto"] {
         let mut decoding = Decoding::start(&["--framing", framing, "--max-bytes", "1000000"])?;
         let writing = async {
-            // In this order the first bytes tell no framing, and a line with no end is not held.
+            // In this order the first bytes do not reveal the framing, and a line without an end is not buffered.
             for part in [&noise, &oversize, &messages] {
                 decoding.stdin.write_all(part).await?;
             }

@@ -1,4 +1,4 @@
-//! What a peer sent does nothing to a terminal. The terminal is a real one, which `script` makes.
+//! Output of a peer does not control a terminal. The terminal is a real one, made by `script`.
 
 use std::error::Error;
 use std::fs;
@@ -9,18 +9,18 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::command::{PATIENCE, Test, feed, run};
-use crate::peers::{frame_script, printed_frame};
+use crate::fixtures::{frame_script, printed_frame};
 
-/// Characters that a terminal obeys, that change the order of others, or that are not seen: C1, DEL, what is for bidirectional
-/// text, fillers, and the other code points that Unicode has ignored by default.
+/// Characters that control a terminal, change the order of others, or are invisible: C1, DEL, those for bidirectional
+/// text, fillers, and the other code points that Unicode ignores by default.
 const HOSTILE: &str = "\u{9b}31mRED\u{9d}0;title\u{9c}\u{85}\u{7f}\u{202e}gnp.exe\u{2066}\u{2069}\u{200f}\u{61c}\u{2028}\u{200b}\u{ad}\u{e0041}\
 \u{34f}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}\u{180f}\u{2800}\u{3164}\u{ffa0}\u{fff0}\u{fffb}\u{1bca0}\u{1d173}\u{e01ef}";
 
 const PORTWAY: &str = env!("CARGO_BIN_EXE_portway");
 
-/// What a command of the shell shows on a terminal, by standard output and standard error.
+/// Returns the output of a shell command on a terminal: standard output and standard error.
 async fn on_a_terminal(command: &str) -> Result<String, Box<dyn Error>> {
-    // Of the package bsdutils, which gives a program a terminal.
+    // From the package bsdutils; it runs a program on a terminal.
     let script =
         Command::new("script").args(["-qec", command, "/dev/null"]).stdin(Stdio::null()).kill_on_drop(true).output();
     let output = timeout(PATIENCE, script).await??;
@@ -46,7 +46,7 @@ fn peer(folder: &tempfile::TempDir, action: &str) -> Result<String, Box<dyn Erro
 }
 
 #[tokio::test]
-async fn what_a_peer_sends_to_a_call_is_escaped() -> Test {
+async fn output_of_a_peer_is_escaped() -> Test {
     let folder = tempfile::tempdir()?;
     let result = json!({ "jsonrpc": "2.0", "id": 1, "result": { "k": HOSTILE } }).to_string();
     let error = json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": 1, "message": HOSTILE, "data": HOSTILE } });
@@ -86,7 +86,7 @@ async fn a_result_on_a_terminal_is_the_same_value_and_elsewhere_the_same_text() 
 }
 
 #[tokio::test]
-async fn what_is_decoded_and_validated_is_escaped() -> Test {
+async fn decoded_and_validated_text_is_escaped() -> Test {
     let folder = tempfile::tempdir()?;
     let message = json!({ "jsonrpc": "2.0", "id": 1, "result": HOSTILE }).to_string();
     let path = folder.path().join(format!("{}.json", HOSTILE.replace('\u{7f}', "")));
@@ -117,7 +117,7 @@ async fn what_is_decoded_and_validated_is_escaped() -> Test {
 async fn a_deeply_nested_result_takes_a_small_multiple_of_its_length() -> Test {
     let folder = tempfile::tempdir()?;
     for deep in [100, 12, 9] {
-        // Many arrays at the deepest level: before each there would be so many blanks.
+        // Many arrays at the deepest level: each is indented by as many blanks as there are levels.
         let text = format!("{}{}{}", "[".repeat(deep), vec!["[1]"; 20_000].join(","), "]".repeat(deep));
         let file = folder.path().join("answer");
         fs::write(&file, format!(r#"{{"jsonrpc":"2.0","id":1,"result":{text}}}"#))?;
@@ -134,7 +134,7 @@ async fn a_deeply_nested_result_takes_a_small_multiple_of_its_length() -> Test {
 }
 
 #[tokio::test]
-async fn what_the_command_line_says_is_escaped_in_errors() -> Test {
+async fn arguments_are_escaped_in_errors() -> Test {
     let hostile = format!("a\u{1b}[31m{HOSTILE}\u{8}");
     let folder = tempfile::tempdir()?;
     let folder = folder.path().display();

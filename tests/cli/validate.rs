@@ -56,7 +56,7 @@ async fn the_vectors_of_the_validator_get_their_findings() -> Test {
 }
 
 #[tokio::test]
-async fn files_are_told_apart_and_summed_up() -> Test {
+async fn several_files_are_named_and_summed_up() -> Test {
     let folder = tempfile::tempdir()?;
     let file = |name: &str, text: &str| -> Result<String, Box<dyn std::error::Error>> {
         let path = folder.path().join(name);
@@ -106,7 +106,7 @@ async fn standard_input_is_one_message_or_with_lines_many() -> Test {
 }
 
 #[tokio::test]
-async fn what_is_expected_can_be_said() -> Test {
+async fn the_expected_kind_can_be_given() -> Test {
     let request = br#"{"jsonrpc":"2.0","id":1,"method":"a"}"#;
     let response = br#"{"jsonrpc":"2.0","id":1,"result":1}"#;
     for (options, message, code) in [

@@ -24,7 +24,7 @@ async fn each_frame_is_an_event_and_the_rest_is_passed_through() -> Test {
         (frame(0, b""), vec![event("OPEN", "")], 0),
         (frame(1, b"bye"), vec![event("CLOSE", "Ynll")], 0),
         ([frame(2, b"{}"), frame(3, &[0, 255, 10])].concat(), vec![event("CALL", "e30="), event("DATA", "AP8K")], 0),
-        // What is in a CALL is not looked at.
+        // The payload of a CALL is not examined.
         (frame(2, b"no json"), vec![event("CALL", "bm8ganNvbg==")], 0),
         (
             [b"hi", &frame(2, b"{}")[..], b"!?"].concat(),
@@ -105,7 +105,7 @@ async fn a_guest_is_called() -> Test {
 }
 
 #[tokio::test]
-async fn a_guest_that_closes_or_ends_before_it_answers_is_told() -> Test {
+async fn a_guest_that_closes_or_ends_before_it_answers_is_reported() -> Test {
     for then in [printed(1, ""), "exit 3".to_owned()] {
         let done = call(&["--framing", "wipc"], &then).await?;
         assert_eq!((done.code, done.stdout.as_str()), (Some(5), ""), "{}", done.stderr);

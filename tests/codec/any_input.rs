@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn a_frame_is_found_behind_anything_that_tells_no_length_and_no_type(
+    fn a_frame_is_found_behind_anything_without_a_length_and_a_type(
         parts in prop::collection::vec((any_garbage(), "[{]\\PC{0,40}[}]"), 1..6),
         places in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
     ) {
@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn after_a_time_out_a_frame_is_found_whatever_came_before(
+    fn after_a_time_out_a_frame_is_found_behind_any_input(
         parts in prop::collection::vec((any_garbage(), any::<bool>()), 0..6),
         content in "[{][ -~]{0,40}[}]",
     ) {
@@ -170,12 +170,12 @@ proptest! {
     }
 
     #[test]
-    fn what_is_given_back_is_read_next(
+    fn returned_bytes_are_read_next(
         before in any_garbage(),
         back in any_garbage(),
         after in any_garbage(),
     ) {
-        // What is given back stands before all that comes later, so that it is as if it had come then.
+        // Returned bytes stand before all later ones, as if they had arrived then.
         let start = frame(&"x".repeat(90));
         let mut decoder = FrameDecoder::new(Framing::ContentLength, &small());
         let mut found = Vec::new();

@@ -84,12 +84,12 @@ fn a_body_may_begin_like_a_header_does() {
     {
         assert_eq!(read(frame(text) + &frame("{}")), [body(text), body("{}")], "{text}");
     }
-    // With a colon it is none, and what is left of it is noise.
+    // With a colon it is not a frame, and the rest of it is noise.
     assert_eq!(read(frame("cContent-Length: x") + &frame("{}")).last(), Some(&body("{}")));
 }
 
 #[test]
-fn the_end_of_the_input_inside_of_a_message_is_told() {
+fn the_end_of_the_input_inside_a_message_is_reported() {
     let stream = frame("[1,2]");
     for length in 1..stream.len() {
         assert_eq!(read(&stream.as_bytes()[..length]), [truncated(length)], "{length} bytes");

@@ -1,4 +1,4 @@
-//! What a decoder finds, in a form to compare.
+//! The events of a decoder, in a form to compare.
 
 use portway::Limits;
 use portway::codec::frame::{Event, FrameFault};
@@ -75,7 +75,7 @@ fn latin_1(bytes: &[u8]) -> String {
     bytes.iter().copied().map(char::from).collect()
 }
 
-/// Gives a decoder all of `bytes`.
+/// Passes all of `bytes` to a decoder.
 pub(crate) fn feed(decoder: &mut FrameDecoder, bytes: impl AsRef<[u8]>, found: &mut Vec<Found>) {
     let mut bytes = bytes.as_ref();
     while let Some(event) = decoder.next(&mut bytes) {
@@ -84,7 +84,7 @@ pub(crate) fn feed(decoder: &mut FrameDecoder, bytes: impl AsRef<[u8]>, found: &
     assert!(bytes.is_empty());
 }
 
-/// What is found in chunks, and in the end of the input behind them.
+/// Returns the events of chunks, and of the end of the input after them.
 pub(crate) fn find_in<'c>(framing: Framing, limits: &Limits, chunks: impl IntoIterator<Item = &'c [u8]>) -> Vec<Found> {
     let mut decoder = FrameDecoder::new(framing, limits);
     let mut found = Vec::new();
@@ -95,7 +95,7 @@ pub(crate) fn find_in<'c>(framing: Framing, limits: &Limits, chunks: impl IntoIt
     found
 }
 
-/// Tells a decoder that its input has ended.
+/// Passes the end of the input to a decoder.
 pub(crate) fn end(decoder: &mut FrameDecoder, found: &mut Vec<Found>) {
     if let Some(event) = decoder.finish() {
         record(found, event);
@@ -104,7 +104,7 @@ pub(crate) fn end(decoder: &mut FrameDecoder, found: &mut Vec<Found>) {
     assert_eq!(decoder.unfinished(), None);
 }
 
-/// What is found in a stream with Content-Length, whole and byte by byte.
+/// Returns the events of a stream with Content-Length, read whole and byte by byte.
 pub(crate) fn read(stream: impl AsRef<[u8]>) -> Vec<Found> {
     read_within(&Limits::DEFAULT, stream)
 }
@@ -113,7 +113,7 @@ pub(crate) fn read_within(limits: &Limits, stream: impl AsRef<[u8]>) -> Vec<Foun
     both_ways(Framing::ContentLength, limits, stream.as_ref())
 }
 
-/// What is found in a stream of lines, whole and byte by byte.
+/// Returns the events of a stream of lines, read whole and byte by byte.
 pub(crate) fn read_lines(limits: &Limits, stream: impl AsRef<[u8]>) -> Vec<Found> {
     both_ways(Framing::Newline, limits, stream.as_ref())
 }

@@ -8,7 +8,7 @@ use portway::message::{ErrorCode, Fault, Reason};
 use crate::found::{body, feed, find_in};
 
 #[test]
-fn a_framing_is_told_from_the_first_bytes() {
+fn a_framing_is_detected_from_the_first_bytes() {
     for (first, framing) in [
         ("Content-Length: 5\r\n", Some(Framing::ContentLength)),
         ("\r\nCONTENT-TYPE", Some(Framing::ContentLength)),
@@ -31,7 +31,7 @@ fn a_framing_is_told_from_the_first_bytes() {
 }
 
 #[test]
-fn what_one_side_writes_the_other_reads() {
+fn written_messages_are_read_back() {
     for framing in [Framing::ContentLength, Framing::Newline] {
         let mut out = Vec::new();
         let message = "{\"jsonrpc\":\"2.0\"}";

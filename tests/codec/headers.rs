@@ -25,7 +25,7 @@ fn lines_may_end_with_a_mere_line_feed() {
 }
 
 #[test]
-fn unknown_headers_are_passed_over() {
+fn unknown_headers_are_ignored() {
     for header in [
         "X-Other: 1\r\nContent-Length: 2",
         "Content-Length: 2\r\nX-Other: 1",
@@ -39,7 +39,7 @@ fn unknown_headers_are_passed_over() {
 }
 
 #[test]
-fn blank_lines_between_frames_are_passed_over() {
+fn blank_lines_between_frames_are_ignored() {
     for between in ["\r\n", "\n", "\r\n\r\n\r\n", " \t\n"] {
         let stream = format!("{between}{}{between}{}{between}", frame("{}"), frame("[]"));
         assert_eq!(read(stream), [body("{}"), body("[]")], "{between:?}");
@@ -63,7 +63,7 @@ fn a_length_that_comes_twice_is_taken_if_it_is_the_same() {
 }
 
 #[test]
-fn what_is_no_number_is_no_length() {
+fn a_length_must_be_a_number() {
     for length in ["", "-2", "+2", "2.0", "0x2", "2 2", "2,2", "two", "2;", "٢", "1e1"] {
         let stream = format!("Content-Length: {length}\r\n\r\n{{}}{}", frame("[]"));
         assert_eq!(read(stream), [INVALID_HEADER, more_noise("\r\n{}"), body("[]")], "{length:?}");
@@ -94,7 +94,7 @@ fn a_header_is_taken_up_to_its_limit_in_bytes() {
 }
 
 #[test]
-fn a_header_that_is_too_large_is_told_once_and_dropped_with_its_body() {
+fn an_oversized_header_is_reported_once_and_dropped_with_its_body() {
     let many = "X-Other: 1\r\n".repeat(1_000);
     let long = format!("X-Long: {}\r\n", "x".repeat(100_000));
     let length = "Content-Length: 2\r\n";
@@ -111,13 +111,13 @@ fn a_header_that_is_too_large_is_told_once_and_dropped_with_its_body() {
         let found = read(format!("{header}\r\n{{}}{}", frame("[]")));
         assert_eq!(found.first(), Some(&HEADER_TOO_LARGE));
         assert_eq!(found.last(), Some(&body("[]")));
-        // The rest of a line that is too long is told, but not as anything new.
+        // The rest of a line that is too long is reported, but not as a new fault.
         assert!(found[1..found.len() - 1].iter().all(|found| matches!(found, Found::Noise { starts: false, .. })));
     }
 }
 
 #[test]
-fn a_header_that_is_too_large_and_tells_no_length_has_no_body() {
+fn an_oversized_header_without_a_length_has_no_body() {
     let many = "X-Other: 1\r\n".repeat(1_000);
     for length in ["", "Content-Length: two\r\n", "Content-Length: 2\r\nContent-Length: 3\r\n", "Content-Length: 0\r\n"]
     {
@@ -143,14 +143,14 @@ fn a_header_that_is_too_large_may_be_all_that_was_sent() {
         let typed =
             format!("{many}Content-Length: 500\r\n\r\nContent-Type: application/vscode-jsonrpc\r\n{}", frame("[]"));
         assert_eq!(read(typed), [HEADER_TOO_LARGE, body("[]")]);
-        // Nor does the end of the input say anything new.
+        // The end of the input does not report a new fault either.
         assert_eq!(read(format!("{many}Content-Length: 500\r\n\r\n{sent}")), [HEADER_TOO_LARGE]);
         assert_eq!(read(&many), [HEADER_TOO_LARGE]);
     }
 }
 
 #[test]
-fn what_a_short_body_that_is_dropped_leaves_is_noise() {
+fn the_rest_of_a_dropped_short_body_is_noise() {
     let many = "X-Other: 1\r\n".repeat(1_000);
     let stream = format!("{many}Content-Length: 2\r\n\r\ncont x{}", frame("[]"));
     assert_eq!(read(stream), [HEADER_TOO_LARGE, more_noise("nt x"), body("[]")]);
@@ -159,7 +159,7 @@ fn what_a_short_body_that_is_dropped_leaves_is_noise() {
 }
 
 #[test]
-fn a_long_line_of_text_is_not_the_header_of_what_follows() {
+fn a_long_line_of_text_is_not_the_header_of_the_next_frame() {
     let text = format!("INFO: {}", "x".repeat(10_000));
     for end in ["\n", "", " "] {
         let found = read(format!("{text}{end}{}", frame("{}")));

@@ -1,4 +1,4 @@
-//! The codecs of byte streams: what is read, what is refused, and how they find back to the stream after anything else.
+//! The codecs of byte streams: accepted and refused frames, and resynchronization after anything else.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 
@@ -13,7 +13,7 @@ mod oversize;
 mod resynchronisation;
 mod time_outs;
 mod wipc;
-#[path = "../shared/wipc_any_input.rs"]
+#[path = "../common/wipc_any_input.rs"]
 #[allow(unreachable_pub, reason = "other tests share it")]
 mod wipc_any_input;
 mod wipc_vectors;

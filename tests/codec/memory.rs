@@ -1,4 +1,4 @@
-//! What a decoder holds.
+//! The memory of a decoder.
 
 use allocation_counter::measure;
 use portway::codec::framing::{FrameDecoder, Framing};
@@ -7,11 +7,11 @@ use crate::found::{frame, limits};
 
 const MESSAGE: usize = 50_000;
 const HEADER: usize = 1_000;
-/// What growing may hold twice, and a little.
-const MOST: u64 = 2 * MESSAGE as u64 + 2 * HEADER as u64 + 8_192;
+/// A buffer that grows may be held twice; some allowance on top.
+const MAX_HELD_BYTES: u64 = 2 * MESSAGE as u64 + 2 * HEADER as u64 + 8_192;
 
 /// The most bytes that are held at a time while a stream is read in pieces of this size.
-fn most_held(framing: Framing, stream: &[u8], piece: usize) -> u64 {
+fn peak_memory(framing: Framing, stream: &[u8], piece: usize) -> u64 {
     measure(|| {
         let mut decoder = FrameDecoder::new(framing, &limits(MESSAGE, HEADER));
         for mut input in stream.chunks(piece) {
@@ -44,9 +44,9 @@ fn no_stream_makes_a_decoder_hold_more_than_its_limits() {
     for stream in &streams {
         for framing in [Framing::ContentLength, Framing::Newline] {
             for piece in [1, 4_096, long] {
-                let most = most_held(framing, stream.as_bytes(), piece);
+                let most = peak_memory(framing, stream.as_bytes(), piece);
                 let start = stream.get(..30).unwrap_or(stream);
-                assert!(most <= MOST, "{most} bytes for {start:?}…, {framing:?}, {piece} at a time");
+                assert!(most <= MAX_HELD_BYTES, "{most} bytes for {start:?}…, {framing:?}, {piece} at a time");
             }
         }
     }
@@ -55,15 +55,15 @@ fn no_stream_makes_a_decoder_hold_more_than_its_limits() {
 #[test]
 fn a_header_alone_reserves_nothing() {
     let header = format!("Content-Length: {MESSAGE}\r\n\r\n{{");
-    assert!(most_held(Framing::ContentLength, header.as_bytes(), 7) < 1_000);
+    assert!(peak_memory(Framing::ContentLength, header.as_bytes(), 7) < 1_000);
 }
 
 #[test]
 fn whole_frames_are_read_without_an_allocation() {
     let stream = frame(&"x".repeat(10_000)).repeat(3) + "\n";
     let lines = format!("{}\n", "x".repeat(10_000)).repeat(3);
-    assert_eq!(most_held(Framing::ContentLength, stream.as_bytes(), stream.len()), 0);
-    assert_eq!(most_held(Framing::Newline, lines.as_bytes(), lines.len()), 0);
+    assert_eq!(peak_memory(Framing::ContentLength, stream.as_bytes(), stream.len()), 0);
+    assert_eq!(peak_memory(Framing::Newline, lines.as_bytes(), lines.len()), 0);
 }
 
 #[test]

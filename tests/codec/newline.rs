@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::found::{body, limits, oversize, read_lines};
 
 #[test]
-fn lines_end_with_lf_or_crlf_and_blanks_before_a_message_are_passed_over() {
+fn lines_end_with_lf_or_crlf_and_blanks_before_a_message_are_ignored() {
     for stream in ["{}\n[]\n", "{}\r\n[]\r\n", "\n\n{}\n\r\n \t\r\n[]\n\n", "  {}\n\t[]\n", "\r\r\n{}\n[]", "{}\n[]\r"]
     {
         assert_eq!(read_lines(&Limits::DEFAULT, stream), [body("{}"), body("[]")], "{stream:?}");
@@ -67,7 +67,7 @@ fn a_whole_line_is_borrowed_from_the_input() {
 }
 
 #[test]
-fn a_message_is_written_on_one_line_whatever_is_in_it() {
+fn any_message_is_written_on_one_line() {
     let params = "[\n  \"a\\nb\u{2028}\u{2029}\",\r\n  1\r\n]";
     let message = Message::Notification(Notification {
         method: "line\r\nbreaks\u{2028}".into(),

@@ -17,7 +17,7 @@ fn the_default_limit_is_10_485_760_bytes() {
 }
 
 #[test]
-fn it_is_told_right_after_the_header_and_the_body_is_dropped() {
+fn it_is_reported_right_after_the_header_and_the_body_is_dropped() {
     for (length, told) in [
         ("1073741824", Some(1 << 30)),
         ("99999999999", Some(99_999_999_999)),
@@ -38,7 +38,7 @@ fn it_is_told_right_after_the_header_and_the_body_is_dropped() {
 }
 
 #[test]
-fn what_follows_a_body_that_was_dropped_is_read() {
+fn the_frame_after_a_dropped_body_is_read() {
     let text = "x".repeat(50);
     for text in [&text, "Content-", &format!("content-length {text}"), &" ".repeat(40)] {
         let limits = limits(7, 8_192);
@@ -51,7 +51,7 @@ fn what_follows_a_body_that_was_dropped_is_read() {
 }
 
 #[test]
-fn what_is_left_of_it_is_no_error_of_its_own() {
+fn the_rest_of_it_is_not_a_second_error() {
     let stream = format!("Content-Length: 11\r\n\r\n{}{}", "{}".repeat(7), frame("{}"));
     assert_eq!(read_within(&limits(10, 8_192), stream), [oversize(11), more_noise("}{}"), body("{}")]);
 }

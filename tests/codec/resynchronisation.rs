@@ -1,4 +1,4 @@
-//! Content-Length: what is no frame, and the frame behind it.
+//! Content-Length: bytes outside of frames, and the frame behind them.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use portway::codec::frame::Event;
 use crate::found::{Found, INVALID_HEADER, body, frame, noise, read, record, truncated};
 
 #[test]
-fn what_a_peer_prints_is_noise_and_the_next_frame_is_read() {
+fn printed_text_is_noise_and_the_next_frame_is_read() {
     for text in [
         "Starting up...\n",
         "[info] listening\r\n",
@@ -88,7 +88,7 @@ fn a_header_counts_wherever_in_a_line_it_stands() {
         assert_eq!(found.last(), Some(&body("{}")), "{before}: {found:?}");
         assert_eq!(found.len(), 2, "{before}: {found:?}");
     }
-    // It could be the name of an unknown header, but then there is no other.
+    // It could be the name of an unknown header, but then no other header follows.
     for before in ["done-", "content-", "X-Content-"] {
         assert_eq!(read(format!("{before}{}", frame("{}"))), [body("{}")], "{before}");
     }
@@ -112,7 +112,7 @@ fn a_header_that_breaks_off_does_not_hide_the_frame_behind_it() {
 }
 
 #[test]
-fn a_length_that_is_told_in_passing_is_not_that_of_a_frame() {
+fn a_length_mentioned_in_text_is_not_that_of_a_frame() {
     let text = "[trace] Content-Length: 42\n";
     assert_eq!(read(format!("{text}{}", frame("{}"))), [noise("[trace] "), body("{}")]);
     let text = "[trace] Content-Length: 42 bytes, Content-Length: 43.\n";
@@ -138,7 +138,7 @@ fn a_length_that_is_too_short_leaves_noise() {
     }
 }
 
-/// Reads bodies as who reads JSON would: of what is none, the header that it swallowed is given back.
+/// Reads bodies as a JSON reader would: if a body is not JSON, the header that it swallowed is returned.
 fn read_giving_back(chunks: &[&[u8]]) -> Vec<Found> {
     let mut decoder = Decoder::new(&Limits::DEFAULT);
     let mut found = Vec::new();
@@ -212,7 +212,7 @@ fn only_a_whole_line_or_a_last_beginning_is_a_header_in_a_body() {
 }
 
 #[test]
-fn giving_back_ends_when_it_is_all_that_happens() {
+fn returning_bytes_ends_when_nothing_else_happens() {
     // Each header swallows all of the rest, so that the rest is read again for each.
     let mut rest = " ".repeat(40_000);
     for _ in 0..1_000 {
@@ -237,7 +237,8 @@ fn giving_back_ends_when_it_is_all_that_happens() {
     assert!((8 * stream.len()..10 * stream.len()).contains(&seen), "{seen} of {}", stream.len());
 }
 
-/// How long it takes to read a body without JSON that swallows many small frames, each of which swallows a header again.
+/// How long it takes to read a body without JSON that swallows many small frames, each of which swallows a header
+/// again.
 fn time_to_give_back(frames: usize) -> Duration {
     let inner = frame("(Content-Length: 2\r\n\r\n").repeat(frames);
     let stream = frame(&format!("(\n{inner}"));
@@ -249,15 +250,16 @@ fn time_to_give_back(frames: usize) -> Duration {
 
 #[test]
 fn giving_back_costs_no_more_for_each_byte_of_a_long_message() {
-    // A message of 16 times the length takes 16 times as long; it took 256 times as long when the rest was copied each time.
+    // A message of 16 times the length takes 16 times as long; it took 256 times as long when the rest was copied each
+    // time.
     let ratio = || time_to_give_back(48_000).as_secs_f64() / time_to_give_back(3_000).as_secs_f64();
     let ratios: Vec<f64> = (0..3).map(|_| ratio()).collect();
     assert!(ratios.iter().any(|ratio| *ratio < 64.0), "{ratios:?}");
 }
 
 #[test]
-fn what_is_given_back_is_read_next_however_much_is_left_of_what_was_given_back_before() {
-    // Not the end of the last body, so that it is no mere step back.
+fn returned_bytes_are_read_before_the_rest_of_earlier_returned_bytes() {
+    // Not at the end of the last body, so that it is not merely a step back.
     let mut decoder = Decoder::new(&Limits::DEFAULT);
     let mut found = Vec::new();
     let first = frame(&"x".repeat(100));
@@ -273,7 +275,7 @@ fn what_is_given_back_is_read_next_however_much_is_left_of_what_was_given_back_b
 }
 
 #[test]
-fn what_is_held_at_the_end_of_the_input_is_told() {
+fn buffered_bytes_at_the_end_of_the_input_are_reported() {
     assert_eq!(read("[info] Conte"), [noise("[info] Conte")]);
     assert_eq!(read("word"), [noise("word")]);
     assert_eq!(read("INFO: x"), [noise("INFO: x")]);

@@ -38,7 +38,7 @@ fn a_message_has_begun_from_its_first_byte_to_its_last() {
 }
 
 #[test]
-fn noise_is_no_message_that_has_begun() {
+fn noise_does_not_begin_a_message() {
     let mut decoder = decoder(Framing::ContentLength);
     for (bytes, has_begun) in
         [("[info] ", false), ("con", false), ("tent-length", true), (" of 3\n", false), ("W", true), ("ord\n", false)]
@@ -60,7 +60,7 @@ fn a_message_of_one_read_is_never_unfinished() {
 }
 
 #[test]
-fn nothing_of_a_message_that_was_given_up_comes_back() {
+fn no_part_of_an_abandoned_message_comes_back() {
     let stream = frame("{\"a\":[1,2,3]}");
     for length in 1..stream.len() {
         let (sent, late) = stream.split_at(length);
@@ -70,7 +70,7 @@ fn nothing_of_a_message_that_was_given_up_comes_back() {
         assert_eq!(decoder.unfinished(), None);
         assert_eq!(feed_all(&mut decoder, &frame("[1]")), [body("[1]")]);
 
-        // The same, with the rest coming late.
+        // The rest arrives late.
         let mut decoder = self::decoder(Framing::ContentLength);
         feed_all(&mut decoder, sent);
         decoder.time_out();
@@ -82,7 +82,7 @@ fn nothing_of_a_message_that_was_given_up_comes_back() {
 }
 
 #[test]
-fn time_outs_may_come_again_and_again() {
+fn time_outs_may_occur_repeatedly() {
     let mut decoder = decoder(Framing::ContentLength);
     for _ in 0..100 {
         feed_all(&mut decoder, "Content-Length: 100\r\n\r\n{");
@@ -128,7 +128,7 @@ fn a_header_that_is_too_large_has_begun_up_to_its_end() {
 }
 
 #[test]
-fn a_line_that_was_given_up_is_dropped_to_its_end() {
+fn an_abandoned_line_is_dropped_to_its_end() {
     let mut decoder = decoder(Framing::Newline);
     feed_all(&mut decoder, "{\"a\"");
     let begun = decoder.unfinished();
@@ -138,7 +138,7 @@ fn a_line_that_was_given_up_is_dropped_to_its_end() {
     assert_eq!(feed_all(&mut decoder, ":1"), []);
     assert_eq!(decoder.unfinished(), None);
     assert_eq!(feed_all(&mut decoder, "}\n[1]\n"), [body("[1]")]);
-    // While nothing has begun, there is nothing to give up.
+    // Before a message has begun, no message can time out.
     assert_eq!(decoder.time_out(), FrameFault::TimedOut { held: 0 });
     assert_eq!(feed_all(&mut decoder, "[2]\n["), [body("[2]")]);
     assert!(decoder.unfinished() > begun);

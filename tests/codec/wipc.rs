@@ -16,7 +16,7 @@ fn call(payload: impl AsRef<[u8]>) -> Vec<u8> {
     frame(FrameType::Call, payload)
 }
 
-/// What is found in a stream, whole and in pieces of each length.
+/// Returns the events of a stream, read whole and in pieces of each length.
 fn read_within(max_payload: u32, stream: &[u8]) -> Finds {
     let whole = find_in(max_payload, [stream]);
     for length in 1..stream.len().min(40) {
@@ -101,7 +101,7 @@ fn a_call_that_is_too_long_costs_no_memory_and_does_not_wait_for_its_end() {
     });
     assert_eq!(used.bytes_total, 0);
     assert_eq!(decoder.unfinished(), unfinished);
-    // The sender stops: what comes next is no part of it.
+    // The sender stops: later bytes do not belong to it.
     assert_eq!(decoder.give_up(), 100_001_033);
     assert_eq!((decoder.unfinished(), decoder.give_up()), (None, 0));
     let next = call("next");
@@ -112,7 +112,7 @@ fn a_call_that_is_too_long_costs_no_memory_and_does_not_wait_for_its_end() {
 }
 
 #[test]
-fn a_call_that_is_too_long_and_cut_off_is_told_and_nothing_of_it_is_passed_through() {
+fn an_oversized_and_truncated_call_is_reported_and_not_passed_through() {
     let mut decoder = Decoder::new().with_max_call(1);
     let stream = call("0123456789");
     let mut rest = &stream[..15];
@@ -149,7 +149,7 @@ fn a_payload_is_any_bytes_the_magic_and_whole_frames_among_them() {
 }
 
 #[test]
-fn what_is_printed_between_frames_is_passed_through_in_its_place() {
+fn text_between_frames_is_passed_through_in_order() {
     let stream = [b"loading\n", &call("1")[..], b"\x00\xff W WI WIP", &call("2"), b"done"].concat();
     let finds = read(stream);
     let places: Vec<usize> = finds.frames.iter().map(|(place, ..)| *place).collect();
@@ -176,7 +176,7 @@ fn text_with_the_magic_in_it_is_text() {
 }
 
 #[test]
-fn a_reserved_type_is_no_header_and_its_length_is_not_believed() {
+fn a_reserved_type_is_not_a_header_and_its_length_is_ignored() {
     for code in 4..=255 {
         let mut reserved = header(FrameType::Open, 1_000).unwrap();
         reserved[4] = code;
@@ -187,7 +187,7 @@ fn a_reserved_type_is_no_header_and_its_length_is_not_believed() {
 }
 
 #[test]
-fn a_length_over_the_limit_is_no_header() {
+fn a_length_over_the_limit_is_not_a_header() {
     for length in [11, 255, 256, 65_536, 1 << 31, u32::MAX as usize] {
         let long = header(FrameType::Data, length).unwrap();
         let stream = [&long[..], &call("0123456789")].concat();
@@ -198,14 +198,14 @@ fn a_length_over_the_limit_is_no_header() {
 }
 
 #[test]
-fn the_end_inside_of_a_frame_passes_it_through_and_tells_of_it() {
+fn the_end_inside_a_frame_passes_it_through_and_is_reported() {
     let stream = call("0123456789");
     for length in 4..stream.len() {
         let finds = read(&stream[..length]);
         let expected = (&stream[..length], Some(length as u64), true);
         assert_eq!((&finds.passthrough[..], finds.truncated, finds.frames.is_empty()), expected, "{length}");
     }
-    // What is not even the magic is text that happens to end so.
+    // Bytes that are not even the magic are text that happens to end so.
     for length in 0..4 {
         let finds = read(&stream[..length]);
         assert_eq!((&finds.passthrough[..], finds.truncated), (&stream[..length], None));
@@ -220,7 +220,7 @@ fn frames_in_a_frame_that_is_cut_off_are_its_payload() {
 }
 
 #[test]
-fn a_header_that_is_given_up_is_text_and_what_it_has_hidden_is_found() {
+fn an_abandoned_header_is_text_and_the_frames_it_hid_are_found() {
     for length in [3, 17, 1_000] {
         let hides = header(FrameType::Data, 0x7fff_ffff).unwrap();
         let stream = [&hides[..], b"text", &call("1"), &hides, &call("2")].concat();
@@ -269,12 +269,12 @@ fn unfinished_counts_frames_that_have_begun() {
 }
 
 #[test]
-fn any_bytes_in_any_pieces_are_found_as_the_specification_says() {
+fn any_bytes_in_any_pieces_are_decoded_as_specified() {
     (0..1_000_000).for_each(check);
 }
 
 #[test]
-fn nothing_is_lost_however_often_headers_are_given_up() {
+fn nothing_is_lost_when_headers_are_abandoned_repeatedly() {
     for seed in 0..100_000 {
         let mut dice = Dice::new(seed);
         let mut stream = any_stream(&mut dice);
@@ -297,7 +297,7 @@ fn nothing_is_lost_however_often_headers_are_given_up() {
                 decoder.give_up();
             }
         }
-        // Whatever was waited for is given up.
+        // The decoder abandons any pending frame.
         let good = call("good");
         take(&mut decoder, &good);
         while decoder.give_up() > 0 {
@@ -324,7 +324,7 @@ fn a_header_alone_reserves_nothing() {
 }
 
 #[test]
-fn memory_is_bound_by_what_has_come_and_is_given_back() {
+fn memory_is_bounded_by_the_received_bytes_and_is_released() {
     let stream = call(vec![b'x'; 500_000]).repeat(3);
     for length in [1, 1_000, 400_000] {
         let read = measure(|| {

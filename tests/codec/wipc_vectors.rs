@@ -22,7 +22,7 @@ fn bytes(hexadecimal: &str) -> Vec<u8> {
 }
 
 #[test]
-fn each_stream_holds_what_its_vector_says_however_it_is_cut() {
+fn each_stream_decodes_as_its_vector_specifies_in_any_chunks() {
     let vectors: Vec<Vector> = serde_json::from_str(include_str!("../data/wipc-vectors.json")).unwrap();
     assert!(vectors.len() >= 40, "{} vectors", vectors.len());
     for vector in vectors {

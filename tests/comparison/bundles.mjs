@@ -1,4 +1,4 @@
-// What a page would ship of each library: bundles by esbuild, all with the same settings.
+// The bytes that a page would ship of each library: bundles by esbuild, all with the same settings.
 
 import { build } from "esbuild";
 import { readFileSync } from "node:fs";
@@ -36,14 +36,14 @@ export async function bundle(contents, module = "inline.js", folder = pkg) {
   return outputFiles[0].contents;
 }
 
-/** What the typical import costs, and what another does that has more to it. */
+/** The size of the typical import, and of another that includes more. */
 export async function size({ typicalImport, more, wasm }) {
   const says = [await weight(typicalImport, wasm)];
   if (more) says.push(`${await weight(more.typicalImport, wasm)} with ${more.has}`);
   return outcome(says.join("; "), says.join("; "));
 }
 
-/** Of an import, with its wasm if there is one: bytes after gzip, told in KiB. */
+/** The size of an import, with its wasm if it has one, in KiB after gzip. */
 async function weight(source, wasm) {
   const parts = [await bundle(source, "portway.js")];
   if (wasm) parts.push(readFileSync(join(pkg, wasm)));

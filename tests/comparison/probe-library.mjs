@@ -3,7 +3,7 @@
 
 import { behaviours } from "./probes/all.mjs";
 
-// What a page would show in its console. Here it would end the process.
+// A page would show this in its console. Here it would end the process.
 const noise = [];
 for (const event of ["unhandledRejection", "uncaughtException"]) process.on(event, (error) => noise.push(error));
 for (const method of ["warn", "error"]) console[method] = (...values) => noise.push(values);

@@ -1,6 +1,6 @@
 // The comparison suite: `node tests/comparison/run.mjs`. Probes Portway and the libraries beside it for the same
-// behaviours, over real channels, and compares what it sees with expected.json. The table in the README is made from what
-// was seen; suite.mjs has the options. What they do when the other side dies is in tests/interop.
+// behaviours, over real channels, and compares the outcomes with expected.json. The table in the README is made from
+// these outcomes; suite.mjs has the options. The behaviour when the peer dies is in tests/interop.
 
 import { fork } from "node:child_process";
 import { existsSync } from "node:fs";

@@ -1,8 +1,8 @@
-// What the suites that make tables of the README have in common: they compare what was seen with an expected.json, a test
-// for each behaviour and library, and the table with the one in the README.
+// Shared by the suites that make tables of the README: they compare the outcomes with an expected.json, a test for each
+// behaviour and library, and the table with the one in the README.
 //
 //   --write    puts the table into the README
-//   --accept   takes what was seen for expected
+//   --accept   makes the outcomes the expected ones
 //
 // With PORTWAY_REPORT set, the counts are written there as JSON.
 
@@ -33,7 +33,10 @@ export class Suite {
     }
   }
 
-  /** What was seen, `{ says, saw }` by behaviour and library, is what the file expects; `show` is what has to be equal. */
+  /**
+   * Compares the outcomes, `{ says, saw }` by behaviour and library, with the file; `show` returns the text that must
+   * be equal.
+   */
   checkOutcomes(behaviours, modules, seen, file, show = ({ says, saw }) => `${says} (${saw})`) {
     if (this.#options.accept) writeFileSync(file, `${JSON.stringify(seen, null, 2)}\n`);
     const expected = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
@@ -60,7 +63,7 @@ export class Suite {
     this.test(name, right ? undefined : "it is another; `--write` puts it right");
   }
 
-  /** Says the counts, and ends the process. */
+  /** Prints the counts, and ends the process. */
   end() {
     const [passed, failed] = [this.#passed, this.#failures.length];
     console.log(`${passed} passed, ${failed} failed`);

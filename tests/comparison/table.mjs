@@ -1,5 +1,5 @@
-// The tables of the README, made from outcomes: rows in which the libraries differ; what all of them do goes into a
-// sentence below.
+// The tables of the README, made from outcomes: rows in which the libraries differ; a sentence below names the
+// behaviours of all of them.
 
 const BEGIN = (name) => `<!-- ${name}:begin -->`;
 const END = (name) => `<!-- ${name}:end -->`;
@@ -19,7 +19,7 @@ export function withTable(readme, name, table) {
 /**
  * The Markdown of a table.
  *
- * @param columns `{ module, title }` of each library; of `outcomes`, `says` by behaviour and module is what counts;
+ * @param columns `{ module, title }` of each library; of `outcomes`, only `says` by behaviour and module is used;
  * `notes` are the footnotes, by behaviour and module, an asterisk being the row or, as a behaviour, the column's title.
  */
 export function table(behaviours, columns, outcomes, notes) {
@@ -31,14 +31,14 @@ export function table(behaviours, columns, outcomes, notes) {
     return `<sup>${footnotes.indexOf(text) + 1}</sup>`;
   };
   const cells = (row) => `| ${row.join(" | ")} |`;
-  const said = (id) => columns.map(({ module }) => outcomes[id][module].says);
+  const verdicts = (id) => columns.map(({ module }) => outcomes[id][module].says);
   // First, so that its footnotes are the first.
   const titles = cells(["", ...columns.map(({ module, title }) => title + mark("*", module))]);
-  const alike = behaviours.filter(({ id }) => said(id).every((says) => says === "yes"));
+  const alike = behaviours.filter(({ id }) => verdicts(id).every((says) => says === "yes"));
   const rows = behaviours
     .filter((behaviour) => !alike.includes(behaviour))
     .map(({ id, text }) => {
-      const values = said(id).map((says, index) => says + mark(id, columns[index].module));
+      const values = verdicts(id).map((says, index) => says + mark(id, columns[index].module));
       return cells([text + mark(id, "*"), ...values]);
     });
   const lines = [

@@ -1,7 +1,7 @@
-//! A running daemon: what it is told, what it answers, what it logs and how it ends.
+//! A running daemon: its input, its answers, its log and its end.
 //!
-//! Each output has a thread of its own that reads it, so a test waits for an event and never for a time. Whatever the
-//! test is about, the end of it shows that standard output carried frames and nothing else, and that nothing panicked.
+//! Each output has a thread of its own that reads it, so a test waits for an event and never for a time. Every test
+//! ends with the check that standard output carried frames and nothing else, and that nothing panicked.
 
 use std::fmt::Display;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -35,7 +35,7 @@ impl Builder {
         Self { command, deaf: false, unread: false, mute: false }
     }
 
-    /// `duet-rpc`, whose parent has ignored a signal, as `nohup` does.
+    /// Starts `duet-rpc` from a parent that ignored a signal, as `nohup` does.
     pub(crate) fn ignoring(signal: &str) -> Self {
         let mut command = Command::new("sh");
         let script = format!("trap '' {signal}; exec \"$0\" rpc");
@@ -53,19 +53,19 @@ impl Builder {
         self
     }
 
-    /// With nobody who reads its standard output.
+    /// Starts it without a reader of its standard output.
     pub(crate) fn deaf(mut self) -> Self {
         self.deaf = true;
         self
     }
 
-    /// With nobody who reads its standard output until [`Daemon::read_on`].
+    /// Starts it without a reader of its standard output until [`Daemon::read_on`].
     pub(crate) fn unread(mut self) -> Self {
         self.unread = true;
         self
     }
 
-    /// With nobody who reads its log.
+    /// Starts it without a reader of its log.
     pub(crate) fn mute(mut self) -> Self {
         self.mute = true;
         self
@@ -79,7 +79,7 @@ impl Builder {
         let (tell_exit, exit) = mpsc::channel();
         thread::spawn(move || {
             let code = child.wait().unwrap().code();
-            // Nobody listens once the test has failed.
+            // The receiver is gone once the test has failed.
             let _ = tell_exit.send((code, Instant::now()));
         });
         let (read_on, gate) = mpsc::channel();
@@ -114,10 +114,10 @@ pub(crate) fn program() -> Command {
     command
 }
 
-/// What came out of standard output.
+/// An event of standard output.
 enum Output {
     Frame(String),
-    /// What is no frame, or the rest when it ended inside of one.
+    /// Bytes that are not a frame, or the rest if the output ended inside a frame.
     Other(String),
 }
 
@@ -176,7 +176,7 @@ pub(crate) struct Daemon {
     exit: Receiver<(Option<i32>, Instant)>,
     read_on: Sender<()>,
     _unread_log: Option<ChildStderr>,
-    /// What it has logged on standard error and a test has waited for.
+    /// The log lines that a test has waited for.
     lines: Vec<String>,
     probes: u32,
     has_ended: bool,
@@ -188,21 +188,21 @@ pub(crate) struct Ending {
     /// Its exit code; `None` if a signal killed it.
     pub(crate) code: Option<i32>,
     pub(crate) at: Instant,
-    /// What it answered that no test had waited for.
+    /// The answers that no test had waited for.
     pub(crate) answers: Vec<Answer>,
     /// Everything on standard error.
     pub(crate) lines: Vec<String>,
 }
 
 impl Ending {
-    /// That it ended well and answered nothing more, within the grace since `trigger`.
+    /// Asserts that it ended with success and without further answers, within the grace since `trigger`.
     pub(crate) fn is_graceful_since(&self, trigger: Instant) {
         self.is_graceful();
         let took = self.at.saturating_duration_since(trigger);
         assert!(took < GRACE, "it took {took:?}");
     }
 
-    /// That it ended well and answered nothing more.
+    /// Asserts that it ended with success and without further answers.
     pub(crate) fn is_graceful(&self) {
         assert_eq!(self.code, Some(0), "{:#?}", self.lines);
         assert!(self.answers.is_empty(), "{:#?}", self.answers);
@@ -224,7 +224,7 @@ impl Daemon {
 
     /// Begins to read its standard output.
     pub(crate) fn read_on(&mut self) {
-        // Nobody listens if nobody reads.
+        // The receiver is gone if the test does not read.
         let _ = self.read_on.send(());
     }
 
@@ -233,7 +233,7 @@ impl Daemon {
         self.write(frame(body));
     }
 
-    /// Sends `body` in a frame, and gives the next answer.
+    /// Sends `body` in a frame, and returns the next answer.
     pub(crate) fn ask(&mut self, body: impl AsRef<[u8]>) -> Answer {
         self.send(body);
         self.answer()
@@ -249,8 +249,8 @@ impl Daemon {
         }
     }
 
-    /// That everything has been answered that will be, and that it serves. Answers come in the order of requests, so the
-    /// answer to one more request is the next.
+    /// That everything has been answered that will be, and that it serves. Answers come in the order of requests, so
+    /// the answer to one more request is the next.
     pub(crate) fn is_quiet(&mut self) {
         let id = self.probe();
         let answer = self.answer();
@@ -266,7 +266,7 @@ impl Daemon {
         id
     }
 
-    /// That `bytes` are answered once, by what is given; and that the good frame behind them is served.
+    /// Asserts that `bytes` get exactly the given answer, and that the good frame after them is served.
     pub(crate) fn answers_once(&mut self, bytes: impl AsRef<[u8]>) -> Answer {
         self.write(bytes);
         let answer = self.answer();
@@ -274,12 +274,12 @@ impl Daemon {
         answer
     }
 
-    /// Waits for a line on standard error that holds all of `parts`, and gives it.
+    /// Waits for a line on standard error that holds all of `parts`, and returns it.
     pub(crate) fn logs(&mut self, parts: &[&str]) -> String {
         self.logs_within(PATIENCE, parts)
     }
 
-    /// The same, for longer than usual.
+    /// Waits longer than usual.
     pub(crate) fn logs_within(&mut self, patience: Duration, parts: &[&str]) -> String {
         let deadline = Instant::now() + patience;
         loop {
@@ -335,7 +335,7 @@ impl Daemon {
         Ending { code, at, answers, lines: std::mem::take(&mut self.lines) }
     }
 
-    /// Waits for its end, with its output unread. Gives the exit code, and when.
+    /// Waits for its end, with its output unread. Returns the exit code, and the time.
     pub(crate) fn end_unread(mut self) -> (Option<i32>, Instant) {
         self.has_ended = true;
         self.exit.recv_timeout(PATIENCE).unwrap_or_else(|_| {
@@ -344,7 +344,7 @@ impl Daemon {
         })
     }
 
-    /// What it has logged until now.
+    /// Returns the log so far.
     fn so_far(&mut self) -> &[String] {
         self.lines.extend(self.errors.try_iter());
         &self.lines

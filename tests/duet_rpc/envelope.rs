@@ -1,4 +1,4 @@
-//! What is a request, what is a notification, and what is neither.
+//! Requests, notifications, and messages that are neither.
 
 use crate::daemon::Daemon;
 use crate::frames::{notification_with, request, request_with};
@@ -50,7 +50,7 @@ fn another_version_is_an_invalid_request_with_its_id() {
 }
 
 #[test]
-fn a_method_that_is_no_string_is_an_invalid_request_with_its_id() {
+fn a_method_that_is_not_a_string_is_an_invalid_request_with_its_id() {
     let mut daemon = Daemon::start(&[]);
     for method in ["1", "null", "true", "[]", r#"{"name":"version"}"#] {
         let body = format!(r#"{{"jsonrpc":"2.0","id":7,"method":{method}}}"#);
@@ -61,7 +61,7 @@ fn a_method_that_is_no_string_is_an_invalid_request_with_its_id() {
 }
 
 #[test]
-fn what_is_no_object_is_an_invalid_request_with_the_id_null() {
+fn a_message_that_is_not_an_object_is_an_invalid_request_with_the_id_null() {
     let mut daemon = Daemon::start(&[]);
     for body in ["null", r#""hey""#, "42", "true", "{}", r#"{"jsonrpc":"2.0"}"#] {
         daemon.ask(body).is_invalid_request("null");
@@ -86,14 +86,14 @@ fn a_member_that_comes_twice_is_an_invalid_request_with_the_id_null() {
 }
 
 #[test]
-fn members_that_nobody_knows_are_ignored() {
+fn unknown_members_are_ignored() {
     let mut daemon = Daemon::start(&[]);
     daemon.ask(r#"{"jsonrpc":"2.0","id":1,"method":"version","meta":{"id":2,"method":[]},"":null}"#).result();
     daemon.finish();
 }
 
 #[test]
-fn the_order_of_the_members_says_nothing() {
+fn the_order_of_the_members_does_not_matter() {
     let members = [r#""jsonrpc":"2.0""#, r#""id":1"#, r#""method":"setLogLevel""#, r#""params":{"level":"info"}"#];
     let mut daemon = Daemon::start(&[]);
     let mut orders = 0;
@@ -155,7 +155,7 @@ fn a_message_with_method_and_result_is_an_invalid_request() {
 }
 
 #[test]
-fn what_emacs_sends_is_served() {
+fn requests_of_emacs_are_served() {
     let mut daemon = Daemon::start(&[]);
     daemon.write("Content-Length: 57\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"version\",\"params\":null}");
     assert_eq!(daemon.answer().id(), "1");

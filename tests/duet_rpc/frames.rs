@@ -1,4 +1,4 @@
-//! Frames as a client writes them, and a reader of what the daemon writes that takes nothing else.
+//! Frames as a client writes them, and a reader that accepts nothing else from the daemon.
 
 use std::fmt::Display;
 
@@ -12,7 +12,7 @@ pub(crate) fn frame(body: impl AsRef<[u8]>) -> Vec<u8> {
     framed(body.len(), body)
 }
 
-/// `body` behind a header that says `length`.
+/// Returns `body` behind a header with the given `length`.
 pub(crate) fn framed(length: impl Display, body: impl AsRef<[u8]>) -> Vec<u8> {
     with_header(&format!("Content-Length: {length}\r\n"), body)
 }
@@ -37,7 +37,7 @@ pub(crate) fn notification_with(method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#)
 }
 
-/// What is left of `output` behind its first frame, and the text of that frame; `Ok(None)` if it is not complete yet.
+/// Splits `output` into the rest after its first frame, and the text of that frame; `Ok(None)` if it is incomplete.
 ///
 /// Clients in the field stumble over more than this one header, so anything else is an error.
 pub(crate) fn split_frame(output: &[u8]) -> Result<Option<(String, usize)>, String> {
@@ -121,14 +121,14 @@ impl Answer {
         }
     }
 
-    /// That this is the answer to what could not be read.
+    /// Asserts that this is the answer to an unreadable message.
     pub(crate) fn is_parse_error(&self) {
         let expected = Failure { code: -32700, message: "Parse error".to_owned(), data: None };
         assert_eq!(self.failure(), expected, "{}", self.text);
         assert_eq!(self.id(), "null", "{}", self.text);
     }
 
-    /// That this is a refusal with an id and a reason.
+    /// Asserts that this is a refusal with an id and a reason.
     pub(crate) fn is_refusal(&self, id: &str, reason: &str) {
         let message = if reason == "batch-not-supported" { "Batch requests not supported" } else { "Invalid Request" };
         let data = Some(serde_json::json!({ "reason": reason }));
@@ -136,7 +136,7 @@ impl Answer {
         assert_eq!(self.id(), id, "{}", self.text);
     }
 
-    /// That this is the answer to what is JSON, but no request.
+    /// Asserts that this is the answer to valid JSON that is not a request.
     pub(crate) fn is_invalid_request(&self, id: &str) {
         let expected = Failure { code: -32600, message: "Invalid Request".to_owned(), data: None };
         assert_eq!(self.failure(), expected, "{}", self.text);

@@ -55,7 +55,7 @@ fn lengths_count_bytes_in_both_directions() {
     let body = request(id, "version");
     assert_ne!(body.len(), body.chars().count());
     daemon.write(format!("Content-Length: {}\r\n\r\n{body}", body.len()));
-    // The reader of answers takes as many bytes as their header says, and they have to be one JSON text.
+    // The reader of answers takes the number of bytes in their header, and they must be one JSON text.
     assert_eq!(daemon.answer().id(), id);
     daemon.is_quiet();
     daemon.finish();

@@ -1,10 +1,10 @@
-//! The text of a message: what is JSON and what is not.
+//! The text of a message: valid and invalid JSON.
 
 use crate::daemon::Daemon;
 use crate::frames::{request, request_with};
 
 #[test]
-fn what_is_no_json_is_a_parse_error_with_the_id_null() {
+fn invalid_json_is_a_parse_error_with_the_id_null() {
     let mut daemon = Daemon::start(&[]);
     for body in [
         "{",

@@ -18,7 +18,7 @@ fn the_end_of_input_ends_it() {
 }
 
 #[test]
-fn the_end_of_input_ends_it_before_anything_was_said() {
+fn the_end_of_input_ends_it_before_any_message() {
     Daemon::start(&[]).finish();
 }
 
@@ -123,7 +123,7 @@ fn nothing_is_served_after_shutdown() {
 }
 
 #[test]
-fn what_came_before_shutdown_is_answered_before_it() {
+fn requests_before_shutdown_are_answered_before_it() {
     let mut daemon = Daemon::start(&[]);
     let mut frames: Vec<u8> = (0..200).flat_map(|id| frame(request(id, "listMethods"))).collect();
     frames.extend(frame(request(200, "shutdown")));
@@ -156,13 +156,13 @@ fn a_client_that_reads_no_answers_does_not_keep_it_from_ending() {
     daemon.signal("TERM");
     let (code, at) = daemon.end_unread();
     assert_eq!(code, Some(0));
-    // It gives the client most of its grace.
+    // It waits for the client during most of its grace period.
     let took = at.saturating_duration_since(trigger);
     assert!(took > GRACE / 2 && took < GRACE, "{took:?}");
 }
 
 #[test]
-fn nor_does_a_client_that_reads_its_log_as_little() {
+fn a_client_that_reads_neither_answers_nor_log_does_not_keep_it_from_ending() {
     let mut daemon = Builder::new(&["rpc", "--log-level", "debug"]).unread().mute().start();
     daemon.write((0..2_000).flat_map(|id| frame(request(id, "listMethods"))).collect::<Vec<u8>>());
     let trigger = Instant::now();
@@ -183,7 +183,7 @@ fn a_client_that_closes_the_output_ends_it_with_one() {
 }
 
 #[test]
-fn an_output_that_nobody_needs_may_be_closed() {
+fn an_unused_output_may_be_closed() {
     let daemon = Builder::new(&["rpc"]).deaf().start();
     daemon.finish();
 }
@@ -201,7 +201,7 @@ fn an_output_that_cannot_be_written_ends_it_with_one() {
 }
 
 #[test]
-fn a_log_whose_file_may_not_grow_ends_nothing() {
+fn a_log_file_at_its_size_limit_does_not_end_it() {
     let folder = std::env::temp_dir().join(format!("duet-rpc-small-{}", std::process::id()));
     std::fs::create_dir(&folder).unwrap();
     let input = folder.join("input");
@@ -217,7 +217,7 @@ fn a_log_whose_file_may_not_grow_ends_nothing() {
 
 #[test]
 fn an_input_that_cannot_be_read_ends_it_with_one() {
-    // A folder can be opened, and gives an error when it is read.
+    // A folder can be opened, but reading it is an error.
     let folder = std::fs::File::open("/").unwrap();
     let output = program().arg("rpc").stdin(folder).stderr(Stdio::piped()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -238,7 +238,7 @@ fn an_input_from_a_file_is_served_to_its_end() {
 }
 
 #[test]
-fn a_log_that_nobody_reads_keeps_it_neither_from_serving_nor_from_ending() {
+fn an_unread_log_blocks_neither_serving_nor_the_exit() {
     let mut daemon = Builder::new(&["--log-level", "debug", "rpc"]).mute().start();
     for round in 0..10 {
         daemon.write((0..1_000).flat_map(|id| frame(request(id, "nope"))).collect::<Vec<u8>>());
@@ -256,9 +256,9 @@ fn a_log_that_nobody_reads_keeps_it_neither_from_serving_nor_from_ending() {
 }
 
 #[test]
-fn where_the_system_has_nothing_left_it_ends_with_one_and_says_so() {
+fn without_system_resources_it_exits_with_one_and_an_error() {
     let mut faults = Vec::new();
-    // So few files may be open: somewhere between what it takes to load the program and what it takes to serve.
+    // A limit of open files between the number that loading the program takes and the number that serving takes.
     for limit in 4..=32 {
         let script = format!("ulimit -n {limit}; exec '{}' rpc --log-level info", program().get_program().display());
         let output = Command::new("sh").args(["-c", &script]).env_remove("DUET_RPC_LOG").stdin(Stdio::null()).output();

@@ -29,7 +29,7 @@ fn a_message_of_ten_mebibytes_is_served() {
 }
 
 #[test]
-fn one_byte_more_is_refused_and_what_follows_is_served() {
+fn one_byte_more_is_refused_and_the_next_message_is_served() {
     let mut daemon = Daemon::start(&[]);
     let bytes = frame(request_of(MESSAGE + 1));
     let (header, body) = bytes.split_at(bytes.len() - MESSAGE - 1);
@@ -122,7 +122,7 @@ fn a_longer_header_in_many_lines_is_refused_once() {
 }
 
 #[test]
-fn a_longer_header_whose_body_was_never_sent_costs_no_other() {
+fn a_longer_header_without_a_body_loses_no_other_message() {
     let mut daemon = Daemon::start(&[]);
     let lines = format!("X-Padding: {}\r\nContent-Length: 5000\r\n", "p".repeat(10_000));
     daemon.answers_once(with_header(&lines, "")).is_refusal("null", "header-too-large");
@@ -138,7 +138,7 @@ fn a_longer_header_without_a_length_costs_no_other() {
 }
 
 #[test]
-fn limits_are_met_again_and_again() {
+fn limits_are_met_repeatedly() {
     let mut daemon = Daemon::start(&[]);
     let header = with_header_of(10_000, &request(1, "version"), true);
     for _ in 0..20 {

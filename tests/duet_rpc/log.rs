@@ -1,4 +1,5 @@
-//! A line of the log, read: `<timestamp> <severity> <message> method=<text> id=<JSON>`, the last two where they are known.
+//! A line of the log, read: `<timestamp> <severity> <message> method=<text> id=<JSON>`, the last two where they are
+//! known.
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Line {

@@ -1,4 +1,4 @@
-//! What a line of the log says, and what no line ever says.
+//! The fields of a line of the log, and data that no line contains.
 
 use crate::daemon::Daemon;
 use crate::frames::{frame, framed, notification_with, request, request_with, with_header};
@@ -8,7 +8,7 @@ use crate::log::Line;
 fn line_for(bytes: impl AsRef<[u8]>) -> Line {
     let mut daemon = Daemon::start(&[]);
     daemon.write(bytes);
-    // What follows is served, and by then the line was written.
+    // The next message is served, and by then the line was written.
     let id = daemon.probe();
     while daemon.answer().id() != id {}
     let lines = daemon.finish();
@@ -46,7 +46,7 @@ fn params_that_do_not_fit_are_a_warning_with_method_and_id() {
 
 #[test]
 fn params_of_a_notification_that_do_not_fit_are_an_error() {
-    // Nobody is told of them but who reads the log.
+    // Only the log reports them.
     let line = line_for(frame(notification_with("setLogLevel", r#"{"level":"verbose"}"#)));
     assert_eq!(fields(&line), ("error", Some("\"setLogLevel\""), None));
     let line = line_for(frame(notification_with("version", "[1]")));
@@ -72,7 +72,7 @@ fn an_invalid_request_is_a_warning_with_the_id_that_it_has() {
 }
 
 #[test]
-fn what_cannot_be_read_is_a_warning_without_method_and_id() {
+fn an_unreadable_message_is_a_warning_without_method_and_id() {
     for (bytes, part) in [
         (frame("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"nope\""), "-32700"),
         (framed("abc", ""), "-32700"),
@@ -149,7 +149,7 @@ fn ids_and_methods_cannot_forge_a_line() {
 }
 
 #[test]
-fn what_is_not_seen_in_an_id_is_escaped() {
+fn invisible_characters_in_an_id_are_escaped() {
     let line = line_for(frame(request("\"a\u{3164}\u{34f}\u{202e}\u{e0041}b\"", "nope")));
     assert_eq!(line.id.as_deref(), Some("\"a\\u{3164}\\u{34f}\\u{202e}\\u{e0041}b\""));
 }
@@ -158,7 +158,7 @@ fn what_is_not_seen_in_an_id_is_escaped() {
 fn long_ids_and_methods_are_cut_in_the_log() {
     let long = "x".repeat(100_000);
     let mut daemon = Daemon::start(&["--log-level", "debug"]);
-    // As long as an id may be, in characters of several bytes.
+    // The maximum length of an id, in characters of several bytes.
     let id = format!("\"{}\"", "€".repeat(1_024));
     daemon.ask(request(&id, "version")).result();
     daemon.ask(request(&id, "nope")).failure();

@@ -1,4 +1,4 @@
-//! What is logged at which level, and how the level is set.
+//! The levels of the log, and how to set them.
 
 use crate::daemon::{Builder, Daemon};
 use crate::frames::{notification_with, request, request_with};
@@ -23,7 +23,7 @@ fn by_default_warnings_and_errors_are_logged() {
 }
 
 #[test]
-fn each_level_brings_itself_and_what_is_worse() {
+fn each_level_includes_the_more_severe_levels() {
     assert_eq!(severities(&["rpc", "--log-level", "debug"]), ["debug", "error", "info", "warn"]);
     assert_eq!(severities(&["rpc", "--log-level", "info"]), ["error", "info", "warn"]);
     assert_eq!(severities(&["rpc", "--log-level", "warn"]), ["error", "warn"]);

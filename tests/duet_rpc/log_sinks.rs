@@ -141,7 +141,7 @@ fn a_file_with_another_name_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn an_empty_name_of_a_file_is_none() {
+fn an_empty_file_name_means_no_file() {
     let mut daemon = Builder::new(&["rpc", "--log-level", "info"]).env("DUET_RPC_LOG", "").start();
     daemon.is_quiet();
     let lines = daemon.finish();
@@ -159,7 +159,7 @@ fn the_name_of_the_file_may_be_relative() {
 }
 
 #[test]
-fn there_is_no_colour_without_a_terminal() {
+fn without_a_terminal_there_is_no_colour() {
     let folder = Folder::new();
     let file = folder.path("rpc.log");
     for log in ["", &file.display().to_string()] {
@@ -172,7 +172,7 @@ fn there_is_no_colour_without_a_terminal() {
     assert!(!fs::read_to_string(&file).unwrap().contains('\u{1b}'));
 }
 
-/// What the daemon writes on a terminal, which the program `script` makes.
+/// Returns the output of the daemon on a terminal, made by the program `script`.
 fn on_a_terminal(environment: &[(&str, &str)], arguments: &str) -> String {
     let program = env!("CARGO_BIN_EXE_duet-rpc");
     let line = format!("'{program}' {arguments} < /dev/null");
@@ -244,7 +244,7 @@ fn a_symbolic_link_is_not_followed() {
     assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
 }
 
-/// As SECURITY.md has it: only the last part of the path is looked at.
+/// After SECURITY.md: only the last part of the path is checked.
 #[test]
 fn a_folder_may_be_a_symbolic_link() {
     let folder = Folder::new();
@@ -260,7 +260,7 @@ fn a_fifo_neither_holds_up_the_start_nor_takes_the_log() {
     let fifo = folder.path("fifo");
     mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     assert_eq!(refused(&fifo), "it is not a regular file");
-    // Neither does one that somebody reads.
+    // A file with a reader does not either.
     let reader = File::options().read(true).write(true).open(&fifo).unwrap();
     assert_eq!(refused(&fifo), "it is not a regular file");
     drop(reader);
@@ -386,7 +386,7 @@ fn a_file_that_is_the_standard_output_or_input_is_refused() {
 }
 
 #[test]
-fn what_a_terminal_obeys_in_a_path_or_an_argument_is_escaped() {
+fn control_characters_in_a_path_or_an_argument_are_escaped() {
     let folder = Folder::new();
     let name = "a\u{1b}[31m\u{9b}\u{7}\u{202e}\n2026 error";
     let is_harmless = |text: &str| !text.contains(['\u{1b}', '\u{9b}', '\u{7}', '\u{202e}']);

@@ -5,7 +5,7 @@
 mod daemon;
 mod frames;
 mod log;
-#[path = "../shared/standard_streams.rs"]
+#[path = "../common/standard_streams.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod non_blocking;
 

@@ -1,4 +1,4 @@
-//! The six methods and what they return.
+//! The six methods and their results.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::frames::{request, request_with};
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const NAMES: [&str; 6] = ["initialize", "listMethods", "describeMethods", "version", "setLogLevel", "shutdown"];
 
-/// What a method without params returns.
+/// Returns the result of a method without params.
 fn result_of(method: &str) -> Value {
     let mut daemon = Daemon::start(&[]);
     let answer = daemon.ask(request(1, method));

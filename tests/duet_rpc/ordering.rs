@@ -1,4 +1,4 @@
-//! Answers come in the order of requests, however many there are and whatever is wrong with some.
+//! Answers come in the order of requests, in any number and with any faults among them.
 
 use crate::daemon::{Builder, Daemon};
 use crate::frames::{frame, framed, notification_with, request, with_header};

@@ -24,7 +24,7 @@ fn refusal(daemon: &mut Daemon, method: &str, params: &str) -> Value {
 }
 
 #[test]
-fn methods_without_params_take_none_in_every_form() {
+fn methods_without_params_accept_every_form_of_no_params() {
     let mut daemon = Daemon::start(&[]);
     for method in WITHOUT_PARAMS {
         for params in ["null", "{}", "[]", " { } ", "[ ]"] {

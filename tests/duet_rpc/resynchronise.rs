@@ -1,10 +1,10 @@
-//! Bytes that are no frame: one error, and the next good frame is served.
+//! Bytes outside of frames: one error, and the next good frame is served.
 
 use crate::daemon::Daemon;
 use crate::frames::{frame, framed, request, with_header};
 
 #[test]
-fn a_length_that_is_no_number_is_one_parse_error() {
+fn a_length_that_is_not_a_number_is_one_parse_error() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "version");
     for length in
@@ -64,7 +64,7 @@ fn a_header_that_breaks_off_is_one_parse_error() {
     let mut daemon = Daemon::start(&[]);
     for part in ["C", "Content-Leng", "Content-Length", "Content-Length:", "Content-Length: "] {
         daemon.write(part);
-        // That it goes on otherwise is seen in what follows.
+        // The next message shows that it goes on otherwise.
         let id = daemon.probe();
         daemon.answer().is_parse_error();
         assert_eq!(daemon.answer().id(), id, "{part:?}");
@@ -169,7 +169,7 @@ fn a_length_that_is_too_long_is_one_parse_error_and_the_next_frame_is_served() {
 }
 
 #[test]
-fn a_length_that_swallows_several_frames_loses_none_of_them() {
+fn a_length_that_spans_several_frames_loses_none_of_them() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "version");
     let others: Vec<u8> = (2..6).flat_map(|id| frame(request(id, "version"))).collect();

@@ -1,4 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP end the daemon well, and the log says which it was.
+//! SIGINT, SIGTERM and SIGHUP end the daemon with success, and the log names the signal.
 
 use std::time::Instant;
 

@@ -103,7 +103,7 @@ fn help_and_errors_are_written_whole_to_a_pipe_that_is_full() {
     }
 }
 
-/// Writes until there is no room. Returns how many bytes that were.
+/// Writes until there is no room. Returns the number of bytes written.
 fn fill(writer: &OwnedFd) -> usize {
     let mut held = 0;
     while let Ok(count) = rustix::io::write(writer, &[b'.'; 4096]) {

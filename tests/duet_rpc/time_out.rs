@@ -27,8 +27,8 @@ fn a_message_that_is_incomplete_after_thirty_seconds_is_dropped() {
     });
 }
 
-/// Waits for the line that says that what began at `start` was dropped. It is a warning, with no id, no answer goes out,
-/// and it holds nothing of what was dropped but how many bytes that were.
+/// Waits for the log line about the dropped message that began at `start`: a warning without an id, with the number of
+/// dropped bytes and none of their content. No answer is sent.
 fn is_dropped(daemon: &mut Daemon, start: Instant, bytes: usize) {
     let line = daemon.logs_within(LIMIT * 2, &["30 s"]);
     let took = start.elapsed();

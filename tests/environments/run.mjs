@@ -1,6 +1,7 @@
-// The environments suite: `node tests/environments/run.mjs`. Runs the packed package under the test runners, frameworks,
-// bundlers and runtimes of docs/environments.md, with the code of that page. package.json beside this file lists them;
-// PORTWAY_ENVIRONMENTS is the folder where they are installed (`cargo xtask test --only environments` does that).
+// The environments suite: `node tests/environments/run.mjs`. Runs the packed package under the test runners,
+// frameworks, bundlers and runtimes of docs/environments.md, with the code of that page. package.json beside this file
+// lists them; PORTWAY_ENVIRONMENTS is the folder where they are installed (`cargo xtask test --only environments` does
+// that).
 //
 // Names of groups as arguments run only those: `node tests/environments/run.mjs vitest jest`.
 

@@ -1,14 +1,14 @@
-// For each kind of message: bytes in and out, milliseconds of blocking beyond the engine's own deserialization, and bytes held
-// afterwards. The table in SECURITY.md has the same rows.
+// For each kind of message: bytes in and out, milliseconds of blocking beyond the engine's own deserialization, and
+// bytes held afterwards. The table in SECURITY.md has the same rows.
 
 import { assert } from "chai";
-import { connected } from "../web/rig/connections.js";
-import { afterThisTest } from "../web/rig/cleanup.js";
-import { pause } from "../web/rig/outcomes.js";
-import { check, rowsOf } from "./rig/amplification.js";
-import { longestTask } from "./rig/measure.js";
-import { engine, origins, party } from "./rig/parties.js";
-import { progress } from "./rig/settings.js";
+import { connected } from "../web/support/connections.js";
+import { afterThisTest } from "../web/support/cleanup.js";
+import { pause } from "../web/support/outcomes.js";
+import { check, rowsOf } from "./support/amplification.js";
+import { longestTask } from "./support/measure.js";
+import { engine, origins, party } from "./support/parties.js";
+import { progress } from "./support/settings.js";
 
 const TRIES = 20;
 const { gc, performance } = globalThis;

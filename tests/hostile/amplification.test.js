@@ -1,12 +1,12 @@
 // The cost of one message over WIPC, in JavaScript: bytes in and out, and milliseconds of blocking.
 
 import { assert } from "chai";
-import { afterThisTest } from "../web/rig/cleanup.js";
-import { JSONRPCServer } from "../web/rig/portway.js";
-import { CALL, WipcChannel, concat, encodeWipc, text, utf8 } from "../web/rig/wipc.js";
-import { check, rowsOf } from "./rig/amplification.js";
-import { longestTask } from "./rig/measure.js";
-import { engine } from "./rig/parties.js";
+import { afterThisTest } from "../web/support/cleanup.js";
+import { JSONRPCServer } from "../web/support/portway.js";
+import { CALL, WipcChannel, concat, encodeWipc, text, utf8 } from "../web/support/wipc.js";
+import { check, rowsOf } from "./support/amplification.js";
+import { longestTask } from "./support/measure.js";
+import { engine } from "./support/parties.js";
 
 const TRIES = 20;
 const many = (count, make) => Array.from({ length: count }, (_, n) => make(n));
@@ -23,7 +23,10 @@ const kinds = {
   noise: () => concat(many(100_000, () => utf8("WIPC\u0002\u007f\u007f\u007f\u0000"))),
 };
 
-/** A server in the host, and a guest that the test plays. The function posts bytes and resolves to the bytes of all answers. */
+/**
+ * A server in the host, and a guest that the test plays. The function posts bytes and resolves to the bytes of all
+ * answers.
+ */
 function attacked() {
   const input = new TransformStream();
   let bytesOut = 0;

@@ -1,11 +1,17 @@
 // Several clients and servers on one boundary, and messages that claim to belong to a session.
 
 import { assert } from "chai";
-import { Actor, connected, hexId, ports } from "../web/rig/connections.js";
-import { afterThisTest } from "../web/rig/cleanup.js";
-import { Raw } from "../web/rig/ends.js";
-import { pause, rejection, until } from "../web/rig/outcomes.js";
-import { JSONRPCClient, JSONRPCPeer, broadcastTransport, portTransport, workerTransport } from "../web/rig/portway.js";
+import { ScriptedPeer, connected, hexId, ports } from "../web/support/connections.js";
+import { afterThisTest } from "../web/support/cleanup.js";
+import { RemoteEnd } from "../web/support/transports.js";
+import { pause, rejection, until } from "../web/support/outcomes.js";
+import {
+  JSONRPCClient,
+  JSONRPCPeer,
+  broadcastTransport,
+  portTransport,
+  workerTransport,
+} from "../web/support/portway.js";
 
 const message = (rest) => ({ jsonrpc: "2.0", ...rest });
 
@@ -102,23 +108,23 @@ const numbers = (count) => Array.from({ length: count }, (_, n) => n);
 
 describe("a lane over a worker", () => {
   /** A peer of a session over a lane, played by the test. */
-  async function played(options) {
+  async function openScripted(options) {
     const [port, far] = ports();
-    const actor = new Actor(far);
+    const scriptedPeer = new ScriptedPeer(far);
     const calls = [];
     const connecting = connected(asWorker(port), {
       onError() {},
       methods: { secret: (params) => void calls.push(params) },
       ...options,
     });
-    const { id } = await actor.heardHello();
-    actor.post(message({ id, result: { session: hexId(1), version: 1, features: ["lane"], lane: hexId("a") } }));
+    const { id } = await scriptedPeer.nextHello();
+    scriptedPeer.post(message({ id, result: { session: hexId(1), version: 1, features: ["lane"], lane: hexId("a") } }));
     await connecting;
-    return { actor, calls, id };
+    return { scriptedPeer, calls, id };
   }
 
   it("with another name, or with a value that only resembles one, is ignored", async () => {
-    const { actor, calls, id } = await played();
+    const { scriptedPeer, calls, id } = await openScripted();
     const secret = message({ id: 1, method: "secret", params: ["forged"] });
     for (const portway of [
       hexId("b"),
@@ -133,36 +139,45 @@ describe("a lane over a worker", () => {
       { toString: hexId("a") },
       true,
     ])
-      actor.post({ portway, message: secret });
-    actor.post({ portway: hexId("a") });
-    actor.post({ portway: hexId("a"), message: null });
-    actor.post({ portway: hexId("a"), message: { portway: hexId("a"), message: secret } });
-    actor.post([{ portway: hexId("a"), message: secret }]);
+      scriptedPeer.post({ portway, message: secret });
+    scriptedPeer.post({ portway: hexId("a") });
+    scriptedPeer.post({ portway: hexId("a"), message: null });
+    scriptedPeer.post({ portway: hexId("a"), message: { portway: hexId("a"), message: secret } });
+    scriptedPeer.post([{ portway: hexId("a"), message: secret }]);
     // Without a wrapping, during a session.
-    actor.post(secret);
-    actor.post({ portway: hexId("a"), message: message({ id: 2, method: "secret", params: ["through the lane"] }) });
+    scriptedPeer.post(secret);
+    scriptedPeer.post({
+      portway: hexId("a"),
+      message: message({ id: 2, method: "secret", params: ["through the lane"] }),
+    });
     await until(() => calls.length > 0, "the lane itself is not served");
     assert.deepEqual(calls, [["through the lane"]]);
   });
 
   it("of a session that has ended is ignored in the next", async () => {
-    const { actor, calls } = await played();
-    actor.post({ portway: hexId("a"), message: message({ method: "rpc.bye", params: { reason: "closed" } }) });
-    actor.post({ portway: hexId("a"), message: message({ id: 1, method: "secret", params: ["after the goodbye"] }) });
+    const { scriptedPeer, calls } = await openScripted();
+    scriptedPeer.post({ portway: hexId("a"), message: message({ method: "rpc.bye", params: { reason: "closed" } }) });
+    scriptedPeer.post({
+      portway: hexId("a"),
+      message: message({ id: 1, method: "secret", params: ["after the goodbye"] }),
+    });
     await pause(50);
     const hello = new Promise((resolve) => {
-      const timer = setInterval(() => actor.hello(`0${hexId(3).slice(1)}`, { features: ["lane"] }), 20);
+      const timer = setInterval(() => scriptedPeer.hello(`0${hexId(3).slice(1)}`, { features: ["lane"] }), 20);
       afterThisTest(() => clearInterval(timer));
       resolve();
     });
     await hello;
-    const answer = await actor.find((one) => one?.id?.startsWith?.("0333") && one.result !== undefined);
+    const answer = await scriptedPeer.find((one) => one?.id?.startsWith?.("0333") && one.result !== undefined);
     const { lane } = answer.result;
     assert.match(lane, /^[0-9a-f]{32}$/);
     assert.notEqual(lane, hexId("a"));
-    actor.post({ portway: lane, message: message({ method: "rpc.ping" }) });
-    actor.post({ portway: hexId("a"), message: message({ id: 2, method: "secret", params: ["of the last session"] }) });
-    actor.post({ portway: lane, message: message({ id: 3, method: "secret", params: ["of this session"] }) });
+    scriptedPeer.post({ portway: lane, message: message({ method: "rpc.ping" }) });
+    scriptedPeer.post({
+      portway: hexId("a"),
+      message: message({ id: 2, method: "secret", params: ["of the last session"] }),
+    });
+    scriptedPeer.post({ portway: lane, message: message({ id: 3, method: "secret", params: ["of this session"] }) });
     await until(() => calls.some(([text]) => text === "of this session"), "the next session is not served");
     assert.notDeepInclude(calls, ["of the last session"]);
   });
@@ -171,7 +186,7 @@ describe("a lane over a worker", () => {
 describe("a port of a session", () => {
   it("that has ended is ignored in the next, and its handlers send nothing there", async () => {
     const [port, far] = ports();
-    const actor = new Actor(far);
+    const scriptedPeer = new ScriptedPeer(far);
     const calls = [];
     const reports = [];
     let proceed;
@@ -188,15 +203,17 @@ describe("a port of a session", () => {
         },
       },
     });
-    const first = await actor.open();
+    const first = await scriptedPeer.open();
     await connecting;
     first.post(message({ id: 1, method: "job" }));
     await pause(30);
     // The port stays open after the goodbye, as if another realm held it.
     first.bye();
-    const timer = setInterval(() => actor.hello(hexId(0)), 20);
+    const timer = setInterval(() => scriptedPeer.hello(hexId(0)), 20);
     afterThisTest(() => clearInterval(timer));
-    const second = actor.enter(await actor.find((one) => one?.id === hexId(0) && one.result !== undefined));
+    const second = scriptedPeer.enter(
+      await scriptedPeer.find((one) => one?.id === hexId(0) && one.result !== undefined),
+    );
     clearInterval(timer);
     second.post(message({ id: 1, method: "unknown" }));
     first.post(message({ id: 2, method: "secret", params: ["by the old port"] }));
@@ -211,18 +228,19 @@ describe("a port of a session", () => {
 
   it("of a second answer to the same hello is closed, and the first goes on", async () => {
     const [port, far] = ports();
-    const actor = new Actor(far);
+    const scriptedPeer = new ScriptedPeer(far);
     const calls = [];
     const connecting = connected(port, { onError() {}, methods: { secret: (params) => void calls.push(params) } });
-    const hello = await actor.heardHello();
-    const first = actor.accept(hello);
+    const hello = await scriptedPeer.nextHello();
+    const first = scriptedPeer.accept(hello);
     await connecting;
     const others = numbers(20).map(() => {
       const { port1, port2 } = new MessageChannel();
-      actor.post(message({ id: hello.id, result: { session: hexId(2), version: 1, features: [], port: port2 } }), [
-        port2,
-      ]);
-      const end = new Raw(port1);
+      scriptedPeer.post(
+        message({ id: hello.id, result: { session: hexId(2), version: 1, features: [], port: port2 } }),
+        [port2],
+      );
+      const end = new RemoteEnd(port1);
       end.post(message({ id: 1, method: "secret", params: ["by another"] }));
       afterThisTest(() => port1.close());
       return end;

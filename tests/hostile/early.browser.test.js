@@ -1,14 +1,15 @@
-// `portway/early` listens before the allowed senders are known. It keeps and answers a bounded number of messages of strangers.
+// `portway/early` listens before the allowed senders are known. It keeps and answers a bounded number of messages of
+// strangers.
 
 import { assert } from "chai";
-import { pause } from "../web/rig/outcomes.js";
-import { packaged } from "../web/rig/portway.js";
-import { origins, party } from "./rig/parties.js";
+import { pause } from "../web/support/outcomes.js";
+import { packaged } from "../web/support/portway.js";
+import { origins, party } from "./support/parties.js";
 
 const indexOf = ({ window }) => Array.from(frames).indexOf(window);
 
 /** A document of the host that has imported `portway/early`, and counts its listeners for messages from then on. */
-async function victim() {
+async function listeningFrame() {
   const frame = await party("host");
   await frame.run(async (early) => {
     globalThis.listeners = [];
@@ -27,7 +28,7 @@ async function victim() {
   return frame;
 }
 
-/** Posts so many notifications to a frame, and waits until that has handled them. */
+/** Posts `count` notifications to a frame, and waits until that has handled them. */
 async function flood(stranger, frame, count, total = count) {
   await stranger.run(
     (index, count) => {
@@ -44,7 +45,7 @@ describe("portway/early", function () {
   this.timeout(60_000);
 
   it("keeps no more than 10 000 messages of all senders together", async () => {
-    const frame = await victim();
+    const frame = await listeningFrame();
     const strangers = [await party("stranger"), await party("outsider"), await party("third")];
     for (const [n, stranger] of strangers.entries()) await flood(stranger, frame, 8_000, 8_000 * (n + 1));
     const kept = await frame.run(
@@ -65,7 +66,7 @@ describe("portway/early", function () {
   });
 
   it("removes its listener and the messages that it kept ten seconds after the wasm has started", async () => {
-    const frame = await victim();
+    const frame = await listeningFrame();
     const stranger = await party("stranger");
     await flood(stranger, frame, 5_000);
     const listeners = () => frame.run(() => listeners.length);
@@ -89,8 +90,8 @@ describe("portway/early", function () {
   });
 
   for (const when of ["before", "after"]) {
-    it(`whose wasm does not load answers requests that came ${when} that with a fixed text, a bounded number of times`, async () => {
-      const frame = await victim();
+    it(`whose wasm does not load answers requests that arrived ${when} that with a fixed text, a bounded number of times`, async () => {
+      const frame = await listeningFrame();
       const stranger = await party("stranger");
       const ask = () =>
         stranger.run((index) => {

@@ -1,11 +1,11 @@
 // Windows that are not the peer pretend to be it: beside it, around it, below it, in its place, and before it.
 
 import { assert } from "chai";
-import { afterThisTest } from "../web/rig/cleanup.js";
-import { isOpen, pause, rejection, until } from "../web/rig/outcomes.js";
-import { connect } from "../web/rig/portway.js";
-import { engine, origins, party } from "./rig/parties.js";
-import { inFull } from "./rig/settings.js";
+import { afterThisTest } from "../web/support/cleanup.js";
+import { isOpen, pause, rejection, until } from "../web/support/outcomes.js";
+import { connect } from "../web/support/portway.js";
+import { engine, origins, party } from "./support/parties.js";
+import { inFull } from "./support/settings.js";
 
 /** A connection to `frame`, and the calls of its handlers and listeners. */
 function attacked(frame, options) {
@@ -60,7 +60,7 @@ async function assertUnharmed({ friend, peer, events }) {
 
 const assertNothingReceived = async (stranger) =>
   assert.deepEqual(await stranger.received(), [], "a stranger has received something");
-/** As long as a goodbye that was posted over a window may wait for the one through the port. */
+/** The longest wait of a goodbye copied over a window for the one through the port. */
 const settled = () => pause(1_300);
 
 describe("forged messages", function () {

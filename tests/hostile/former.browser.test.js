@@ -1,12 +1,13 @@
-// A document that was in the frame before. Its functions run on where a window of its origin has kept one: Firefox still delivers
-// what they post, under the old origin, with the frame as its source. Other browsers deliver it without a source.
+// A document that was in the frame before. Its functions run on where a window of its origin has kept one: Firefox
+// still delivers their messages, under the old origin, with the frame as the source. Other browsers deliver them
+// without a source.
 
 import { assert } from "chai";
-import { connected } from "../web/rig/connections.js";
-import { pause } from "../web/rig/outcomes.js";
-import { origins, party } from "./rig/parties.js";
+import { connected } from "../web/support/connections.js";
+import { pause } from "../web/support/outcomes.js";
+import { origins, party } from "./support/parties.js";
 
-/** A frame with a document of a friend, and what has the document before it, of `former`, say hello. */
+/** A frame with a document of a friend, and a function by which the document before it, of `former`, sends a hello. */
 async function scene(former) {
   const frame = await party(former);
   const sibling = await party(former);
@@ -45,10 +46,10 @@ describe("a document that was in the frame before", function () {
 
     it(`ends no session of the present one, if it is of ${former === "third" ? "another allowed origin" : "a stranger"}`, async () => {
       const { frame, hello } = await scene(former);
-      const told = [];
+      const events = [];
       const options = {
-        onSession: ({ number }) => void told.push(number),
-        onLost: ({ reason }) => void told.push(reason),
+        onSession: ({ number }) => void events.push(number),
+        onLost: ({ reason }) => void events.push(reason),
       };
       const connecting = connected(frame.element, { origin, connectTimeout: 20_000, ...options });
       await frame.run((origin) => void connectTo(parent, { origin }), origins.host);
@@ -60,7 +61,7 @@ describe("a document that was in the frame before", function () {
       // Longer than a peer may be silent that is asked.
       await pause(1_500);
       assert.deepEqual(await peer.request("echo", [2]), [2]);
-      assert.deepEqual(told, [1]);
+      assert.deepEqual(events, [1]);
     });
   }
 });

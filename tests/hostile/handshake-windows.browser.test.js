@@ -1,19 +1,19 @@
-// The handshake between windows, with generated messages: of the peer's own document, of a frame beside it, of former documents,
-// and of a document of another origin in its place. A run is repeated by its seed.
+// The handshake between windows, with generated messages: of the peer's own document, of a frame beside it, of former
+// documents, and of a document of another origin in its place. A run is repeated by its seed.
 
 import { assert } from "chai";
-import { afterThisTest } from "../web/rig/cleanup.js";
-import { pause } from "../web/rig/outcomes.js";
-import { connect } from "../web/rig/portway.js";
-import { Random } from "./rig/generator.js";
-import { origins, party } from "./rig/parties.js";
-import { figure, messageCount, progress, seed } from "./rig/settings.js";
-import { Witness } from "./rig/witness.js";
+import { afterThisTest } from "../web/support/cleanup.js";
+import { pause } from "../web/support/outcomes.js";
+import { connect } from "../web/support/portway.js";
+import { Random } from "./support/generator.js";
+import { origins, party } from "./support/parties.js";
+import { figure, messageCount, progress, seed } from "./support/settings.js";
+import { SessionChecker } from "./support/session-checker.js";
 
 const PER_ROUND = 3_000;
 const PER_BURST = 300;
 const COUNT = Math.ceil(0.6 * messageCount);
-/** In each of so many rounds, the document is replaced, and before that by one of another origin. */
+/** In each of several rounds, the document is replaced, and before that by one of another origin. */
 const NAVIGATION = 10;
 const INTRUSION = 25;
 
@@ -67,11 +67,12 @@ describe("a handshake with generated messages", function () {
       const random = new Random(run);
       const fail = (what) => assert.fail(`${what}; PORTWAY_SEED=${seed}, round ${number}`);
       const limit = (promise, what) => Promise.race([promise, pause(10_000).then(() => fail(what))]);
-      // Every other round, the attacker does nothing that ends a connection for good, so that this very one has to go on.
+      // Every other round, the attacker does nothing that ends a connection for good, so that this very one has to go
+      // on.
       const intrudes = number % INTRUSION === INTRUSION - 1;
       const mayEnd = number % 2 === 1 || intrudes;
-      const witness = new Witness(["peer"]);
-      const options = witness.options({ origin: origins.friend, connectTimeout: 60_000 });
+      const checker = new SessionChecker(["peer"]);
+      const options = checker.options({ origin: origins.friend, connectTimeout: 60_000 });
       const connecting = connect(friend.element, options);
       let peer;
       let ended = false;
@@ -129,7 +130,7 @@ describe("a handshake with generated messages", function () {
           (peer) => peer.destroy(),
           () => {},
         );
-        witness.restart();
+        checker.restart();
         again = connect(friend.element, options);
       }
       const real = friend.run(
@@ -159,9 +160,9 @@ describe("a handshake with generated messages", function () {
       });
       await limit(Promise.all(calls), "a call does not end");
       if (host.pending > 0) fail("a call waits on");
-      if (witness.wrong.length > 0) fail(witness.wrong.join("; "));
-      totals.sessions += witness.sessions;
-      totals.calls += witness.calls;
+      if (checker.wrong.length > 0) fail(checker.wrong.join("; "));
+      totals.sessions += checker.sessions;
+      totals.calls += checker.calls;
       progress(`round ${number}`);
     }
 

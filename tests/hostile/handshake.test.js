@@ -1,11 +1,11 @@
 // The handshake over ports and workers, with generated messages. A run is repeated by its seed.
 
 import { assert } from "chai";
-import { pause } from "../web/rig/outcomes.js";
-import { connect } from "../web/rig/portway.js";
-import { Attacker, Random } from "./rig/generator.js";
-import { inBrowser, figure, messageCount, progress, seed } from "./rig/settings.js";
-import { Witness } from "./rig/witness.js";
+import { pause } from "../web/support/outcomes.js";
+import { connect } from "../web/support/portway.js";
+import { Attacker, Random } from "./support/generator.js";
+import { inBrowser, figure, messageCount, progress, seed } from "./support/settings.js";
+import { SessionChecker } from "./support/session-checker.js";
 
 const PER_ROUND = 2_000;
 const PER_BURST = 250;
@@ -40,10 +40,10 @@ async function round(number, isWorker) {
   const run = (seed + number * 7919) >>> 0;
   // Every other round, the attacker does nothing that ends a connection for good, so that this very one has to go on.
   const mayEnd = number % 2 === 1;
-  const witness = new Witness(["peer", "past"]);
+  const checker = new SessionChecker(["peer", "past"]);
   const { port1, port2 } = new MessageChannel();
   const near = isWorker ? asWorker(port1) : port1;
-  const connecting = connect(near, witness.options({ connectTimeout: 30_000 }));
+  const connecting = connect(near, checker.options({ connectTimeout: 30_000 }));
   let ended = false;
   let peer;
   connecting.then(
@@ -91,8 +91,8 @@ async function round(number, isWorker) {
   let again;
   if (ended || mayEnd) {
     peer?.destroy();
-    witness.restart();
-    again = connect(near, witness.options({ connectTimeout: 30_000 }));
+    checker.restart();
+    again = connect(near, checker.options({ connectTimeout: 30_000 }));
     void connecting.then(
       (peer) => peer.destroy(),
       () => {},
@@ -117,12 +117,12 @@ async function round(number, isWorker) {
   for (const one of [host, other, peer]) one?.destroy();
   await limit(Promise.all(calls), "a call does not end");
   assert.equal(host.pending, 0);
-  if (witness.wrong.length > 0) fail(witness.wrong.join("; "));
+  if (checker.wrong.length > 0) fail(checker.wrong.join("; "));
   for (const one of peerAttacker.ports) one.close();
   port1.close();
   port2.close();
-  totals.sessions += witness.sessions;
-  totals.calls += witness.calls;
+  totals.sessions += checker.sessions;
+  totals.calls += checker.calls;
   for (const attacker of [peerAttacker, late])
     for (const key of ["sent", "received", "bytesOut", "bytesReceived"]) totals[key] += attacker[key];
 }

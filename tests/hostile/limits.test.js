@@ -1,12 +1,12 @@
 // One small message does not make a peer send, hold or compute without a bound.
 
 import { assert } from "chai";
-import { hexId, played } from "../web/rig/connections.js";
-import { afterThisTest } from "../web/rig/cleanup.js";
-import { rawChannel } from "../web/rig/ends.js";
-import { pause, until } from "../web/rig/outcomes.js";
-import { JSONRPCPeer } from "../web/rig/portway.js";
-import { engine } from "./rig/parties.js";
+import { hexId, connectToScripted } from "../web/support/connections.js";
+import { afterThisTest } from "../web/support/cleanup.js";
+import { scriptedChannel } from "../web/support/transports.js";
+import { pause, until } from "../web/support/outcomes.js";
+import { JSONRPCPeer } from "../web/support/portway.js";
+import { engine } from "./support/parties.js";
 
 const message = (rest) => ({ jsonrpc: "2.0", ...rest });
 const columns = (ids, methods, values) => message({ method: "rpc.columns", params: { ids, methods, values } });
@@ -52,15 +52,15 @@ describe("streams that are asked for all at once", function () {
     it(`${way} leave turns to others, and send no more than a bound without further credit`, async () => {
       let items = 0;
       let atTurn = 0;
-      let mostInTurn = 0;
+      let maxInTurn = 0;
       const { port1, port2 } = new MessageChannel();
       afterThisTest(() => port1.close());
       port1.onmessage = () => {
-        mostInTurn = Math.max(mostInTurn, items - atTurn);
+        maxInTurn = Math.max(maxInTurn, items - atTurn);
         atTurn = items;
         port2.postMessage(0);
       };
-      const { end } = await played({
+      const { end } = await connectToScripted({
         features: ["batch", "columns", "stream"],
         methods: {
           async *ticks() {
@@ -79,7 +79,7 @@ describe("streams that are asked for all at once", function () {
       assert.isAbove(items, 0);
       await pause(20);
       // 256 items in a turn, and each stream may have one more under way.
-      assert.isAtMost(mostInTurn, 1_024);
+      assert.isAtMost(maxInTurn, 1_024);
       assert.isAtMost(items, 2 * MAX_CREDIT);
     });
   }
@@ -90,7 +90,7 @@ describe("a text that a peer sent", () => {
 
   /** All that is answered to odd messages. */
   async function answers(post, features = ["batch", "columns", "stream"]) {
-    const { end } = await played({
+    const { end } = await connectToScripted({
       features,
       onError() {},
       methods: {
@@ -107,7 +107,7 @@ describe("a text that a peer sent", () => {
     return each(end).filter(({ method, id }) => method === undefined && id !== "last");
   }
 
-  it("is repeated in errors for a hundred characters at most, whatever it names", async () => {
+  it("is repeated in errors for at most a hundred characters, with any name", async () => {
     const stream = (method, id) => message({ id, method: "rpc.stream", params: { method, credit: 1 } });
     const got = await answers((end) => {
       end.post(message({ id: 1, method: "x".repeat(1_024) }));
@@ -166,7 +166,7 @@ describe("requests that come together and share an object", () => {
     for (const features of [["batch", "columns"], []]) {
       it(`${way} have a copy for each handler, ${features.length > 0 ? "as a list" : "as a batch"}`, async () => {
         const seen = [];
-        const { end } = await played({
+        const { end } = await connectToScripted({
           features,
           methods: {
             first(params) {
@@ -193,7 +193,7 @@ describe("requests that come together and share an object", () => {
 
 describe("a flood of values that are not messages", () => {
   it("over a plain port leaves a peer that serves, and holds nothing", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport, { onError() {} }).method("echo", (params) => params);
     afterThisTest(() => peer.destroy());
     const holes = [];
@@ -215,14 +215,17 @@ describe("a flood of values that are not messages", () => {
       new Date(),
       { portway: hexId(0), message: message({ id: 1, method: "echo" }) },
     ];
-    for (let n = 0; n < 1_000; n++) raw.post(odd[n % odd.length]);
+    for (let n = 0; n < 1_000; n++) remoteEnd.post(odd[n % odd.length]);
     for (const params of [[holes], [deep], [lattice], { a: lattice }]) {
-      raw.post(message({ id: "odd", method: "echo", params }));
-      raw.post(message({ id: "odd", method: "unknown", params }));
+      remoteEnd.post(message({ id: "odd", method: "echo", params }));
+      remoteEnd.post(message({ id: "odd", method: "unknown", params }));
     }
-    await raw.before();
-    raw.post(message({ id: 5, method: "echo", params: [1] }));
-    await until(() => raw.received.flat().some(({ id, result }) => id === 5 && result[0] === 1), "it does not serve");
+    await remoteEnd.drain();
+    remoteEnd.post(message({ id: 5, method: "echo", params: [1] }));
+    await until(
+      () => remoteEnd.received.flat().some(({ id, result }) => id === 5 && result[0] === 1),
+      "it does not serve",
+    );
     assert.equal(peer.pending, 0);
   });
 });

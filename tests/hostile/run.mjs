@@ -1,12 +1,14 @@
-// Attacks of hostile peers and strangers: `node tests/hostile/run.mjs <chromium|firefox|webkit|node> [part of a spec's name]`.
-// The specs play the attacker with messages of their own; they test the built package: `cargo xtask build` first.
+// Attacks of hostile peers and strangers: `node tests/hostile/run.mjs <chromium|firefox|webkit|node> [part of a spec's
+// name]`. The specs play the attacker with messages of their own; they test the built package: `cargo xtask build`
+// first.
 //
 //   --full         a million messages of the generator, and more rounds of each race
 //   --seed N       repeats the choices of an earlier run
 //   --messages N   the number of generated messages
 //   --write        writes measurements to bounds.json (Chromium and Node), and the table to SECURITY.md (Chromium)
 //
-// PORTWAY_FULL=1, PORTWAY_SEED and PORTWAY_MESSAGES do the same. With PORTWAY_REPORT set, the counts are written there as JSON.
+// PORTWAY_FULL=1, PORTWAY_SEED and PORTWAY_MESSAGES do the same. With PORTWAY_REPORT set, the counts are written there
+// as JSON.
 
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -58,7 +60,10 @@ const settings = {
 Object.assign(env, { PORTWAY_FULL: settings.full, PORTWAY_SEED: settings.seed });
 if (settings.messages !== undefined) env.PORTWAY_MESSAGES = settings.messages;
 
-/** WebKit slows down with each port that it has had: there, a browser gets this many generated messages, and then comes a new one. */
+/**
+ * WebKit slows down with each port that it has had: there, a browser gets this many generated messages, and then comes
+ * a new one.
+ */
 const PART = 50_000;
 
 async function runInWebKit() {

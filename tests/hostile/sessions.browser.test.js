@@ -1,11 +1,12 @@
-// Messages of a session do not reach the next document. Signs of life and death are believed only where they can be trusted.
+// Messages of a session do not reach the next document. Signs of life and death are believed only where they can be
+// trusted.
 
 import { assert } from "chai";
-import { afterThisTest } from "../web/rig/cleanup.js";
-import { connected } from "../web/rig/connections.js";
-import { deferred, pause, rejection, until } from "../web/rig/outcomes.js";
-import { connect } from "../web/rig/portway.js";
-import { origins, party } from "./rig/parties.js";
+import { afterThisTest } from "../web/support/cleanup.js";
+import { connected } from "../web/support/connections.js";
+import { deferred, pause, rejection, until } from "../web/support/outcomes.js";
+import { connect } from "../web/support/portway.js";
+import { origins, party } from "./support/parties.js";
 
 describe("a handler that runs on after its session has ended", function () {
   this.timeout(30_000);
@@ -104,7 +105,10 @@ describe("a plain session", function () {
 describe("a lock", function () {
   this.timeout(30_000);
 
-  /** A connection to a peer of another origin that hangs after it has named a lock as its own; by default, the one of this side. */
+  /**
+   * A connection to a peer of another origin that hangs after it has named a lock as its own; by default, the one of
+   * this side.
+   */
   async function naming(session, connectTimeout) {
     const frame = await party("friend");
     const connecting = connect(frame.element, { origin: origins.friend, heartbeat: 500, connectTimeout, onError() {} });

@@ -1,13 +1,13 @@
 // The cost of messages of strangers: no listener of the library may deserialize them.
 
 import { assert } from "chai";
-import { afterThisTest } from "../web/rig/cleanup.js";
-import { connected } from "../web/rig/connections.js";
-import { pause, until } from "../web/rig/outcomes.js";
-import { JSONRPCPeer, packaged, windowTransport } from "../web/rig/portway.js";
-import { longestTask } from "./rig/measure.js";
-import { origins, party } from "./rig/parties.js";
-import { figure } from "./rig/settings.js";
+import { afterThisTest } from "../web/support/cleanup.js";
+import { connected } from "../web/support/connections.js";
+import { pause, until } from "../web/support/outcomes.js";
+import { JSONRPCPeer, packaged, windowTransport } from "../web/support/portway.js";
+import { longestTask } from "./support/measure.js";
+import { origins, party } from "./support/parties.js";
+import { figure } from "./support/settings.js";
 
 /** Posts one large message, and waits until it has come. Its listener reads no data. */
 async function block(stranger, kind) {
@@ -77,8 +77,8 @@ describe("a large message of a stranger", function () {
   }
 
   it("is not read by portway/early", async () => {
-    const [victim, stranger] = [await party("host"), await party("stranger")];
-    const index = Array.from(frames).indexOf(victim.window);
+    const [host, stranger] = [await party("host"), await party("stranger")];
+    const index = Array.from(frames).indexOf(host.window);
     const measure = () =>
       stranger.run(async (index) => {
         const target = parent.frames[index];
@@ -88,7 +88,7 @@ describe("a large message of a stranger", function () {
         );
       }, index);
     // The page script of the victim reads each message once, too.
-    await victim.run(async (early) => {
+    await host.run(async (early) => {
       globalThis.reads = 0;
       const { get } = Object.getOwnPropertyDescriptor(MessageEvent.prototype, "data");
       Object.defineProperty(MessageEvent.prototype, "data", {
@@ -102,6 +102,6 @@ describe("a large message of a stranger", function () {
     await measure();
     await pause(1_500);
     // Its senders are not known yet, so a message may be read once.
-    assert.isAtMost(await victim.run(() => reads), 2);
+    assert.isAtMost(await host.run(() => reads), 2);
   });
 });

@@ -24,8 +24,8 @@ export function accept(measured) {
   const bounds = read();
   for (const { id, where, sends, blocks, holds } of measured) {
     const row = bounds.rows.find((row) => row.id === id && row.where === where);
-    if (sends !== null) row.sends = Math.min(step(TIMES, sends, 1.05), bounds.mostSent);
-    row.blocks = Math.min(step(MS, blocks, 2), bounds.mostBlocked);
+    if (sends !== null) row.sends = Math.min(step(TIMES, sends, 1.05), bounds.maxSent);
+    row.blocks = Math.min(step(MS, blocks, 2), bounds.maxBlocked);
     if (holds !== undefined) row.holds = Math.min(step(TIMES, Math.max(0, holds - 0.5), 1), 1);
   }
   const shown = (row) =>
@@ -35,7 +35,7 @@ export function accept(measured) {
   const rows = bounds.rows.map(shown);
   writeFileSync(
     file,
-    `{\n  "mostSent": ${bounds.mostSent},\n  "mostBlocked": ${bounds.mostBlocked},\n  "rows": [\n${rows.join(",\n")}\n  ]\n}\n`,
+    `{\n  "maxSent": ${bounds.maxSent},\n  "maxBlocked": ${bounds.maxBlocked},\n  "rows": [\n${rows.join(",\n")}\n  ]\n}\n`,
   );
 }
 

@@ -1,10 +1,10 @@
 // A peer over WIPC that sends requests and reads no answers, or requests that cannot be answered under their ids.
 
 import { assert } from "chai";
-import { afterThisTest } from "../web/rig/cleanup.js";
-import { pause, until } from "../web/rig/outcomes.js";
-import { JSONRPCServer } from "../web/rig/portway.js";
-import { CALL, WipcChannel, concat, encodeWipc } from "../web/rig/wipc.js";
+import { afterThisTest } from "../web/support/cleanup.js";
+import { pause, until } from "../web/support/outcomes.js";
+import { JSONRPCServer } from "../web/support/portway.js";
+import { CALL, WipcChannel, concat, encodeWipc } from "../web/support/wipc.js";
 
 const frame = (message) => encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", ...message }));
 
@@ -85,7 +85,7 @@ describe("a WIPC peer whose requests cannot be answered under their ids", functi
     });
   }
 
-  it("since they are no messages, or are none at all, leaves nothing behind", async () => {
+  it("since they are not messages, or there are none, leaves nothing behind", async () => {
     const { channel, writer, read } = served({ echo: (params) => params });
     read();
     const payloads = [

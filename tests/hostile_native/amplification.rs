@@ -1,5 +1,5 @@
-//! The cost of one message for a server: bytes in and out, and the time that another connection waits. The rows and their bounds
-//! are in tests/hostile/bounds.json.
+//! The cost of one message for a server: bytes in and out, and the time that another connection waits. The rows and
+//! their bounds are in tests/hostile/bounds.json.
 
 use std::io::Write;
 use std::path::Path;
@@ -73,9 +73,9 @@ fn the_cost_of_one_message_for_a_server_is_within_its_row() -> Test {
             _ => ("serve", Connection::to),
         };
         let _server = Running::server_in(&path, role)?;
-        let mut neighbour = connect(&path)?;
+        let mut other = connect(&path)?;
         let bytes = message(&row.id);
-        let most_ms = row.blocks * SLOWNESS;
+        let max_ms = row.blocks * SLOWNESS;
         let mut least = Duration::MAX;
         let mut out = 0;
         for _ in 0..TRIES {
@@ -84,13 +84,13 @@ fn the_cost_of_one_message_for_a_server_is_within_its_row() -> Test {
             let mut sender = connection.stream.try_clone()?;
             let asked = bytes.clone();
             let sending = std::thread::spawn(move || sender.write_all(&asked));
-            let mut longest = neighbour.ping()?;
+            let mut longest = other.ping()?;
             while !sending.is_finished() {
-                longest = longest.max(neighbour.ping()?);
+                longest = longest.max(other.ping()?);
             }
             sending.join().map_err(|_| "the sender has panicked")??;
             for _ in 0..20 {
-                longest = longest.max(neighbour.ping()?);
+                longest = longest.max(other.ping()?);
             }
             if row.id == "noise" {
                 // Noise ends where a frame begins.
@@ -99,7 +99,7 @@ fn the_cost_of_one_message_for_a_server_is_within_its_row() -> Test {
             connection.before()?;
             out = connection.bytes;
             least = least.min(longest);
-            if least.as_secs_f64() * 1_000.0 <= most_ms {
+            if least.as_secs_f64() * 1_000.0 <= max_ms {
                 break;
             }
         }
@@ -108,7 +108,7 @@ fn the_cost_of_one_message_for_a_server_is_within_its_row() -> Test {
         if let Some(most) = row.sends {
             assert!(times <= most, "{}: {times:.1} bytes out for each byte in", row.what);
         }
-        assert!(least.as_secs_f64() * 1_000.0 <= most_ms, "{}: a neighbour waits {least:?}", row.what);
+        assert!(least.as_secs_f64() * 1_000.0 <= max_ms, "{}: another connection waits {least:?}", row.what);
     }
     assert!(rows > 0);
     Ok(())

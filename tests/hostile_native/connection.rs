@@ -30,7 +30,7 @@ impl Connection {
         Ok(Self { stream, held: Vec::new(), lines: false, bytes: 0 })
     }
 
-    /// The same, to a server to which a message is a line.
+    /// Connects to a server with one message a line.
     pub(crate) fn by_lines(path: &Path) -> io::Result<Self> {
         Ok(Self { lines: true, ..Self::to(path)? })
     }

@@ -1,5 +1,5 @@
-//! Hostile peers of the native library: each attack is made on a process of its own, over a socket or a pipe, so that its
-//! memory can be read and its neighbours can be timed. The attacks of pages and workers are in tests/hostile.
+//! Hostile peers of the native library: each attack is made on a process of its own, over a socket or a pipe, so that
+//! its memory can be read and its neighbours can be timed. The attacks of pages and workers are in tests/hostile.
 //!
 //! With `PORTWAY_FULL=1` more is sent.
 #![cfg(all(unix, not(all(target_family = "wasm", target_os = "unknown"))))]

@@ -115,7 +115,7 @@ impl Running {
         Self::server_in(path, "serve")
     }
 
-    /// The same, in another role of those that serve.
+    /// Starts a process in another serving role.
     pub(crate) fn server_in(path: &Path, name: &str) -> io::Result<Self> {
         let server = Self::start(&mut role(name, path))?;
         let start = Instant::now();

@@ -63,7 +63,7 @@ fn a_name_of_more_than_1_024_characters_is_refused_and_not_repeated() -> Test {
 }
 
 #[test]
-fn no_error_repeats_more_than_100_characters_of_what_a_peer_has_sent() -> Test {
+fn no_error_repeats_more_than_100_characters_of_a_message() -> Test {
     let (_server, _folder, mut connection) = attacked()?;
     let long = "x".repeat(1_024);
     let stream = |method: &str| json!({"method": method, "credit": 1});
@@ -93,7 +93,7 @@ fn no_error_repeats_more_than_100_characters_of_what_a_peer_has_sent() -> Test {
 }
 
 #[test]
-fn requests_at_work_are_bounded_in_bytes() -> Test {
+fn running_requests_are_bounded_in_bytes() -> Test {
     let (server, folder, mut connection) = attacked()?;
     let before = server.peak_mib()?;
     let filler = "x".repeat(1_000_000);

@@ -33,7 +33,7 @@ fn a_socket_file_is_for_its_owner_alone_from_its_first_moment() -> Test {
 }
 
 #[test]
-fn half_messages_cost_what_they_have_sent_and_delay_no_other_peer() -> Test {
+fn half_messages_cost_their_sent_bytes_and_delay_no_other_peer() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     let server = Running::server(&path)?;

@@ -1,6 +1,6 @@
-// The ways in which the other side of a call ends, or one's own. This runs in the page. Each entry builds its boundary,
-// and gives back what does it, `strike`, which returns the calls to watch; `judge` makes the words of the table of how
-// they ended. `boundaries` are those that a library must offer.
+// The ways in which the peer of a call ends, or this side itself. This runs in the page. Each entry builds its boundary
+// and returns `strike`, which ends it and returns the calls to watch. `judge` turns their outcomes into the words of
+// the table. `boundaries` are those that a library must offer.
 
 import { pause } from "../comparison/probes/channel.mjs";
 import { speed } from "./speed.mjs";
@@ -11,17 +11,17 @@ function soon({ call, asked }) {
   return asked?.state === "rejected" ? "on request" : "waits";
 }
 
-/** The time that a call is given if a library has such a call. */
+/** The timeout of a call, if a library has such an option. */
 const ASKED = 2000;
 
-/** A call that never gets an answer is on its way, then comes what `strike` does to the boundary. */
+/** A call that is never answered is under way before `strike` acts on the boundary. */
 function during(boundary, strike) {
   return async (stage) => {
     const made = await stage[boundary]();
     const { call, callWithTimeout } = made;
     await call("echo", {});
     const waiting = call("hang", {});
-    // It has arrived when what was sent after it is answered.
+    // It has arrived once a later call is answered.
     await call("echo", {});
     return () => {
       const watched = { call: waiting, asked: callWithTimeout?.("hang", {}, ASKED) };

@@ -1,4 +1,4 @@
-// What the other side serves.
+// The methods of the peer.
 
 export const methods = {
   echo: () => 1,

@@ -1,5 +1,5 @@
-// The footnotes of the table, by death and library. They explain outcomes that were seen; an asterisk in place of a death
-// is for the column.
+// The footnotes of the table, by death and library. They explain outcomes that were seen; an asterisk in place of a
+// death is for the column.
 
 const forWorkers = { "vscode-jsonrpc": "The `onError` of the connection hears of it." };
 

@@ -1,5 +1,5 @@
-// Runs in the page: the specs with other peers; then the libraries begin one after another, and all of them are watched.
-// `window.seen` is what came of it.
+// Runs in the page: the specs with other peers; then the libraries begin one after another, and all of them are
+// watched. `window.seen` is the result.
 
 const query = new URLSearchParams(location.search);
 

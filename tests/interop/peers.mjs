@@ -1,5 +1,5 @@
 // Portway at one end of a port and another JSON-RPC 2.0 library, as published, at the other, in both roles. Runs in the
-// page; `check` gives a fault, or undefined, by name.
+// page; `check` returns a fault, or undefined, by name.
 
 import { assert } from "chai";
 import * as jsonrpc from "json-rpc-2.0";
@@ -74,9 +74,9 @@ const specs = {
 
   async "our client, vscode-jsonrpc's server: notifications arrive in order"() {
     const { client, connection } = ourClient();
-    const heard = [];
-    connection.onNotification("console", ({ n }) => void heard.push(n));
-    connection.onRequest("flush", () => heard);
+    const received = [];
+    connection.onNotification("console", ({ n }) => void received.push(n));
+    connection.onRequest("flush", () => received);
     connection.listen();
     for (let n = 0; n < 5; n++) client.notify("console", { n });
     assert.deepEqual(await client.request("flush", {}), [0, 1, 2, 3, 4]);
@@ -141,9 +141,9 @@ const specs = {
 
   async "vscode-jsonrpc's client, our server: notifications arrive in order"() {
     const { server, connection } = ourServer();
-    const heard = [];
-    server.onNotify("console", ({ n }) => void heard.push(n));
-    server.method("flush", () => heard);
+    const received = [];
+    server.onNotify("console", ({ n }) => void received.push(n));
+    server.method("flush", () => received);
     for (let n = 0; n < 5; n++) connection.sendNotification("console", { n });
     assert.deepEqual(await connection.sendRequest("flush", {}), [0, 1, 2, 3, 4]);
   },
@@ -229,11 +229,11 @@ const specs = {
   async "our client, json-rpc-2.0's server: results, errors, notifications and batches"() {
     const { ours, theirs } = ends();
     const client = new JSONRPCClient(ours, { timeout: 5_000 });
-    const heard = [];
+    const received = [];
     jsonrpcEnds.serve(theirs, {
       echo: ({ text }) => text,
-      console: ({ n }) => void heard.push(n),
-      flush: () => heard,
+      console: ({ n }) => void received.push(n),
+      flush: () => received,
       fail() {
         throw new jsonrpc.JSONRPCErrorException("no such file", -32001, { line: 3 });
       },
@@ -254,13 +254,13 @@ const specs = {
   async "json-rpc-2.0's client, our server: results, errors, notifications and batches"() {
     const { ours, theirs } = ends();
     const server = new JSONRPCServer(ours);
-    const heard = [];
+    const received = [];
     server.method("echo", ({ text }) => text);
-    server.method("flush", () => heard);
+    server.method("flush", () => received);
     server.method("fail", () => {
       throw new RPCError(-32001, "no such file", { line: 3 });
     });
-    server.onNotify("console", ({ n }) => void heard.push(n));
+    server.onNotify("console", ({ n }) => void received.push(n));
     const client = await jsonrpcEnds.call(theirs);
     assert.equal(await client.call("echo", { text: "hi" }), "hi");
     const failed = await rejection(Promise.resolve(client.call("fail", {})));

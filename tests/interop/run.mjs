@@ -1,10 +1,10 @@
-// The interop suite: `node tests/interop/run.mjs [chromium|firefox|webkit]`. Each library, as published and in its ordinary
-// setup, goes through the same deaths of the other side in a real browser, with a call under way. What is seen is compared
-// with expected.json; the times are printed, and only their class is compared. And Portway talks to other JSON-RPC 2.0
-// libraries, in both roles.
+// The interop suite: `node tests/interop/run.mjs [chromium|firefox|webkit]`. Each library, as published and in its
+// ordinary setup, goes through the same deaths of the peer in a real browser, with a call under way. The outcomes are
+// compared with expected.json; the times are printed, and only their class is compared. And Portway talks to other
+// JSON-RPC 2.0 libraries, in both roles.
 //
-// The second table of the README is made from what Chromium shows; tests/comparison/suite.mjs has the options. The other
-// engines have to show the same, but for the text of errors, and are not watched for as long.
+// The second table of the README is made from the outcomes in Chromium; tests/comparison/suite.mjs has the options. The
+// other engines must have equal outcomes, except the text of errors, and are watched for a shorter time.
 
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -37,7 +37,7 @@ const [engine = "chromium"] = positionals;
 const inFull = engine === "chromium";
 const suite = new Suite(options);
 
-/** What is seen: faults of the specs with other peers, and by library and death how it ends. */
+/** Returns the faults of the specs with other peers, and the outcomes by library and death. */
 async function look() {
   const site = await serve(catalogue);
   let browser;

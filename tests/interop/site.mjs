@@ -1,5 +1,5 @@
-// Serves the page of the suite, and for each library the scripts of its page, frames and workers; `elsewhere` is another
-// origin. A script that is asked for with a `hold` waits if that was taken by `/take`, until `/release`.
+// Serves the page of the suite, and for each library the scripts of its page, frames and workers; `elsewhere` is
+// another origin. A script that is asked for with a `hold` waits if that was taken by `/take`, until `/release`.
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -39,7 +39,7 @@ async function put(files, { module, firstImportOfWorker: first }) {
   const scripts = {
     "page.js": `
       ${library}
-      import { look } from "../interop/stage.mjs";
+      import { look } from "./boundaries.mjs";
       export const run = (elsewhere, patience) => look(library, "${module}", elsewhere, patience);`,
     "frame.js": `${served} library.serve(parent, methods, "parent");`,
     "worker.js": `${served} library.serve(self, methods, "self"); postMessage("ready");`,

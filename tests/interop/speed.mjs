@@ -16,7 +16,7 @@ export function speed({ state, ms }) {
   return classes.find(({ within }) => ms <= within).says;
 }
 
-/** What is seen of something when it is watched for the short time. */
+/** The result of an action that is watched for the short time. */
 export function seenInShort(says) {
   return says === "in 60 s" ? "waits" : says;
 }

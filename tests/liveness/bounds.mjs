@@ -1,4 +1,4 @@
-// bounds.json, as the runners need it: which kinds an engine runs, and what may come of them.
+// bounds.json for the runners: the kinds that an engine runs, and their allowed outcomes.
 
 import { readFileSync } from "node:fs";
 import { RUNS } from "./page/measure.js";
@@ -30,7 +30,7 @@ export function kindsOf(engine, part = "") {
   return { kinds, left };
 }
 
-/** What came of a kind: `fault` says what is wrong, if anything is. */
+/** The outcome of a kind; `fault` describes the violation, if there is one. */
 export function verdict(kind, result) {
   if (result?.ends === undefined) return { fault: result?.error ?? "it has not been run", count: 0, good: 0 };
   const { ends } = result;

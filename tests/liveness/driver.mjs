@@ -1,4 +1,4 @@
-// What the page cannot do by itself.
+// Actions that the page cannot do by itself.
 
 import { readFileSync, readdirSync } from "node:fs";
 
@@ -10,7 +10,7 @@ const deeds = {
   "freeze the page": freeze,
 };
 
-/** Does what the page wants, and gives the answer for it. */
+/** Does an action for the page, and returns the answer to it. */
 export async function doFor(driver, what, argument) {
   try {
     return { answer: await deeds[what](driver, argument) };
@@ -19,7 +19,7 @@ export async function doFor(driver, what, argument) {
   }
 }
 
-/** Ends a renderer of Chromium as a crash does. Gives the time of death, by the page's clock. */
+/** Ends a renderer of Chromium as a crash does. Returns the time of death, by the clock of the page. */
 async function kill(driver) {
   const before = renderers();
   await driver.executeScript("window.begin()");
@@ -33,7 +33,9 @@ async function kill(driver) {
   return at;
 }
 
-/** The renderers below this process, and the processor time of their main threads: workers may be busy at the same time. */
+/**
+ * The renderers below this process, and the processor time of their main threads: workers may be busy at the same time.
+ */
 function renderers() {
   const all = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -1,4 +1,4 @@
-// The kinds in a browser: a page of ours runs them, posts what comes of them, and asks for what only a driver can do.
+// The kinds in a browser: a page of ours runs them, posts the outcomes, and asks for actions that only a driver can do.
 
 import { startBrowser } from "../web/runner/browsers.mjs";
 import { startServers } from "../web/runner/server.mjs";

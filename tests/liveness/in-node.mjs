@@ -3,10 +3,10 @@
 import { MessageChannel, Worker } from "node:worker_threads";
 import init, { connect } from "../../pkg/node.js";
 import { RUNS, ending, many, measure, measureStart, pause } from "./page/measure.js";
-import { spin } from "./ends/serve.js";
+import { spin } from "./fixtures/serve.js";
 
 const connectTimeout = 60_000;
-const end = (file) => new URL(`ends/${file}`, import.meta.url);
+const end = (file) => new URL(`fixtures/${file}`, import.meta.url);
 
 const start = (file) => new Worker(end(file));
 
@@ -23,7 +23,7 @@ async function port() {
 }
 
 const close = ({ worker }) => worker.terminate();
-const told =
+const command =
   (type) =>
   ({ worker }) =>
     worker.postMessage({ type });
@@ -51,11 +51,11 @@ async function stayAlive(options, meanwhile) {
 
 const kinds = {
   "a Node worker is terminated": () => measure({ open: connected, kill: close }),
-  "a Node worker exits": () => measure({ open: connected, kill: told("exit") }),
-  "a Node worker throws": () => measure({ open: connected, kill: told("throw") }),
+  "a Node worker exits": () => measure({ open: connected, kill: command("exit") }),
+  "a Node worker throws": () => measure({ open: connected, kill: command("throw") }),
   "a Node worker's script is not there": () => startOf("nowhere.mjs"),
   "a Node worker's script throws as it starts": () => startOf("throwing-worker.js"),
-  "in Node, the other side of a port destroys its peer": () => measure({ open: port, kill: told("destroy"), close }),
+  "in Node, the other side of a port destroys its peer": () => measure({ open: port, kill: command("destroy"), close }),
   "in Node, the thread at the other side of a port is terminated": () => measure({ open: port, kill: close }),
   "a Node worker blocks for three seconds": () =>
     stayAlive({}, (pairs) => Promise.all(pairs.map(({ peer }) => peer.request("block", [3_000])))),

@@ -1,11 +1,12 @@
 // How fast a death is noticed: `node tests/liveness/run.mjs <chromium|firefox|webkit|node> [--part text] [--write]`.
-// Each kind dies many times, with a call open that would wait for ever; bounds.json says how long that call may wait, and how it
-// ends. The README states the same bounds, which is checked, too.
+// Each kind dies many times, with a call open that would wait for ever; bounds.json has the longest wait of that call,
+// and its end. The README states the same bounds, which is checked, too.
 //
 //   --part     only the kinds with this text in their names
 //   --write    puts the table into the README
 //
-// With PORTWAY_REPORT set, counts and figures are written there as JSON; PORTWAY_RUNS is how many of each kind die, 20 if unset.
+// With PORTWAY_REPORT set, counts and figures are written there as JSON; PORTWAY_RUNS is how many of each kind die, 20
+// if unset.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

@@ -20,10 +20,10 @@ export function withTable(readme, table) {
 }
 
 const seconds = (ms) => `${ms / 1000} s`;
-/** What only the timeout ends has no bound of its own. */
+/** An end that only the timeout notices has no bound of its own. */
 const bound = ({ within, reason }) => (reason === "timeout" ? "" : seconds(within));
 
-/** What is not measured everywhere: one sentence, by engine. */
+/** Deaths that are not measured everywhere: one sentence, by engine. */
 function gaps() {
   const rows = [...deaths, ...alive].filter(({ not }) => not !== undefined);
   const parts = Object.entries(names).flatMap(([engine, name]) => {

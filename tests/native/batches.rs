@@ -1,4 +1,4 @@
-//! Notifications of the protocol within a batch do what they do alone, in their order among the other elements.
+//! Notifications of the protocol work in a batch as they do alone, in order among the other elements.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -46,7 +46,7 @@ fn reply(message: &Value) -> (String, Value) {
 const HANG: &str = r#"{"jsonrpc":"2.0","id":"a","method":"hang"}"#;
 const ECHO: &str = r#"{"jsonrpc":"2.0","id":"b","method":"echo","params":[1]}"#;
 
-/// The same notification, whose names are written in several ways.
+/// A notification whose names are written in several ways.
 const CANCELS: [&str; 4] = [
     r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"a"}}"#,
     r#"{"jsonrpc":"2.0","\u006dethod":"$/cancelReques\u0074","par\u0061ms":{"id":"a"}}"#,
@@ -68,7 +68,7 @@ async fn a_cancel_alone_is_read_however_its_names_are_written() -> Test {
 }
 
 #[tokio::test]
-async fn a_cancel_in_a_batch_cancels_what_is_before_it() -> Test {
+async fn a_cancel_in_a_batch_cancels_an_earlier_element() -> Test {
     let mut sequential = Profile::GENERIC;
     sequential.ordering = Ordering::Sequential;
     for profile in [Profile::GENERIC, sequential] {
@@ -187,7 +187,8 @@ async fn credit_in_a_batch_is_for_the_stream_that_is_asked_for_before_it() -> Te
     Ok(())
 }
 
-/// Such an error may be about a batch of ours. A peer sends them as fast as it can: each must not cost a look at all calls.
+/// Such an error may be about a batch of ours. A peer sends them as fast as it can: each must not cost a look at all
+/// calls.
 #[test]
 fn an_error_under_no_id_costs_the_same_beside_many_calls() -> Test {
     let cost = |others: usize| -> Result<Duration, Box<dyn Error>> {

@@ -37,7 +37,7 @@ async fn a_call_without_params_leaves_them_out() -> Test {
 }
 
 #[tokio::test]
-async fn params_that_are_neither_object_nor_array_are_told_and_nothing_is_sent() -> Test {
+async fn params_that_are_neither_object_nor_array_are_an_error_and_nothing_is_sent() -> Test {
     let (transport, mut there) = wire()?;
     let client = Client::new(transport);
     assert!(matches!(client.call::<()>("add", "text").await, Err(CallError::Params(_))));
@@ -129,7 +129,7 @@ fn no_error_of_a_chain_repeats_its_source() {
 }
 
 #[tokio::test]
-async fn a_result_of_another_type_is_told() -> Test {
+async fn a_result_of_another_type_is_an_error() -> Test {
     let (transport, mut there) = wire()?;
     let client = Client::new(transport);
     let call = client.call::<u32>("count", &()).start();
@@ -162,7 +162,7 @@ async fn a_call_ends_when_its_time_is_up_and_not_before() -> Test {
     let call = client.call::<u32>("slow", &()).timeout(Duration::from_millis(70));
     assert_eq!(call.await, Err(CallError::TimedOut));
     assert!((70..100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
-    // What comes late is for nobody.
+    // A late answer is dropped.
     there.send(r#"{"jsonrpc":"2.0","id":1,"result":1}"#).await?;
     let call = client.call::<u32>("next", &()).start();
     for _ in 0..3 {
@@ -278,7 +278,8 @@ async fn progress_reaches_the_call_that_asked() -> Test {
     Ok(())
 }
 
-/// A listener of progress may own the last client of its link, and another call. Both lock the link as they are dropped.
+/// A listener of progress may own the last client of its link, and another call. Both lock the link as they are
+/// dropped.
 #[test]
 fn the_listener_of_a_call_that_is_refused_may_own_the_link() -> Test {
     async fn calls() -> Test {

@@ -1,4 +1,5 @@
-//! What is no frame, or no message in one, is told or answered, and the next good one is always served.
+//! Bytes outside of frames, and frames without a message, are reported or answered; the next good frame is always
+//! served.
 
 use std::error::Error;
 use std::io;
@@ -39,7 +40,7 @@ async fn errors_before_pong(there: &mut Wire) -> Result<Vec<Value>, Box<dyn Erro
     }
 }
 
-/// Sends bytes, then a good request, and gives the errors that were answered to the bytes.
+/// Sends bytes, then a good request, and returns the errors in answer to the bytes.
 async fn answers_to(bytes: &[u8]) -> Result<Vec<Value>, Box<dyn Error>> {
     let (transport, mut there) = wire()?;
     serving(transport);
@@ -82,7 +83,7 @@ async fn a_server_answers_once_for_each_slip_and_serves_on() -> Test {
     ] {
         assert_eq!(answers_to(&bytes).await?, expected, "{}", String::from_utf8_lossy(&bytes));
     }
-    // What follows a good message is a slip of its own.
+    // A fault after a good message is a fault of its own.
     let answers = answers_to(&short).await?;
     assert_eq!(answers.len(), 2);
     assert_eq!(answers.get(1), Some(&parse_error()));
@@ -97,7 +98,7 @@ async fn a_length_that_is_too_long_takes_no_message_with_it() -> Test {
 }
 
 #[tokio::test]
-async fn what_the_header_refuses_is_answered_with_its_id() -> Test {
+async fn a_message_with_a_refused_header_is_answered_with_its_id() -> Test {
     let body = r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#;
     for (kind, reason) in [
         ("application/json", "unsupported-content-type"),
@@ -113,7 +114,7 @@ async fn what_the_header_refuses_is_answered_with_its_id() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_does_not_go_on_is_given_up_in_silence() -> Test {
+async fn a_stalled_message_is_abandoned_without_a_reply() -> Test {
     let (transport, mut there) = wire()?;
     let (told, mut heard) = mpsc::unbounded_channel();
     serving(transport.on_diagnostic(move |diagnostic| {
@@ -127,7 +128,7 @@ async fn a_message_that_does_not_go_on_is_given_up_in_silence() -> Test {
     assert!((30_000..30_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
     there.send(PING).await?;
     assert_eq!(errors_before_pong(&mut there).await?, [] as [Value; 0]);
-    // Without a message there is no clock.
+    // Without a message no timeout runs.
     tokio::time::sleep(Duration::from_secs(3_600)).await;
     there.send(PING).await?;
     assert_eq!(errors_before_pong(&mut there).await?, [] as [Value; 0]);
@@ -135,7 +136,7 @@ async fn a_message_that_does_not_go_on_is_given_up_in_silence() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn messages_that_do_not_go_on_are_given_up_one_after_the_other() -> Test {
+async fn stalled_messages_are_abandoned_one_after_the_other() -> Test {
     let (transport, mut there) = wire()?;
     let (told, mut heard) = mpsc::unbounded_channel();
     serving(transport.on_diagnostic(move |diagnostic| {
@@ -156,7 +157,7 @@ async fn messages_that_do_not_go_on_are_given_up_one_after_the_other() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_over_the_limit_that_does_not_go_on_is_given_up_with_all_that_came_of_it() -> Test {
+async fn a_stalled_message_over_the_limit_is_abandoned_with_its_received_part() -> Test {
     let (transport, mut there) = wire()?;
     let (told, mut heard) = mpsc::unbounded_channel();
     let limits = limits(|limits: &mut Limits| limits.message_bytes = 100);
@@ -220,7 +221,7 @@ async fn one_byte_at_a_time_is_a_message_too() -> Test {
     Ok(())
 }
 
-/// An input whose every read is interrupted before it gives one byte.
+/// An input whose every read is interrupted before it returns one byte.
 struct Interrupted<R> {
     input: R,
     is_next: bool,
@@ -292,7 +293,7 @@ async fn several_lines_in_a_row_that_are_no_json_are_answered_once() -> Test {
         b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"none\"}\n",
     ];
     there.send_bytes(&sent.concat()).await?;
-    // Each value is answered, whatever it is, and ends a run.
+    // Each value of any kind is answered, and ends a run.
     let mut answers = Vec::new();
     for _ in 0..6 {
         let answer: Value = serde_json::from_str(&there.receive_line().await?)?;
@@ -305,7 +306,7 @@ async fn several_lines_in_a_row_that_are_no_json_are_answered_once() -> Test {
 }
 
 #[tokio::test]
-async fn a_banner_before_the_first_line_is_passed_over_by_a_client() -> Test {
+async fn a_banner_before_the_first_line_is_ignored_by_a_client() -> Test {
     let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
     let client = Client::new(transport);
     let call = client.call::<u32>("count", &()).start();
@@ -382,7 +383,7 @@ async fn a_message_over_the_limit_is_refused_before_it_comes() -> Test {
 }
 
 #[tokio::test]
-async fn what_is_rejected_is_told_with_its_id_null_included() -> Test {
+async fn a_rejected_message_is_reported_with_its_id_null_included() -> Test {
     let (transport, mut there) = wire()?;
     let (told, mut heard) = mpsc::unbounded_channel();
     serving(transport.on_diagnostic(move |diagnostic| {

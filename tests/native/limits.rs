@@ -1,5 +1,5 @@
-//! The table of limits (limits.toml), row by row: what is built has the value of the row. At the value all is well, and one
-//! more is what the row says.
+//! The table of limits (limits.toml), row by row: the library has the value of the row. A count equal to the value is
+//! accepted, and one more has the effect stated by the row.
 
 use std::error::Error;
 use std::future::pending;
@@ -93,7 +93,7 @@ fn request(id: &Value, method: &str, params: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
 }
 
-/// A server with a method that answers at once, one that never does, and one that gives items without end.
+/// A server with a method that answers at once, one that never does, and one that returns endless items.
 fn serving(transport: Transport) {
     let server = Server::new(transport);
     server.method("now", |_: Value, _: Context| async { Ok::<_, RpcError>(1) });
@@ -225,7 +225,7 @@ async fn stream_window(most: u64) -> Test {
     Ok(())
 }
 
-/// How many items come, of streams that are each given this credit at their beginning.
+/// Returns the number of items of streams that begin with this credit.
 async fn items_of(streams: u64, credit: u64) -> Result<u64, Box<dyn Error>> {
     let mut there = served()?;
     for id in 0..streams {
@@ -373,7 +373,7 @@ async fn link_grace(most: u64) -> Test {
 
 async fn wipc_payload(most: u64) -> Test {
     let header = |length: u32| [b"WIPC\x02", &length.to_le_bytes()[..]].concat();
-    // One more is beyond what a header can say.
+    // One more is beyond the largest length in a header.
     let most = u32::try_from(most)?;
     let mut decoder = Decoder::new();
     assert!(decoder.next(&mut &header(most)[..]).is_none() && decoder.unfinished().is_some());

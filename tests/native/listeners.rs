@@ -92,7 +92,7 @@ fn full(path: &Path) -> rustix::io::Result<(OwnedFd, Vec<OwnedFd>)> {
 }
 
 #[tokio::test]
-async fn a_listener_whose_queue_is_full_is_not_replaced() -> Test {
+async fn a_listener_with_a_full_queue_is_not_replaced() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
     let _busy = full(&path)?;

@@ -2,14 +2,18 @@
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::indexing_slicing, reason = "a JSON value gives null for a member that it has not")]
 
+mod backpressure;
 mod batches;
+mod blocked;
 mod calls;
-mod endings;
-mod forged;
+mod disconnects;
+mod fairness;
+mod forged_responses;
 mod framing;
+mod invalid_responses;
 mod limits;
 mod listeners;
-#[path = "../shared/standard_streams.rs"]
+#[path = "../common/standard_streams.rs"]
 #[allow(
     dead_code,
     unreachable_pub,
@@ -19,22 +23,18 @@ mod listeners;
 )]
 mod non_blocking;
 mod notifications;
-mod one_by_one;
-mod pressure;
 mod process_trees;
 mod processes;
+mod sequential;
 mod serving;
 mod sockets;
 mod standard_streams;
 mod starting;
-mod stopped;
-mod storm;
 mod streams;
+mod stress;
+mod supervised_processes;
 mod timeouts;
-#[path = "../shared/process_trees.rs"]
+#[path = "../common/process_trees.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod trees;
-mod turns;
-mod unreadable;
-mod watched;
 mod wire;

@@ -1,4 +1,4 @@
-//! Notifications arrive in order, and nobody answers them.
+//! Notifications arrive in order, and are never answered.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -46,7 +46,7 @@ async fn notifications_are_handled_in_the_order_in_which_they_arrive() -> Test {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_notification_is_told_here_and_not_there() -> Test {
+async fn a_faulty_notification_is_reported_here_and_not_to_the_peer() -> Test {
     let (transport, mut there) = wire()?;
     let (told, mut heard) = mpsc::unbounded_channel();
     let server = Server::new(transport.on_diagnostic(move |diagnostic| {
@@ -70,7 +70,7 @@ async fn what_is_wrong_with_a_notification_is_told_here_and_not_there() -> Test 
 }
 
 #[tokio::test]
-async fn a_handler_may_tell_the_caller_something() -> Test {
+async fn a_handler_may_notify_the_caller() -> Test {
     let (transport, mut there) = wire()?;
     let server = Server::new(transport);
     server.method_sync("open", |(): (), context: Context| {
@@ -85,7 +85,7 @@ async fn a_handler_may_tell_the_caller_something() -> Test {
 }
 
 #[tokio::test]
-async fn work_that_a_notification_has_begun_hears_of_the_end_of_the_link() -> Test {
+async fn the_end_of_the_link_cancels_the_work_of_a_notification() -> Test {
     let (transport, mut there) = wire()?;
     let (told, mut heard) = mpsc::unbounded_channel();
     let server = Server::new(transport);
@@ -106,7 +106,7 @@ async fn work_that_a_notification_has_begun_hears_of_the_end_of_the_link() -> Te
 }
 
 #[tokio::test]
-async fn params_that_do_not_fit_are_told_without_a_place_in_the_text() -> Test {
+async fn params_that_do_not_fit_are_reported_without_a_position_in_the_text() -> Test {
     let (transport, mut there) = wire()?;
     let server = Server::new(transport);
     server.method_sync("add", |_: (u32, u32), _: Context| Ok::<_, RpcError>(()));
@@ -177,7 +177,7 @@ async fn handlers_of_notifications_are_dropped_with_their_link_however_it_ends()
 }
 
 #[tokio::test]
-async fn a_notification_that_is_at_work_when_the_input_ends_is_finished_within_the_grace() -> Test {
+async fn a_running_notification_is_finished_within_the_grace_period_when_the_input_ends() -> Test {
     let (transport, mut there) = wire()?;
     let (told, mut heard) = mpsc::unbounded_channel();
     let server = Server::new(transport);

@@ -28,7 +28,7 @@ fn answering(result: &str) -> String {
 }
 
 fn is_alive(process: u32) -> bool {
-    // A process that has ended and was not waited for is a zombie, which is no orphan.
+    // An ended process that was not waited for is a zombie, not an orphan.
     let state = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     !state.is_empty() && !state.contains(") Z ")
 }
@@ -67,7 +67,7 @@ async fn a_process_that_dies_ends_all_calls() -> Test {
 async fn a_process_that_only_closes_its_input_is_noticed_at_the_next_write() -> Test {
     let client = Client::new(shell(&format!("read line; exec <&-; {}; exec sleep 60", answering("1")))?);
     let waiting = client.call::<u32>("count", &()).timeout(None).start();
-    // Its answer says that the input is closed.
+    // Its answer shows that the input is closed.
     assert_eq!(timeout(PATIENCE, waiting).await?, Ok(1));
     let outcome = timeout(PATIENCE, client.call::<u32>("count", &()).timeout(None)).await?;
     assert!(matches!(outcome, Err(CallError::Lost(Closed::Io(io::ErrorKind::BrokenPipe, _)))), "{outcome:?}");
@@ -76,7 +76,7 @@ async fn a_process_that_only_closes_its_input_is_noticed_at_the_next_write() -> 
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_is_told_at_once() {
+async fn a_missing_program_is_an_error_at_once() {
     let missing = Transport::child(&mut Command::new("/nonexistent/program"), Framing::ContentLength);
     assert_eq!(missing.err().map(|error| error.kind()), Some(io::ErrorKind::NotFound));
 }
@@ -87,7 +87,7 @@ fn complaining() -> String {
 }
 
 #[tokio::test]
-async fn a_megabyte_on_a_standard_error_that_nobody_reads_blocks_nothing() -> Test {
+async fn a_megabyte_on_an_unread_standard_error_does_not_block() -> Test {
     let complaining = complaining();
     // A pipe is closed, for which a process may go on or end, but not wait.
     for (stderr, script, expected) in [
@@ -104,7 +104,7 @@ async fn a_megabyte_on_a_standard_error_that_nobody_reads_blocks_nothing() -> Te
 }
 
 #[test]
-fn what_a_process_writes_to_standard_error_is_on_that_of_its_host() -> Test {
+fn standard_error_of_a_process_goes_to_that_of_its_host() -> Test {
     // The host is this program again, with nothing to run but the test below.
     let output = std::process::Command::new(std::env::current_exe()?)
         .args(["--exact", "processes::host_of_a_process_that_complains", "--ignored", "--nocapture"])
@@ -138,7 +138,7 @@ async fn a_process_ends_with_its_client() -> Test {
 }
 
 #[tokio::test]
-async fn a_process_that_does_not_want_to_end_is_killed() -> Test {
+async fn a_process_that_does_not_end_is_killed() -> Test {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("pid");
     let script = format!("trap '' TERM HUP INT; echo $$ > '{}'; while :; do sleep 1; done", file.display());
@@ -198,7 +198,7 @@ async fn pid_in(file: &Path) -> io::Result<u32> {
 }
 
 #[tokio::test]
-async fn a_watched_process_is_started_again_as_often_as_the_application_says() -> Test {
+async fn a_supervised_process_is_restarted_as_often_as_the_application_allows() -> Test {
     let folder = tempfile::tempdir()?;
     let count = folder.path().join("count");
     // It answers one call, with how often it was started, and dies.
@@ -233,7 +233,7 @@ async fn a_watched_process_is_started_again_as_often_as_the_application_says() -
 }
 
 #[tokio::test]
-async fn a_process_that_is_started_again_gets_nothing_of_what_was_meant_for_the_one_before() -> Test {
+async fn a_restarted_process_gets_no_message_for_its_predecessor() -> Test {
     let folder = tempfile::tempdir()?;
     let path = |name| folder.path().join(name);
     // The first dies with a call half read; the second keeps all that it gets.

@@ -1,4 +1,4 @@
-//! Each request is answered exactly once, whatever its handler does.
+//! Each request is answered exactly once, with any handler.
 
 use std::error::Error;
 use std::io;
@@ -239,7 +239,7 @@ async fn a_language_server_answers_a_quick_request_while_a_slow_one_runs_and_can
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_the_profile_says_so_requests_run_one_by_one_and_are_answered_in_order() -> Test {
+async fn with_a_sequential_profile_requests_run_one_by_one_and_are_answered_in_order() -> Test {
     let (transport, mut there) = wire()?;
     let busy = Arc::new(AtomicBool::new(false));
     let server = Server::new(transport.with_profile(Profile::DAEMON));
@@ -255,7 +255,7 @@ async fn where_the_profile_says_so_requests_run_one_by_one_and_are_answered_in_o
         }
     });
     server.forget();
-    // More than may be in flight: what is read waits, and nothing is refused.
+    // More than may be in flight: requests that were read wait, and none is refused.
     let sender = tokio::spawn(async move {
         for number in 0..3_000 {
             there
@@ -333,7 +333,7 @@ async fn a_batch_is_answered_by_a_batch() -> Test {
 }
 
 #[tokio::test]
-async fn a_client_answers_what_it_is_asked_since_somebody_waits() -> Test {
+async fn a_client_answers_requests_of_its_peer() -> Test {
     let (transport, mut there) = wire()?;
     let client = Client::new(transport);
     there.send(r#"{"jsonrpc":"2.0","id":1,"method":"workspace/configuration","params":{}}"#).await?;
@@ -359,7 +359,7 @@ async fn names_that_are_reserved_are_not_registered() -> Test {
     Ok(())
 }
 
-/// As an agent does that asks its editor something while it works: both halves are taken back.
+/// An agent that sends its editor a request while it works: both halves are taken back.
 #[tokio::test]
 async fn a_cancelled_request_takes_its_own_calls_back_in_the_form_of_the_profile() -> Test {
     let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
@@ -384,7 +384,7 @@ async fn a_cancelled_request_takes_its_own_calls_back_in_the_form_of_the_profile
 }
 
 #[tokio::test]
-async fn an_error_repeats_no_more_than_100_characters_of_what_the_peer_sent() -> Test {
+async fn an_error_repeats_at_most_100_characters_of_a_message() -> Test {
     let (transport, mut there) = wire()?;
     let server = Server::new(transport);
     adding(&server);
@@ -414,7 +414,7 @@ async fn an_error_repeats_no_more_than_100_characters_of_what_the_peer_sent() ->
             assert_eq!(answer["error"]["message"], format!("Method not found: {}", "m".repeat(100)));
         }
     }
-    // A notification is dropped, and what follows is served.
+    // A notification is dropped, and the next message is served.
     there.send(&format!(r#"{{"jsonrpc":"2.0","method":"{long}"}}"#)).await?;
     there.send(r#"{"jsonrpc":"2.0","id":2,"method":"version"}"#).await?;
     assert_eq!(there.receive().await?["id"], 2);

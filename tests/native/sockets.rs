@@ -46,7 +46,7 @@ async fn a_service_is_reached_through_a_unix_socket_and_through_tcp() -> Test {
 }
 
 #[tokio::test]
-async fn a_browser_at_a_tcp_port_is_not_heard() -> Test {
+async fn requests_of_a_browser_on_a_tcp_port_are_refused() -> Test {
     const REQUEST: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"add\",\"params\":[1,2]}";
     let header = format!("Host: 127.0.0.1\r\nContent-Length: {}\r\n\r\n", REQUEST.len());
     let wipc = [&b"WIPC\x02"[..], &(REQUEST.len() as u32).to_le_bytes(), REQUEST.as_bytes()].concat();
@@ -115,7 +115,7 @@ async fn a_name_in_the_abstract_namespace_is_not_empty() -> Test {
 }
 
 #[tokio::test]
-async fn only_a_socket_that_nobody_listens_on_is_replaced() -> Test {
+async fn only_a_socket_without_a_listener_is_replaced() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     let listener = Listener::unix(&path, Framing::ContentLength).await?;
@@ -126,11 +126,11 @@ async fn only_a_socket_that_nobody_listens_on_is_replaced() -> Test {
     drop(listener);
     assert!(!path.exists(), "the file goes with the listener");
 
-    // As a process leaves it that was killed.
+    // The state after a process was killed.
     drop(std::os::unix::net::UnixListener::bind(&path)?);
     assert!(path.exists());
     let listener = Listener::unix(&path, Framing::ContentLength).await?;
-    // A listener whose file has become another's leaves it alone.
+    // A listener does not remove its file once that belongs to another listener.
     fs::remove_file(&path)?;
     fs::write(&path, "precious")?;
     drop(listener);
@@ -143,7 +143,7 @@ async fn only_a_socket_that_nobody_listens_on_is_replaced() -> Test {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_socket_file_has_the_mode_600_from_its_first_moment_whatever_the_umask_is() -> Test {
+async fn a_socket_file_has_the_mode_600_from_the_start_with_any_umask() -> Test {
     use rustix::fs::Mode;
 
     let folder = tempfile::tempdir()?;
@@ -159,7 +159,7 @@ async fn a_socket_file_has_the_mode_600_from_its_first_moment_whatever_the_umask
             seen
         }
     });
-    // It is that of the whole process, whose other tests do not ask what mode their files have.
+    // The umask is that of the whole process, whose other tests do not depend on the mode of their files.
     let usual = rustix::process::umask(Mode::empty());
     for umask in [0o000, 0o022] {
         rustix::process::umask(Mode::from_raw_mode(umask));
@@ -227,7 +227,7 @@ async fn a_socket_that_is_bound_and_then_listens_is_not_replaced() -> Test {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_those_who_replace_a_socket_at_once_one_listens_and_keeps_its_file() -> Test {
+async fn of_several_listeners_that_replace_a_socket_at_once_one_keeps_its_file() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     for round in 0..30 {
@@ -348,7 +348,7 @@ async fn removing_a_socket_leaves_the_files_in_other_folders() -> Test {
 }
 
 #[tokio::test]
-async fn a_symbolic_link_to_a_socket_is_no_socket() -> Test {
+async fn a_symbolic_link_to_a_socket_is_not_a_socket() -> Test {
     let folder = tempfile::tempdir()?;
     let (path, link) = (folder.path().join("a.sock"), folder.path().join("link"));
     drop(std::os::unix::net::UnixListener::bind(&path)?);
@@ -407,7 +407,7 @@ async fn a_server_that_is_stopped_ends_the_calls_of_its_clients() -> Test {
 async fn a_busy_socket_is_asked_again() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
-    // As a server that does not come to accept: few may wait at its door.
+    // A server that is too busy to accept: few connections can be queued.
     let door = rustix::net::socket(rustix::net::AddressFamily::UNIX, rustix::net::SocketType::STREAM, None)?;
     rustix::net::bind(&door, &rustix::net::SocketAddrUnix::new(&path)?)?;
     rustix::net::listen(&door, 1)?;

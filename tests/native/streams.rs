@@ -47,7 +47,7 @@ async fn all_items_come_in_order_and_then_the_end() -> Test {
 }
 
 #[tokio::test]
-async fn what_nobody_takes_is_not_made() -> Test {
+async fn items_without_a_consumer_are_not_produced() -> Test {
     let (here, there) = Transport::pair()?;
     let made = counting(there);
     let client = Client::new(here);
@@ -135,7 +135,7 @@ async fn a_stream_that_is_dropped_is_cancelled_and_its_source_too() -> Test {
 }
 
 #[tokio::test]
-async fn a_stream_for_a_call_and_a_call_for_a_stream_are_told_apart() -> Test {
+async fn a_stream_for_a_call_and_a_call_for_a_stream_are_distinguished() -> Test {
     let (here, there) = Transport::pair()?;
     counting(there);
     let client = Client::new(here);
@@ -152,7 +152,7 @@ async fn a_stream_for_a_call_and_a_call_for_a_stream_are_told_apart() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn time_counts_while_somebody_waits_and_only_then() -> Test {
+async fn the_timeout_counts_only_while_a_consumer_waits() -> Test {
     let (transport, mut there) = wire()?;
     let client = Client::new(transport);
     let mut items = client.stream::<u32>("slow", &()).timeout(Duration::from_secs(5));
@@ -165,7 +165,7 @@ async fn time_counts_while_somebody_waits_and_only_then() -> Test {
     there.send(&send(1)).await?;
     let (item, mut items) = first.await?;
     assert_eq!(item, Some(Ok(1)));
-    // Nobody waits.
+    // No consumer waits.
     tokio::time::sleep(Duration::from_secs(3_600)).await;
     there.send(&send(2)).await?;
     assert_eq!(items.next().await, Some(Ok(2)));

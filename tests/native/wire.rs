@@ -21,12 +21,12 @@ pub(crate) struct Wire {
     held: Vec<u8>,
 }
 
-/// A transport, and what is at its other end.
+/// Returns a transport, and its other end.
 pub(crate) fn wire() -> io::Result<(Transport, Wire)> {
     wire_of(64 * 1024, Framing::ContentLength)
 }
 
-/// The same, through a pipe that holds so many bytes.
+/// Returns a transport through a pipe of this capacity, and its other end.
 pub(crate) fn wire_of(capacity: usize, framing: Framing) -> io::Result<(Transport, Wire)> {
     let (near, far) = tokio::io::duplex(capacity);
     let (reader, writer) = tokio::io::split(near);
@@ -63,7 +63,7 @@ impl Wire {
         }
     }
 
-    /// The next message, whose frame has to be exactly as we write them.
+    /// Returns the next message. Its frame must be exactly as we write them.
     pub(crate) async fn receive(&mut self) -> io::Result<Value> {
         loop {
             if let Some((body, used)) = complete(&self.held)? {
@@ -111,7 +111,7 @@ impl Wire {
         }
     }
 
-    /// What comes until the end of the stream.
+    /// Reads until the end of the stream.
     pub(crate) async fn rest(&mut self) -> io::Result<String> {
         while self.read().await? > 0 {}
         String::from_utf8(std::mem::take(&mut self.held)).map_err(io::Error::other)

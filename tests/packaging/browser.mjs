@@ -1,4 +1,4 @@
-// Opens pages in headless Chromium and collects what they did, and everything that went wrong on the way.
+// Opens pages in headless Chromium and collects their results, and every error on the way.
 
 export { launch } from "../chromium.mjs";
 
@@ -36,7 +36,7 @@ export async function visit(browser, url) {
   }
 }
 
-// By questions and not by `waitForFunction`, whose script in the page a Content-Security-Policy can forbid.
+// By polling and not by `waitForFunction`, whose script in the page a Content-Security-Policy can forbid.
 async function outcomeOf(page, faults) {
   for (const end = Date.now() + PATIENCE; Date.now() < end; await page.waitForTimeout(50)) {
     // Fails while the page is loading itself anew, as with a development server.

@@ -1,4 +1,4 @@
-// What each bundler has to make of apps/bundled: the same calls, and nothing on the console.
+// The result that each bundler must make of apps/bundled: the same calls, and an empty console.
 
 import assert from "node:assert/strict";
 import { visit } from "./browser.mjs";
@@ -16,8 +16,8 @@ export async function assertWorks(browser, url) {
   assert.deepEqual(await visit(browser, url), { outcome: expected, faults: [] });
 }
 
-/** The same sources with the wasm inside of the module. */
+/** Builds these sources with the wasm inside of the module. */
 export const withInlineEntry = (source) => source.replaceAll('from "portway"', 'from "portway/inline"');
 
-/** The same sources with a worker that waits for the wasm by a top-level `await`. */
+/** Builds these sources with a worker that waits for the wasm by a top-level `await`. */
 export const withTopLevelAwait = (source) => source.replace("init().then(serve);", "await init();\nserve();");

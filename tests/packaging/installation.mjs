@@ -9,15 +9,15 @@ export class Installation {
   /** Everything is made in here, far from the node_modules of this repository. */
   folder;
   tarball;
-  /** What `npm pack` says it has packed: `{ path, size, mode }` each. */
+  /** The files that `npm pack` reports: `{ path, size, mode }` each. */
   files;
 
   static async make() {
     const installation = new Installation();
     installation.folder = await mkdtemp(join(tmpdir(), "portway-packaging-"));
     const { stdout } = await run("npm", ["pack", join(root, "pkg"), "--json"], { cwd: installation.folder });
-    const said = JSON.parse(stdout);
-    const [packed] = Array.isArray(said) ? said : Object.values(said);
+    const output = JSON.parse(stdout);
+    const [packed] = Array.isArray(output) ? output : Object.values(output);
     installation.tarball = join(installation.folder, packed.filename);
     installation.files = packed.files;
     return installation;
@@ -26,7 +26,7 @@ export class Installation {
   /**
    * A fresh copy of an app with the package installed; resolves to its folder.
    *
-   * @param rewrite Gets the text of each source file of the app, and gives what to write instead.
+   * @param rewrite Gets the text of each source file of the app, and returns the text to write.
    */
   async app(name, copy, rewrite) {
     const folder = join(this.folder, copy ?? name);

@@ -6,7 +6,7 @@ export class Suite {
   #passed = 0;
   #failures = [];
 
-  /** Runs one test; resolves to what `body` gave, or to `undefined` when it failed. */
+  /** Runs one test; resolves to the result of `body`, or to `undefined` when it failed. */
   async test(name, body) {
     const start = Date.now();
     try {

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 
-/** Runs a program to its end; resolves to what it printed, and rejects with that when it fails. */
+/** Runs a program to its end; resolves to its output, and rejects with the output when it fails. */
 export function run(program, args, { cwd, timeout = 60_000 }) {
   return new Promise((done, fail) => {
     const child = spawn(program, args, { cwd, timeout, stdio: ["ignore", "pipe", "pipe"] });

@@ -8,7 +8,7 @@ use tokio::process::Command;
 use crate::language_client::{Editor, position, uri};
 use crate::program;
 
-/// What the server can do, and a session with it; `None` where it was not installed.
+/// The capabilities of the server, and a session with it; `None` if it was not installed.
 async fn session() -> Option<(Editor, Value)> {
     let server: PathBuf = program("PORTWAY_JSON_LANGUAGE_SERVER")?;
     let mut command = Command::new(server);

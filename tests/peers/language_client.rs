@@ -1,4 +1,4 @@
-//! What an editor is to a language server, on our own client.
+//! The editor's role towards a language server, on our own client.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,13 +19,13 @@ pub(crate) struct Editor {
 }
 
 impl Editor {
-    /// Starts a server, and begins the session. Gives what the server can do, too.
+    /// Starts a server, and begins the session. Returns the capabilities of the server, too.
     pub(crate) async fn start(command: &mut Command, configuration: Value, options: Value) -> (Self, Value) {
         let transport = Transport::child(command, Framing::ContentLength).unwrap();
         let peer = Peer::new(transport);
         let (tell, diagnostics) = unbounded_channel();
         peer.on_notify("textDocument/publishDiagnostics", move |params: Value, _: Context| {
-            // Nobody listens once the test is over.
+            // The receiver is gone once the test is over.
             let _ = tell.send(params);
         });
         peer.method("workspace/configuration", move |params: Value, _: Context| {
@@ -63,7 +63,7 @@ impl Editor {
         self.peer.notify("textDocument/didOpen", &json!({ "textDocument": document })).unwrap();
     }
 
-    /// Gives a document another text.
+    /// Changes the text of a document.
     pub(crate) fn change(&self, uri: &str, version: u32, text: &str) {
         let params =
             json!({ "textDocument": { "uri": uri, "version": version }, "contentChanges": [{ "text": text }] });
@@ -104,7 +104,7 @@ pub(crate) fn position(document: &str, text: &str, offset: usize) -> Value {
     json!({ "line": line, "character": character })
 }
 
-/// The address of a file that nobody reads.
+/// The address of a file that is never read.
 pub(crate) fn uri(name: &str) -> String {
     format!("file://{}", Path::new("/nowhere").join(name).display())
 }

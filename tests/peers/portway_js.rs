@@ -1,4 +1,4 @@
-//! The npm package, as a guest of WIPC: what crosses of the errors that its handlers throw.
+//! The npm package, as a guest of WIPC: the parts that cross of the errors of its handlers.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::{file, program};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A client of the guest; `None` where there is no Node.
+/// A client of the guest; `None` without Node.
 fn guest() -> Option<Client> {
     let mut command = Command::new(program("PORTWAY_NODE")?);
     Some(Client::new(Transport::child(command.arg(file("node/failing.mjs")), Framing::Wipc).unwrap()))
@@ -41,7 +41,7 @@ async fn of_an_error_of_fs_no_path_crosses_beside_the_message() {
 }
 
 #[tokio::test]
-async fn what_the_option_error_data_says_crosses() {
+async fn the_error_data_chosen_by_the_option_crosses() {
     let Some(client) = guest() else { return };
     let error = failure(&client, "chosen").await;
     assert_eq!(error, (ErrorCode::INTERNAL_ERROR, "x".to_owned(), Some(json!({ "status": 404 }))));

@@ -15,7 +15,7 @@ use crate::{file, program};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server on vscode-jsonrpc, and a peer of ours that calls it; `None` where there is no Node.
+/// A server on vscode-jsonrpc, and a peer of ours that calls it; `None` without Node.
 fn server() -> Option<Peer> {
     let mut command = Command::new(program("PORTWAY_NODE")?);
     let transport = Transport::child(command.arg(file("node/server.mjs")), Framing::ContentLength).unwrap();
@@ -118,7 +118,7 @@ async fn calls_end_when_a_server_on_vscode_jsonrpc_dies() {
     assert_eq!(failure, portway::CallError::PeerGone);
 }
 
-/// What the handlers of our server share.
+/// The state shared by the handlers of our server.
 #[derive(Default)]
 struct Seen {
     lines: Mutex<Vec<String>>,

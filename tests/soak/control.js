@@ -1,8 +1,8 @@
-// How the page steers the other realms, beside the library: plain messages on the same boundary, which it leaves alone.
+// How the page controls the other contexts: plain messages on the same transport, which the library ignores.
 
 import { listen } from "./instruments.js";
 
-/** Asks what is behind `target`; `source` is what its answers are heard on. */
+/** Returns a function that asks the context behind `target`. Its answers arrive as messages on `source`. */
 export function asker(target, source, origin) {
   let last = 0;
   const waiting = new Map();
@@ -23,7 +23,7 @@ export function asker(target, source, origin) {
     });
 }
 
-/** Answers what is asked, by functions of that name. `post` sends to who asks. */
+/** Answers each question with the function of its name. `post` sends to the asking context. */
 export function answer(source, post, functions) {
   listen(source, "message", async ({ data }) => {
     if (data?.soak !== "question") return;

@@ -1,11 +1,11 @@
 // Links that come and go, with calls on the way when they go and without.
 
 import { after } from "./instruments.js";
-import { PATIENCE } from "./kinds.js";
+import { PATIENCE } from "./workloads.js";
 import { Service } from "./service.js";
 
 const OPTIONS = { timeout: PATIENCE };
-const REMEMBERED = 20;
+const MAX_FAILURES = 20;
 
 export class Cycles {
   cycles = 0;
@@ -18,10 +18,10 @@ export class Cycles {
   #service = new Service(1_000_000);
   #number = 0;
 
-  /** `plain` and `connected` are the realms for the far ends: the latter are reached by `connect`, too. */
+  /** `plain` and `connected` are the contexts of the far ends. Those in `connected` also accept `connect`. */
   constructor(portway, plain, connected) {
     this.portway = portway;
-    this.realms = [...plain, ...connected];
+    this.contexts = [...plain, ...connected];
     this.#ways = [
       () => this.#here(),
       ...plain.map(
@@ -49,13 +49,13 @@ export class Cycles {
     }
   }
 
-  /** Until the far ends have gone, too. */
+  /** Resolves once the far ends are destroyed, too. */
   async settled() {
     for (let tries = 0; ; tries++) {
-      const open = await Promise.all(this.realms.map(({ ask }) => ask("open")));
+      const open = await Promise.all(this.contexts.map(({ ask }) => ask("open")));
       const sum = open.reduce((sum, count) => sum + count, 0);
       if (sum === 0) return;
-      if (tries === 100) return this.#complain(`${sum} far ends have not gone`);
+      if (tries === 100) return this.#addFailure(`${sum} far ends have not gone`);
       await after(100);
     }
   }
@@ -69,7 +69,7 @@ export class Cycles {
     far.destroy();
   }
 
-  // One end here, the other in another realm, on a port.
+  // One end here, the other in another context, on a port.
   async #plain(ask) {
     const { port1, port2 } = new MessageChannel();
     await ask("servePort", { port: port2 }, [port2]);
@@ -109,8 +109,8 @@ export class Cycles {
     await this.#visit(near);
   }
 
-  /** Makes calls, of which some are on the way when this end is destroyed. */
-  async #visit(peer, tells = false) {
+  /** Makes calls, and destroys this end while some of them are pending. */
+  async #visit(peer, sendsLeave = false) {
     const calls = [];
     const call = (method) => {
       const n = (this.#number = (this.#number + 1) % 1_000_000);
@@ -121,9 +121,9 @@ export class Cycles {
     await Promise.all(calls);
     for (let i = 0; i < count; i++) call(i % 3 === 0 && i < count - 1 ? "hold" : "echo");
     if (this.cycles % 3 === 0) await calls.at(-1);
-    if (tells) peer.notify("leave");
+    if (sendsLeave) peer.notify("leave");
     peer.destroy();
-    if (peer.pending !== 0) this.#complain(`${peer.pending} calls wait on a link that is destroyed`);
+    if (peer.pending !== 0) this.#addFailure(`${peer.pending} calls wait on a link that is destroyed`);
     call("echo");
     await Promise.all(calls);
   }
@@ -133,16 +133,16 @@ export class Cycles {
     try {
       const result = await promise;
       if (result?.n === n) this.answered++;
-      else this.#complain(`the answer to call ${n} is for ${result?.n}`);
+      else this.#addFailure(`the answer to call ${n} is for ${result?.n}`);
     } catch (error) {
       if (error?.reason === "destroyed") this.ended++;
-      else this.#complain(`call ${n}: ${error?.reason ?? ""} ${error?.message ?? error}`);
+      else this.#addFailure(`call ${n}: ${error?.reason ?? ""} ${error?.message ?? error}`);
     }
   }
 
-  #complain(text) {
+  #addFailure(text) {
     this.wrongCount++;
-    if (this.wrong.length < REMEMBERED) this.wrong.push(text);
+    if (this.wrong.length < MAX_FAILURES) this.wrong.push(text);
   }
 
   ledger() {

@@ -4,7 +4,7 @@
 import { startBrowser } from "../web/runner/browsers.mjs";
 import { startServers } from "../web/runner/server.mjs";
 
-/** Without any call that ends for so long, the page is stuck. It gives up on a call sooner by itself. */
+/** If no call ends for this time, the page is stuck. Its own limit for a call is shorter. */
 const PATIENCE = 180_000;
 /** Collections on demand, for scripts and for measuring. */
 const CHROMIUM = ["--js-flags=--expose-gc", "--enable-blink-features=ForceEagerMeasureMemory"];
@@ -37,7 +37,7 @@ export async function soakInBrowser(plan) {
     browser = await startBrowser(plan.engine, CHROMIUM);
     patience = setTimeout(() => end({ error: "the page does not load" }), PATIENCE);
     const query = new URLSearchParams(plan);
-    // Chromium tells the memory of workers only to a page that is isolated from other origins.
+    // Chromium reports the memory of workers only to a page that is isolated from other origins.
     if (plan.engine === "chromium") query.set("isolated", "");
     await browser.driver.get(`${servers.origins.own}/tests/soak/page.html?${query}`);
     const { samples = [], ledgers, error } = await ended;

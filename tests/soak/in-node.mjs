@@ -30,14 +30,14 @@ export async function soakInNode(plan) {
 async function thread(portway, name, byConnect) {
   const worker = new Worker(new URL("node-worker.mjs", import.meta.url));
   await once(worker, "message");
-  // The control wants what browsers have.
+  // The control protocol needs the API of browsers.
   const events = new EventTarget();
   worker.on("message", (data) => events.dispatchEvent(new MessageEvent("message", { data })));
   const ask = asker(worker, events);
   return { name, ask, target: worker, transport: byConnect ? undefined : () => portway.workerTransport(worker) };
 }
 
-/** The heap of this thread and of the others, and what the process has of the machine's memory. */
+/** The heap of this thread and of the others, and the memory of the process. */
 function memory(far) {
   const { heapUsed, rss } = process.memoryUsage();
   return { heap: heapUsed, workerHeap: far.reduce((sum, { heap }) => sum + heap, 0), resident: rss };

@@ -1,7 +1,8 @@
-// Counts what the library keeps of this realm: listeners, timers, ports, wasm memory. Has to be loaded before it.
+// Counts the resources that the library uses in this context: listeners, timers, ports, wasm memory. Must be loaded
+// before the library.
 //
-// It wraps what the platform offers, so the library knows nothing of it. What the soak itself needs of the platform it
-// takes from here, unwrapped, so that the counts are the library's own.
+// It wraps the functions of the platform, unnoticed by the library. The soak itself uses the unwrapped functions
+// exported here, so that the counts are those of the library alone.
 
 const { addEventListener, removeEventListener } = EventTarget.prototype;
 const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
@@ -17,20 +18,20 @@ export const unlisten = (target, type, listener) => removeEventListener.call(tar
 let listeners = 0;
 const known = new WeakMap();
 
-/** The listeners of a target for one type and phase: what was added, and what stands in for it. */
+/** The listeners of a target for one type and phase: the added function, and the one in its place. */
 function listenersOf(target, type, options) {
-  let kinds = known.get(target);
-  if (kinds === undefined) known.set(target, (kinds = new Map()));
-  const kind = `${type} ${typeof options === "boolean" ? options : Boolean(options?.capture)}`;
-  let found = kinds.get(kind);
-  if (found === undefined) kinds.set(kind, (found = new Map()));
+  let workloads = known.get(target);
+  if (workloads === undefined) known.set(target, (workloads = new Map()));
+  const workload = `${type} ${typeof options === "boolean" ? options : Boolean(options?.capture)}`;
+  let found = workloads.get(workload);
+  if (found === undefined) workloads.set(workload, (found = new Map()));
   return found;
 }
 
 EventTarget.prototype.addEventListener = function (type, listener, options) {
   const target = this ?? globalThis;
   if (listener === null || listener === undefined) return;
-  // Node gives each port these two of its own.
+  // Node sets these two on each port.
   if (/^(newListener|removeListener)$/.test(type)) return addEventListener.call(target, type, listener, options);
   const mine = listenersOf(target, type, options);
   if (mine.has(listener) || options?.signal?.aborted) return;
@@ -38,7 +39,7 @@ EventTarget.prototype.addEventListener = function (type, listener, options) {
     if (mine.delete(listener)) listeners--;
   };
   let standIn = listener;
-  // A signal is aborted once, and then forgets who listens.
+  // A signal is aborted once, and then releases its listeners.
   if (options?.once || (target instanceof AbortSignal && type === "abort")) {
     standIn = function (event) {
       gone();
@@ -106,7 +107,7 @@ MessagePort.prototype.start = function () {
 };
 MessagePort.prototype.close = function () {
   if (started.delete(this)) ports--;
-  // A port that is closed hears nothing more, and what listens to it goes with it.
+  // A closed port receives nothing more, and releases its listeners.
   for (const mine of known.get(this)?.values() ?? []) {
     listeners -= mine.size;
     mine.clear();
@@ -137,15 +138,15 @@ for (const name of ["instantiate", "instantiateStreaming"]) {
 
 // ------------------------------------------------------------------- figures
 
-/** What is in use in this realm now, after a collection where the engine can be told to make one. */
+/** Returns the resources in use in this context, after a garbage collection where the engine allows forcing one. */
 export async function figures() {
-  // What a finalizer lets go of is garbage only for the next collection.
+  // Objects that a finalizer releases are garbage only for the next collection.
   for (let round = 0; round < 3 && globalThis.gc; round++) {
     globalThis.gc();
     await after(20);
   }
   const wasm = memories.reduce((sum, memory) => sum + memory.buffer.byteLength, 0);
-  // Browsers tell the heap to the page alone.
+  // Browsers report the heap to the page alone.
   const heap = globalThis.process?.memoryUsage?.().heapUsed;
   return { wasm, listeners, timers: timers.size, ports, heap };
 }

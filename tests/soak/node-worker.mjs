@@ -3,12 +3,12 @@ import { runInNewContext } from "node:vm";
 import { parentPort } from "node:worker_threads";
 import "./instruments.js";
 import * as portway from "../../pkg/node.js";
-import { runRealm } from "./realm.js";
+import { runPeerContext } from "./peer-context.js";
 
 setFlagsFromString("--expose-gc");
 globalThis.gc = runInNewContext("gc");
 await portway.default();
-runRealm({
+runPeerContext({
   portway,
   source: parentPort,
   post: (message) => parentPort.postMessage(message),

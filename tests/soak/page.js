@@ -1,4 +1,4 @@
-// The soak in a browser, between a page and its workers and frames. Posts how far it is to the server.
+// The soak in a browser, between a page and its workers and frames. Posts its progress to the server.
 
 import { after, listen } from "./instruments.js";
 import * as portway from "/pkg/portway.js";
@@ -14,10 +14,10 @@ const plan = Object.fromEntries(
 // The memory of workers can be measured only in a page that is isolated from other origins, and they with it.
 const isolated = query.has("isolated") ? "?isolated" : "";
 
-/** Until a realm says that it is ready. */
+/** Resolves once a context has posted that it is ready. */
 function ready(source, isMine) {
   return new Promise((resolve, reject) => {
-    listen(source, "error", ({ message }) => reject(new Error(`a realm has failed: ${message}`)));
+    listen(source, "error", ({ message }) => reject(new Error(`a context has failed: ${message}`)));
     listen(source, "message", ({ data, source: sender }) => {
       if (data?.soak === "ready" && isMine(sender)) resolve();
     });
@@ -45,7 +45,10 @@ async function frame(name, byConnect) {
   return { name, target, ask, transport: byConnect ? undefined : () => portway.windowTransport(contentWindow) };
 }
 
-/** The heaps after a collection, where the engine tells them: the frames share the page's, each worker has its own. */
+/**
+ * The heap sizes after a collection, where the engine reports them. Frames share the heap of the page; each worker has
+ * its own.
+ */
 async function memory() {
   if (!isolated) return {};
   const { breakdown } = await performance.measureUserAgentSpecificMemory();
@@ -56,7 +59,7 @@ async function memory() {
   return { heap: of(false), workerHeap: of(true) };
 }
 
-/** Tells the server how far the soak is. */
+/** Posts the progress of the soak to the server. */
 async function post(state) {
   await fetch("/soak", { method: "POST", body: JSON.stringify(state) });
 }
@@ -74,7 +77,7 @@ async function run() {
   const plain = [await worker("worker", false), await frame("frame", false)];
   const connected = connects ? [await worker("connected worker", true), await frame("connected frame", true)] : [];
   const reloads = connects ? new Reloads(portway, isolated) : undefined;
-  // While the answer is on its way, the server looks at what only the driver can see.
+  // Before the server answers, it takes the figures that only the driver can see.
   const onSample = () => post(state());
   soak = new Soak({ portway, plan, plain, connected, reloads, memory, onSample });
   await soak.run();

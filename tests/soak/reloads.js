@@ -1,14 +1,14 @@
-// A frame that is loaded again and again, while calls to it never stop.
+// An iframe that reloads repeatedly while calls to it go on.
 
 import { after, forget, later } from "./instruments.js";
-import { PATIENCE } from "./kinds.js";
+import { PATIENCE } from "./workloads.js";
 
 const BEFORE = 20;
 const DURING = 5;
 const AFTER = 5;
-const REMEMBERED = 20;
-/** How long a document may take to load. */
-const LOADED = 60_000;
+const MAX_FAILURES = 20;
+/** The longest time that a document may take to load. */
+const LOAD_TIMEOUT_MS = 60_000;
 
 export class Reloads {
   made = 0;
@@ -51,14 +51,14 @@ export class Reloads {
     const seen = this.#sessions;
     const calls = [];
     for (let n = 0; n < BEFORE; n++) calls.push(this.#call(true));
-    // Some of them are answered, some are not, by how long it takes until the document goes.
+    // Some of them are answered before the document is unloaded, and some are not.
     if (i % 3 === 1) await calls[0];
     if (i % 2 === 0) this.#element.contentWindow.location.reload();
     else this.#element.src = `reloading.html${this.query || "?"}&${i}`;
     while (this.#sessions === seen) {
       for (let n = 0; n < DURING; n++) calls.push(this.#call(true));
       await this.#session(10);
-      if (this.#sessions === seen && calls.length > (LOADED / 10) * DURING)
+      if (this.#sessions === seen && calls.length > (LOAD_TIMEOUT_MS / 10) * DURING)
         throw new Error("the frame does not come back");
     }
     for (let n = 0; n < AFTER; n++) calls.push(this.#call(false));
@@ -66,7 +66,7 @@ export class Reloads {
     this.reloads++;
   }
 
-  /** The next session, or so many milliseconds. */
+  /** Resolves with the next session, or after `ms` milliseconds. */
   async #session(ms) {
     await new Promise((resolve) => {
       this.#wake = resolve;
@@ -77,21 +77,21 @@ export class Reloads {
 
   async #call(mayEnd) {
     const n = ++this.made;
-    const limit = later(() => this.#complain(`call ${n} has no end`), 2 * PATIENCE);
+    const limit = later(() => this.#addFailure(`call ${n} has no end`), 2 * PATIENCE);
     try {
       const result = await this.#peer.request("echo", { n });
       if (result.n === n) this.answered++;
-      else this.#complain(`the answer to call ${n} is for ${result.n}`);
+      else this.#addFailure(`the answer to call ${n} is for ${result.n}`);
     } catch (error) {
       if (mayEnd && error?.reason === "session-ended") this.ended++;
-      else this.#complain(`call ${n}: ${error.reason ?? ""} ${error.message ?? error}`);
+      else this.#addFailure(`call ${n}: ${error.reason ?? ""} ${error.message ?? error}`);
     }
     forget(limit);
   }
 
-  #complain(text) {
+  #addFailure(text) {
     this.wrongCount++;
-    if (this.wrong.length < REMEMBERED) this.wrong.push(text);
+    if (this.wrong.length < MAX_FAILURES) this.wrong.push(text);
   }
 
   ledger() {

@@ -1,10 +1,10 @@
-// What the figures of a soak mean: which checks hold, and how to show them.
+// Checks the figures of a soak, and prints them.
 
-/** How much the heap may grow over the second half, of what it is at its beginning. */
-const HEAP = 0.05;
-/** In a short run the engine still learns: code that it compiles, shapes that it notes. */
-const HEAP_OF_SHORT_RUN = 0.25;
-const LONG = 5;
+/** The largest growth of the heap over the second half, relative to its size at the beginning of that half. */
+const MAX_HEAP_GROWTH = 0.05;
+/** In a short run the engine still compiles code and collects type feedback. */
+const MAX_HEAP_GROWTH_OF_SHORT_RUN = 0.25;
+const LONG_RUN_MINUTES = 5;
 const WASM_PAGE = 65_536;
 
 const COLUMNS = {
@@ -23,7 +23,7 @@ const COLUMNS = {
 };
 const BYTES = ["heap", "workerHeap", "wasm", "resident"];
 
-/** The checks: each has a name, a figure, and a failure if it does not hold. */
+/** Returns the checks. Each has a name and a figure, and a failure if it does not hold. */
 export function judge(plan, { samples, ledgers, error }) {
   const checks = [];
   const check = (name, holds, figure, more = []) => {
@@ -39,13 +39,13 @@ export function judge(plan, { samples, ledgers, error }) {
 function account({ calls, cycles, reloads }, ledgers, check) {
   let sum = 0;
   for (const { name, near, far } of ledgers.links) {
-    for (const { lane } of [near, far]) {
-      sum += lane.made;
-      const figure = `${lane.made} made, ${lane.ended} ended, ${lane.wrongCount} otherwise than expected, at most ${lane.mostInFlight} in flight`;
-      const holds = lane.made === lane.ended && lane.wrongCount === 0;
-      check(`${lane.name}: every call has one end, the expected one`, holds, figure, lane.wrong);
+    for (const { caller } of [near, far]) {
+      sum += caller.made;
+      const figure = `${caller.made} made, ${caller.ended} ended, ${caller.wrongCount} otherwise than expected, at most ${caller.maxInFlight} in flight`;
+      const holds = caller.made === caller.ended && caller.wrongCount === 0;
+      check(`${caller.name}: every call has one end, the expected one`, holds, figure, caller.wrong);
     }
-    const unlike = [...differences(near.lane, far.service), ...differences(far.lane, near.service)];
+    const unlike = [...differences(near.caller, far.service), ...differences(far.caller, near.service)];
     check(
       `${name}: both sides count the same`,
       unlike.length === 0,
@@ -71,23 +71,23 @@ function account({ calls, cycles, reloads }, ledgers, check) {
   }
 }
 
-/** What the called side has counted, by what the calling side knows. */
-function differences({ name, counts, notes }, { empty, notes: heard, givenUp, released, left, held }) {
+/** Returns the differences between the counts of the caller and those of the service. */
+function differences({ name, counts, notes }, { empty, notes: received, givenUp, released, left, held }) {
   // A call that times out is cancelled at the peer, too.
   const cancelled = counts.cancelledAtOnce + counts.cancelledWhileRunning + counts.cancelledTogether + counts.timedOut;
   return [
     ["empty calls", counts.empty, empty],
-    ["notifications", notes, heard],
+    ["notifications", notes, received],
     ["cancelled calls", cancelled, givenUp],
     ["answers that come too late", counts.timedOut, released],
     ["streams that were left", counts.streamLeft, left],
     ["handlers that still wait", 0, held],
-  ].flatMap(([what, here, there]) => (here === there ? [] : [`${name}: ${here} ${what}, ${there} at the other side`]));
+  ].flatMap(([what, here, there]) => (here === there ? [] : [`${name}: ${here} ${what}, ${there} at the peer`]));
 }
 
 function flatness({ minutes }, samples, links, check) {
   const second = samples.slice(4);
-  const tolerance = minutes < LONG ? HEAP_OF_SHORT_RUN : HEAP;
+  const tolerance = minutes < LONG_RUN_MINUTES ? MAX_HEAP_GROWTH_OF_SHORT_RUN : MAX_HEAP_GROWTH;
   for (const name of ["heap", "workerHeap"]) {
     const values = second.map((sample) => sample[name]);
     if (values.some((value) => value === undefined || value === null)) continue;
@@ -96,8 +96,8 @@ function flatness({ minutes }, samples, links, check) {
     check(`${COLUMNS[name]} is flat`, growth <= tolerance, figure);
   }
   const wasm = second.map((sample) => sample.wasm);
-  // It never shrinks, and each instance may have had its largest crowd of calls late in a short run.
-  const more = minutes < LONG ? WASM_PAGE * (links + 1) : 0;
+  // wasm memory never shrinks, and in a short run each instance may have its largest burst of calls late.
+  const more = minutes < LONG_RUN_MINUTES ? WASM_PAGE * (links + 1) : 0;
   check("wasm is flat", wasm.at(-1) - wasm[0] <= more, `${wasm.join(", ")}; ${more} bytes more allowed`);
   for (const name of ["listeners", "ports", "locks", "documents"]) {
     const values = second.map((sample) => sample[name]);
@@ -106,13 +106,12 @@ function flatness({ minutes }, samples, links, check) {
     const holds = values.every((value) => value === first);
     check(`${COLUMNS[name]}: the same over the second half`, holds, values.join(", "));
   }
-  // For deadlines, to see whether the other side is still there, to wait for more signs of an end: which of them are set
-  // depends on what was last.
+  // Deadlines, heartbeats and grace periods each take a timer. Which of them are set depends on the last event.
   const timers = Math.max(...second.map(({ timers }) => timers));
   check("timers: four for each end of a link at most", timers <= 8 * links, `${timers} for ${links} links`);
 }
 
-/** By how much the straight line through the values rises from the first to the last, of the first value. */
+/** Returns the rise of the regression line from the first value to the last, relative to the first value. */
 export function growthOf(values) {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const middle = (values.length - 1) / 2;

@@ -1,5 +1,5 @@
-// The soak: `node tests/soak/run.mjs [--engine chromium|firefox|webkit|node] [--minutes N] [--quick] [--seed N]`.
-// It tests the built package, pkg/. What it finds is printed, and written to target/soak/report.json. With PORTWAY_REPORT
+// The soak: `node tests/soak/run.mjs [--engine chromium|firefox|webkit|node] [--minutes N] [--quick] [--seed N]`. It
+// tests the built package, pkg/. The results are printed, and written to target/soak/report.json. With PORTWAY_REPORT
 // set, the counts of its checks are written there.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { soakInBrowser } from "./in-browser.mjs";
 import { soakInNode } from "./in-node.mjs";
 import { judge, print } from "./report.mjs";
 
-/** What a minute holds. */
+/** The amount of work of a minute. */
 const CALLS = 100_000;
 const CYCLES = 1_000;
 const RELOADS = 100;

@@ -1,9 +1,9 @@
-// One side of a link as the one that is called: serves the kinds of calls, and counts them.
+// The called side of a link: serves the workloads, and counts the calls.
 
 import { listen } from "./instruments.js";
 
 export class Service {
-  /** How many times a handler ran for the call with each number. */
+  /** How many times a handler ran for each call, by its number. */
   served;
   empty = 0;
   notes = 0;
@@ -20,7 +20,7 @@ export class Service {
     return this.#held.size;
   }
 
-  /** The handlers, for a peer that is there once `peer()` is asked for. */
+  /** Returns the handlers. `peer()` returns the peer once it exists. */
   methods(portway, peer) {
     const served = (n) => this.served[n]++;
     return {

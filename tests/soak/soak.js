@@ -1,18 +1,18 @@
-// The soak itself, in browsers and in Node: calls, cycles and reloads at the same time, in ten slices, with figures after
-// each.
+// The soak itself, in browsers and in Node: calls, cycles and reloads at the same time, in ten slices, with figures
+// after each.
 
 import { after, figures } from "./instruments.js";
 import { Cycles } from "./cycles.js";
-import { PATIENCE } from "./kinds.js";
-import { Lane } from "./lane.js";
+import { PATIENCE } from "./workloads.js";
+import { Caller } from "./caller.js";
 import { Service } from "./service.js";
 
 const SLICES = 10;
 
 /**
- * Runs `plan` between this realm and others. `plain` are realms to reach by plain transports, `connected` by `connect`:
- * each has a name, how to `ask` it, the `target`, and how to make a `transport` to it. `memory` gives the heaps, and
- * `onSample` may wait.
+ * Runs `plan` between this context and others. Those in `plain` are reached by plain transports, those in `connected`
+ * by `connect`: each has a name, how to `ask` it, the `target`, and how to make a `transport` to it. `memory` gives the
+ * heaps, and `onSample` may wait.
  */
 export class Soak {
   now = "starting";
@@ -25,10 +25,10 @@ export class Soak {
 
   async run() {
     const { plan, plain, connected, reloads } = this;
-    const realms = [...plain, ...connected];
-    this.total = Math.ceil(plan.calls / (2 * realms.length));
+    const contexts = [...plain, ...connected];
+    this.total = Math.ceil(plan.calls / (2 * contexts.length));
     this.links = [];
-    for (const realm of realms) this.links.push(await this.#link(realm, plan.seed + 2 * this.links.length));
+    for (const context of contexts) this.links.push(await this.#link(context, plan.seed + 2 * this.links.length));
     this.cycles = new Cycles(this.portway, plain, connected);
     await reloads?.start();
     const ms = (plan.minutes * 60_000) / SLICES;
@@ -43,13 +43,13 @@ export class Soak {
     await this.#compare();
   }
 
-  /** How many calls have come to their ends here. */
+  /** The number of calls made here that have ended. */
   get ends() {
     const { links = [], cycles, reloads } = this;
-    return links.reduce((sum, { lane }) => sum + lane.ended, 0) + (cycles?.cycles ?? 0) + (reloads?.made ?? 0);
+    return links.reduce((sum, { caller }) => sum + caller.ended, 0) + (cycles?.cycles ?? 0) + (reloads?.made ?? 0);
   }
 
-  /** A link with a realm. Both of its sides call, and are called. */
+  /** Opens a link with a context. Both of its ends make and serve calls. */
   async #link({ name, ask, target, transport }, seed) {
     const { portway, total } = this;
     const service = new Service(total);
@@ -64,14 +64,14 @@ export class Soak {
       peer = service.serve(new portway.JSONRPCPeer(transport(), { timeout: PATIENCE }), portway);
       await started;
     }
-    return { name, ask, service, lane: new Lane(`page to ${name}`, peer, portway, total, seed) };
+    return { name, ask, service, caller: new Caller(`page to ${name}`, peer, portway, total, seed) };
   }
 
   async #slice(slice, ms) {
     const { links, cycles, reloads, plan, total } = this;
     const count = Math.floor((total * slice) / SLICES) - Math.floor((total * (slice - 1)) / SLICES);
     await Promise.all([
-      ...links.flatMap(({ lane, ask }) => [lane.run(count, ms), ask("run", { count, ms })]),
+      ...links.flatMap(({ caller, ask }) => [caller.run(count, ms), ask("run", { count, ms })]),
       cycles.run(plan.cycles / SLICES, ms),
       reloads?.run(plan.reloads / SLICES, ms),
     ]);
@@ -80,13 +80,13 @@ export class Soak {
 
   async #sample() {
     const { links, cycles, reloads } = this;
-    // What was said last is on its way until the other side answers.
+    // Once the peer answers, it has received all earlier messages.
     const far = await Promise.all(links.map(({ ask }) => ask("figures")));
     const all = [await figures(), ...far];
     const sum = (name) => all.reduce((sum, each) => sum + each[name], 0);
     const made = await Promise.all(links.map(({ ask }) => ask("progress")));
     return {
-      calls: [...links.map(({ lane }) => lane.ended), ...made].reduce((sum, count) => sum + count, 0),
+      calls: [...links.map(({ caller }) => caller.ended), ...made].reduce((sum, count) => sum + count, 0),
       cycles: cycles.cycles,
       reloads: reloads?.reloads,
       ...(await this.memory(far)),
@@ -101,18 +101,18 @@ export class Soak {
   async #compare() {
     const { links, cycles, reloads } = this;
     const sides = [];
-    const bare = ({ lane, service }) => ({ lane, service: { ...service, served: undefined } });
-    for (const { name, lane, service, ask } of links) {
-      lane.compare((await ask("ledger")).service.served);
+    const bare = ({ caller, service }) => ({ caller, service: { ...service, served: undefined } });
+    for (const { name, caller, service, ask } of links) {
+      caller.compare((await ask("ledger")).service.served);
       await ask("compare", { served: service.served });
-      const near = { lane: lane.ledger(), service: service.ledger() };
+      const near = { caller: caller.ledger(), service: service.ledger() };
       sides.push({ name, near: bare(near), far: bare(await ask("ledger")) });
     }
     this.ledgers = { links: sides, cycles: cycles.ledger(), reloads: reloads?.ledger() };
   }
 }
 
-/** How many locks are held or waited for, once that does not change any more: they are granted in their own time. */
+/** Returns the number of held and requested locks, once it no longer changes: locks are granted asynchronously. */
 async function locks() {
   for (let before; ; ) {
     const { held = [], pending = [] } = (await globalThis.navigator?.locks?.query()) ?? {};

@@ -1,9 +1,9 @@
 import "./instruments.js";
 import * as portway from "/pkg/portway.js";
-import { runRealm } from "./realm.js";
+import { runPeerContext } from "./peer-context.js";
 
 await portway.default();
-runRealm({
+runPeerContext({
   portway,
   source: self,
   post: (message) => self.postMessage(message),

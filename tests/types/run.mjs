@@ -73,7 +73,7 @@ async function compile({ version, tsc }, project) {
   for (const file of [...files].filter((file) => !notTests.has(file)).sort()) {
     test(`${file} (${project}, TypeScript ${version})`, faults.get(file) ?? []);
   }
-  // What no test file is to blame for: the declarations themselves, the configuration, a crash of the compiler.
+  // Errors outside of test files: the declarations themselves, the configuration, a crash of the compiler.
   const others = [...faults].filter(([file]) => !files.has(file) || notTests.has(file)).flatMap(([, lines]) => lines);
   if (files.size === 0) others.push("no test file was compiled");
   if (code !== 0 && faults.size === 0) others.push(`tsc ended with ${code}:`, output);

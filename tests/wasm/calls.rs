@@ -123,7 +123,7 @@ async fn values_of_javascript_are_not_converted() {
     assert_eq!(client.call_js("size", &params).await, Ok(JsValue::from(1)));
 }
 
-/// What JavaScript threw.
+/// A value that JavaScript threw.
 struct Thrown;
 
 impl From<JsValue> for Thrown {

@@ -1,4 +1,4 @@
-//! Calls that are given up.
+//! Calls that are dropped.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -11,7 +11,7 @@ use wasm_bindgen_test::wasm_bindgen_test;
 use crate::wire::{Add, add, channel, until};
 
 #[wasm_bindgen_test]
-async fn two_peers_connect_and_each_hears_the_end_of_the_other() {
+async fn two_peers_connect_and_each_is_notified_of_the_end_of_the_other() {
     let ports = channel();
     let there = Rc::new(RefCell::new(None));
     let (slot, port) = (there.clone(), ports[1].clone());
@@ -86,7 +86,7 @@ async fn the_context_of_a_session_that_has_ended_sends_nothing_to_the_next() {
 }
 
 #[wasm_bindgen_test]
-async fn nobody_at_the_other_end_is_an_error_in_time() {
+async fn without_a_peer_connecting_times_out() {
     let ports = channel();
     let error = Peer::connect(&ports[0]).timeout(Duration::from_millis(50)).open(|_| {}).await.unwrap_err();
     assert_eq!(error.reason().as_deref(), Some("no-answer"));

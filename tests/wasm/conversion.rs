@@ -1,4 +1,4 @@
-//! What reading a value of the peer may cost: small messages may stand for much, and large ones may be refused.
+//! The cost of reading a value of the peer: small messages may stand for much, and large ones may be refused.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -23,7 +23,7 @@ use crate::wire::{
 const REASON: &str = r#"{"reason":"too-many-visits"}"#;
 const TOO_MANY: &str = "the value takes more than 1000000 visits to read";
 
-/// Reads all of a value, whatever it is.
+/// Reads all of any value.
 #[derive(Debug)]
 struct Everything;
 
@@ -71,7 +71,7 @@ impl<'de> Deserialize<'de> for Everything {
     }
 }
 
-/// What a tree in JavaScript may hide in its members.
+/// A tree in JavaScript that hides values in its members.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Tree {
@@ -144,7 +144,7 @@ async fn a_small_message_that_stands_for_much_is_refused_within_50_ms() {
 }
 
 #[wasm_bindgen_test]
-async fn a_notification_that_takes_too_many_visits_is_passed_over() {
+async fn a_notification_that_takes_too_many_visits_is_ignored() {
     let (server, wire) = server_and_wire();
     let seen = Rc::new(Cell::new(0));
     let count = seen.clone();
@@ -330,7 +330,7 @@ async fn an_array_with_a_few_holes_is_read() {
 }
 
 #[wasm_bindgen_test]
-async fn what_appears_in_two_places_is_read_in_both() {
+async fn a_value_in_two_places_is_read_in_both() {
     let (client, server) = client_and_server();
     server.method("sums", |(a, b): (Vec<u32>, Vec<u32>), _| async move {
         Ok::<_, RpcError>(a.iter().sum::<u32>() + b.iter().sum::<u32>())
@@ -376,7 +376,7 @@ async fn objects_that_throw_or_change_while_they_are_read_are_errors() {
         "tree without an end",
     ];
     for name in names {
-        // What throws each time would leave something behind each time.
+        // A conversion that throws each time would leak something each time.
         for _ in 0..200 {
             for method in ["read", "readTree", "readMap"] {
                 let answer = client.call_js(method, &js_sys::Array::of1(&unsteady(name))).await;
@@ -469,7 +469,7 @@ fn is_read_alike<T: DeserializeOwned + Debug>(value: &JsValue) {
     let name = std::any::type_name::<T>();
     let ours = RpcError::internal("").with_js_data(value.clone()).data::<T>();
     let theirs = serde_wasm_bindgen::from_value::<T>(value.clone());
-    // They are not compared as such, since what is no number is not equal to itself.
+    // They are not compared as such, since NaN is not equal to itself.
     let (ours, theirs) = (ours.map(|ours| format!("{:?}", ours.ok())), format!("{:?}", theirs.ok()));
     if let Some(ours) = ours {
         assert_eq!(ours, theirs, "{value:?} as {name}");
@@ -524,7 +524,7 @@ fn values_are_read_as_serde_wasm_bindgen_reads_them() {
     }
 }
 
-/// The value in here is passed on as it is, and not counted by what is in a buffer.
+/// The value in here is passed on as it is, and a buffer in it does not count.
 #[derive(Deserialize)]
 struct Preserved {
     name: String,

@@ -1,4 +1,4 @@
-//! Errors: of the other side, and of the call itself.
+//! Errors of the peer, and of the call itself.
 
 use std::rc::Rc;
 
@@ -29,7 +29,7 @@ async fn an_error_keeps_its_code_message_and_data() {
 }
 
 #[wasm_bindgen_test]
-async fn an_error_without_data_has_none_on_the_wire() {
+async fn an_error_without_data_has_no_data_on_the_wire() {
     let (server, wire) = server_and_wire();
     server.method_sync("fail", |(), _| Err::<(), _>(RpcError::internal("no")));
     wire.send(r#"{"jsonrpc":"2.0","method":"fail","id":"x"}"#);
@@ -125,7 +125,7 @@ async fn an_answer_without_result_and_error_is_invalid() {
 }
 
 #[wasm_bindgen_test]
-async fn what_cannot_be_cloned_fails_its_call_only() {
+async fn an_uncloneable_value_fails_only_its_call() {
     let (client, wire) = client_and_wire();
     let params = js_sys::Array::of1(&js_sys::Function::new_no_args(""));
     let Err(CallError::Send(problem)) = client.call_js("run", &params).await else { panic!("no error") };
@@ -152,7 +152,7 @@ async fn a_transport_that_throws_fails_the_call() {
 }
 
 #[wasm_bindgen_test]
-fn errors_say_what_happened() {
+fn errors_describe_the_failure() {
     let error = RpcError::new(ErrorCode::new(-32001), "BUILD_FAILED");
     assert_eq!(error.to_string(), "BUILD_FAILED (-32001)");
     let error = CallError::from(error);
@@ -164,7 +164,7 @@ fn errors_say_what_happened() {
 }
 
 #[wasm_bindgen_test]
-async fn a_call_tells_how_the_other_side_was_lost() {
+async fn a_call_reports_how_the_peer_was_lost() {
     for (reason, end) in [
         ("session-ended", CallError::SessionEnded),
         ("peer-gone", CallError::PeerGone),

@@ -46,7 +46,7 @@ async fn of_an_error_of_a_library_rust_gets_name_code_and_cause_only() {
 }
 
 #[wasm_bindgen_test]
-async fn rust_hears_the_progress_of_javascript() {
+async fn rust_receives_progress_of_javascript() {
     let (client, _server) = client_of_js();
     let seen = std::rc::Rc::new(std::cell::Cell::new(0));
     let sum = seen.clone();
@@ -85,7 +85,7 @@ async fn javascript_gets_an_error_of_rust() {
 }
 
 #[wasm_bindgen_test]
-async fn javascript_hears_the_progress_of_rust() {
+async fn javascript_receives_progress_of_rust() {
     let (server, client) = server_for_js();
     server.method("count", |(), context: Context| async move {
         for n in 1..=3 {

@@ -1,4 +1,4 @@
-//! What is left when clients and servers are gone: nothing.
+//! After clients and servers are gone, nothing is left.
 
 use std::rc::Rc;
 
@@ -41,7 +41,7 @@ async fn a_thousand_peers_leave_nothing() {
         let table = js_sys::Reflect::get(&wasm_bindgen::exports(), &"__wbindgen_externrefs".into()).unwrap();
         js_sys::WebAssembly::Table::from(table).length()
     };
-    // What is allocated once, and what room the allocator wants.
+    // One-time allocations, and the room that the allocator wants.
     for _ in 0..1000 {
         round().await;
     }

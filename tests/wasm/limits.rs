@@ -30,7 +30,7 @@ fn is_about(elapsed: f64, row: &Row) {
 }
 
 #[wasm_bindgen_test]
-async fn what_nobody_sets_is_as_the_table_says() {
+async fn defaults_match_the_table() {
     let start = js_sys::Date::now();
     let connected = Rc::new(Cell::new(0.0));
     let (port, ended) = (channel(), connected.clone());
@@ -57,7 +57,7 @@ async fn what_nobody_sets_is_as_the_table_says() {
 }
 
 #[wasm_bindgen_test]
-async fn what_a_conversion_visits_is_as_the_table_says() {
+async fn the_size_limit_of_a_conversion_matches_the_table() {
     let value = row("conversion-visits").value;
     let result_of = async |length: usize| {
         let (client, wire) = client_and_wire();
@@ -71,7 +71,7 @@ async fn what_a_conversion_visits_is_as_the_table_says() {
     assert!(result_of(most + 1).await.is_err());
 }
 
-/// A type whose error is longer than any may be.
+/// A type whose error is longer than the limit.
 #[derive(Debug)]
 struct Wordy;
 
@@ -82,7 +82,7 @@ impl<'de> Deserialize<'de> for Wordy {
 }
 
 #[wasm_bindgen_test]
-async fn the_text_of_a_conversion_error_is_as_the_table_says() {
+async fn the_text_of_a_conversion_error_matches_the_table() {
     let (client, wire) = client_and_wire();
     let call = client.call::<Wordy>("a", &()).start();
     wire.send(r#"{"jsonrpc":"2.0","id":1,"result":1}"#);

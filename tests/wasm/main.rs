@@ -6,27 +6,27 @@ mod calls;
 mod cancellation;
 mod connecting;
 mod conversion;
-mod death;
+mod crashing_worker;
 mod errors;
 mod javascript;
 #[cfg(feature = "json")]
-#[path = "../shared/json_test_suite.rs"]
+#[path = "../common/json_test_suite.rs"]
 mod json_test_suite;
 #[cfg(feature = "json")]
 mod json_text;
 mod lifetimes;
 mod limits;
-mod mortal;
 mod notifications;
 mod reentrance;
 mod serving;
 mod streams;
 mod transports;
+mod trap;
 mod values;
 #[cfg(feature = "json")]
 mod wipc;
 #[cfg(feature = "json")]
-#[path = "../shared/wipc_any_input.rs"]
+#[path = "../common/wipc_any_input.rs"]
 #[allow(dead_code, unreachable_pub, reason = "native tests share it")]
 mod wipc_any_input;
 mod wire;

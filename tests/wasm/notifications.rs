@@ -41,7 +41,7 @@ async fn a_handler_notifies_its_caller() {
 }
 
 #[wasm_bindgen_test]
-async fn params_that_do_not_fit_are_passed_over() {
+async fn params_that_do_not_fit_are_ignored() {
     let (server, wire) = server_and_wire();
     let seen = Rc::new(RefCell::new(Vec::new()));
     let log = seen.clone();
@@ -85,7 +85,7 @@ async fn values_of_javascript_cross_as_they_are() {
 }
 
 #[wasm_bindgen_test]
-fn a_destroyed_client_notifies_nobody() {
+fn a_destroyed_client_sends_no_notifications() {
     let (client, _server) = client_and_server();
     client.destroy();
     assert_eq!(client.notify("tick", &()), Err(CallError::Destroyed));

@@ -1,4 +1,4 @@
-//! Code that calls back into what is calling it: everything here happens on one stack where the transport allows it.
+//! Code that calls back into its caller: everything here happens on one stack where the transport allows it.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! What a server answers to messages written by hand.
+//! The answers of a server to messages written by hand.
 
 use std::collections::BTreeMap;
 

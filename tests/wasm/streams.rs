@@ -23,7 +23,7 @@ fn client_of_javascript() -> Client {
 }
 
 #[wasm_bindgen_test]
-async fn a_stream_gives_all_items_in_order_and_ends() {
+async fn a_stream_returns_all_items_in_order_and_ends() {
     let client = client_of_javascript();
     let mut items = client.stream::<u32>("numbers", &[100]).window(3);
     for n in 0..100 {
@@ -35,7 +35,7 @@ async fn a_stream_gives_all_items_in_order_and_ends() {
 }
 
 #[wasm_bindgen_test]
-async fn a_dropped_stream_is_cancelled_at_the_other_side() {
+async fn a_dropped_stream_is_cancelled_at_the_peer() {
     let client = client_of_javascript();
     let mut items = client.stream::<u32>("numbers", &[1_000_000_000]);
     assert_eq!(item(&mut items).await, Some(Ok(0)));
@@ -64,7 +64,7 @@ async fn a_dropped_stream_is_cancelled_on_the_wire() {
 }
 
 #[wasm_bindgen_test]
-async fn a_stream_that_nobody_polls_is_never_asked_for() {
+async fn an_unpolled_stream_is_never_requested() {
     let (client, wire) = client_and_wire();
     drop(client.stream::<u32>("numbers", &[9]));
     client.notify("end", &()).unwrap();

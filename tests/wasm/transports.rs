@@ -18,7 +18,7 @@ async fn a_broadcast_channel() {
     carries(channel(), channel()).await;
 }
 
-/// A window that talks to itself hears its own requests, and answers them.
+/// A window that talks to itself receives its own requests, and answers them.
 #[wasm_bindgen_test]
 async fn a_window() {
     let window: JsValue = js_sys::global().into();
@@ -30,7 +30,7 @@ async fn a_window() {
 }
 
 #[wasm_bindgen_test]
-fn what_is_no_boundary_is_refused() {
+fn a_value_that_is_not_a_transport_is_refused() {
     let nothing = JsValue::from(js_sys::Object::new());
     assert!(Transport::port(&nothing).is_err());
     assert!(Transport::worker(&nothing).is_err());

@@ -1,4 +1,4 @@
-//! Values at the edges of what Rust and JavaScript both have.
+//! Values at the limits of both Rust and JavaScript.
 
 use portway::{CallError, RpcError};
 use serde::de::DeserializeOwned;
@@ -47,7 +47,7 @@ async fn a_result_that_is_nested_a_hundred_thousand_levels_deep_is_an_error() {
 async fn read<T: DeserializeOwned + Serialize + 'static>(name: &str) -> Result<T, CallError> {
     let (client, server) = client_and_server();
     server.method("read", |(value,): (T,), _| async move { Ok::<_, RpcError>(value) });
-    // The params are those of JavaScript, and the result is read again as what it was.
+    // The params are those of JavaScript, and the result is read back as the same type.
     client
         .call_js("read", &js_value(name))
         .await
@@ -72,7 +72,7 @@ async fn integers_are_exact_or_refused() {
 }
 
 #[wasm_bindgen_test]
-async fn what_is_no_number_is_told_from_nothing() {
+async fn values_that_are_not_numbers_differ_from_absent_values() {
     assert!(read::<f64>("nan").await.unwrap().is_nan());
     assert!(read::<f64>("negativeZero").await.unwrap().is_sign_negative());
     assert!(matches!(read::<f64>("big").await, Err(CallError::Remote(_))));

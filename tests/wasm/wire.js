@@ -1,4 +1,4 @@
-// The other side of the tests: by hand, message for message, or the JavaScript API.
+// The peer of the tests: by hand, message for message, or the JavaScript API.
 
 import { JSONRPCClient } from "../../src/js/client.js";
 import { JSONRPCServer } from "../../src/js/server.js";
@@ -74,7 +74,7 @@ export function broken() {
   };
 }
 
-/** A transport whose other side can be lost. */
+/** A transport whose peer can be lost. */
 export function losable() {
   return {
     send() {},
@@ -160,7 +160,7 @@ export function costly(name) {
   return COSTLY[name]();
 }
 
-/** Values that are large themselves; what is made of them in wasm counts, not what they refer to. */
+/** Values that are large themselves; their copies in wasm count, not the values that they refer to. */
 export function large(name) {
   switch (name) {
     case "string":
@@ -223,7 +223,7 @@ export function unsteady(name) {
     }
     case "array that grows": {
       const array = [];
-      // Beyond what was counted, and then beyond any memory.
+      // Beyond the count, and then beyond any memory.
       return {
         children: new Proxy(array, { get: (_, key) => (key === "length" ? (reads++ === 0 ? 0 : 4e9) : array[key]) }),
       };
@@ -364,11 +364,11 @@ export function sleep(ms) {
 }
 
 /** A worker that runs this very module, to die there. */
-export function mortalWorker() {
-  return new Worker(new URL("./mortal.js", import.meta.url), { type: "module" });
+export function crashingWorker() {
+  return new Worker(new URL("./crashing_worker.js", import.meta.url), { type: "module" });
 }
 
-/** Asks a worker beside the library, and gives the answer as JSON. The worker is done with then. */
+/** Sends a question to a worker beside the library, and returns the answer as JSON. The worker is terminated then. */
 export async function ask(worker, question) {
   const answer = new Promise((resolve) => {
     worker.addEventListener("message", ({ data }) => data.jsonrpc === undefined && resolve(JSON.stringify(data)));
@@ -433,7 +433,7 @@ export async function outcome(client, method, json, signal) {
   }
 }
 
-/** The outcome of a call that is given up after a while. */
+/** The outcome of a call that is dropped after a while. */
 export async function cancelledOutcome(client, method, ms) {
   return outcome(client, method, undefined, AbortSignal.timeout(ms));
 }

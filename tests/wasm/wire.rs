@@ -1,4 +1,4 @@
-//! Channels between two peers, and the other side by hand.
+//! Channels between two peers, and a peer by hand.
 
 use portway::{Client, Context, RpcError, Server, Transport};
 use serde::{Deserialize, Serialize};
@@ -28,8 +28,8 @@ extern "C" {
     pub async fn together(port: &JsValue, method: &str, value: &JsValue) -> JsValue;
     pub fn lose(transport: &JsValue, reason: &str);
     pub async fn sleep(ms: f64);
-    #[wasm_bindgen(js_name = mortalWorker)]
-    pub fn mortal_worker() -> JsValue;
+    #[wasm_bindgen(js_name = crashingWorker)]
+    pub fn crashing_worker() -> JsValue;
     pub async fn ask(worker: &JsValue, question: &str) -> JsValue;
 
     pub type Wire;
@@ -87,7 +87,7 @@ pub(crate) async fn add(params: Add, _: Context) -> Result<i32, RpcError> {
     Ok(params.a + params.b)
 }
 
-/// Waits for something that is about to happen, and gives up after a while.
+/// Waits until `happened` returns true, and panics after a while.
 pub(crate) async fn until(happened: impl Fn() -> bool) {
     for _ in 0..500 {
         if happened() {

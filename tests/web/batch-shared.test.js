@@ -1,10 +1,10 @@
 // Calls of one batch, and their results, that share objects: each gets its own copy, and none is refused.
 
 import { assert } from "chai";
-import { JSONRPCPeer } from "./rig/portway.js";
-import { pair } from "./rig/connections.js";
-import { channel, loopback } from "./rig/ends.js";
-import { until } from "./rig/outcomes.js";
+import { JSONRPCPeer } from "./support/portway.js";
+import { connectPair } from "./support/connections.js";
+import { channel, loopback } from "./support/transports.js";
+import { until } from "./support/outcomes.js";
 
 const much = () => ({ token: "t", rights: Array.from({ length: 50 }, (_, n) => ({ n })) });
 const views = () => {
@@ -39,7 +39,7 @@ const kinds = {
 };
 
 const ways = {
-  "a session": pair,
+  "a session": connectPair,
   "plain transports": async () => {
     const { near, far } = channel();
     return [new JSONRPCPeer(near), new JSONRPCPeer(far)];
@@ -52,8 +52,8 @@ for (const [way, ends] of Object.entries(ways)) {
       it(`has all its calls answered, and its notifications handled: ${kind}`, async () => {
         const [near, far] = await ends();
         const seen = [];
-        const heard = [];
-        far.method("keep", (params) => void seen.push(params)).onNotify("note", (params) => void heard.push(params));
+        const received = [];
+        far.method("keep", (params) => void seen.push(params)).onNotify("note", (params) => void received.push(params));
         const values = make();
         const before = structuredClone(kind.includes("proxy") ? [much(), much()] : values);
         const calls = values.flatMap((value, n) => [
@@ -65,13 +65,13 @@ for (const [way, ends] of Object.entries(ways)) {
           outcomes.map(({ status, reason }) => reason?.message ?? status),
           Array(4).fill("fulfilled"),
         );
-        await until(() => heard.length === 2);
+        await until(() => received.length === 2);
         assert.deepEqual(
           seen.map(([, value]) => bare(value)),
           before.map(bare),
         );
         assert.deepEqual(
-          heard.map(({ value }) => bare(value)),
+          received.map(({ value }) => bare(value)),
           before.map(bare),
         );
       });

@@ -1,16 +1,16 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCServer, RPCError } from "./rig/portway.js";
-import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
-import { deferred, isOpen, rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCServer, RPCError } from "./support/portway.js";
+import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
+import { deferred, isOpen, rejection } from "./support/outcomes.js";
 
 const settled = (outcomes) =>
   outcomes.map(({ status, value, reason }) => (status === "fulfilled" ? value : reason.message));
 
 describe("a batch of calls", () => {
   it("goes out as one array", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCClient(transport).batch([{ method: "a", params: [1] }, { method: "b", notify: true }, { method: "c" }]);
-    assert.deepEqual(await raw.next(), [
+    assert.deepEqual(await remoteEnd.next(), [
       { jsonrpc: "2.0", method: "a", params: [1], id: 1 },
       { jsonrpc: "2.0", method: "b" },
       { jsonrpc: "2.0", method: "c", id: 2 },
@@ -18,7 +18,7 @@ describe("a batch of calls", () => {
   });
 
   it("is refused if it is no array of calls", async () => {
-    const client = new JSONRPCClient(rawChannel().transport);
+    const client = new JSONRPCClient(scriptedChannel().transport);
     for (const calls of [undefined, null, {}, "a", [null], [undefined], ["a"], [{}]]) {
       assert.instanceOf(await rejection(client.batch(calls)), TypeError);
     }
@@ -45,13 +45,13 @@ describe("a batch of calls", () => {
   });
 
   it("accepts the answers one by one, in other batches, and in any order", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const batch = new JSONRPCClient(transport).batch([{ method: "a" }, { method: "b" }, { method: "c" }]);
-    raw.post([
+    remoteEnd.post([
       { jsonrpc: "2.0", id: 3, result: "c" },
       { jsonrpc: "2.0", id: 1, result: "a" },
     ]);
-    raw.post({ jsonrpc: "2.0", id: 2, result: "b" });
+    remoteEnd.post({ jsonrpc: "2.0", id: 2, result: "b" });
     assert.deepEqual(settled(await batch), ["a", "b", "c"]);
   });
 
@@ -75,12 +75,12 @@ describe("a batch of calls", () => {
     assert.deepEqual(seen, [[1], [2]]);
   });
 
-  it("fails each of its calls when the other side refuses batches", async () => {
-    const { transport, raw } = rawChannel();
+  it("fails each of its calls when the peer refuses batches", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const batch = new JSONRPCClient(transport).batch([{ method: "a" }, { method: "b" }]);
-    await raw.next();
+    await remoteEnd.next();
     const error = { code: -32600, message: "Batch requests not supported", data: { reason: "batch-not-supported" } };
-    raw.post({ jsonrpc: "2.0", id: null, error });
+    remoteEnd.post({ jsonrpc: "2.0", id: null, error });
     const outcomes = await batch;
     assert.deepEqual(settled(outcomes), [error.message, error.message]);
     assert.deepEqual(outcomes[0].reason.data, error.data);
@@ -97,34 +97,34 @@ describe("a batch of calls", () => {
       [2, 3, null],
     ]) {
       it(`fails no call that is answered in the same array as an error under the id null: ${order}, of ${how}`, async () => {
-        const { transport, raw } = rawChannel();
+        const { transport, remoteEnd } = scriptedChannel();
         const client = new JSONRPCClient(transport, options);
         const batch = client.batch([{ method: "a" }, { method: "b" }, { method: "c" }]);
-        raw.post(order.map((id) => (id === null ? ofNoCall : { jsonrpc: "2.0", id, result: id })));
+        remoteEnd.post(order.map((id) => (id === null ? ofNoCall : { jsonrpc: "2.0", id, result: id })));
         assert.deepEqual(settled(await batch), ["no call", 2, 3]);
       });
     }
 
     it(`fails no call by an error under the id null that comes with answers to all: of ${how}`, async () => {
-      const { transport, raw } = rawChannel();
+      const { transport, remoteEnd } = scriptedChannel();
       const errors = [];
       const client = new JSONRPCClient(transport, { ...options, onError: ({ message }) => errors.push(message) });
       const batches = [1, 2].map(() => client.batch([{ method: "a" }, { method: "b" }]));
-      raw.post([ofNoCall, { jsonrpc: "2.0", id: 1, result: 1 }, { jsonrpc: "2.0", id: 2, result: 2 }]);
+      remoteEnd.post([ofNoCall, { jsonrpc: "2.0", id: 1, result: 1 }, { jsonrpc: "2.0", id: 2, result: 2 }]);
       assert.deepEqual([settled(await batches[0]), errors, client.pending], [[1, 2], ["no call"], 2]);
-      raw.post([3, 4].map((id) => ({ jsonrpc: "2.0", id, result: id })));
+      remoteEnd.post([3, 4].map((id) => ({ jsonrpc: "2.0", id, result: id })));
       assert.deepEqual(settled(await batches[1]), [3, 4]);
     });
   }
 
   it("is not failed by an error under the id null that may belong to another call", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const client = new JSONRPCClient(transport, { onError: ({ message }) => errors.push(message) });
     const batch = client.batch([{ method: "a" }]);
     const call = client.request("b");
-    raw.post(ofNoCall);
-    for (const id of [1, 2]) raw.post({ jsonrpc: "2.0", id, result: id });
+    remoteEnd.post(ofNoCall);
+    for (const id of [1, 2]) remoteEnd.post({ jsonrpc: "2.0", id, result: id });
     assert.deepEqual([settled(await batch), await call, errors], [[1], 2, ["no call"]]);
   });
 
@@ -135,7 +135,7 @@ describe("a batch of calls", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("fails each of its calls by its signal, and tells the other side of each", async () => {
+  it("fails each of its calls by its signal, and cancels each at the peer", async () => {
     const transport = recorder();
     const controller = new AbortController();
     const batch = new JSONRPCClient(transport).batch([{ method: "a" }, { method: "b" }], { signal: controller.signal });
@@ -159,7 +159,7 @@ describe("a batch of calls", () => {
     assert.deepEqual([error, transport.sent.length], [reason, 0]);
   });
 
-  it("rejects as a whole, and sends nothing, if one of its calls is no call", async () => {
+  it("rejects as a whole, and sends nothing, if one of its calls is invalid", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     assert.instanceOf(await rejection(client.batch([{ method: "a" }, { method: 5 }])), TypeError);
@@ -167,7 +167,7 @@ describe("a batch of calls", () => {
     assert.deepEqual([transport.sent.length, client.pending], [0, 0]);
   });
 
-  it("tells onError of a notification that cannot be cloned, and sends the others", async () => {
+  it("reports a notification that cannot be cloned to onError, and sends the others", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("one", () => 1);
     const errors = [];
@@ -209,16 +209,16 @@ describe("a batch of calls", () => {
 
 describe("a batch that comes in", () => {
   it("is answered in one array, once the last of its requests has ended", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const slow = deferred();
     new JSONRPCServer(transport).method("slow", () => slow.promise).method("fast", () => "fast");
-    raw.post([
+    remoteEnd.post([
       { jsonrpc: "2.0", method: "slow", id: "s" },
       { jsonrpc: "2.0", method: "fast", id: "f" },
     ]);
-    assert.deepEqual(await raw.before(), []);
+    assert.deepEqual(await remoteEnd.drain(), []);
     slow.resolve("slow");
-    const reply = await raw.next();
+    const reply = await remoteEnd.next();
     assert.sameDeepMembers(reply, [
       { jsonrpc: "2.0", result: "slow", id: "s" },
       { jsonrpc: "2.0", result: "fast", id: "f" },
@@ -226,52 +226,52 @@ describe("a batch that comes in", () => {
   });
 
   it("is not mixed up with another", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const waits = { a: deferred(), b: deferred() };
     new JSONRPCServer(transport).method("wait", ([key]) => waits[key].promise);
     for (const key of ["a", "b"]) {
-      raw.post([1, 2].map((n) => ({ jsonrpc: "2.0", method: "wait", params: [key], id: key + n })));
+      remoteEnd.post([1, 2].map((n) => ({ jsonrpc: "2.0", method: "wait", params: [key], id: key + n })));
     }
-    await raw.before();
+    await remoteEnd.drain();
     waits.b.resolve("b");
     assert.sameMembers(
-      (await raw.next()).map(({ id }) => id),
+      (await remoteEnd.next()).map(({ id }) => id),
       ["b1", "b2"],
     );
     waits.a.resolve("a");
     assert.sameMembers(
-      (await raw.next()).map(({ id }) => id),
+      (await remoteEnd.next()).map(({ id }) => id),
       ["a1", "a2"],
     );
   });
 
   it("runs its notifications and its requests", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const seen = [];
     new JSONRPCServer(transport).onNotify("note", ([n]) => void seen.push(n)).method("ping", () => "pong");
-    raw.post([
+    remoteEnd.post([
       { jsonrpc: "2.0", method: "note", params: [1] },
       { jsonrpc: "2.0", method: "ping", id: 1 },
       { jsonrpc: "2.0", method: "note", params: [2] },
     ]);
-    assert.deepEqual(await raw.next(), [{ jsonrpc: "2.0", result: "pong", id: 1 }]);
+    assert.deepEqual(await remoteEnd.next(), [{ jsonrpc: "2.0", result: "pong", id: 1 }]);
     assert.deepEqual(seen, [1, 2]);
   });
 
-  it("gives an error for a result that cannot be cloned, and the other results", async () => {
-    const { transport, raw } = rawChannel();
+  it("replies with an error for a result that cannot be cloned, and with the other results", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("bad", () => () => {}).method("good", () => "good");
-    raw.post([
+    remoteEnd.post([
       { jsonrpc: "2.0", method: "bad", id: 1 },
       { jsonrpc: "2.0", method: "good", id: 2 },
     ]);
-    const replies = Object.fromEntries((await raw.next()).map((reply) => [reply.id, reply]));
+    const replies = Object.fromEntries((await remoteEnd.next()).map((reply) => [reply.id, reply]));
     assert.equal(replies[1].error.code, -32603);
     assert.equal(replies[2].result, "good");
   });
 
-  it("gives each reply what is to be transferred with it", async () => {
-    const { transport, raw } = rawChannel();
+  it("transfers the transfer list of each reply with the batch", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const buffers = [];
     new JSONRPCServer(transport).method("read", ([byte], context) => {
       const { buffer } = new Uint8Array([byte]);
@@ -279,11 +279,11 @@ describe("a batch that comes in", () => {
       context.transfer([buffer]);
       return buffer;
     });
-    raw.post([
+    remoteEnd.post([
       { jsonrpc: "2.0", method: "read", params: [1], id: 1 },
       { jsonrpc: "2.0", method: "read", params: [2], id: 2 },
     ]);
-    const replies = await raw.next();
+    const replies = await remoteEnd.next();
     assert.deepEqual(replies.map(({ id, result }) => [id, ...new Uint8Array(result)]).sort(), [
       [1, 1],
       [2, 2],
@@ -299,7 +299,7 @@ describe("a batch that comes in", () => {
     ["and is none", () => [{}]],
   ]) {
     it(`answers all of its requests, though one has something to transfer ${name}`, async () => {
-      const { transport, raw } = rawChannel();
+      const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport)
         .method("good", () => "good")
         .method("bad", (_, context) => {
@@ -307,36 +307,36 @@ describe("a batch that comes in", () => {
           context.transfer(list(buffer));
           return buffer;
         });
-      raw.post([
+      remoteEnd.post([
         { jsonrpc: "2.0", method: "good", id: 1 },
         { jsonrpc: "2.0", method: "bad", id: 2 },
       ]);
-      const replies = Object.fromEntries((await raw.next()).map((reply) => [reply.id, reply]));
+      const replies = Object.fromEntries((await remoteEnd.next()).map((reply) => [reply.id, reply]));
       assert.equal(replies[1].result, "good");
       assert.equal(replies[2].error.code, -32603);
     });
   }
 
   it("with an element that is not ours is left to others", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("a", () => "ran");
     const ours = { jsonrpc: "2.0", method: "a", id: 1 };
-    for (const batch of [[], [1], [null], [ours, { type: "other" }], [[ours]]]) raw.post(batch);
-    assert.deepEqual(await raw.before(), []);
+    for (const batch of [[], [1], [null], [ours, { type: "other" }], [[ours]]]) remoteEnd.post(batch);
+    assert.deepEqual(await remoteEnd.drain(), []);
   });
 
   it("may hold requests and responses: both are taken", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     new JSONRPCServer(transport).method("ping", () => "pong");
     const call = client.request("a");
-    await raw.next();
-    raw.post([
+    await remoteEnd.next();
+    remoteEnd.post([
       { jsonrpc: "2.0", id: 1, result: "answer" },
       { jsonrpc: "2.0", method: "ping", id: 1 },
     ]);
     assert.equal(await call, "answer");
-    assert.deepEqual(await raw.next(), [{ jsonrpc: "2.0", result: "pong", id: 1 }]);
+    assert.deepEqual(await remoteEnd.next(), [{ jsonrpc: "2.0", result: "pong", id: 1 }]);
     assert.isFalse(await isOpen(call));
   });
 });

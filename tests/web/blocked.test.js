@@ -1,10 +1,10 @@
 // Messages that came while this thread was blocked, or its process stopped, are handled before a call times out.
 
 import { assert } from "chai";
-import { JSONRPCClient, portTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { Raw } from "./rig/ends.js";
-import { rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, portTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { RemoteEnd } from "./support/transports.js";
+import { rejection } from "./support/outcomes.js";
 
 const SOON = 50;
 
@@ -16,7 +16,7 @@ function link() {
   const { port1, port2 } = new MessageChannel();
   const client = new JSONRPCClient(portTransport(port1));
   afterThisTest(() => [client, port2].forEach((end) => (end.destroy ?? end.close).call(end)));
-  return { client, raw: new Raw(port2) };
+  return { client, remoteEnd: new RemoteEnd(port2) };
 }
 
 describe("an answer that has come while this thread was blocked", () => {
@@ -28,10 +28,10 @@ describe("an answer that has come while this thread was blocked", () => {
     ],
   ]) {
     it(name, async () => {
-      const { client, raw } = link();
+      const { client, remoteEnd } = link();
       const call = client.request("late", [], { timeout: SOON });
-      const { id } = await raw.next();
-      raw.post({ jsonrpc: "2.0", result: "here", id });
+      const { id } = await remoteEnd.next();
+      remoteEnd.post({ jsonrpc: "2.0", result: "here", id });
       block(4 * SOON);
       next(client);
       assert.equal(await call, "here");
@@ -39,10 +39,10 @@ describe("an answer that has come while this thread was blocked", () => {
   }
 
   it("does not keep others from their timeouts", async () => {
-    const { client, raw } = link();
+    const { client, remoteEnd } = link();
     const [first, second] = ["a", "b"].map((method) => client.request(method, [], { timeout: SOON }));
-    const { id } = await raw.next();
-    raw.post({ jsonrpc: "2.0", result: "here", id });
+    const { id } = await remoteEnd.next();
+    remoteEnd.post({ jsonrpc: "2.0", result: "here", id });
     block(4 * SOON);
     assert.equal((await rejection(second)).reason, "timeout");
     assert.equal(await first, "here");

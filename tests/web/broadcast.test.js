@@ -1,7 +1,7 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCServer, broadcastTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCServer, broadcastTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection, until } from "./support/outcomes.js";
 
 let names = 0;
 const freshName = () => `portway specs ${++names} ${Math.random()}`;
@@ -19,7 +19,7 @@ describe("a broadcast channel", () => {
     assert.deepEqual(await new JSONRPCClient(joined(name)).request("echo", [1]), [1]);
   });
 
-  it("carries a notification to everybody else", async () => {
+  it("carries a notification to all other contexts", async () => {
     const name = freshName();
     const seen = [];
     for (const who of ["a", "b", "c"])
@@ -29,7 +29,7 @@ describe("a broadcast channel", () => {
     assert.sameMembers(seen, ["a1", "b1", "c1"]);
   });
 
-  it("gives the first of several answers, and passes over the rest", async () => {
+  it("resolves with the first of several answers, and ignores the rest", async () => {
     const name = freshName();
     for (const who of ["a", "b"]) new JSONRPCServer(joined(name)).method("who", () => who);
     const client = new JSONRPCClient(joined(name));

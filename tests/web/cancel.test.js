@@ -1,25 +1,25 @@
 import { assert } from "chai";
-import { ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, connect } from "./rig/portway.js";
-import { channel, rawChannel, recorder } from "./rig/ends.js";
-import { deferred, isOpen, pause, rejection, until } from "./rig/outcomes.js";
+import { ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, connect } from "./support/portway.js";
+import { channel, scriptedChannel, recorder } from "./support/transports.js";
+import { deferred, isOpen, pause, rejection, until } from "./support/outcomes.js";
 
 describe("a cancellation that names a call of the side that gets it", () => {
-  it("is passed over: the call goes on, and nothing is answered", async () => {
-    const { transport, raw } = rawChannel();
+  it("is ignored: the call goes on, and nothing is answered", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error) });
     const call = peer.request("a", undefined, { timeout: 0 });
-    const { id } = await raw.next();
-    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } });
-    raw.post([{ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } }]);
-    assert.deepEqual(await raw.before(), []);
+    const { id } = await remoteEnd.next();
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } });
+    remoteEnd.post([{ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } }]);
+    assert.deepEqual(await remoteEnd.drain(), []);
     assert.deepEqual([peer.pending, errors], [1, []]);
-    raw.post({ jsonrpc: "2.0", id, result: "unharmed" });
+    remoteEnd.post({ jsonrpc: "2.0", id, result: "unharmed" });
     assert.equal(await call, "unharmed");
   });
 
   it("leaves that call alone while it cancels a request of the same id", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport).method(
       "work",
       (_, { signal }) =>
@@ -28,12 +28,12 @@ describe("a cancellation that names a call of the side that gets it", () => {
         }),
     );
     const call = peer.request("a", undefined, { timeout: 0 });
-    const { id } = await raw.next();
-    raw.post({ jsonrpc: "2.0", method: "work", id });
-    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } });
-    assert.equal((await raw.next()).error.code, ErrorCode.RequestCancelled);
+    const { id } = await remoteEnd.next();
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", id });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } });
+    assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
     assert.equal(peer.pending, 1);
-    raw.post({ jsonrpc: "2.0", id, result: "unharmed" });
+    remoteEnd.post({ jsonrpc: "2.0", id, result: "unharmed" });
     assert.equal(await call, "unharmed");
   });
 });
@@ -47,7 +47,7 @@ describe("the signal of a call", () => {
     assert.deepEqual([transport.sent.length, client.pending], [0, 0]);
   });
 
-  it("rejects the call with its reason, at once, and tells the other side", async () => {
+  it("rejects the call with its reason, at once, and notifies the peer", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const controller = new AbortController();
@@ -109,7 +109,7 @@ describe("the signal of a call", () => {
     });
   }
 
-  it("is none if it is null, as with fetch, and so is a handler of progress", async () => {
+  it("is absent if it is null, as with fetch, and so is a handler of progress", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("work", (_, { progress }) => progress(1));
     const errors = [];
@@ -119,31 +119,31 @@ describe("the signal of a call", () => {
   });
 
   it("makes a late answer harmless", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const controller = new AbortController();
     const call = client.request("a", undefined, { signal: controller.signal });
     controller.abort(new Error("given up"));
     await rejection(call);
-    raw.post({ jsonrpc: "2.0", id: 1, result: "late" });
+    remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "late" });
     const next = client.request("b");
-    raw.post({ jsonrpc: "2.0", id: 2, result: "own" });
+    remoteEnd.post({ jsonrpc: "2.0", id: 2, result: "own" });
     assert.equal(await next, "own");
   });
 
   it("does nothing once the call has ended", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const controller = new AbortController();
     const call = new JSONRPCClient(transport).request("a", undefined, { signal: controller.signal });
-    await raw.next();
-    raw.post({ jsonrpc: "2.0", id: 1, result: 1 });
+    await remoteEnd.next();
+    remoteEnd.post({ jsonrpc: "2.0", id: 1, result: 1 });
     await call;
     controller.abort();
     await pause(20);
-    assert.equal(raw.received.length, 1);
+    assert.equal(remoteEnd.received.length, 1);
   });
 
-  it("keeps no listener of a call that has ended, in whatever way", async () => {
+  it("keeps no listener of a call that has ended in any way", async () => {
     const controller = new AbortController();
     const { signal } = controller;
     let listeners = 0;
@@ -156,7 +156,7 @@ describe("the signal of a call", () => {
     };
     count("addEventListener", 1);
     count("removeEventListener", -1);
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const calls = [
       client.request("a", {}, { signal }),
@@ -165,8 +165,8 @@ describe("the signal of a call", () => {
       client.request("d", {}, { signal }),
     ];
     assert.isAbove(listeners, 0);
-    raw.post({ jsonrpc: "2.0", id: 1, result: 1 });
-    raw.post({ jsonrpc: "2.0", id: 2, error: { code: 1, message: "x" } });
+    remoteEnd.post({ jsonrpc: "2.0", id: 1, result: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", id: 2, error: { code: 1, message: "x" } });
     const ends = calls.slice(1).map(rejection);
     await calls[0];
     await ends[0];
@@ -176,7 +176,7 @@ describe("the signal of a call", () => {
     assert.equal(listeners, 0);
   });
 
-  it("can end the calls of a batch, each of which the other side is told of", async () => {
+  it("can end the calls of a batch, and cancels each at the peer", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const controller = new AbortController();
@@ -187,8 +187,8 @@ describe("the signal of a call", () => {
     controller.abort(reason);
     const outcomes = await calls;
     assert.deepEqual([outcomes[0].reason, outcomes[1].status, outcomes[2].reason], [reason, "fulfilled", reason]);
-    const told = transport.sent.slice(1).map(({ method, params }) => [method, params.id]);
-    assert.deepEqual(told, [
+    const sent = transport.sent.slice(1).map(({ method, params }) => [method, params.id]);
+    assert.deepEqual(sent, [
       ["$/cancelRequest", 1],
       ["$/cancelRequest", 2],
     ]);
@@ -208,72 +208,72 @@ describe("the signal of a call", () => {
 });
 
 describe("a request that is cancelled", () => {
-  it("gets one response, -32800, if its handler gives up with the reason of the signal", async () => {
-    const { transport, raw } = rawChannel();
+  it("gets one response, -32800, if its handler rejects with the reason of the signal", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method(
       "work",
       (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
     );
-    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
-    const { error, id } = await raw.next();
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    const { error, id } = await remoteEnd.next();
     assert.deepEqual([error.code, id], [ErrorCode.RequestCancelled, 1]);
-    assert.deepEqual(await raw.before(), []);
+    assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("gets -32800 if its handler gives up with any AbortError", async () => {
-    const { transport, raw } = rawChannel();
+  it("gets -32800 if its handler rejects with any AbortError", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("work", async (_, { signal }) => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       throw new DOMException("aborted", "AbortError");
     });
-    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
-    assert.equal((await raw.next()).error.code, ErrorCode.RequestCancelled);
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
   });
 
   it("gets its result if its handler does not care", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const end = deferred();
     new JSONRPCServer(transport).method("work", () => end.promise);
-    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
-    assert.deepEqual(await raw.before(), []);
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    assert.deepEqual(await remoteEnd.drain(), []);
     end.resolve("done all the same");
-    assert.equal((await raw.next()).result, "done all the same");
-    assert.deepEqual(await raw.before(), []);
+    assert.equal((await remoteEnd.next()).result, "done all the same");
+    assert.deepEqual(await remoteEnd.drain(), []);
   });
 
   it("is the one with just that id", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const signals = new Map();
     new JSONRPCServer(transport).method("work", ([name], { signal }) => {
       signals.set(name, signal);
       return new Promise(() => {});
     });
-    raw.post({ jsonrpc: "2.0", method: "work", params: ["number"], id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "work", params: ["string"], id: "1" });
-    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "1" } });
-    await raw.before();
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", params: ["number"], id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", params: ["string"], id: "1" });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "1" } });
+    await remoteEnd.drain();
     assert.deepEqual([signals.get("number").aborted, signals.get("string").aborted], [false, true]);
   });
 
   for (const params of [undefined, null, {}, { id: 99 }, { id: null }, { id: {} }, [1]]) {
-    it(`is none for the params ${JSON.stringify(params)}, which are passed over`, async () => {
-      const { transport, raw } = rawChannel();
+    it(`with the params ${JSON.stringify(params)} is ignored`, async () => {
+      const { transport, remoteEnd } = scriptedChannel();
       let signal;
       new JSONRPCServer(transport).method("work", (_, context) => {
         signal = context.signal;
         return new Promise(() => {});
       });
-      raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
-      raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params });
-      assert.deepEqual(await raw.before(), []);
+      remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
+      remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params });
+      assert.deepEqual(await remoteEnd.drain(), []);
       assert.isFalse(signal.aborted);
     });
   }
 
-  it("is aborted end to end, and its caller hears nothing more", async () => {
+  it("is aborted end to end, and its caller receives no further items", async () => {
     const { near, far } = channel();
     let given;
     new JSONRPCServer(far).method("work", (_, { signal }) => {
@@ -290,62 +290,62 @@ describe("a request that is cancelled", () => {
     assert.equal((await rejection(client.request("missing"))).code, ErrorCode.MethodNotFound);
   });
 
-  it("gets -32800 if its handler waits for what takes the signal", async () => {
-    const { transport, raw } = rawChannel();
+  it("gets -32800 if its handler waits for a function that takes the signal", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("work", async (_, { signal }) => {
       signal.throwIfAborted();
       await new Promise((_, reject) =>
         signal.addEventListener("abort", () => reject(new DOMException("", "AbortError"))),
       );
     });
-    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
-    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
-    assert.equal((await raw.next()).error.code, ErrorCode.RequestCancelled);
-    assert.deepEqual(await raw.before(), []);
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
+    assert.deepEqual(await remoteEnd.drain(), []);
   });
 
   it("gets the error of its handler if that fails for another reason", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const end = deferred();
     new JSONRPCServer(transport).method("work", () => end.promise);
-    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
-    assert.deepEqual(await raw.before(), []);
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    assert.deepEqual(await remoteEnd.drain(), []);
     end.reject(new RPCError(-32004, "broken"));
-    assert.equal((await raw.next()).error.code, -32004);
-    assert.deepEqual(await raw.before(), []);
+    assert.equal((await remoteEnd.next()).error.code, -32004);
+    assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("is passed over if it has been answered already", async () => {
-    const { transport, raw } = rawChannel();
+  it("is ignored if it has been answered already", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const signals = [];
     new JSONRPCServer(transport).method("work", ([n], { signal }) => (signals.push(signal), n));
-    raw.post({ jsonrpc: "2.0", method: "work", params: [1], id: 1 });
-    assert.equal((await raw.next()).result, 1);
-    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
-    raw.post({ jsonrpc: "2.0", method: "work", params: [2], id: 2 });
-    assert.equal((await raw.next()).result, 2);
-    assert.deepEqual([await raw.before(), signals.map(({ aborted }) => aborted)], [[], [false, false]]);
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", params: [1], id: 1 });
+    assert.equal((await remoteEnd.next()).result, 1);
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", params: [2], id: 2 });
+    assert.equal((await remoteEnd.next()).result, 2);
+    assert.deepEqual([await remoteEnd.drain(), signals.map(({ aborted }) => aborted)], [[], [false, false]]);
   });
 
   it("may be one of a batch, which is answered as a whole, with one answer for each", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport)
       .method("echo", (params) => params)
       .method(
         "work",
         (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
       );
-    raw.post([
+    remoteEnd.post([
       { jsonrpc: "2.0", method: "work", id: 1 },
       { jsonrpc: "2.0", method: "echo", params: [2], id: 2 },
       { jsonrpc: "2.0", method: "work", id: 3 },
     ]);
-    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
-    assert.deepEqual(await raw.before(), []);
-    raw.post([{ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 3 } }]);
-    const answers = await raw.next();
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    assert.deepEqual(await remoteEnd.drain(), []);
+    remoteEnd.post([{ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 3 } }]);
+    const answers = await remoteEnd.next();
     assert.sameDeepMembers(
       answers.map(({ id, error, result }) => [id, error?.code ?? result]),
       [
@@ -354,7 +354,7 @@ describe("a request that is cancelled", () => {
         [3, ErrorCode.RequestCancelled],
       ],
     );
-    assert.deepEqual(await raw.before(), []);
+    assert.deepEqual(await remoteEnd.drain(), []);
   });
 
   it("cancels the calls that its handler makes with its signal", async () => {
@@ -426,7 +426,7 @@ describe("a request that is cancelled", () => {
   });
 
   it("does not end others", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const controller = new AbortController();
     const other = client.request("other");
@@ -434,22 +434,22 @@ describe("a request that is cancelled", () => {
     controller.abort();
     await rejection(call);
     assert.isTrue(await isOpen(other));
-    raw.post({ jsonrpc: "2.0", id: 1, result: "other" });
+    remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "other" });
     assert.equal(await other, "other");
   });
 
-  it("is passed over if it names no request, and so is credit", async () => {
-    const { transport, raw } = rawChannel();
+  it("is ignored if it names no request, and so is credit", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const server = new JSONRPCServer(transport, { onError: (error) => errors.push(error) });
     const end = deferred();
     server.method("quick", () => 1).method("slow", () => end.promise);
-    raw.post({ jsonrpc: "2.0", method: "slow", id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "quick", id: 2 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "slow", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "quick", id: 2 });
     for (const params of [undefined, {}, { id: undefined }, { id: null }, []]) {
-      for (const method of ["$/cancelRequest", "rpc.credit"]) raw.post({ jsonrpc: "2.0", method, params });
+      for (const method of ["$/cancelRequest", "rpc.credit"]) remoteEnd.post({ jsonrpc: "2.0", method, params });
     }
-    await raw.before();
+    await remoteEnd.drain();
     assert.deepEqual(errors, []);
     end.resolve();
   });

@@ -1,13 +1,13 @@
 import { assert } from "chai";
-import { CallError, JSONRPCClient, RPCError } from "./rig/portway.js";
-import { rawChannel, recorder } from "./rig/ends.js";
-import { isOpen, rejection } from "./rig/outcomes.js";
+import { CallError, JSONRPCClient, RPCError } from "./support/portway.js";
+import { scriptedChannel, recorder } from "./support/transports.js";
+import { isOpen, rejection } from "./support/outcomes.js";
 
 describe("a client", () => {
   it("sends a request with the version, the method, the params and the id", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCClient(transport).request("fetch", { url: "/a" }).catch(() => {});
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "fetch", params: { url: "/a" }, id: 1 });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", method: "fetch", params: { url: "/a" }, id: 1 });
   });
 
   it("numbers its calls 1, 2, 3 and so on", () => {
@@ -80,9 +80,9 @@ describe("a client", () => {
   }
 
   it("sends a notification without the key id, and returns nothing", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     assert.isUndefined(new JSONRPCClient(transport).notify("console", { level: "error" }));
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "console", params: { level: "error" } });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", method: "console", params: { level: "error" } });
   });
 
   it("leaves out the params of a notification that has none", () => {
@@ -96,33 +96,37 @@ describe("a client", () => {
   });
 
   it("throws at a notification that cannot be sent", () => {
-    const { transport } = rawChannel();
+    const { transport } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     assert.throws(() => client.notify("a", 5), TypeError);
     assert.throws(() => client.notify("a", { f() {} }), DOMException);
   });
 
-  it("resolves each call with the result of its own id, in whatever order they come", async () => {
-    const { transport, raw } = rawChannel();
+  it("resolves each call with the result of its own id, in any order of arrival", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const calls = ["a", "b", "c"].map((method) => client.request(method));
-    for (const id of [3, 1, 2]) raw.post({ jsonrpc: "2.0", id, result: `result ${id}` });
+    for (const id of [3, 1, 2]) remoteEnd.post({ jsonrpc: "2.0", id, result: `result ${id}` });
     assert.deepEqual(await Promise.all(calls), ["result 1", "result 2", "result 3"]);
   });
 
   for (const result of [undefined, null, 0, false, "", NaN, [], {}]) {
     it(`resolves with the result ${Object.is(result, NaN) ? "NaN" : JSON.stringify(result)}`, async () => {
-      const { transport, raw } = rawChannel();
+      const { transport, remoteEnd } = scriptedChannel();
       const call = new JSONRPCClient(transport).request("a");
-      raw.post({ jsonrpc: "2.0", id: 1, result });
+      remoteEnd.post({ jsonrpc: "2.0", id: 1, result });
       assert.deepEqual(await call, result);
     });
   }
 
   it("rejects with an RPCError that has the code, the message and the data of the answer", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const call = new JSONRPCClient(transport).request("build");
-    raw.post({ jsonrpc: "2.0", id: 1, error: { code: -32001, message: "Build failed", data: [{ file: "a.ts" }] } });
+    remoteEnd.post({
+      jsonrpc: "2.0",
+      id: 1,
+      error: { code: -32001, message: "Build failed", data: [{ file: "a.ts" }] },
+    });
     const error = await rejection(call);
     assert.instanceOf(error, RPCError);
     assert.instanceOf(error, Error);
@@ -133,24 +137,24 @@ describe("a client", () => {
   });
 
   it("settles a call once: a second answer changes nothing", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const call = client.request("a");
-    raw.post({ jsonrpc: "2.0", id: 1, result: "first" });
-    raw.post({ jsonrpc: "2.0", id: 1, result: "second" });
-    raw.post({ jsonrpc: "2.0", id: 1, error: { code: 1, message: "third" } });
+    remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "first" });
+    remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "second" });
+    remoteEnd.post({ jsonrpc: "2.0", id: 1, error: { code: 1, message: "third" } });
     assert.equal(await call, "first");
     const next = client.request("b");
-    raw.post({ jsonrpc: "2.0", id: 2, result: "lives on" });
+    remoteEnd.post({ jsonrpc: "2.0", id: 2, result: "lives on" });
     assert.equal(await next, "lives on");
   });
 
   for (const id of ["1", 1.5, 2, null, true, undefined, [1], { 1: 1 }, -1, 0, 2 ** 53, 2 ** 32 + 1]) {
     it(`does not take the answer with the id ${JSON.stringify(id)} for that of call 1`, async () => {
-      const { transport, raw } = rawChannel();
+      const { transport, remoteEnd } = scriptedChannel();
       const call = new JSONRPCClient(transport, { onError() {} }).request("a");
-      raw.post({ jsonrpc: "2.0", id, result: "wrong" });
-      raw.post({ jsonrpc: "2.0", id: 1, result: "right" });
+      remoteEnd.post({ jsonrpc: "2.0", id, result: "wrong" });
+      remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "right" });
       assert.equal(await call, "right");
     });
   }
@@ -166,20 +170,20 @@ describe("a client", () => {
     { id: 1, result: 1 },
     { jsonrpc: "1.0", id: 1, result: 1 },
   ]) {
-    it(`passes over ${JSON.stringify(message)}, and waits on`, async () => {
-      const { transport, raw } = rawChannel();
+    it(`ignores ${JSON.stringify(message)}, and waits on`, async () => {
+      const { transport, remoteEnd } = scriptedChannel();
       const call = new JSONRPCClient(transport).request("a");
-      raw.post(message);
-      raw.post({ jsonrpc: "2.0", id: 1, result: "right" });
+      remoteEnd.post(message);
+      remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "right" });
       assert.equal(await call, "right");
     });
   }
 
   it("hands an error with the id null to onError, and lets the calls wait", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const call = new JSONRPCClient(transport, { onError: (error) => errors.push(error) }).request("a");
-    raw.post({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } });
+    remoteEnd.post({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } });
     assert.isTrue(await isOpen(call));
     assert.deepEqual(
       errors.map(({ code, message }) => ({ code, message })),
@@ -203,21 +207,21 @@ describe("a client", () => {
     assert.equal(await call, 1);
   });
 
-  it("tells how many calls are pending", async () => {
-    const { transport, raw } = rawChannel();
+  it("reports how many calls are pending", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     assert.equal(client.pending, 0);
     const calls = [client.request("a"), client.request("b")];
     assert.equal(client.pending, 2);
-    raw.post({ jsonrpc: "2.0", id: 2, result: 2 });
+    remoteEnd.post({ jsonrpc: "2.0", id: 2, result: 2 });
     await calls[1];
     assert.equal(client.pending, 1);
-    raw.post({ jsonrpc: "2.0", id: 1, error: { code: 1, message: "x" } });
+    remoteEnd.post({ jsonrpc: "2.0", id: 1, error: { code: 1, message: "x" } });
     await rejection(calls[0]);
     assert.equal(client.pending, 0);
   });
 
-  it("rejects a call that the transport cannot send, with what the transport threw, and forgets it", async () => {
+  it("rejects a call that the transport cannot send, with the error of the transport, and forgets it", async () => {
     const transport = recorder();
     const problem = new Error("the wire is cut");
     transport.send = () => {
@@ -234,7 +238,7 @@ describe("a client", () => {
     }
   });
 
-  it("has errors of its own that are told apart from those of the other side", async () => {
+  it("has errors of its own that differ from those of the peer", async () => {
     const client = new JSONRPCClient(recorder(), { timeout: 10 });
     const error = await rejection(client.request("slow"));
     assert.instanceOf(error, CallError);

@@ -1,28 +1,28 @@
-// Messages of one turn that leave together: in a session whose two sides know it, or where it is asked for.
+// Messages of one turn that are sent together: in a session whose two sides support it, or with the option.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
-import { stillClock } from "./rig/clock.js";
-import { hexId, pair, played } from "./rig/connections.js";
-import { loopback, rawChannel } from "./rig/ends.js";
-import { deferred, pause, rejection, until } from "./rig/outcomes.js";
-import { printed } from "./rig/console.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
+import { stopClock } from "./support/clock.js";
+import { hexId, connectPair, connectToScripted } from "./support/connections.js";
+import { loopback, scriptedChannel } from "./support/transports.js";
+import { deferred, pause, rejection, until } from "./support/outcomes.js";
+import { printed } from "./support/console.js";
 
 const request = (id, method, params) => ({ jsonrpc: "2.0", method, params, id });
 
 describe("calls of one turn", () => {
-  beforeEach(stillClock);
+  beforeEach(stopClock);
 
   it("leave as one array after the first of them, in their order, each under an id of its own", async () => {
-    const { peer, arrived } = await played();
+    const { peer, arrived } = await connectToScripted();
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
     peer.notify("note");
     const rest = [request(2, "echo", [2]), { jsonrpc: "2.0", method: "note" }];
     assert.deepEqual(await arrived(2), [request(1, "echo", [1]), rest]);
   });
 
-  it("begin anew in the next turn", async () => {
-    const { peer, arrived } = await played();
+  it("begin again in the next turn", async () => {
+    const { peer, arrived } = await connectToScripted();
     for (const n of [1, 2, 3, 4]) {
       peer.request("echo", [n]).catch(() => {});
       if (n === 2) await null;
@@ -34,33 +34,33 @@ describe("calls of one turn", () => {
   });
 
   it("leave by themselves where there is only one", async () => {
-    const { peer, arrived } = await played();
+    const { peer, arrived } = await connectToScripted();
     peer.request("echo", [1]).catch(() => {});
     assert.deepEqual(await arrived(1), [request(1, "echo", [1])]);
   });
 
   it("leave one by one to a side that does not know of lists", async () => {
-    const { peer, arrived } = await played({ features: ["cancel"] });
+    const { peer, arrived } = await connectToScripted({ features: ["cancel"] });
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
     assert.deepEqual(await arrived(2), [request(1, "echo", [1]), request(2, "echo", [2])]);
   });
 
   it("leave one by one if that is asked for", async () => {
-    const { peer, arrived } = await played({ coalesce: false });
+    const { peer, arrived } = await connectToScripted({ coalesce: false });
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
     assert.deepEqual(await arrived(2), [request(1, "echo", [1]), request(2, "echo", [2])]);
   });
 
   it("leave together without a session, too, if that is asked for", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { coalesce: true });
     for (const n of [1, 2, 3]) client.request("echo", [n]).catch(() => {});
-    assert.deepEqual(await raw.next(), request(1, "echo", [1]));
-    assert.deepEqual(await raw.next(), [request(2, "echo", [2]), request(3, "echo", [3])]);
+    assert.deepEqual(await remoteEnd.next(), request(1, "echo", [1]));
+    assert.deepEqual(await remoteEnd.next(), [request(2, "echo", [2]), request(3, "echo", [3])]);
   });
 
   it("leave 256 at a time", async () => {
-    const { peer, arrived } = await played();
+    const { peer, arrived } = await connectToScripted();
     for (let n = 0; n < 600; n++) peer.request("echo").catch(() => {});
     assert.deepEqual(
       (await arrived(4)).map((list) => list.length ?? 1),
@@ -69,7 +69,7 @@ describe("calls of one turn", () => {
   });
 
   it("are all answered, ten thousand of them", async () => {
-    const [near, far] = await pair();
+    const [near, far] = await connectPair();
     far.method("echo", ([n]) => n);
     const calls = Array.from({ length: 10_000 }, (_, n) => near.request("echo", [n]));
     assert.deepEqual(
@@ -80,7 +80,7 @@ describe("calls of one turn", () => {
   });
 
   it("are cut where something is transferred, and keep their order", async () => {
-    const { peer, arrived } = await played();
+    const { peer, arrived } = await connectToScripted();
     const buffer = new ArrayBuffer(8);
     peer.notify("a");
     peer.notify("b", [buffer], { transfer: [buffer] });
@@ -94,8 +94,8 @@ describe("calls of one turn", () => {
     assert.equal(buffer.byteLength, 0);
   });
 
-  it("are not held up by a call that is given up among them", async () => {
-    const { peer, arrived } = await played();
+  it("are not delayed by a cancelled call among them", async () => {
+    const { peer, arrived } = await connectToScripted();
     const controller = new AbortController();
     const call = rejection(peer.request("slow", [], { signal: controller.signal }));
     controller.abort(new Error("no more"));
@@ -107,7 +107,7 @@ describe("calls of one turn", () => {
 
 describe("messages of a turn that goes on", () => {
   it("leave at once in a long turn: calls, notifications, and messages of a handler", async () => {
-    const { peer, end, arrived } = await played();
+    const { peer, end, arrived } = await connectToScripted();
     const compute = () => {
       const end = performance.now() + 20;
       while (performance.now() < end);
@@ -139,11 +139,11 @@ describe("messages of a turn that goes on", () => {
   });
 });
 
-describe("among calls of one turn, what cannot be cloned", () => {
-  beforeEach(stillClock);
+describe("among calls of one turn, an uncloneable message", () => {
+  beforeEach(stopClock);
 
   it("rejects its own call, and the others are answered", async () => {
-    const [near, far] = await pair();
+    const [near, far] = await connectPair();
     far.method("echo", ([n]) => n);
     const calls = [1, () => {}, 3].map((n) => near.request("echo", [n]));
     const [one, two, three] = await Promise.allSettled(calls);
@@ -152,23 +152,23 @@ describe("among calls of one turn, what cannot be cloned", () => {
   });
 
   it("alone rejects its call", async () => {
-    const [near] = await pair();
+    const [near] = await connectPair();
     assert.equal((await rejection(near.request("echo", [() => {}]))).name, "DataCloneError");
   });
 
   it("of a notification throws, and the others arrive", async () => {
-    const heard = [];
-    const [near, far] = await pair();
-    far.onNotify("note", ([n]) => heard.push(n));
+    const received = [];
+    const [near, far] = await connectPair();
+    far.onNotify("note", ([n]) => received.push(n));
     near.notify("note", [1]);
     assert.throws(() => near.notify("note", [() => {}]), /clone/i);
     near.notify("note", [3]);
-    await until(() => heard.length === 2);
-    assert.deepEqual(heard, [1, 3]);
+    await until(() => received.length === 2);
+    assert.deepEqual(received, [1, 3]);
   });
 
   it("of a result is an error in its place, and the others are answered", async () => {
-    const [near, far] = await pair();
+    const [near, far] = await connectPair();
     far.method("give", ([n]) => (n === 2 ? () => {} : n));
     const ends = await Promise.allSettled([1, 2, 3].map((n) => near.request("give", [n])));
     assert.deepEqual(
@@ -178,12 +178,12 @@ describe("among calls of one turn, what cannot be cloned", () => {
   });
 });
 
-describe("what is sent in a turn", () => {
-  beforeEach(stillClock);
+describe("messages of one turn", () => {
+  beforeEach(stopClock);
 
-  /** What comes of params that are changed after the call. */
+  /** Returns the params that arrive if they are changed after the call. */
   async function kept(params, change) {
-    const [near, far] = await pair();
+    const [near, far] = await connectPair();
     far.method("echo", (params) => params);
     const calls = [near.request("echo", params), near.request("echo", params)];
     change(params);
@@ -194,7 +194,7 @@ describe("what is sent in a turn", () => {
     ["an array", [1, [2, { a: 3 }]], (params) => ((params[0] = 9), (params[1][1].a = 9), params.push(9))],
     ["an object", { a: { b: [1] } }, (params) => ((params.a.b[0] = 9), (params.c = 9), delete params.a)],
   ]) {
-    it(`is what ${kind} holds when the call is made`, async () => {
+    it(`is the state of ${kind} when the call is made`, async () => {
       const before = structuredClone(params);
       assert.deepEqual(await kept(params, change), [before, before]);
     });
@@ -221,12 +221,12 @@ describe("what is sent in a turn", () => {
     ["nothing", null],
     ["numbers that JSON has not", [NaN, -0, Infinity]],
   ]) {
-    it(`arrives as it would by itself: ${kind}`, async () => {
+    it(`arrives as it would alone: ${kind}`, async () => {
       const { port1, port2 } = new MessageChannel();
       const alone = new Promise((resolve) => port2.addEventListener("message", ({ data }) => resolve(data)));
       port2.start();
       port1.postMessage([value]);
-      const [near, far] = await pair();
+      const [near, far] = await connectPair();
       const came = [];
       far.onNotify("note", (params) => came.push(params));
       far.method("give", () => [value]);
@@ -251,10 +251,10 @@ describe("what is sent in a turn", () => {
 });
 
 describe("a list that comes", () => {
-  beforeEach(stillClock);
+  beforeEach(stopClock);
 
-  it("is answered as each of its requests is done, whatever the others take", async () => {
-    const { end, peer, arrived } = await played();
+  it("is answered as each of its requests is done, independently of the others", async () => {
+    const { end, peer, arrived } = await connectToScripted();
     const slow = deferred();
     peer.method("slow", () => slow.promise).method("fast", () => "fast");
     end.post([request(1, "slow"), ...[2, 3, 4].map((id) => request(id, "fast"))]);
@@ -264,19 +264,19 @@ describe("a list that comes", () => {
     assert.deepEqual((await arrived(3))[2], { jsonrpc: "2.0", result: "slow", id: 1 });
   });
 
-  it("is a batch where nobody has agreed on lists: its replies wait for each other", async () => {
-    const { transport, raw } = rawChannel();
+  it("is a batch if the sides have not agreed on lists: its replies wait for each other", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const slow = deferred();
     new JSONRPCServer(transport).method("slow", () => slow.promise).method("fast", () => "fast");
-    raw.post([request(1, "slow"), request(2, "fast")]);
+    remoteEnd.post([request(1, "slow"), request(2, "fast")]);
     await pause(30);
-    assert.deepEqual(raw.received, []);
+    assert.deepEqual(remoteEnd.received, []);
     slow.resolve("slow");
-    assert.equal((await raw.next()).length, 2);
+    assert.equal((await remoteEnd.next()).length, 2);
   });
 
   it("may hold the same id twice: each is a request of its own", async () => {
-    const { end, peer, arrived } = await played();
+    const { end, peer, arrived } = await connectToScripted();
     peer.method("echo", ([n]) => n);
     end.post([request(1, "echo", ["a"]), request(1, "echo", ["b"])]);
     assert.deepEqual(
@@ -285,11 +285,11 @@ describe("a list that comes", () => {
     );
   });
 
-  it("runs to its end though one of its handlers throws, or one of its messages is none", async () => {
-    const { end, peer, arrived } = await played();
-    const heard = [];
+  it("runs to its end though one of its handlers throws, or one of its messages is invalid", async () => {
+    const { end, peer, arrived } = await connectToScripted();
+    const received = [];
     peer.onNotify("note", ([n]) => {
-      heard.push(n);
+      received.push(n);
       throw new Error("a fault of the application");
     });
     peer.method("echo", ([n]) => n);
@@ -309,12 +309,12 @@ describe("a list that comes", () => {
           [2, 2],
         ],
       );
-      assert.deepEqual(heard, [1]);
+      assert.deepEqual(received, [1]);
     });
   });
 
   it("of more than 256 is a batch, with the limits of one", async () => {
-    const { end, peer, arrived } = await played({ limits: { batchItems: 300 } });
+    const { end, peer, arrived } = await connectToScripted({ limits: { batchItems: 300 } });
     peer.method("echo", ([n]) => n);
     end.post(Array.from({ length: 301 }, (_, n) => request(n, "echo", [n])));
     const [reply] = await arrived(1);
@@ -322,34 +322,34 @@ describe("a list that comes", () => {
   });
 
   it("ends with the peer that one of its handlers destroys", async () => {
-    const { end, peer } = await played();
-    const heard = [];
-    peer.onNotify("end", () => peer.destroy()).onNotify("note", () => heard.push("after"));
+    const { end, peer } = await connectToScripted();
+    const received = [];
+    peer.onNotify("end", () => peer.destroy()).onNotify("note", () => received.push("after"));
     end.post([
       { jsonrpc: "2.0", method: "end" },
       { jsonrpc: "2.0", method: "note" },
     ]);
     await pause(30);
-    assert.deepEqual(heard, []);
+    assert.deepEqual(received, []);
   });
 });
 
-describe("what waits for the end of the turn", () => {
-  beforeEach(stillClock);
+describe("a message that waits for the end of the turn", () => {
+  beforeEach(stopClock);
 
   it("is sent before the goodbye of destroy()", async () => {
-    const heard = [];
-    const [near, far] = await pair();
-    far.onNotify("note", ([n]) => heard.push(n));
+    const received = [];
+    const [near, far] = await connectPair();
+    far.onNotify("note", ([n]) => received.push(n));
     near.notify("note", [1]);
     near.notify("note", [2]);
     near.destroy();
-    await until(() => heard.length === 2);
-    assert.deepEqual(heard, [1, 2]);
+    await until(() => received.length === 2);
+    assert.deepEqual(received, [1, 2]);
   });
 
   it("goes to no later session, if its own ends before", async () => {
-    const { peer, end, actor } = await played();
+    const { peer, end, scriptedPeer } = await connectToScripted();
     let call;
     peer.onNotify("last", () => {
       call = rejection(peer.request("late"));
@@ -360,15 +360,15 @@ describe("what waits for the end of the turn", () => {
     end.post({ jsonrpc: "2.0", method: "last" });
     await until(() => call !== undefined);
     assert.equal((await call).reason, "session-ended");
-    actor.hello(hexId("f"));
-    const next = await actor.open({ session: hexId(2), features: ["batch"] });
+    scriptedPeer.hello(hexId("f"));
+    const next = await scriptedPeer.open({ session: hexId(2), features: ["batch"] });
     peer.notify("next");
     await until(() => next.received.flat().some(({ method }) => method === "next"));
     assert.isFalse(next.received.flat().some(({ method }) => method === "late"));
   });
 
   it("is sent before a batch, a stream's item, and progress", async () => {
-    const { peer, end, arrived } = await played();
+    const { peer, end, arrived } = await connectToScripted();
     peer.method("work", (_, { progress, notify }) => {
       notify("first");
       progress("half");
@@ -386,7 +386,7 @@ describe("what waits for the end of the turn", () => {
     assert.deepEqual(more.slice(3), ["second", "third", "fourth"]);
   });
 
-  it("rejects its calls where the transport fails, and says it to nobody else", async () => {
+  it("rejects its calls if the transport fails, and reports it nowhere else", async () => {
     const errors = [];
     const transport = {
       send() {
@@ -404,7 +404,7 @@ describe("what waits for the end of the turn", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("goes by itself where the transport cannot send all of it, though it could be cloned", async () => {
+  it("is sent alone if the transport cannot send all of it, though it could be cloned", async () => {
     const { near, far } = loopback();
     const send = near.send.bind(near);
     near.send = (message) => {
@@ -423,22 +423,22 @@ describe("what waits for the end of the turn", () => {
   it("keeps its order where it is delivered at once, and answered in the middle", async () => {
     const { near, far } = loopback();
     const [one, other] = [near, far].map((end) => new JSONRPCPeer(end, { coalesce: true }));
-    const heard = [];
+    const received = [];
     let sent = 0;
     const send = () => one.notify("note", [++sent]);
     other.onNotify("note", ([n]) => {
-      heard.push(n);
+      received.push(n);
       if (n === 2) other.request("more");
     });
     one.method("more", send);
     send();
     send();
     send();
-    await until(() => heard.length === 4);
-    assert.deepEqual(heard, [1, 2, 3, 4]);
+    await until(() => received.length === 4);
+    assert.deepEqual(received, [1, 2, 3, 4]);
     await Promise.all([1, 2, 3].map(() => other.request("more")));
-    await until(() => heard.length === 7);
-    assert.deepEqual(heard, [1, 2, 3, 4, 5, 6, 7]);
+    await until(() => received.length === 7);
+    assert.deepEqual(received, [1, 2, 3, 4, 5, 6, 7]);
   });
 
   it("may be delivered at once", async () => {

@@ -1,11 +1,11 @@
 // A worker with an old protocol beside this one: one line lets the old handlers ignore all messages of the library.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, workerTransport } from "./rig/portway.js";
-import { connected } from "./rig/connections.js";
-import { worker } from "./rig/workers.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { until } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, workerTransport } from "./support/portway.js";
+import { connected } from "./support/connections.js";
+import { worker } from "./support/workers.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { until } from "./support/outcomes.js";
 
 /** The messages of a worker that the line of the README passes to an old handler. */
 function oldMessages(started) {
@@ -17,7 +17,9 @@ function oldMessages(started) {
   return seen;
 }
 
-/** All kinds of messages that the library sends: single, together, in a batch, with progress, cancelled, as a stream. */
+/**
+ * All kinds of messages that the library sends: single, together, in a batch, with progress, cancelled, as a stream.
+ */
 async function useEverything(peer) {
   assert.deepEqual(await peer.request("echo", [1]), [1]);
   await Promise.all(Array.from({ length: 50 }, (_, n) => peer.request("echo", [n])));

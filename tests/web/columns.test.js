@@ -1,24 +1,24 @@
-// Messages of one kind that leave together as columns, where the other side reads those.
+// Messages of one kind that are sent together as columns, if the peer reads those.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
-import { stillClock } from "./rig/clock.js";
-import { pair, played } from "./rig/connections.js";
-import { loopback, rawChannel } from "./rig/ends.js";
-import { until } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
+import { stopClock } from "./support/clock.js";
+import { connectPair, connectToScripted } from "./support/connections.js";
+import { loopback, scriptedChannel } from "./support/transports.js";
+import { until } from "./support/outcomes.js";
 
 const columns = (params) => ({ jsonrpc: "2.0", method: "rpc.columns", params });
 
 /** A peer in a session with the test, which reads columns. */
-const reading = (options) => played({ features: ["batch", "columns"], ...options });
+const reading = (options) => connectToScripted({ features: ["batch", "columns"], ...options });
 
-/** As many calls, by whose params they are told apart. */
+/** Makes calls with distinct params. */
 function callAll(peer, ...calls) {
   for (const [method, params] of calls) peer.request(method, params).catch(() => {});
 }
 
 describe("messages of one turn leave as columns", () => {
-  beforeEach(stillClock);
+  beforeEach(stopClock);
 
   it("where they are calls of one method, after the first of them", async () => {
     const { peer, arrived } = await reading();
@@ -49,7 +49,7 @@ describe("messages of one turn leave as columns", () => {
     ]);
   });
 
-  it("where they are items of a stream, with what they transfer", async () => {
+  it("if they are items of a stream, with their transfer lists", async () => {
     const { end, peer, arrived } = await reading();
     peer.method("chunks", async function* (_, { transfer }) {
       for (const length of [1, 2, 3]) {
@@ -78,10 +78,10 @@ describe("messages of one turn leave as columns", () => {
 });
 
 describe("messages of one turn leave as a list", () => {
-  beforeEach(stillClock);
+  beforeEach(stopClock);
 
-  it("where the other side has not named columns", async () => {
-    const { peer, arrived } = await played({ features: ["batch"] });
+  it("if the peer has not named columns", async () => {
+    const { peer, arrived } = await connectToScripted({ features: ["batch"] });
     callAll(peer, ["a", [1]], ["a", [2]], ["a", [3]]);
     assert.lengthOf((await arrived(2))[1], 2);
   });
@@ -123,7 +123,7 @@ describe("messages of one turn leave as a list", () => {
   });
 
   it("where one cannot be cloned, without that one", async () => {
-    const [near, far] = await pair();
+    const [near, far] = await connectPair();
     far.method("give", ([n]) =>
       n === 2
         ? {
@@ -142,22 +142,22 @@ describe("messages of one turn leave as a list", () => {
 });
 
 describe("columns that come", () => {
-  beforeEach(stillClock);
+  beforeEach(stopClock);
 
   it("are calls, notifications and results in their order", async () => {
     const { end, peer } = await reading();
-    const heard = [];
-    peer.method("a", ([n]) => void heard.push(n)).method("b", ([n]) => void heard.push(n));
-    peer.onNotify("note", ([n]) => void heard.push(n));
+    const received = [];
+    peer.method("a", ([n]) => void received.push(n)).method("b", ([n]) => void received.push(n));
+    peer.onNotify("note", ([n]) => void received.push(n));
     const calls = [1, 2, 3].map((n) => peer.request("x", [n]));
     end.post(columns({ ids: [7, 8], methods: ["b", "a"], values: [[1], [2]] }));
     end.post(columns({ methods: "note", values: [[3], [4]] }));
     end.post(columns({ ids: [3, 1, 2], values: ["c", "a", "b"] }));
     assert.deepEqual(await Promise.all(calls), ["a", "b", "c"]);
-    assert.deepEqual(heard, [1, 2, 3, 4]);
+    assert.deepEqual(received, [1, 2, 3, 4]);
   });
 
-  it("are passed over if they are none, are counted as ignored, and calls go on", async () => {
+  it("are ignored if they are invalid, are counted as ignored, and calls go on", async () => {
     const { end, peer } = await reading();
     const served = [];
     peer.method("a", (params) => void served.push(params));
@@ -182,7 +182,7 @@ describe("columns that come", () => {
       { ids: Array(257).fill(1), methods: "a", values: Array(257).fill([1]) },
     ];
     for (const params of broken) end.post(columns(params));
-    await end.before();
+    await end.drain();
     assert.deepEqual([served, peer.ignored, peer.pending], [[], broken.length, 1]);
     end.post(columns({ ids: [1], values: ["lives"] }));
     assert.equal(await call, "lives");
@@ -192,7 +192,7 @@ describe("columns that come", () => {
     const { end, peer } = await reading();
     peer.method("a", ([n]) => n);
     end.post(columns({ ids: [1, {}, 3, 4], methods: ["a", "a", "missing", 9], values: [[1], [2], [3], [4]] }));
-    const replies = (await end.before()).flat().filter(({ method }) => method === undefined);
+    const replies = (await end.drain()).flat().filter(({ method }) => method === undefined);
     assert.deepEqual(
       replies.map(({ id, result, error }) => [id, result ?? error.code]),
       [
@@ -204,7 +204,7 @@ describe("columns that come", () => {
     );
   });
 
-  // A few bytes would tell of millions: what is in there twice is cloned once.
+  // A few bytes would stand for millions: a repeated object is cloned once.
   it("are not looked for in columns, lists or batches", async () => {
     const { end, peer } = await reading();
     let count = 0;
@@ -214,48 +214,48 @@ describe("columns that come", () => {
     const start = performance.now();
     for (const message of [columns(laughs), Array(256).fill(columns(laughs)), Array(300).fill(columns(laughs))])
       end.post(message);
-    await end.before();
+    await end.drain();
     assert.equal(count, 0);
     assert.isBelow(performance.now() - start, 2_000);
   });
 
   it("are read where nothing is coalesced, and answered one by one", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("twice", ([n]) => 2 * n);
-    raw.post(columns({ ids: [1, 2], methods: "twice", values: [[1], [2]] }));
-    assert.deepEqual(await raw.before(), [
+    remoteEnd.post(columns({ ids: [1, 2], methods: "twice", values: [[1], [2]] }));
+    assert.deepEqual(await remoteEnd.drain(), [
       { jsonrpc: "2.0", result: 2, id: 1 },
       { jsonrpc: "2.0", result: 4, id: 2 },
     ]);
   });
 
   it("with null for params are as messages with null for params", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport, { paramsNull: "invalid" }).method("a", () => "called");
-    raw.post(columns({ ids: [1], methods: "a", values: [null] }));
-    assert.equal((await raw.next()).error.code, -32600);
+    remoteEnd.post(columns({ ids: [1], methods: "a", values: [null] }));
+    assert.equal((await remoteEnd.next()).error.code, -32600);
   });
 });
 
 describe("without a session, columns", () => {
-  beforeEach(stillClock);
+  beforeEach(stopClock);
 
   it("leave where that is asked for", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { coalesce: "columns" });
     callAll(client, ["a", [1]], ["a", [2]], ["a", [3]]);
-    await until(() => raw.received.length >= 2);
-    assert.deepEqual(raw.received.at(-1), columns({ ids: [2, 3], methods: "a", values: [[2], [3]] }));
+    await until(() => remoteEnd.received.length >= 2);
+    assert.deepEqual(remoteEnd.received.at(-1), columns({ ids: [2, 3], methods: "a", values: [[2], [3]] }));
   });
 
-  it("do not leave where lists are asked for, whatever has come", async () => {
-    const { transport, raw } = rawChannel();
+  it("are not sent with coalesce: true, which asks for lists, even after columns have arrived", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport, { coalesce: true });
-    raw.post(columns({ methods: "note", values: [[1], [2]] }));
-    await raw.before();
+    remoteEnd.post(columns({ methods: "note", values: [[1], [2]] }));
+    await remoteEnd.drain();
     callAll(peer, ["a", [1]], ["a", [2]], ["a", [3]]);
-    await until(() => raw.received.length >= 3);
-    assert.lengthOf(raw.received.at(-1), 2);
+    await until(() => remoteEnd.received.length >= 3);
+    assert.lengthOf(remoteEnd.received.at(-1), 2);
   });
 
   it("cross as JSON, too", async () => {

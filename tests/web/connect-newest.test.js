@@ -1,10 +1,10 @@
 // Several connections on one target: the newest replaces all older ones, for good.
 
 import { assert } from "chai";
-import { connect } from "./rig/portway.js";
-import { again, connected, diary, hexId, ports, stage } from "./rig/connections.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { pause, rejection, until } from "./rig/outcomes.js";
+import { connect } from "./support/portway.js";
+import { reconnect, connected, recordSessions, hexId, ports, scriptedPort } from "./support/connections.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { pause, rejection, until } from "./support/outcomes.js";
 
 const echo = { echo: (params) => params };
 const taken = /another connection has taken its place/;
@@ -15,8 +15,8 @@ describe("of two connections on one target", () => {
       // The order of the handshake depends on random names.
       const trials = Array.from({ length: 16 }, async (_, n) => {
         const [near, far] = ports();
-        const told = diary();
-        const older = connect(near, told).then(
+        const sessions = recordSessions();
+        const older = connect(near, sessions).then(
           (peer) => (afterThisTest(() => peer.destroy()), n % 2 && peer.destroy(), peer),
           (error) => error,
         );
@@ -40,16 +40,16 @@ describe("of two connections on one target", () => {
   }
 
   it("the older one that has no session yet fails at once, and leaves nothing behind", async () => {
-    const { port, actor } = stage();
+    const { port, scriptedPeer } = scriptedPort();
     const older = rejection(connect(port, { connectTimeout: 0 }));
-    const first = await actor.heardHello();
+    const first = await scriptedPeer.nextHello();
     const newer = connected(port);
     const error = await older;
     assert.equal(error.reason, "peer-gone");
     assert.match(error.message, taken);
     // An answer to the older one has no receiver.
-    actor.accept(first);
-    const end = await actor.open();
+    scriptedPeer.accept(first);
+    const end = await scriptedPeer.open();
     const peer = await newer;
     const call = peer.request("echo");
     end.post({ jsonrpc: "2.0", id: (await end.nextCall()).id, result: "newer" });
@@ -57,10 +57,10 @@ describe("of two connections on one target", () => {
   });
 
   it("the older one keeps its session until the peer begins one with the newer one", async () => {
-    const { port, actor } = stage();
-    const told = diary();
-    const connecting = connected(port, told);
-    const end = await actor.open();
+    const { port, scriptedPeer } = scriptedPort();
+    const sessions = recordSessions();
+    const connecting = connected(port, sessions);
+    const end = await scriptedPeer.open();
     const older = await connecting;
     const newer = rejection(connect(port, { connectTimeout: 100 }));
     const call = older.request("echo");
@@ -69,26 +69,26 @@ describe("of two connections on one target", () => {
     assert.equal((await newer).reason, "no-answer");
     // The newer one is gone, so the older one is found again.
     end.bye();
-    await until(() => told.told.length === 2);
-    const next = await again(actor);
+    await until(() => sessions.events.length === 2);
+    const next = await reconnect(scriptedPeer);
     const second = older.request("echo");
     next.post({ jsonrpc: "2.0", id: (await next.nextCall()).id, result: "again" });
     assert.equal(await second, "again");
-    assert.deepEqual(told.told, [1, "session-ended", 2]);
+    assert.deepEqual(sessions.events, [1, "session-ended", 2]);
   });
 
   it("the older one does not come back when its session ends while the newer one waits", async () => {
-    const { port, actor } = stage();
-    const told = diary();
-    const connecting = connected(port, told);
-    const end = await actor.open();
+    const { port, scriptedPeer } = scriptedPort();
+    const sessions = recordSessions();
+    const connecting = connected(port, sessions);
+    const end = await scriptedPeer.open();
     const older = await connecting;
     const newer = connected(port);
     end.bye();
-    await until(() => told.told.length === 2);
-    assert.deepEqual(told.told, [1, "peer-gone"]);
+    await until(() => sessions.events.length === 2);
+    assert.deepEqual(sessions.events, [1, "peer-gone"]);
     assert.match((await rejection(older.request("echo"))).message, taken);
-    const next = await actor.open({ session: hexId(2) });
+    const next = await scriptedPeer.open({ session: hexId(2) });
     const call = (await newer).request("echo");
     next.post({ jsonrpc: "2.0", id: (await next.nextCall()).id, result: "newer" });
     assert.equal(await call, "newer");

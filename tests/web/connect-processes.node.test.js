@@ -3,10 +3,10 @@
 import { assert } from "chai";
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
-import { JSONRPCClient, connect, workerTransport } from "./rig/portway.js";
-import { connected, diary } from "./rig/connections.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { JSONRPCClient, connect, workerTransport } from "./support/portway.js";
+import { connected, recordSessions } from "./support/connections.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection, until } from "./support/outcomes.js";
 
 function forked(options, file = "connect-process.mjs") {
   const child = fork(new URL(`fixtures/${file}`, import.meta.url), [""], options);
@@ -31,7 +31,7 @@ describe("a process and its program", function () {
     assert.deepEqual(await peer.request("echo", [new Uint8Array([1, 2, 3])]), [new Uint8Array([1, 2, 3])]);
   });
 
-  it("refuse to transfer, and what cannot be serialized, and go on", async () => {
+  it("refuse to transfer, and refuse uncloneable values, and go on", async () => {
     const peer = await connected(forked());
     const bytes = new Uint8Array(8);
     assert.include((await rejection(peer.request("echo", [bytes], { transfer: [bytes.buffer] }))).message, "process");
@@ -57,22 +57,22 @@ describe("a process and its program", function () {
 
   for (const serialization of ["json", "advanced"]) {
     it(`deliver the last messages of a process that exits in the same turn: serialization ${serialization}`, async () => {
-      const heard = [];
+      const received = [];
       const peer = await connected(forked({ serialization }), {
-        notifications: { step: ([step]) => void heard.push(step) },
+        notifications: { step: ([step]) => void received.push(step) },
       });
       assert.equal((await rejection(peer.request("compute", [5, 0, "exit"]))).reason, "peer-gone");
-      assert.deepEqual(heard, [0, 1, 2, 3, 4]);
+      assert.deepEqual(received, [0, 1, 2, 3, 4]);
     });
   }
 
-  it("begin a new session when either connects anew", async () => {
+  it("begin a new session when either reconnects", async () => {
     const child = forked();
-    const told = diary();
-    const peer = await connected(child, told);
+    const sessions = recordSessions();
+    const peer = await connected(child, sessions);
     peer.notify("again");
-    await until(() => told.told.length === 3);
-    assert.deepEqual(told.told, [1, "session-ended", 2]);
+    await until(() => sessions.events.length === 3);
+    assert.deepEqual(sessions.events, [1, "session-ended", 2]);
     peer.destroy();
     assert.deepEqual(await (await connected(child)).request("echo", [2]), [2]);
   });
@@ -82,16 +82,16 @@ describe("a process and its program", function () {
     ["exits", (_, peer) => peer.notify("exit")],
     ["is disconnected", (child) => child.disconnect()],
   ]) {
-    it(`whose process ${how} know it at once, for good`, async () => {
+    it(`whose process ${how} are notified at once, for good`, async () => {
       const child = forked();
-      const told = diary({ heartbeat: 0 });
-      const peer = await connected(child, told);
+      const sessions = recordSessions({ heartbeat: 0 });
+      const peer = await connected(child, sessions);
       const hanging = rejection(peer.request("hang", [], { timeout: 0 }));
       await peer.request("echo");
       end(child, peer);
       assert.equal((await hanging).reason, "peer-gone");
       assert.equal((await rejection(peer.request("echo"))).reason, "peer-gone");
-      assert.deepEqual(told.told, [1, "peer-gone"]);
+      assert.deepEqual(sessions.events, [1, "peer-gone"]);
     });
   }
 

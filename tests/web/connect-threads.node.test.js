@@ -2,10 +2,10 @@
 
 import { assert } from "chai";
 import { Worker } from "node:worker_threads";
-import { JSONRPCClient, connect, workerTransport } from "./rig/portway.js";
-import { connected, diary } from "./rig/connections.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { JSONRPCClient, connect, workerTransport } from "./support/portway.js";
+import { connected, recordSessions } from "./support/connections.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection, until } from "./support/outcomes.js";
 
 function thread(query = {}, file = "connect-thread.mjs") {
   const started = new Worker(new URL(`fixtures/${file}`, import.meta.url), {
@@ -27,38 +27,38 @@ describe("a worker thread and its program", () => {
 
   it("deliver at once the messages of a long turn", async () => {
     const flag = new SharedArrayBuffer(4);
-    const heard = [];
+    const received = [];
     const notifications = {
       step([step]) {
-        heard.push(step);
+        received.push(step);
         Atomics.store(new Int32Array(flag), 0, step);
         Atomics.notify(new Int32Array(flag), 0);
       },
     };
     const peer = await connected(thread(), { notifications });
     assert.equal(await peer.request("stepwise", [flag, 3]), "heard");
-    assert.deepEqual(heard, [1, 2, 3]);
+    assert.deepEqual(received, [1, 2, 3]);
   });
 
   it("deliver the last messages of a thread that exits in the same turn", async () => {
-    const heard = [];
-    const peer = await connected(thread(), { notifications: { step: ([step]) => void heard.push(step) } });
+    const received = [];
+    const peer = await connected(thread(), { notifications: { step: ([step]) => void received.push(step) } });
     const call = rejection(peer.request("compute", [5, 0, "exit"]));
     assert.equal((await call).reason, "peer-gone");
-    assert.deepEqual(heard, [0, 1, 2, 3, 4]);
+    assert.deepEqual(received, [0, 1, 2, 3, 4]);
   });
 
   it("connect when the thread is slow", async () => {
     assert.deepEqual(await (await connected(thread({ late: 300 }))).request("echo", [1]), [1]);
   });
 
-  it("begin a new session when either side connects anew", async () => {
+  it("begin a new session when either side reconnects", async () => {
     const started = thread();
-    const told = diary();
-    const peer = await connected(started, told);
+    const sessions = recordSessions();
+    const peer = await connected(started, sessions);
     peer.notify("again");
-    await until(() => told.told.length === 3);
-    assert.deepEqual(told.told, [1, "session-ended", 2]);
+    await until(() => sessions.events.length === 3);
+    assert.deepEqual(sessions.events, [1, "session-ended", 2]);
     peer.destroy();
     assert.deepEqual(await (await connected(started)).request("echo", [2]), [2]);
   });
@@ -75,10 +75,10 @@ describe("a worker thread and its program", () => {
     ["ends itself", (_, peer) => peer.notify("exit")],
     ["throws", (_, peer) => peer.notify("throwLater"), "missing is not defined"],
   ]) {
-    it(`whose thread ${how} know it at once, for good`, async () => {
+    it(`whose thread ${how} are notified at once, for good`, async () => {
       const started = thread();
-      const told = diary({ heartbeat: 0 });
-      const peer = await connected(started, told);
+      const sessions = recordSessions({ heartbeat: 0 });
+      const peer = await connected(started, sessions);
       const hanging = rejection(peer.request("hang", [], { timeout: 0 }));
       await peer.request("echo");
       const start = performance.now();
@@ -87,7 +87,7 @@ describe("a worker thread and its program", () => {
       assert.deepEqual([reason, cause?.message], ["peer-gone", says]);
       assert.isBelow(performance.now() - start, 1_000);
       assert.equal((await rejection(peer.request("echo"))).reason, "peer-gone");
-      assert.deepEqual(told.told, [1, "peer-gone"]);
+      assert.deepEqual(sessions.events, [1, "peer-gone"]);
     });
   }
 
@@ -103,7 +103,7 @@ describe("a worker thread and its program", () => {
     }
   });
 
-  it("may have 20 connections by as many channels without a warning, and leave no limit behind", async () => {
+  it("may have 20 connections by as many channels without a warning, and restore the limit of listeners", async () => {
     const warnings = [];
     const onWarning = (warning) => warnings.push(warning.name);
     process.on("warning", onWarning);
@@ -158,7 +158,7 @@ describe("a worker thread and its program", () => {
   });
 });
 
-it("connect fails at once if the thread ends before it has said a word", async () => {
+it("connect fails at once if the thread ends before it has sent a message", async () => {
   for (const [query, file] of [[{ throws: 1 }], [{}, "no-such-thread.mjs"]]) {
     const { reason, message, cause } = await rejection(connect(thread(query, file), { connectTimeout: 0 }));
     assert.equal(reason, "worker-failed");

@@ -1,16 +1,16 @@
-// `connect` between windows: whom it finds, whom it hears, and why it gives up.
+// `connect` between windows: finding the peer, ignoring others, and giving up.
 
 import { assert } from "chai";
-import { connect } from "./rig/portway.js";
-import { connectingFrame, frame, frameAddress, origins, puppet } from "./rig/frames.js";
-import { connected, hexId, listenersOf, timersSet } from "./rig/connections.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
+import { connect } from "./support/portway.js";
+import { connectingIframe, openIframe, iframeUrl, origins, scriptedIframe } from "./support/iframes.js";
+import { connected, hexId, listenersOf, countTimers } from "./support/connections.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
 const kinds = {
   "of the page's origin": [{}, {}, undefined],
   "of another origin": [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
-  "of another port": [{ origin: origins.own }, { origin: origins.neighbour }, { origin: origins.neighbour }],
+  "of another port": [{ origin: origins.own }, { origin: origins.otherPort }, { origin: origins.otherPort }],
   "without an origin": [{ origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }],
   "that may have several origins": [
     { origin: origins.own },
@@ -23,7 +23,7 @@ const kinds = {
 for (const [kind, [query, frameOptions, options]] of Object.entries(kinds)) {
   describe(`a frame ${kind}`, () => {
     it("connects, and calls work both ways", async () => {
-      const element = connectingFrame(query, frameOptions);
+      const element = connectingIframe(query, frameOptions);
       const sessions = [];
       const peer = await connected(element, {
         ...options,
@@ -41,22 +41,22 @@ for (const [kind, [query, frameOptions, options]] of Object.entries(kinds)) {
 
 describe("a frame and its page", () => {
   it("deliver the last messages of a frame that removes itself in the same turn", async () => {
-    const heard = [];
-    const peer = await connected(connectingFrame(), { notifications: { step: ([step]) => void heard.push(step) } });
+    const received = [];
+    const peer = await connected(connectingIframe(), { notifications: { step: ([step]) => void received.push(step) } });
     await rejection(peer.request("compute", [3, 0, "remove"]));
     // WebKit drops all messages that a port of a document sent in the turn in which the document is removed.
     if (/AppleWebKit(?!.*Chrome)/.test(navigator.userAgent)) return;
-    await until(() => heard.length === 3);
-    assert.deepEqual(heard, [0, 1, 2]);
+    await until(() => received.length === 3);
+    assert.deepEqual(received, [0, 1, 2]);
   });
 
   it("find each other when the frame is slow", async () => {
-    const peer = await connected(connectingFrame({ late: 400 }));
+    const peer = await connected(connectingIframe({ late: 400 }));
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
   it("find each other when the page is late", async () => {
-    const element = connectingFrame();
+    const element = connectingIframe();
     await new Promise((loaded) => element.addEventListener("load", loaded));
     await pause(300);
     const peer = await connected(element);
@@ -64,7 +64,7 @@ describe("a frame and its page", () => {
   });
 
   it("find each other when the frame is appended to the document later in the same turn", async () => {
-    const element = connectingFrame({}, { attach: false });
+    const element = connectingIframe({}, { attach: false });
     const connecting = connected(element);
     await Promise.resolve();
     document.body.append(element);
@@ -72,21 +72,21 @@ describe("a frame and its page", () => {
   });
 
   it("find each other by the window of the frame", async () => {
-    const element = connectingFrame();
+    const element = connectingIframe();
     const peer = await connected(element.contentWindow);
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("find each other though `portway/early` has heard the hellos first", async () => {
-    const element = connectingFrame({ wasm: "/pkg/portway_bg.wasm?delay=200" }, { file: "connect-early-frame.html" });
+  it("find each other though `portway/early` has received the hellos first", async () => {
+    const element = connectingIframe({ wasm: "/pkg/portway_bg.wasm?delay=200" }, { file: "connect-early-frame.html" });
     const peer = await connected(element);
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
   it("keep two channels apart", async () => {
     const [one, two] = [
-      connectingFrame({ channel: "one", name: "one" }),
-      connectingFrame({ channel: "two", name: "two" }),
+      connectingIframe({ channel: "one", name: "one" }),
+      connectingIframe({ channel: "two", name: "two" }),
     ];
     const peer = await connected(one, { channel: "one" });
     assert.equal((await rejection(connect(two, { channel: "one", connectTimeout: 300 }))).reason, "no-answer");
@@ -95,7 +95,7 @@ describe("a frame and its page", () => {
   });
 
   it("leave the other messages of their windows alone", async () => {
-    const child = await puppet();
+    const child = await scriptedIframe();
     const seen = [];
     const listener = ({ source, data }) => source === child.window && data?.note && seen.push(data.note);
     addEventListener("message", listener);
@@ -109,7 +109,7 @@ describe("a frame and its page", () => {
   });
 
   it("whose frame is a plain peer are connected as such", async () => {
-    const element = await frame("frame.html", { origin: origins.other, query: { origin: origins.own } });
+    const element = await openIframe("frame.html", { origin: origins.other, query: { origin: origins.own } });
     const peer = await connected(element, { origin: origins.other, methods: { name: () => "page" } });
     assert.deepEqual(await peer.request("callBack"), ["back", "page"]);
   });
@@ -117,7 +117,7 @@ describe("a frame and its page", () => {
 
 describe("a port of another window", () => {
   it("can be connected, though its class is not this window's", async () => {
-    const { contentWindow } = await frame("puppet.html");
+    const { contentWindow } = await openIframe("scripted-iframe.html");
     const { port1, port2 } = new contentWindow.MessageChannel();
     assert.notInstanceOf(port1, MessagePort);
     const [near] = await Promise.all([connected(port1), connected(port2, { methods: { echo: (params) => params } })]);
@@ -127,7 +127,7 @@ describe("a port of another window", () => {
 
 describe("connect to a frame of another origin that has not loaded", () => {
   it("posts nothing to the empty document of this origin, and connects once the frame has loaded", async () => {
-    const element = connectingFrame({ origin: origins.own, delay: 400 }, { origin: origins.other });
+    const element = connectingIframe({ origin: origins.own, delay: 400 }, { origin: origins.other });
     const posted = [];
     element.contentWindow.postMessage = (message) => posted.push(message);
     const peer = await connected(element, { origin: origins.other });
@@ -136,7 +136,7 @@ describe("connect to a frame of another origin that has not loaded", () => {
   });
 
   it("posts to the empty document if the page's own origin is allowed, too", async () => {
-    const element = connectingFrame({ origin: origins.own, delay: 400 }, { origin: origins.other });
+    const element = connectingIframe({ origin: origins.own, delay: 400 }, { origin: origins.other });
     const posted = [];
     element.contentWindow.postMessage = (message, origin) => posted.push(origin);
     await connected(element, { origin: [origins.other, origins.own] });
@@ -147,9 +147,9 @@ describe("connect to a frame of another origin that has not loaded", () => {
 
 describe("a page with a frame of another origin that is named like a global variable of others", () => {
   it("makes calls and connects as ever", async () => {
-    const named = await puppet({ origin: origins.other });
+    const named = await scriptedIframe({ origin: origins.other });
     named.element.name = "Zone";
-    const peer = await connected(connectingFrame());
+    const peer = await connected(connectingIframe());
     assert.deepEqual(await peer.request("echo", [1], { timeout: 5_000 }), [1]);
     named.element.name = "";
   });
@@ -166,7 +166,7 @@ describe("connect to the page's own window", () => {
 describe("a component that is mounted, unmounted and mounted again while its frame loads", () => {
   it("has one connection, which lasts, if its clean-up destroys the peer", async () => {
     const trial = async () => {
-      const element = connectingFrame({ late: Math.round(500 * Math.random()) });
+      const element = connectingIframe({ late: Math.round(500 * Math.random()) });
       let gone = false;
       const first = connect(element).then(
         (peer) => void (gone ? peer.destroy() : afterThisTest(() => peer.destroy())),
@@ -186,8 +186,8 @@ describe("a component that is mounted, unmounted and mounted again while its fra
 });
 
 describe("connect fails at once", () => {
-  it("if the window is closed, and says what may have closed it", async () => {
-    const element = await frame("puppet.html");
+  it("if the window is closed, and names possible causes", async () => {
+    const element = await openIframe("scripted-iframe.html");
     const { contentWindow } = element;
     element.remove();
     const { reason, message } = await rejection(connect(contentWindow, { connectTimeout: 0 }));
@@ -199,7 +199,7 @@ describe("connect fails at once", () => {
     const start = performance.now();
     for (const element of [
       document.createElement("iframe"),
-      await frame("puppet.html").then((element) => (element.remove(), element)),
+      await openIframe("scripted-iframe.html").then((element) => (element.remove(), element)),
     ]) {
       const { reason, message } = await rejection(connect(element));
       assert.equal(reason, "peer-gone");
@@ -213,7 +213,7 @@ describe("connect fails at once", () => {
     document.body.append(outer);
     afterThisTest(() => outer.remove());
     const inner = outer.contentDocument.createElement("iframe");
-    inner.src = frameAddress({});
+    inner.src = iframeUrl({});
     outer.contentDocument.body.append(inner);
     const { reason, message } = await rejection(connect(inner, { connectTimeout: 0 }));
     assert.equal(reason, "peer-gone");
@@ -221,7 +221,7 @@ describe("connect fails at once", () => {
   });
 
   it("if the frame is removed meanwhile", async () => {
-    const child = await puppet();
+    const child = await scriptedIframe();
     const connecting = rejection(connect(child.element, { connectTimeout: 0 }));
     await pause(30);
     const start = performance.now();
@@ -231,12 +231,12 @@ describe("connect fails at once", () => {
   });
 
   it("if the frame has another origin, which it names", async () => {
-    const element = connectingFrame({ origin: origins.own }, { origin: origins.other });
-    const [listeners, timers] = [listenersOf(window), timersSet()];
-    const { reason, message } = await rejection(connect(element, { origin: origins.neighbour, connectTimeout: 0 }));
+    const element = connectingIframe({ origin: origins.own }, { origin: origins.other });
+    const [listeners, timers] = [listenersOf(window), countTimers()];
+    const { reason, message } = await rejection(connect(element, { origin: origins.otherPort, connectTimeout: 0 }));
     assert.equal(reason, "wrong-origin");
     assert.include(message, origins.other);
-    assert.include(message, origins.neighbour);
+    assert.include(message, origins.otherPort);
     assert.include(message, `origin: "${origins.other}"`);
     await until(() => timers.size === 0);
     assert.deepEqual(
@@ -245,15 +245,15 @@ describe("connect fails at once", () => {
     );
   });
 
-  it("if the frame has no origin and that was not said, and says how to say it", async () => {
-    const element = connectingFrame({ origin: origins.own }, { sandbox: "allow-scripts" });
+  it("if the frame has no origin and none was given, and names the remedy", async () => {
+    const element = connectingIframe({ origin: origins.own }, { sandbox: "allow-scripts" });
     const { reason, message } = await rejection(connect(element, { connectTimeout: 0 }));
     assert.equal(reason, "wrong-origin");
     assert.include(message, 'origin: "null"');
   });
 
   it("in the frame, if the page has another origin", async () => {
-    const element = connectingFrame({ origin: origins.neighbour }, { origin: origins.other });
+    const element = connectingIframe({ origin: origins.otherPort }, { origin: origins.other });
     const failed = new Promise((resolve) => {
       const listener = ({ source, data }) =>
         source === element.contentWindow && data?.type === "failed" && resolve(data);
@@ -266,17 +266,17 @@ describe("connect fails at once", () => {
     assert.include(message, origins.own);
     const error = await connecting;
     assert.equal(error.reason, "no-answer");
-    assert.include(error.message, `"${origins.own}"`, "what the frame would have to name");
+    assert.include(error.message, `"${origins.own}"`, "the origin that the frame must name");
   });
 
-  it("if what is in the frame has failed to load its wasm", async () => {
+  it("if the document in the frame has failed to load its wasm", async () => {
     for (const [query, frameOptions, options] of [
       [{}, {}, undefined],
       [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
       [{ origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }],
     ]) {
       const file = "connect-early-frame.html";
-      const element = connectingFrame({ ...query, wasm: "/nowhere.wasm?delay=50" }, { ...frameOptions, file });
+      const element = connectingIframe({ ...query, wasm: "/nowhere.wasm?delay=50" }, { ...frameOptions, file });
       const { reason, message, cause } = await rejection(connect(element, options));
       assert.equal(reason, "refused");
       assert.equal(message, "portway could not start");
@@ -285,7 +285,7 @@ describe("connect fails at once", () => {
   });
 });
 
-describe("a connection to a frame does not hear", () => {
+describe("a connection to a frame ignores", () => {
   const hello = (id = hexId("f")) => ({
     jsonrpc: "2.0",
     id,
@@ -294,10 +294,13 @@ describe("a connection to a frame does not hear", () => {
   });
 
   it("the hello of another frame, before there is a session or during it", async () => {
-    const sibling = await puppet();
-    const element = connectingFrame({ late: 200 });
-    const told = [];
-    const connecting = connected(element, { onSession: () => told.push("session"), onLost: () => told.push("lost") });
+    const sibling = await scriptedIframe();
+    const element = connectingIframe({ late: 200 });
+    const events = [];
+    const connecting = connected(element, {
+      onSession: () => events.push("session"),
+      onLost: () => events.push("lost"),
+    });
     sibling.post(hello());
     await sibling.settled();
     assert.isTrue(await isOpen(connecting));
@@ -306,27 +309,27 @@ describe("a connection to a frame does not hear", () => {
     sibling.post({ jsonrpc: "2.0", id: hexId(0), result: { session: hexId("e") } });
     await sibling.settled();
     assert.deepEqual(await peer.request("echo", [1]), [1]);
-    assert.deepEqual(told, ["session"]);
-    const heard = sibling.received.filter((message) => message?.jsonrpc !== undefined);
-    assert.deepEqual(heard, []);
+    assert.deepEqual(events, ["session"]);
+    const received = sibling.received.filter((message) => message?.jsonrpc !== undefined);
+    assert.deepEqual(received, []);
   });
 
   it("an event that a script has made", async () => {
-    const told = [];
-    const element = connectingFrame();
-    const peer = await connected(element, { onLost: () => told.push("lost") });
+    const events = [];
+    const element = connectingIframe();
+    const peer = await connected(element, { onLost: () => events.push("lost") });
     for (const data of [hello(), { jsonrpc: "2.0", method: "rpc.bye", params: { reason: "closed" } }]) {
       for (const source of [element.contentWindow, null]) {
         window.dispatchEvent(new MessageEvent("message", { data, origin: origins.own, source }));
       }
     }
     assert.deepEqual(await peer.request("echo", [1]), [1]);
-    assert.deepEqual(told, []);
+    assert.deepEqual(events, []);
   });
 
   it("the hello of its own window", async () => {
-    const told = [];
-    const peer = await connected(connectingFrame(), { onLost: () => told.push("lost") });
+    const events = [];
+    const peer = await connected(connectingIframe(), { onLost: () => events.push("lost") });
     window.postMessage(hello(), "*");
     const mark = new Promise((resolve) =>
       addEventListener("message", ({ data }) => data === "mark" && resolve(), { once: false }),
@@ -334,34 +337,34 @@ describe("a connection to a frame does not hear", () => {
     window.postMessage("mark", "*");
     await mark;
     assert.deepEqual(await peer.request("echo", [1]), [1]);
-    assert.deepEqual(told, []);
+    assert.deepEqual(events, []);
   });
 
-  it("a hello from an origin that is not allowed, but it knows then that its frame is no longer there", async () => {
-    const told = [];
-    const element = connectingFrame();
-    const peer = await connected(element, { onLost: ({ reason, cause }) => told.push([reason, cause?.reason]) });
+  it("a hello from an origin that is not allowed, but then knows that the document of its frame is gone", async () => {
+    const events = [];
+    const element = connectingIframe();
+    const peer = await connected(element, { onLost: ({ reason, cause }) => events.push([reason, cause?.reason]) });
     const hanging = rejection(peer.request("hang", [], { timeout: 0 }));
-    element.src = frameAddress({ origin: origins.own }, { origin: origins.other });
-    await until(() => told.length > 0);
+    element.src = iframeUrl({ origin: origins.own }, { origin: origins.other });
+    await until(() => events.length > 0);
     assert.include(["session-ended", "peer-gone"], (await hanging).reason);
     const late = await rejection(peer.request("echo", ["secret"]));
     assert.equal(late.reason, "peer-gone");
     assert.equal(late.cause.reason, "wrong-origin");
-    element.src = frameAddress();
+    element.src = iframeUrl();
     await until(
       () =>
         peer.request("echo").then(
-          () => told.push("back"),
+          () => events.push("back"),
           () => {},
-        ) && told.includes("back"),
+        ) && events.includes("back"),
     );
   });
 });
 
-describe("connecting anew, as frameworks do while they start", () => {
+describe("reconnecting, as frameworks do while they start", () => {
   it("in the page and in the frame at once ends in one session", async () => {
-    const element = connectingFrame();
+    const element = connectingIframe();
     const first = new AbortController();
     const aborted = rejection(connect(element, { signal: first.signal }));
     first.abort();
@@ -369,18 +372,18 @@ describe("connecting anew, as frameworks do while they start", () => {
     const second = await connected(element);
     second.notify("again");
     second.destroy();
-    const told = [];
+    const events = [];
     const third = await connected(element, {
       methods: { name: () => "third" },
-      onSession: ({ number }) => told.push(number),
+      onSession: ({ number }) => events.push(number),
     });
     await until(
       () =>
         third.request("callBack", []).then(
-          (result) => told.push(result),
+          (result) => events.push(result),
           () => {},
-        ) && told.some(Array.isArray),
+        ) && events.some(Array.isArray),
     );
-    assert.deepEqual(told.find(Array.isArray), ["back", "third"]);
+    assert.deepEqual(events.find(Array.isArray), ["back", "third"]);
   });
 });

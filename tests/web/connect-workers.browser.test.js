@@ -1,10 +1,10 @@
 // `connect` between a page and its worker.
 
 import { assert } from "chai";
-import { connect } from "./rig/portway.js";
-import { connected, diary, listenersOf, timersSet } from "./rig/connections.js";
-import { readyWorker, worker } from "./rig/workers.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { connect } from "./support/portway.js";
+import { connected, recordSessions, listenersOf, countTimers } from "./support/connections.js";
+import { readyWorker, worker } from "./support/workers.js";
+import { rejection, until } from "./support/outcomes.js";
 
 const file = "connect-worker.js";
 
@@ -34,13 +34,13 @@ describe("a worker and its page", () => {
     assert.deepEqual(notes, []);
   });
 
-  it("begin a new session when either side connects anew", async () => {
+  it("begin a new session when either side reconnects", async () => {
     const started = worker(file);
-    const told = diary();
-    const peer = await connected(started, told);
+    const sessions = recordSessions();
+    const peer = await connected(started, sessions);
     peer.notify("again");
-    await until(() => told.told.length === 3);
-    assert.deepEqual(told.told, [1, "session-ended", 2]);
+    await until(() => sessions.events.length === 3);
+    assert.deepEqual(sessions.events, [1, "session-ended", 2]);
     assert.deepEqual(await peer.request("echo", [1]), [1]);
     peer.destroy();
     const second = await connected(started);
@@ -77,7 +77,7 @@ describe("connect fails at once", () => {
       const started = make();
       // Else it is one of the page.
       started.addEventListener("error", (event) => event.preventDefault());
-      const [listeners, timers] = [listenersOf(started), timersSet()];
+      const [listeners, timers] = [listenersOf(started), countTimers()];
       const { reason, cause } = await rejection(connect(started, { connectTimeout: 0 }));
       assert.equal(reason, "worker-failed");
       assert.isDefined(cause);
@@ -85,7 +85,7 @@ describe("connect fails at once", () => {
     });
   }
 
-  it("if the wasm of the worker is not there, and says so", async () => {
+  it("if the wasm of the worker is missing, with the reason", async () => {
     const { reason, message } = await rejection(connect(worker("early-worker.js", { wasm: "/nowhere.wasm" })));
     assert.equal(reason, "refused");
     assert.equal(message, "portway could not start");
@@ -93,14 +93,14 @@ describe("connect fails at once", () => {
 });
 
 describe("an error of a worker that runs", () => {
-  it("is no end of its session", async () => {
+  it("does not end its session", async () => {
     const started = worker(file);
     const peer = await connected(started);
-    const told = new Promise((resolve) =>
+    const errorEvent = new Promise((resolve) =>
       started.addEventListener("error", (event) => (event.preventDefault(), resolve())),
     );
     peer.notify("throwLater");
-    await told;
+    await errorEvent;
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 });

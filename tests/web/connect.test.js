@@ -1,11 +1,20 @@
 // How two sides find each other, over ports. For windows, workers and threads see the files beside this one.
 
 import { assert } from "chai";
-import { CallError, JSONRPCClient, JSONRPCPeer, RPCError, connect, portTransport } from "./rig/portway.js";
-import { connected, diary, hexId, listenersOf, pair, ports, stage, timersSet } from "./rig/connections.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { Raw } from "./rig/ends.js";
-import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
+import { CallError, JSONRPCClient, JSONRPCPeer, RPCError, connect, portTransport } from "./support/portway.js";
+import {
+  connected,
+  recordSessions,
+  hexId,
+  listenersOf,
+  connectPair,
+  ports,
+  scriptedPort,
+  countTimers,
+} from "./support/connections.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { RemoteEnd } from "./support/transports.js";
+import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
 const echo = { echo: (params) => params };
 
@@ -43,15 +52,15 @@ describe("two sides that connect", () => {
 
   it("serve the methods and notifications of their options", async () => {
     const notes = [];
-    const [, far] = await pair({ methods: echo, notifications: { note: ([n]) => void notes.push(n) } });
+    const [, far] = await connectPair({ methods: echo, notifications: { note: ([n]) => void notes.push(n) } });
     far.notify("note", [1]);
     assert.deepEqual(await far.request("echo", [2]), [2]);
     assert.deepEqual(notes, [1]);
   });
 
-  it("serve nothing that the objects of their options merely inherit", async () => {
+  it("serve no inherited members of the objects in their options", async () => {
     const methods = Object.create({ inherited: () => "no" }, { hidden: { value: () => "no" } });
-    const [, far] = await pair({ methods: Object.assign(methods, echo) });
+    const [, far] = await connectPair({ methods: Object.assign(methods, echo) });
     for (const name of ["inherited", "hidden", "toString", "constructor", "__proto__"]) {
       assert.equal((await rejection(far.request(name))).code, -32601, name);
     }
@@ -60,7 +69,7 @@ describe("two sides that connect", () => {
 
   it("transfer, report progress and cancel as ever", async () => {
     const aborted = [];
-    const [near] = await pair(undefined, {
+    const [near] = await connectPair(undefined, {
       methods: {
         take: ({ bytes }, { transfer }) => (transfer([bytes.buffer]), bytes),
         steps: (_, { progress }) => [1, 2].forEach((n) => progress(n)),
@@ -80,11 +89,11 @@ describe("two sides that connect", () => {
     await until(() => aborted.length === 1);
   });
 
-  it("tell the number of the session and what the other side can", async () => {
-    const { port, actor } = stage();
+  it("report the number of the session and the features of the peer", async () => {
+    const { port, scriptedPeer } = scriptedPort();
     const sessions = [];
     const connecting = connected(port, { onSession: (session) => sessions.push(session) });
-    await actor.open({ features: ["stars", 7, "stripes"] });
+    await scriptedPeer.open({ features: ["stars", 7, "stripes"] });
     await connecting;
     assert.deepEqual(sessions, [{ number: 1, origin: undefined, features: ["stars", "stripes"] }]);
   });
@@ -92,7 +101,7 @@ describe("two sides that connect", () => {
 
 describe("connect rejects", () => {
   for (const target of [null, undefined]) {
-    it(`what is ${target}, and says where that comes from`, async () => {
+    it(`${target}, and names the origin of the value`, async () => {
       const error = await rejection(connect(target));
       assert.instanceOf(error, TypeError);
       assert.match(error.message, /iframe.*noopener/);
@@ -101,7 +110,7 @@ describe("connect rejects", () => {
   }
 
   for (const target of [{}, 5, "frame", () => {}, { postMessage() {} }, new (class Thing {})()]) {
-    it(`what is no boundary: ${typeof target} ${String(target)}`, async () => {
+    it(`a value that is not a transport: ${typeof target} ${String(target)}`, async () => {
       assert.instanceOf(await rejection(connect(target)), TypeError);
     });
   }
@@ -133,9 +142,9 @@ describe("connect rejects", () => {
     }
   });
 
-  it("when nobody answers in time, and leaves nothing behind", async () => {
-    const { port } = stage();
-    const [listeners, timers] = [listenersOf(port), timersSet()];
+  it("without an answer in time, and leaves nothing behind", async () => {
+    const { port } = scriptedPort();
+    const [listeners, timers] = [listenersOf(port), countTimers()];
     const error = await rejection(connect(port, { connectTimeout: 50 }));
     assert.instanceOf(error, CallError);
     assert.equal(error.reason, "no-answer");
@@ -144,8 +153,8 @@ describe("connect rejects", () => {
   });
 
   it("when its signal is aborted, with the reason, and leaves nothing behind", async () => {
-    const { port } = stage();
-    const [listeners, timers] = [listenersOf(port), timersSet()];
+    const { port } = scriptedPort();
+    const [listeners, timers] = [listenersOf(port), countTimers()];
     const controller = new AbortController();
     const signalListeners = listenersOf(controller.signal);
     const connecting = connect(port, { signal: controller.signal });
@@ -155,21 +164,21 @@ describe("connect rejects", () => {
     assert.deepEqual([listeners, timers.size, signalListeners], [[], 0, []]);
   });
 
-  it("when its signal was aborted before, without a word to the other side", async () => {
-    const { port, actor } = stage();
+  it("when its signal was aborted before, without a message to the peer", async () => {
+    const { port, scriptedPeer } = scriptedPort();
     assert.equal(
       (await rejection(connect(port, { signal: AbortSignal.abort(new Error("before")) }))).message,
       "before",
     );
     port.postMessage("mark");
-    assert.equal(await actor.next(), "mark");
+    assert.equal(await scriptedPeer.next(), "mark");
   });
 
-  it("when the other side answers with an error, and tells which", async () => {
-    const { port, actor } = stage();
+  it("when the peer answers with an error, and names the error", async () => {
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = rejection(connect(port));
-    const { id } = await actor.heardHello();
-    actor.post({ jsonrpc: "2.0", id, error: { code: -32603, message: "portway could not start: no wasm" } });
+    const { id } = await scriptedPeer.nextHello();
+    scriptedPeer.post({ jsonrpc: "2.0", id, error: { code: -32603, message: "portway could not start: no wasm" } });
     const { reason, cause, message } = await connecting;
     assert.equal(reason, "refused");
     assert.instanceOf(cause, RPCError);
@@ -181,7 +190,7 @@ describe("connect rejects", () => {
 describe("a signal", () => {
   it("does nothing to a connection that is there", async () => {
     const controller = new AbortController();
-    const [near] = await pair({ signal: controller.signal }, { methods: echo });
+    const [near] = await connectPair({ signal: controller.signal }, { methods: echo });
     controller.abort();
     assert.deepEqual(await near.request("echo", [1]), [1]);
   });
@@ -189,48 +198,48 @@ describe("a signal", () => {
 
 describe("of the two sides of a handshake", () => {
   it("the one with the greater name answers, with a port for this session alone", async () => {
-    const { port, actor } = stage();
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
-    const end = await actor.openByHello(hexId(0));
+    const end = await scriptedPeer.openByHello(hexId(0));
     await connecting;
     end.post({ jsonrpc: "2.0", id: 1, method: "echo", params: [1] });
     assert.deepEqual(await end.nextCall(), { jsonrpc: "2.0", id: 1, result: [1] });
   });
 
-  it("the one with the lesser name says hello again at once, and says by a ping that it uses the port", async () => {
-    const { port, actor } = stage();
+  it("the one with the lesser name sends hello again at once, and shows by a ping that it uses the port", async () => {
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
-    const first = await actor.heardHello();
-    actor.hello(hexId("f"));
-    const second = await actor.heardHello();
+    const first = await scriptedPeer.nextHello();
+    scriptedPeer.hello(hexId("f"));
+    const second = await scriptedPeer.nextHello();
     assert.equal(second.id, first.id);
-    const end = actor.accept(second, { session: hexId("f") });
+    const end = scriptedPeer.accept(second, { session: hexId("f") });
     await connecting;
     assert.deepEqual(await end.next(), { jsonrpc: "2.0", method: "rpc.ping" });
   });
 
-  it("neither side says hello again once there is a session", async () => {
-    const { port, actor } = stage();
+  it("neither side sends hello again once there is a session", async () => {
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
-    await actor.open();
+    await scriptedPeer.open();
     await connecting;
     await pause(300);
-    const hellos = actor.received.filter(({ method }) => method === "rpc.hello");
+    const hellos = scriptedPeer.received.filter(({ method }) => method === "rpc.hello");
     assert.deepEqual(new Set(hellos.map(({ id }) => id)).size, 1);
     assert.isAtMost(hellos.length, 3);
     const count = hellos.length;
     await pause(300);
-    assert.equal(actor.received.filter(({ method }) => method === "rpc.hello").length, count);
+    assert.equal(scriptedPeer.received.filter(({ method }) => method === "rpc.hello").length, count);
   });
 
   it("the one that answers waits for a sign that its port is used", async () => {
-    const { port, actor } = stage();
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
-    actor.hello(hexId(0));
-    await actor.find((message) => message.result !== undefined);
+    scriptedPeer.hello(hexId(0));
+    await scriptedPeer.find((message) => message.result !== undefined);
     assert.isTrue(await isOpen(connecting));
     // The peer has begun anew meanwhile.
-    const end = await actor.openByHellos(`${"0".repeat(31)}1`);
+    const end = await scriptedPeer.openByHellos(`${"0".repeat(31)}1`);
     await connecting;
     end.post({ jsonrpc: "2.0", id: 1, method: "echo", params: [1] });
     assert.deepEqual((await end.nextCall()).result, [1]);
@@ -241,17 +250,17 @@ describe("of the two sides of a handshake", () => {
     // An answer is kept for 100 ms, which a busy machine may take for these few steps.
     for (let inTime = 0, round = 0; inTime < 3; round++) {
       assert.isBelow(round, 50, "the machine is too slow for this test");
-      const { port, actor } = stage();
-      const heard = [];
-      const options = diary({ notifications: { first: () => heard.push("first") } });
+      const { port, scriptedPeer } = scriptedPort();
+      const received = [];
+      const options = recordSessions({ notifications: { first: () => received.push("first") } });
       const connecting = connected(port, options);
       const start = performance.now();
-      actor.hello(hexId(0));
-      const answer = await actor.find((message) => message?.id === hexId(0) && message.result !== undefined);
+      scriptedPeer.hello(hexId(0));
+      const answer = await scriptedPeer.find((message) => message?.id === hexId(0) && message.result !== undefined);
       await pause(11);
-      actor.hello(next);
+      scriptedPeer.hello(next);
       await pause(11);
-      const former = actor.enter(answer);
+      const former = scriptedPeer.enter(answer);
       former.post({ jsonrpc: "2.0", method: "first" });
       former.bye();
       if (performance.now() - start > 80) {
@@ -260,23 +269,23 @@ describe("of the two sides of a handshake", () => {
       }
       inTime++;
       await connecting;
-      await until(() => options.told.length === 2);
-      assert.deepEqual(heard, ["first"]);
-      assert.deepEqual(options.told, [1, "session-ended"]);
-      await actor.openByHellos(next);
-      await until(() => options.told.length === 3);
+      await until(() => options.events.length === 2);
+      assert.deepEqual(received, ["first"]);
+      assert.deepEqual(options.events, [1, "session-ended"]);
+      await scriptedPeer.openByHellos(next);
+      await until(() => options.events.length === 3);
     }
   });
 
-  it("the one that has answered, and is answered by another of the same side, says to the first that it is replaced", async () => {
-    const { port, actor } = stage();
+  it("the one that has answered, and is answered by another of the same side, notifies the first that it is replaced", async () => {
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
-    const hello = await actor.heardHello();
-    actor.hello(hexId(0));
-    const { result } = await actor.find((message) => message?.id === hexId(0));
-    const first = new Raw(result.port);
+    const hello = await scriptedPeer.nextHello();
+    scriptedPeer.hello(hexId(0));
+    const { result } = await scriptedPeer.find((message) => message?.id === hexId(0));
+    const first = new RemoteEnd(result.port);
     afterThisTest(() => result.port.close());
-    actor.accept(hello, { session: hexId(1) });
+    scriptedPeer.accept(hello, { session: hexId(1) });
     await connecting;
     assert.deepEqual(await first.next(), { jsonrpc: "2.0", method: "rpc.bye", params: { reason: "replaced" } });
   });
@@ -284,18 +293,18 @@ describe("of the two sides of a handshake", () => {
   it("each has a new name in each session, of 128 random bits", async () => {
     const names = new Set();
     for (let n = 0; n < 5; n++) {
-      const { port, actor } = stage();
+      const { port, scriptedPeer } = scriptedPort();
       const connecting = connected(port);
-      const hello = await actor.heardHello();
+      const hello = await scriptedPeer.nextHello();
       assert.match(hello.id, /^[0-9a-f]{32}$/);
       assert.deepEqual(hello.params, { version: 1, channel: "", features: hello.params.features });
       names.add(hello.id);
-      const end = actor.accept(hello);
+      const end = scriptedPeer.accept(hello);
       await connecting;
       end.bye();
       const isNew = (message) => message?.method === "rpc.hello" && message.id !== hello.id;
-      for (; !actor.received.some(isNew); await pause(20)) actor.hello(hexId("f"));
-      names.add(actor.received.find(isNew).id);
+      for (; !scriptedPeer.received.some(isNew); await pause(20)) scriptedPeer.hello(hexId("f"));
+      names.add(scriptedPeer.received.find(isNew).id);
     }
     assert.equal(names.size, 10);
   });
@@ -304,17 +313,19 @@ describe("of the two sides of a handshake", () => {
 describe("a connection ignores", () => {
   /** Whether this is of no consequence: no answer, and a session all the same. */
   async function isIgnored(act) {
-    const { port, actor } = stage();
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
-    const hello = await actor.heardHello();
-    act(actor, hello);
-    const end = actor.accept(await actor.heardHello());
+    const hello = await scriptedPeer.nextHello();
+    act(scriptedPeer, hello);
+    const end = scriptedPeer.accept(await scriptedPeer.nextHello());
     await connecting;
-    await end.before();
-    actor.post({ jsonrpc: "2.0", id: "after", method: "echo" });
+    await end.drain();
+    scriptedPeer.post({ jsonrpc: "2.0", id: "after", method: "echo" });
     port.postMessage("mark");
-    await actor.find((message) => message === "mark");
-    const answers = actor.received.filter((message) => message?.result !== undefined || message?.error !== undefined);
+    await scriptedPeer.find((message) => message === "mark");
+    const answers = scriptedPeer.received.filter(
+      (message) => message?.result !== undefined || message?.error !== undefined,
+    );
     assert.deepEqual(answers, []);
   }
 
@@ -332,11 +343,11 @@ describe("a connection ignores", () => {
     "a hello on another channel": { id: hexId(0), params: { ...params, channel: "other" } },
     "a hello whose channel is no text": { id: hexId(0), params: { ...params, channel: [""] } },
   })) {
-    it(name, () => isIgnored((actor) => actor.post({ jsonrpc: "2.0", method: "rpc.hello", ...message })));
+    it(name, () => isIgnored((scriptedPeer) => scriptedPeer.post({ jsonrpc: "2.0", method: "rpc.hello", ...message })));
   }
 
   for (const [name, answer] of Object.entries({
-    "an answer to a hello that it never said": ({ session, port }) => [hexId("e"), { session, port }],
+    "an answer to a hello that it never sent": ({ session, port }) => [hexId("e"), { session, port }],
     "an answer without a port": ({ id, session }) => [id, { session }],
     "an answer without a name": ({ id, port }) => [id, { port }],
     "an answer whose name is no such name": ({ id, port }) => [id, { session: "me", port }],
@@ -349,18 +360,18 @@ describe("a connection ignores", () => {
     "an answer with a file in place of a port": ({ id, session }) => [id, { session, port: new Uint8Array(3) }],
   })) {
     it(name, () =>
-      isIgnored((actor, { id }) => {
+      isIgnored((scriptedPeer, { id }) => {
         const { port1, port2 } = new MessageChannel();
         afterThisTest(() => [port1, port2].forEach((port) => port.close()));
         const [to, result] = answer({ id, session: hexId(0), port: port2 });
         const message = { jsonrpc: "2.0", id: to, result };
-        actor.post(message, result?.port === port2 ? [port2] : []);
+        scriptedPeer.post(message, result?.port === port2 ? [port2] : []);
       }),
     );
   }
 
-  it("what is none of its business", () =>
-    isIgnored((actor) => {
+  it("unrelated messages", () =>
+    isIgnored((scriptedPeer) => {
       for (const message of [
         "text",
         null,
@@ -370,34 +381,34 @@ describe("a connection ignores", () => {
         { type: "build" },
         { jsonrpc: "1.0", id: 1, method: "rpc.hello" },
       ])
-        actor.post(message);
-      actor.post({ jsonrpc: "2.0", id: 7, result: { session: "theirs", port: 8080 } });
-      actor.post({ jsonrpc: "2.0", method: "rpc.bye", params: { reason: "closed" } });
+        scriptedPeer.post(message);
+      scriptedPeer.post({ jsonrpc: "2.0", id: 7, result: { session: "theirs", port: 8080 } });
+      scriptedPeer.post({ jsonrpc: "2.0", method: "rpc.bye", params: { reason: "closed" } });
     }));
 
   it("features that are none", async () => {
     for (const features of [null, "all", { a: 1 }, 5]) {
-      const { port, actor } = stage();
+      const { port, scriptedPeer } = scriptedPort();
       const sessions = [];
       const connecting = connected(port, { onSession: (session) => sessions.push(session) });
-      await actor.open({ features });
+      await scriptedPeer.open({ features });
       await connecting;
       assert.deepEqual(sessions[0].features, []);
     }
   });
 
-  it("an answer that comes a second time: what is sent through its port is not heard", async () => {
-    const { port, actor } = stage();
+  it("a second copy of an answer: messages through its port are ignored", async () => {
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
-    const hello = await actor.heardHello();
-    const end = actor.accept(hello);
+    const hello = await scriptedPeer.nextHello();
+    const end = scriptedPeer.accept(hello);
     await connecting;
-    const replayed = actor.accept(hello, { session: hexId(1) });
+    const replayed = scriptedPeer.accept(hello, { session: hexId(1) });
     replayed.post({ jsonrpc: "2.0", id: 1, method: "echo" });
-    await end.before();
+    await end.drain();
     port.postMessage("mark");
-    await actor.find((message) => message === "mark");
-    await end.before();
+    await scriptedPeer.find((message) => message === "mark");
+    await end.drain();
     assert.deepEqual(replayed.received, []);
   });
 });
@@ -405,9 +416,9 @@ describe("a connection ignores", () => {
 describe("a flood of hellos", () => {
   it("makes few channels, and a hello after it is answered", async function () {
     this.timeout(30_000);
-    const { port, actor } = stage();
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo, connectTimeout: 0 });
-    await actor.heardHello();
+    await scriptedPeer.nextHello();
     const { MessageChannel: Original } = globalThis;
     let made = 0;
     globalThis.MessageChannel = class extends Original {
@@ -418,14 +429,14 @@ describe("a flood of hellos", () => {
     };
     afterThisTest(() => void (globalThis.MessageChannel = Original));
     const start = performance.now();
-    for (let n = 0; n < 100_000; n++) actor.hello(n.toString(16).padStart(32, "0"));
+    for (let n = 0; n < 100_000; n++) scriptedPeer.hello(n.toString(16).padStart(32, "0"));
     const own = `00${hexId("a")}`.slice(0, 32);
     const answer = (message) => message.id === own && message.result !== undefined;
-    while (!actor.received.some(answer)) {
-      actor.hello(own);
+    while (!scriptedPeer.received.some(answer)) {
+      scriptedPeer.hello(own);
       await pause(30);
     }
-    const end = actor.enter(actor.received.find(answer));
+    const end = scriptedPeer.enter(scriptedPeer.received.find(answer));
     await connecting;
     // One each 10 ms at the most.
     assert.isBelow(made, (performance.now() - start) / 10 + 5);
@@ -434,13 +445,13 @@ describe("a flood of hellos", () => {
   });
 
   it("of one name makes one channel", async () => {
-    const { port, actor } = stage();
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
-    for (let n = 0; n < 100; n++) actor.hello(hexId(0));
-    const end = await actor.openByHello(hexId(0));
+    for (let n = 0; n < 100; n++) scriptedPeer.hello(hexId(0));
+    const end = await scriptedPeer.openByHello(hexId(0));
     await connecting;
-    await end.before();
-    assert.equal(actor.received.filter((message) => message.result !== undefined).length, 1);
+    await end.drain();
+    assert.equal(scriptedPeer.received.filter((message) => message.result !== undefined).length, 1);
   });
 });
 
@@ -473,34 +484,34 @@ describe("on one boundary", () => {
     assert.deepEqual(seen, [1, 2]);
   });
 
-  it("the newest of several connections of one side stays, and the others end for good", async () => {
+  it("the newest of several connections of one side stays, and the others end permanently", async () => {
     const [near, far] = ports();
-    const told = diary();
-    const [first, other] = await Promise.all([connected(near, told), connected(far, { methods: echo })]);
+    const sessions = recordSessions();
+    const [first, other] = await Promise.all([connected(near, sessions), connected(far, { methods: echo })]);
     other.method("hang", () => new Promise(() => {}));
     const hanging = rejection(first.request("hang"));
     const second = await connected(near, { methods: { who: () => "second" } });
     assert.equal((await hanging).reason, "peer-gone");
     assert.deepEqual(await second.request("echo", [2]), [2]);
     assert.equal(await other.request("who"), "second");
-    assert.deepEqual(told.told, [1, "peer-gone"]);
+    assert.deepEqual(sessions.events, [1, "peer-gone"]);
     assert.equal((await rejection(first.request("echo"))).reason, "peer-gone");
   });
 });
 
 describe("destroying a connection", () => {
-  it("says goodbye, removes everything, and leaves the port that was given open", async () => {
-    const { port, actor } = stage();
-    const [listeners, timers] = [listenersOf(port), timersSet()];
+  it("sends a goodbye, removes everything, and leaves the port that was given open", async () => {
+    const { port, scriptedPeer } = scriptedPort();
+    const [listeners, timers] = [listenersOf(port), countTimers()];
     const connecting = connected(port);
-    const end = await actor.open();
+    const end = await scriptedPeer.open();
     const peer = await connecting;
     peer.destroy();
     peer.destroy();
     assert.deepEqual((await end.noted("rpc.bye")).params, { reason: "closed" });
     assert.deepEqual([listeners, timers.size], [[], 0]);
     port.postMessage("still open");
-    assert.equal(await actor.find((message) => typeof message === "string"), "still open");
+    assert.equal(await scriptedPeer.find((message) => typeof message === "string"), "still open");
     assert.equal((await rejection(peer.request("echo"))).reason, "destroyed");
   });
 
@@ -530,7 +541,7 @@ describe("destroying a connection", () => {
       return connected(port, options);
     },
   })) {
-    it(`and connecting anew, ${name}, on both sides, ends in one session`, async () => {
+    it(`and reconnecting, ${name}, on both sides, ends in one session`, async () => {
       const [near, far] = ports();
       const methods = { ...echo };
       const [one, other] = await Promise.all([act(near, { methods }), act(far, { methods })]);
@@ -538,22 +549,22 @@ describe("destroying a connection", () => {
       assert.deepEqual(await other.request("echo", [2]), [2]);
     });
 
-    it(`and connecting anew, ${name}, on one side, ends in one session`, async () => {
+    it(`and reconnecting, ${name}, on one side, ends in one session`, async () => {
       const [near, far] = ports();
-      const told = diary({ methods: echo });
-      const [one, other] = await Promise.all([act(near, { methods: echo }), connected(far, told)]);
+      const sessions = recordSessions({ methods: echo });
+      const [one, other] = await Promise.all([act(near, { methods: echo }), connected(far, sessions)]);
       assert.deepEqual(await one.request("echo", [1]), [1]);
       assert.deepEqual(await other.request("echo", [2]), [2]);
       assert.equal(
-        told.told.filter((what) => typeof what === "number").length,
-        told.told.filter((what) => what === "session-ended").length + 1,
+        sessions.events.filter((what) => typeof what === "number").length,
+        sessions.events.filter((what) => what === "session-ended").length + 1,
       );
     });
   }
 });
 
 describe("a side that knows no hello", () => {
-  it("is connected as what it is, and calls work both ways", async () => {
+  it("is connected as a plain peer, and calls work both ways", async () => {
     const [near, far] = ports();
     const plain = new JSONRPCPeer(portTransport(far)).method("echo", (params) => params);
     afterThisTest(() => plain.destroy());
@@ -569,7 +580,7 @@ describe("a side that knows no hello", () => {
     assert.deepEqual([results[0].value, results[1].reason.code], [[2], -32601]);
   });
 
-  it("loses nothing of what it has sent meanwhile", async () => {
+  it("loses no message that it has sent meanwhile", async () => {
     const [near, far] = ports();
     const plain = new JSONRPCPeer(portTransport(far));
     afterThisTest(() => plain.destroy());
@@ -609,13 +620,13 @@ describe("a side that knows no hello", () => {
     // Without destroy(): that would close the port.
     const { send, onMessage } = portTransport(far);
     const plain = new JSONRPCPeer({ send, onMessage }).method("echo", () => "plain");
-    const told = diary({ methods: echo });
-    const peer = await connected(near, told);
+    const sessions = recordSessions({ methods: echo });
+    const peer = await connected(near, sessions);
     assert.equal(await peer.request("echo"), "plain");
     plain.destroy();
     const other = await connected(far, { methods: { echo: () => "connected" } });
     assert.equal(await peer.request("echo"), "connected");
     assert.deepEqual(await other.request("echo", [1]), [1]);
-    assert.deepEqual(told.told, [1, "session-ended", 2]);
+    assert.deepEqual(sessions.events, [1, "session-ended", 2]);
   });
 });

@@ -1,20 +1,20 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
-import { channel, rawChannel } from "./rig/ends.js";
-import { deferred, pause, until } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
+import { channel, scriptedChannel } from "./support/transports.js";
+import { deferred, pause, until } from "./support/outcomes.js";
 
 /** The context of a request that is being worked on, and how to end it. */
 async function running() {
-  const { transport, raw } = rawChannel();
+  const { transport, remoteEnd } = scriptedChannel();
   const end = deferred();
   let context;
   const server = new JSONRPCServer(transport).method("work", (_, given) => {
     context = given;
     return end.promise;
   });
-  raw.post({ jsonrpc: "2.0", method: "work", id: "w" });
+  remoteEnd.post({ jsonrpc: "2.0", method: "work", id: "w" });
   await until(() => context !== undefined);
-  return { server, raw, context, end };
+  return { server, remoteEnd, context, end };
 }
 
 describe("the context of a handler", () => {
@@ -23,7 +23,7 @@ describe("the context of a handler", () => {
     assert.equal(context.method, "work");
   });
 
-  it("keeps no params, which may be large, from being let go of", async () => {
+  it("does not keep params, which may be large, from being collected", async () => {
     const kept = [];
     const { near, far } = channel();
     const server = new JSONRPCServer(far).onNotify("note", (params, context) => void kept.push([params, context]));
@@ -38,22 +38,22 @@ describe("the context of a handler", () => {
     for (const [params, context] of kept) assert.notInclude(Object.values(context), params);
   });
 
-  it("tells the progress, by a notification with the id of the request", async () => {
-    const { context, raw } = await running();
+  it("sends the progress, by a notification with the id of the request", async () => {
+    const { context, remoteEnd } = await running();
     context.progress({ percent: 50 });
-    assert.deepEqual(await raw.next(), {
+    assert.deepEqual(await remoteEnd.next(), {
       jsonrpc: "2.0",
       method: "$/progress",
       params: { token: "w", value: { percent: 50 } },
     });
   });
 
-  it("tells no progress once the request has ended", async () => {
-    const { context, raw, end } = await running();
+  it("sends no progress once the request has ended", async () => {
+    const { context, remoteEnd, end } = await running();
     end.resolve();
-    await raw.next();
+    await remoteEnd.next();
     context.progress(100);
-    assert.deepEqual(await raw.before(), []);
+    assert.deepEqual(await remoteEnd.drain(), []);
   });
 
   it("can be taken apart", async () => {
@@ -68,17 +68,17 @@ describe("the context of a handler", () => {
   });
 
   it("sends notifications to the caller, before the result", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("build", (_, context) => {
       context.notify("buildWarning", { text: "unused" });
       return "built";
     });
-    raw.post({ jsonrpc: "2.0", method: "build", id: 1 });
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "buildWarning", params: { text: "unused" } });
-    assert.equal((await raw.next()).result, "built");
+    remoteEnd.post({ jsonrpc: "2.0", method: "build", id: 1 });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", method: "buildWarning", params: { text: "unused" } });
+    assert.equal((await remoteEnd.next()).result, "built");
   });
 
-  it("transfers what is named of the result", async () => {
+  it("transfers the transfer list of the result", async () => {
     const { near, far } = channel();
     let buffer;
     new JSONRPCServer(far).method("read", (_, context) => {
@@ -91,17 +91,17 @@ describe("the context of a handler", () => {
     assert.equal(buffer.byteLength, 0);
   });
 
-  it("has a signal that is aborted when the caller gives up", async () => {
-    const { context, raw } = await running();
+  it("has a signal that is aborted when the caller cancels", async () => {
+    const { context, remoteEnd } = await running();
     assert.isFalse(context.signal.aborted);
-    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
     await until(() => context.signal.aborted);
   });
 
-  it("has a signal that is aborted though nobody looked at it before", async () => {
-    const { context, raw } = await running();
-    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
-    await raw.before();
+  it("has a signal that is aborted even if the handler has not read it before", async () => {
+    const { context, remoteEnd } = await running();
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
+    await remoteEnd.drain();
     assert.isTrue(context.signal.aborted);
   });
 
@@ -113,25 +113,25 @@ describe("the context of a handler", () => {
   });
 
   it("has a signal that stays as it is once the request has ended", async () => {
-    const { context, raw, end, server } = await running();
+    const { context, remoteEnd, end, server } = await running();
     end.resolve();
-    await raw.next();
-    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
-    await raw.before();
+    await remoteEnd.next();
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
+    await remoteEnd.drain();
     server.destroy();
     assert.isFalse(context.signal.aborted);
   });
 
   it("is there for notifications, too, where progress does nothing", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     let context;
     new JSONRPCServer(transport).onNotify("note", (_, given) => {
       context = given;
       context.progress(1);
       context.notify("seen");
     });
-    raw.post({ jsonrpc: "2.0", method: "note" });
-    assert.deepEqual(await raw.before(), [{ jsonrpc: "2.0", method: "seen" }]);
+    remoteEnd.post({ jsonrpc: "2.0", method: "note" });
+    assert.deepEqual(await remoteEnd.drain(), [{ jsonrpc: "2.0", method: "seen" }]);
     assert.deepEqual([context.method, context.signal.aborted], ["note", false]);
   });
 });
@@ -177,38 +177,38 @@ describe("the progress of a call", () => {
     assert.deepEqual([[...seen[0]], left], [[7], 0]);
   });
 
-  it("is passed over after the call has ended, and where nobody asked for it", async () => {
-    const { transport, raw } = rawChannel();
+  it("is ignored after the call has ended, and without a handler", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const seen = [];
     const call = client.request("a", undefined, { onProgress: (value) => seen.push(value) });
-    raw.post({ jsonrpc: "2.0", id: 1, result: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", id: 1, result: 1 });
     await call;
-    raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 1, value: "late" } });
-    raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 99, value: "unknown" } });
-    raw.post({ jsonrpc: "2.0", method: "$/progress" });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 1, value: "late" } });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 99, value: "unknown" } });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/progress" });
     const next = client.request("b");
-    raw.post({ jsonrpc: "2.0", id: 2, result: "lives on" });
+    remoteEnd.post({ jsonrpc: "2.0", id: 2, result: "lives on" });
     assert.equal(await next, "lives on");
     assert.deepEqual(seen, []);
   });
 
   it("does not reach an older call with the same place", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const seen = [];
     const first = client.request("a", undefined, { onProgress: (value) => seen.push(value) });
-    raw.post({ jsonrpc: "2.0", id: 1, result: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", id: 1, result: 1 });
     await first;
     const second = client.request("b", undefined, { onProgress: (value) => seen.push(value) });
-    raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 1, value: "of the first" } });
-    raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 2, value: "of the second" } });
-    raw.post({ jsonrpc: "2.0", id: 2, result: 2 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 1, value: "of the first" } });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 2, value: "of the second" } });
+    remoteEnd.post({ jsonrpc: "2.0", id: 2, result: 2 });
     await second;
     assert.deepEqual(seen, ["of the second"]);
   });
 
-  it("does no harm if its handler throws: onError is told, and the call goes on", async () => {
+  it("does no harm if its handler throws: onError is called, and the call goes on", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("work", (_, { progress }) => (progress(1), "done"));
     const errors = [];

@@ -1,15 +1,15 @@
-// The context of a handler whose session has ended, or whose peer has gone: what the handler sends by it reaches nobody, least
-// of all the next document, and is reported.
+// The context of a handler whose session has ended, or whose peer has gone: messages that the handler sends by it are
+// dropped and reported, and do not reach the next document.
 
 import { assert } from "chai";
-import { CallError, JSONRPCServer } from "./rig/portway.js";
-import { again, connected, hexId, stage } from "./rig/connections.js";
-import { recorder } from "./rig/ends.js";
-import { deferred, pause, until } from "./rig/outcomes.js";
+import { CallError, JSONRPCServer } from "./support/portway.js";
+import { reconnect, connected, hexId, scriptedPort } from "./support/connections.js";
+import { recorder } from "./support/transports.js";
+import { deferred, pause, until } from "./support/outcomes.js";
 
 /** A session whose far end is the test, with handlers that the test ends. */
 async function working(features = ["batch"], options) {
-  const { port, actor } = stage();
+  const { port, scriptedPeer } = scriptedPort();
   const contexts = [];
   const ends = [];
   const errors = [];
@@ -22,8 +22,8 @@ async function working(features = ["batch"], options) {
   };
   const note = (params, context) => void contexts.push(context);
   const connecting = connected(port, { methods: { work }, notifications: { note }, onError, ...options });
-  const end = await actor.open({ session: hexId(1), features });
-  return { peer: await connecting, actor, end, contexts, ends, errors };
+  const end = await scriptedPeer.open({ session: hexId(1), features });
+  return { peer: await connecting, scriptedPeer, end, contexts, ends, errors };
 }
 
 const request = (id, method = "work") => ({ jsonrpc: "2.0", id, method });
@@ -44,13 +44,13 @@ const ways = {
 describe("the context of a handler whose session has ended", () => {
   for (const [name, [features, send]] of Object.entries(ways)) {
     it(`sends nothing to the next session, and reports that: of ${name}`, async () => {
-      const { actor, end, contexts, ends, errors, peer } = await working(features);
+      const { scriptedPeer, end, contexts, ends, errors, peer } = await working(features);
       send(end);
       await until(() => contexts.length > 0);
-      await end.before();
+      await end.drain();
       const taken = contexts.map(({ notify, progress, transfer }) => ({ notify, progress, transfer }));
       end.bye();
-      const next = await again(actor, { features });
+      const next = await reconnect(scriptedPeer, { features });
       next.post(request("now"));
       await until(() => ends.length > 0 && contexts.length > taken.length);
       for (const { notify, progress, transfer } of taken) {
@@ -60,10 +60,10 @@ describe("the context of a handler whose session has ended", () => {
       }
       for (const { resolve } of ends.slice(0, -1)) resolve("secret");
       await pause(20);
-      // What the application says by itself goes to whoever is there.
+      // Messages that the application sends itself go to the present peer.
       peer.notify("public");
       ends.at(-1).resolve("answer");
-      const came = (await next.before()).flat().filter(({ method }) => !method?.startsWith("rpc."));
+      const came = (await next.drain()).flat().filter(({ method }) => !method?.startsWith("rpc."));
       assert.deepEqual(came, [
         { jsonrpc: "2.0", method: "public" },
         { jsonrpc: "2.0", result: "answer", id: "now" },
@@ -76,44 +76,44 @@ describe("the context of a handler whose session has ended", () => {
 
   it("reports an error that its handler throws, and asks no errorData for it", async () => {
     const asked = [];
-    const { actor, end, contexts, ends, errors } = await working(["batch"], {
+    const { scriptedPeer, end, contexts, ends, errors } = await working(["batch"], {
       errorData: (error) => asked.push(error),
     });
     end.post(request(1));
     await until(() => contexts.length === 1);
     end.bye();
-    const next = await again(actor);
+    const next = await reconnect(scriptedPeer);
     ends[0].reject(new Error("secret"));
-    await next.before();
+    await next.drain();
     assert.deepEqual([errors, asked], [[["session-ended", "work"]], []]);
   });
 
   it("reports nothing of a handler that returns", async () => {
-    const { actor, end, contexts, ends, errors } = await working();
+    const { scriptedPeer, end, contexts, ends, errors } = await working();
     end.post([request(1), request(2)]);
     await until(() => contexts.length === 2);
     ends[0].promise.then(() => ends[1].resolve("late, too"));
     end.bye();
-    const next = await again(actor);
+    const next = await reconnect(scriptedPeer);
     ends[0].resolve("late");
-    await next.before();
+    await next.drain();
     assert.deepEqual(errors, []);
   });
 
   it("reports nothing of a handler that stops for that", async () => {
-    const { actor, end, contexts, ends, errors } = await working();
+    const { scriptedPeer, end, contexts, ends, errors } = await working();
     end.post([request(1), request(2)]);
     await until(() => contexts.length === 2);
     contexts[0].signal.addEventListener("abort", () => ends[0].reject(contexts[0].signal.reason));
     contexts[1].signal.addEventListener("abort", () => ends[1].reject(new DOMException("stopped", "AbortError")));
     end.bye();
-    const next = await again(actor);
-    await next.before();
+    const next = await reconnect(scriptedPeer);
+    await next.drain();
     assert.deepEqual(errors, []);
   });
 
   it("sends no more items of a stream", async () => {
-    const { port, actor } = stage();
+    const { port, scriptedPeer } = scriptedPort();
     const errors = [];
     let go;
     let isClosed = false;
@@ -129,27 +129,27 @@ describe("the context of a handler whose session has ended", () => {
       },
     };
     const connecting = connected(port, { methods, onError: (error) => errors.push(error) });
-    const end = await actor.open({ session: hexId(1), features: ["batch", "stream"] });
+    const end = await scriptedPeer.open({ session: hexId(1), features: ["batch", "stream"] });
     await connecting;
     end.post({ jsonrpc: "2.0", id: 1, method: "rpc.stream", params: { method: "count", credit: 100 } });
     await until(() => go !== undefined);
     end.bye();
-    const next = await again(actor, { features: ["batch", "stream"] });
+    const next = await reconnect(scriptedPeer, { features: ["batch", "stream"] });
     go();
     await until(() => isClosed);
     assert.deepEqual(
-      (await next.before()).flat().filter(({ method }) => !method?.startsWith("rpc.p") && method !== "rpc.lock"),
+      (await next.drain()).flat().filter(({ method }) => !method?.startsWith("rpc.p") && method !== "rpc.lock"),
       [],
     );
     assert.deepEqual(errors, []);
   });
 
-  it("is none in a session that is merely unresponsive", async () => {
-    const { port, actor } = stage();
+  it("is not over in a session that is merely unresponsive", async () => {
+    const { port, scriptedPeer } = scriptedPort();
     let context;
     const methods = { work: (_, given) => ((context = given), new Promise(() => {})) };
     const connecting = connected(port, { methods, heartbeat: 100 });
-    const end = await actor.open({ session: hexId(1) });
+    const end = await scriptedPeer.open({ session: hexId(1) });
     const peer = await connecting;
     end.post(request(1));
     await until(() => context !== undefined);
@@ -193,12 +193,12 @@ describe("messages that came together, the first of which ends the session", () 
 });
 
 describe("requests whose handlers go on after the end of their session", () => {
-  it("count in the sessions that follow until they end, so that new sessions give a peer no more requests at work", async () => {
-    const { port, actor } = stage();
+  it("count in later sessions until they end, so that new sessions do not allow a peer more running requests", async () => {
+    const { port, scriptedPeer } = scriptedPort();
     const ends = [];
     const methods = { work: () => new Promise((resolve) => ends.push(resolve)) };
     const connecting = connected(port, { methods, limits: { inFlight: 2 }, onError() {} });
-    let end = await actor.open();
+    let end = await scriptedPeer.open();
     await connecting;
     const work = (id) => ({ jsonrpc: "2.0", method: "work", id });
     for (let session = 1; session <= 4; session++) {
@@ -206,7 +206,7 @@ describe("requests whose handlers go on after the end of their session", () => {
       end.post(work(2));
       await until(() => ends.length === 2 * session);
       end.bye();
-      end = await again(actor, {});
+      end = await reconnect(scriptedPeer, {});
     }
     end.post(work("refused"));
     const { id, error } = await end.nextCall();

@@ -1,7 +1,15 @@
 import { assert } from "chai";
-import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, connect, inNode, portTransport } from "./rig/portway.js";
-import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
-import { deferred, pause, rejection, until } from "./rig/outcomes.js";
+import {
+  CallError,
+  JSONRPCClient,
+  JSONRPCPeer,
+  JSONRPCServer,
+  connect,
+  inNode,
+  portTransport,
+} from "./support/portway.js";
+import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
+import { deferred, pause, rejection, until } from "./support/outcomes.js";
 
 const gone = "JSON-RPC client destroyed";
 
@@ -58,7 +66,7 @@ describe("destroying a client", () => {
     assert.equal(transport.sent.length, 0);
   });
 
-  it("makes later notifications harmless: they are not sent, and onError is told", () => {
+  it("makes later notifications harmless: they are not sent, and onError is called", () => {
     const transport = recorder();
     const errors = [];
     const client = new JSONRPCClient(transport, { onError: (error) => errors.push(error.message) });
@@ -76,12 +84,12 @@ describe("destroying a client", () => {
     assert.equal((await rejection(call)).message, gone);
   });
 
-  it("can be done by what happens when one of its calls ends", async () => {
-    const { transport, raw } = rawChannel();
+  it("can be called by a handler of the end of one of its calls", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const first = client.request("a").then(() => client.destroy());
     const second = client.request("b");
-    raw.post([
+    remoteEnd.post([
       { jsonrpc: "2.0", id: 1, result: 1 },
       { jsonrpc: "2.0", method: "x" },
     ]);
@@ -90,35 +98,35 @@ describe("destroying a client", () => {
   });
 
   it("can be done within onError", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     let client = undefined;
     client = new JSONRPCClient(transport, { onError: () => client.destroy() });
     const call = client.request("a");
-    raw.post({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } });
+    remoteEnd.post({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } });
     assert.equal((await rejection(call)).message, gone);
   });
 
   it("takes its calls only, where two clients share a transport", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const [first, second] = [new JSONRPCClient(transport), new JSONRPCClient(transport)];
     const calls = [first.request("a"), second.request("b")];
     first.destroy();
     assert.equal((await rejection(calls[0])).message, gone);
-    const ids = [await raw.next(), await raw.next()].map(({ id }) => id);
-    raw.post({ jsonrpc: "2.0", id: ids[1], result: "lives on" });
+    const ids = [await remoteEnd.next(), await remoteEnd.next()].map(({ id }) => id);
+    remoteEnd.post({ jsonrpc: "2.0", id: ids[1], result: "lives on" });
     assert.equal(await calls[1], "lives on");
   });
 
   it("leaves the transport to the server that shares it", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     new JSONRPCServer(transport).method("a", () => "served");
     client.destroy();
-    raw.post({ jsonrpc: "2.0", method: "a", id: 1 });
-    assert.equal((await raw.next()).result, "served");
+    remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });
+    assert.equal((await remoteEnd.next()).result, "served");
   });
 
-  it("ends the calls of the other side: at once where ports tell of their end, or by the timeout", async () => {
+  it("ends the calls of the peer: at once if the port reports its end, or by the timeout", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("a", () => "served");
     new JSONRPCClient(near).destroy();
@@ -161,22 +169,22 @@ describe("destroying a server", () => {
   }
 
   it("answers its running requests at once, and sends nothing when their handlers end later", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const ends = [deferred(), deferred()];
     let started = 0;
     const server = new JSONRPCServer(transport).method("work", ([n]) => {
       started++;
       return ends[n].promise;
     });
-    raw.post({ jsonrpc: "2.0", method: "work", params: [0], id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "work", params: [1], id: 2 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", params: [0], id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", params: [1], id: 2 });
     await until(() => started === 2);
     server.destroy();
     ends[0].resolve("too late");
     ends[1].reject(new Error("too late"));
-    await until(() => raw.received.length >= 2);
+    await until(() => remoteEnd.received.length >= 2);
     await pause(30);
-    assert.deepEqual(raw.received, [destroyedAnswer(1), destroyedAnswer(2)]);
+    assert.deepEqual(remoteEnd.received, [destroyedAnswer(1), destroyedAnswer(2)]);
   });
 
   it("runs no handler any more", async () => {
@@ -198,7 +206,7 @@ describe("destroying a server", () => {
   });
 
   it("answers its running requests, although a client still uses the transport", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCClient(transport);
     const end = deferred();
     let started = false;
@@ -206,64 +214,64 @@ describe("destroying a server", () => {
       started = true;
       return end.promise;
     });
-    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
     await until(() => started);
     server.destroy();
     end.resolve("too late");
-    await until(() => raw.received.length >= 1);
+    await until(() => remoteEnd.received.length >= 1);
     await pause(30);
-    assert.deepEqual(raw.received, [destroyedAnswer(1)]);
+    assert.deepEqual(remoteEnd.received, [destroyedAnswer(1)]);
   });
 
-  it("aborts what its handlers do, though a client still uses the transport", async () => {
-    const { transport, raw } = rawChannel();
+  it("aborts its handlers, though a client still uses the transport", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCClient(transport);
     let signal;
     const server = new JSONRPCServer(transport).method("work", (_, context) => {
       signal = context.signal;
       return new Promise(() => {});
     });
-    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
     await until(() => signal !== undefined);
     server.destroy();
     assert.isTrue(signal.aborted);
   });
 
   it("leaves the work of another server on the transport alone, alone or in a batch", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const [going, staying] = [new JSONRPCServer(transport), new JSONRPCServer(transport)];
     const end = deferred();
     going.method("going", () => end.promise);
     staying.method("staying", () => end.promise).method("started", () => "yes");
-    raw.post({ jsonrpc: "2.0", method: "going", id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "staying", id: 2 });
-    raw.post([
+    remoteEnd.post({ jsonrpc: "2.0", method: "going", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "staying", id: 2 });
+    remoteEnd.post([
       { jsonrpc: "2.0", method: "going", id: 3 },
       { jsonrpc: "2.0", method: "staying", id: 4 },
     ]);
-    raw.post([{ jsonrpc: "2.0", method: "going", id: 5 }]);
-    await raw.before();
+    remoteEnd.post([{ jsonrpc: "2.0", method: "going", id: 5 }]);
+    await remoteEnd.drain();
     going.destroy();
     end.resolve("done");
-    const replies = await raw.before();
+    const replies = await remoteEnd.drain();
     const done = (id) => ({ jsonrpc: "2.0", result: "done", id });
     assert.deepEqual(replies, [destroyedAnswer(1), [destroyedAnswer(5)], done(2), [destroyedAnswer(3), done(4)]]);
   });
 
   it("makes room for other requests again", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const limits = { inFlight: 1 };
     const end = deferred();
     const going = new JSONRPCServer(transport, { limits }).method("work", () => end.promise);
     new JSONRPCServer(transport, { limits }).method("other", () => "served");
-    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
-    await raw.before();
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    await remoteEnd.drain();
     going.destroy();
     end.resolve();
     await pause(10);
-    assert.deepEqual(await raw.next(), destroyedAnswer(1));
-    raw.post({ jsonrpc: "2.0", method: "other", id: 2 });
-    assert.equal((await raw.next()).result, "served");
+    assert.deepEqual(await remoteEnd.next(), destroyedAnswer(1));
+    remoteEnd.post({ jsonrpc: "2.0", method: "other", id: 2 });
+    assert.equal((await remoteEnd.next()).result, "served");
   });
 
   it("leaves the transport to the client that shares it", async () => {
@@ -402,13 +410,13 @@ describe("destroying a transport", () => {
     assert.equal(counts.closed, 1);
   });
 
-  it("is harmless before anybody listens", () => {
+  it("is harmless before a listener is set", () => {
     const { port1, port2 } = new MessageChannel();
     portTransport(port1).destroy();
     port2.close();
   });
 
-  it("leaves a new client on the same port object free to be made, whose calls are refused at once", async () => {
+  it("allows a new client on the same port object, whose calls are refused at once", async () => {
     const { port1, port2 } = new MessageChannel();
     new JSONRPCClient(portTransport(port1)).destroy();
     const client = new JSONRPCClient(portTransport(port1), { timeout: 5_000 });

@@ -1,10 +1,10 @@
 // `portway/early` in frames; for workers see workers.browser.test.js.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, windowTransport } from "./rig/portway.js";
-import { frame, numberOf, origins, puppet, readsOf } from "./rig/frames.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { pause, rejection, until } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, windowTransport } from "./support/portway.js";
+import { openIframe, frameIndex, origins, scriptedIframe, recordDataReads } from "./support/iframes.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { pause, rejection, until } from "./support/outcomes.js";
 
 const slow = "/pkg/portway_bg.wasm?delay=300";
 
@@ -13,8 +13,8 @@ for (const [kind, options, transportOptions] of [
   ["another origin", { origin: origins.other, query: { wasm: slow, origin: origins.own } }, { origin: origins.other }],
   ["no origin", { sandbox: "allow-scripts", query: { wasm: slow, origin: origins.own } }, { origin: "null" }],
 ]) {
-  it(`a frame of ${kind} serves what came before its wasm had loaded`, async () => {
-    const { contentWindow } = await frame("early-frame.html", options);
+  it(`a frame of ${kind} serves messages that arrived before its wasm had loaded`, async () => {
+    const { contentWindow } = await openIframe("early-frame.html", options);
     const peer = new JSONRPCPeer(windowTransport(contentWindow, transportOptions)).method("name", () => "page");
     afterThisTest(() => peer.destroy());
     const results = await Promise.all([peer.request("echo", [1]), peer.request("callBack"), peer.request("echo", [2])]);
@@ -23,10 +23,10 @@ for (const [kind, options, transportOptions] of [
   });
 }
 
-it("a frame keeps what comes from another window for a transport that is made later", async () => {
-  const sibling = await puppet();
-  const { contentWindow } = await frame("early-frame.html", { query: { wasm: slow } });
-  const post = (n) => sibling.post({ jsonrpc: "2.0", method: "note", params: [n] }, numberOf(contentWindow));
+it("a frame keeps messages from another window for a transport that is made later", async () => {
+  const sibling = await scriptedIframe();
+  const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow } });
+  const post = (n) => sibling.post({ jsonrpc: "2.0", method: "note", params: [n] }, frameIndex(contentWindow));
   const client = new JSONRPCClient(windowTransport(contentWindow));
   afterThisTest(() => client.destroy());
   post(1);
@@ -34,13 +34,15 @@ it("a frame keeps what comes from another window for a transport that is made la
   post(2);
   await sibling.settled();
   await client.request("echo");
-  assert.deepEqual(await client.request("listenTo", [numberOf(sibling.window)]), [1, 2]);
+  assert.deepEqual(await client.request("listenTo", [frameIndex(sibling.window)]), [1, 2]);
 });
 
-it("a frame that others flood keeps what comes from its parent", async () => {
-  const sibling = await puppet();
-  const { contentWindow } = await frame("early-frame.html", { query: { wasm: "/pkg/portway_bg.wasm?delay=2000" } });
-  const number = numberOf(contentWindow);
+it("a frame that is flooded by others keeps messages from its parent", async () => {
+  const sibling = await scriptedIframe();
+  const { contentWindow } = await openIframe("early-frame.html", {
+    query: { wasm: "/pkg/portway_bg.wasm?delay=2000" },
+  });
+  const number = frameIndex(contentWindow);
   for (let n = 0; n < 10_100; n++) sibling.post({ jsonrpc: "2.0", method: "note", params: [n] }, number);
   await sibling.settled();
   const client = new JSONRPCClient(windowTransport(contentWindow));
@@ -48,11 +50,13 @@ it("a frame that others flood keeps what comes from its parent", async () => {
   assert.deepEqual(await client.request("echo", [1]), [1]);
 });
 
-it("a frame keeps 10 000 messages of all senders together, and what one sends too many leaves room for the others", async () => {
-  const flooders = [await puppet(), await puppet()];
-  const quiet = await puppet();
-  const { contentWindow } = await frame("early-frame.html", { query: { wasm: "/pkg/portway_bg.wasm?delay=3000" } });
-  const number = numberOf(contentWindow);
+it("a frame keeps 10 000 messages of all senders together, and the excess of one sender leaves room for the others", async () => {
+  const flooders = [await scriptedIframe(), await scriptedIframe()];
+  const quiet = await scriptedIframe();
+  const { contentWindow } = await openIframe("early-frame.html", {
+    query: { wasm: "/pkg/portway_bg.wasm?delay=3000" },
+  });
+  const number = frameIndex(contentWindow);
   const note = (n) => ({ jsonrpc: "2.0", method: "note", params: [n] });
   const flood = async (flooder) => {
     for (let n = 0; n < 10_100; n++) flooder.post(note(n), number);
@@ -66,7 +70,7 @@ it("a frame keeps 10 000 messages of all senders together, and what one sends to
   await quiet.settled();
   const client = new JSONRPCClient(windowTransport(contentWindow));
   afterThisTest(() => client.destroy());
-  const kept = async ({ window }) => client.request("listenTo", [numberOf(window)]);
+  const kept = async ({ window }) => client.request("listenTo", [frameIndex(window)]);
   const all = [await kept(flooders[0]), await kept(flooders[1]), await kept(quiet)];
   assert.deepEqual(
     all[2],
@@ -84,11 +88,11 @@ it("a frame keeps 10 000 messages of all senders together, and what one sends to
     );
 });
 
-it("a frame reads nothing of what others have sent it before somebody wants to hear them", async () => {
-  const stranger = await puppet();
-  const { contentWindow } = await frame("early-frame.html", { query: { wasm: slow } });
-  const reads = readsOf(contentWindow);
-  const post = () => stranger.post({ jsonrpc: "2.0", method: "note", params: [1] }, numberOf(contentWindow));
+it("a frame reads no message of another window before a transport for it exists", async () => {
+  const stranger = await scriptedIframe();
+  const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow } });
+  const reads = recordDataReads(contentWindow);
+  const post = () => stranger.post({ jsonrpc: "2.0", method: "note", params: [1] }, frameIndex(contentWindow));
   post();
   await stranger.settled();
   const client = new JSONRPCClient(windowTransport(contentWindow));
@@ -99,20 +103,21 @@ it("a frame reads nothing of what others have sent it before somebody wants to h
   await client.request("echo");
   assert.isTrue(reads.some(({ source }) => source === window));
   assert.isFalse(reads.some(({ source }) => source === stranger.window));
-  assert.deepEqual(await client.request("listenTo", [numberOf(stranger.window)]), [1, 1]);
+  assert.deepEqual(await client.request("listenTo", [frameIndex(stranger.window)]), [1, 1]);
 });
 
-it("a frame keeps messages for 10 s after its wasm has started, and then lets go of them and of its listener", async function () {
+it("a frame keeps messages for 10 s after its wasm has started, and then releases them and its listener", async function () {
   this.timeout(20_000);
-  const [stranger, late] = [await puppet(), await puppet()];
-  const { contentWindow } = await frame("early-frame.html", { query: { wasm: slow } });
+  const [stranger, late] = [await scriptedIframe(), await scriptedIframe()];
+  const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow } });
   const removed = [];
   const { removeEventListener } = contentWindow;
   contentWindow.removeEventListener = function (type, ...more) {
     removed.push(type);
     return removeEventListener.call(this, type, ...more);
   };
-  const post = (puppet, n) => puppet.post({ jsonrpc: "2.0", method: "note", params: [n] }, numberOf(contentWindow));
+  const post = (scriptedIframe, n) =>
+    scriptedIframe.post({ jsonrpc: "2.0", method: "note", params: [n] }, frameIndex(contentWindow));
   post(stranger, 1);
   await stranger.settled();
   const client = new JSONRPCClient(windowTransport(contentWindow));
@@ -122,28 +127,28 @@ it("a frame keeps messages for 10 s after its wasm has started, and then lets go
   assert.deepEqual(removed, []);
   post(late, 2);
   await late.settled();
-  assert.deepEqual(await client.request("listenTo", [numberOf(late.window)]), [2]);
+  assert.deepEqual(await client.request("listenTo", [frameIndex(late.window)]), [2]);
   await until(() => removed.length > 0, "the listener is not removed");
   assert.deepEqual(removed, ["message"]);
-  assert.deepEqual(await client.request("listenTo", [numberOf(stranger.window)]), []);
+  assert.deepEqual(await client.request("listenTo", [frameIndex(stranger.window)]), []);
   assert.deepEqual(await client.request("echo", [1]), [1]);
 });
 
-it("a frame does not serve what came from an origin that it does not allow", async () => {
-  const { contentWindow } = await frame("early-frame.html", { query: { wasm: slow, origin: origins.other } });
+it("a frame does not serve messages from an origin that it does not allow", async () => {
+  const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow, origin: origins.other } });
   const client = new JSONRPCClient(windowTransport(contentWindow), { timeout: 1_000 });
   afterThisTest(() => client.destroy());
   assert.equal((await rejection(client.request("echo"))).reason, "timeout");
 });
 
-it("a frame whose wasm is not there answers its callers with an error, then and later", async () => {
+it("a frame whose wasm is missing answers its callers with an error, then and later", async () => {
   for (const [options, transportOptions] of [
     [{}, undefined],
     [{ origin: origins.other }, { origin: origins.other }],
     [{ sandbox: "allow-scripts" }, { origin: "null" }],
   ]) {
     const query = { wasm: "/nowhere.wasm?delay=100", origin: origins.own };
-    const { contentWindow } = await frame("early-frame.html", { ...options, query });
+    const { contentWindow } = await openIframe("early-frame.html", { ...options, query });
     const client = new JSONRPCClient(windowTransport(contentWindow, transportOptions));
     afterThisTest(() => client.destroy());
     for (let n = 0; n < 2; n++) {
@@ -153,22 +158,22 @@ it("a frame whose wasm is not there answers its callers with an error, then and 
   }
 });
 
-describe("a frame whose wasm is not there", () => {
+describe("a frame whose wasm is missing", () => {
   const failing = async () => {
-    const { contentWindow } = await frame("early-frame.html", {
+    const { contentWindow } = await openIframe("early-frame.html", {
       query: { wasm: "/nowhere.wasm?delay=300&token=secret" },
     });
     const printed = [];
     contentWindow.console.error = (...args) => printed.push(args.map(String).join(" "));
     const failed = () => until(() => printed.length > 0, "the reason is not printed");
-    return { number: numberOf(contentWindow), contentWindow, printed, failed };
+    return { number: frameIndex(contentWindow), contentWindow, printed, failed };
   };
   const request = (id) => ({ jsonrpc: "2.0", id, method: "x" });
   const refusals = ({ received }) => received.filter(({ error }) => error !== undefined);
 
-  it("prints the reason once, and tells it to nobody", async () => {
+  it("prints the reason once, and reports it to no peer", async () => {
     const { number, printed, failed } = await failing();
-    const stranger = await puppet();
+    const stranger = await scriptedIframe();
     stranger.post(request(1), number);
     await stranger.settled();
     await failed();
@@ -187,7 +192,7 @@ describe("a frame whose wasm is not there", () => {
 
   it("answers a sender about 100 requests, and others after that", async () => {
     const { number, failed } = await failing();
-    const [stranger, other] = [await puppet(), await puppet()];
+    const [stranger, other] = [await scriptedIframe(), await scriptedIframe()];
     for (let n = 0; n < 60; n++) stranger.post(request(n), number);
     await stranger.settled();
     await failed();
@@ -208,7 +213,7 @@ describe("a frame whose wasm is not there", () => {
   it("answers all senders together about 1 000 requests", async () => {
     const { number, failed } = await failing();
     await failed();
-    const strangers = await Promise.all(Array.from({ length: 12 }, () => puppet()));
+    const strangers = await Promise.all(Array.from({ length: 12 }, () => scriptedIframe()));
     for (const stranger of strangers) {
       stranger.post(
         Array.from({ length: 200 }, (_, n) => request(n)),
@@ -216,7 +221,7 @@ describe("a frame whose wasm is not there", () => {
       );
       await stranger.settled();
     }
-    const last = await puppet();
+    const last = await scriptedIframe();
     last.post(request(1), number);
     await last.settled();
     for (const stranger of strangers) await stranger.settled();
@@ -228,7 +233,7 @@ describe("a frame whose wasm is not there", () => {
   it("repeats no id that is large, or none at all", async () => {
     const { number, failed } = await failing();
     await failed();
-    const stranger = await puppet();
+    const stranger = await scriptedIframe();
     for (const id of ["x".repeat(1_025), { large: true }, [1], 1n, true]) stranger.post(request(id), number);
     stranger.post(request("x".repeat(1_024)), number);
     await until(() => refusals(stranger).length > 0, "no answer");

@@ -1,11 +1,11 @@
-// `errorData`, the option of a server that says what crosses as `data`.
+// `errorData`, the option of a server that chooses the `data` of errors.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./rig/portway.js";
-import { pair } from "./rig/connections.js";
-import { channel, rawChannel } from "./rig/ends.js";
-import { isOpen, rejection, until } from "./rig/outcomes.js";
-import { channels } from "./rig/wipc.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./support/portway.js";
+import { connectPair } from "./support/connections.js";
+import { channel, scriptedChannel } from "./support/transports.js";
+import { isOpen, rejection, until } from "./support/outcomes.js";
+import { channels } from "./support/wipc.js";
 
 class NotFound extends Error {
   name = "NotFound";
@@ -19,7 +19,7 @@ const fail = () => Promise.reject(new NotFound("x"));
 
 /** A server with this option, and the test at the other end. */
 function served(errorData, methods = { fail }) {
-  const { transport, raw } = rawChannel();
+  const { transport, remoteEnd } = scriptedChannel();
   const asked = [];
   const reported = [];
   const server = new JSONRPCServer(transport, {
@@ -29,14 +29,14 @@ function served(errorData, methods = { fail }) {
   for (const [name, handler] of Object.entries(methods)) server.method(name, handler);
   /** The error object that a request is answered with. */
   const answer = async (method, params) => {
-    raw.post({ jsonrpc: "2.0", method, params, id: 1 });
-    return (await raw.next()).error;
+    remoteEnd.post({ jsonrpc: "2.0", method, params, id: 1 });
+    return (await remoteEnd.next()).error;
   };
-  return { transport, raw, server, asked, reported, answer };
+  return { transport, remoteEnd, server, asked, reported, answer };
 }
 
 describe("errorData", () => {
-  it("says what crosses as data, in place of the default", async () => {
+  it("chooses the data that crosses, in place of the default", async () => {
     const { answer, reported } = served(status);
     assert.deepEqual(await answer("fail"), { ...notFound, data: { status: 404 } });
     assert.deepEqual(reported, []);
@@ -47,7 +47,7 @@ describe("errorData", () => {
     assert.deepEqual(await served(() => null).answer("fail"), { ...notFound, data: null });
   });
 
-  it("gets what the handler has thrown, whatever that is", async () => {
+  it("gets any value that the handler has thrown", async () => {
     for (const thrown of [new RPCError(5, "x", { a: 1 }), "text", null, undefined, { a: 1 }]) {
       const { asked, answer } = served(() => 7, { fail: () => Promise.reject(thrown) });
       assert.equal((await answer("fail")).data, 7);
@@ -72,12 +72,12 @@ describe("errorData", () => {
     }
   });
 
-  it("that is no function is reported, and the default crosses", async () => {
-    const { transport, raw } = rawChannel();
+  it("that is not a function is reported, and the default crosses", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const reported = [];
     new JSONRPCServer(transport, { errorData: {}, onError: (error) => reported.push(error) }).method("fail", fail);
-    raw.post({ jsonrpc: "2.0", method: "fail", id: 1 });
-    assert.deepEqual((await raw.next()).error, notFound);
+    remoteEnd.post({ jsonrpc: "2.0", method: "fail", id: 1 });
+    assert.deepEqual((await remoteEnd.next()).error, notFound);
     assert.deepEqual(
       reported.map(({ name }) => name),
       ["TypeError"],
@@ -109,35 +109,37 @@ describe("errorData", () => {
     assert.deepEqual(await answer("rpc.stream", { method: "fail", credit: 1 }), { ...notFound, data: { status: 404 } });
   });
 
-  it("is not asked for a request that was cancelled, a method that is not there, or a notification", async () => {
-    const { raw, asked, answer, reported, server } = served(() => 7, {
+  it("is not called for a request that was cancelled, an unknown method, or a notification", async () => {
+    const { remoteEnd, asked, answer, reported, server } = served(() => 7, {
       wait: (_, { signal }) =>
         new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
     });
     server.onNotify("note", fail);
     assert.notProperty(await answer("nowhere"), "data");
-    raw.post({ jsonrpc: "2.0", method: "wait", id: "a" });
-    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "a" } });
-    assert.deepEqual(await raw.next(), {
+    remoteEnd.post({ jsonrpc: "2.0", method: "wait", id: "a" });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "a" } });
+    assert.deepEqual(await remoteEnd.next(), {
       jsonrpc: "2.0",
       error: { code: -32800, message: "Request cancelled" },
       id: "a",
     });
-    raw.post({ jsonrpc: "2.0", method: "note" });
+    remoteEnd.post({ jsonrpc: "2.0", method: "note" });
     await until(() => reported.length > 0);
-    assert.deepEqual([await raw.before(), asked], [[], []]);
+    assert.deepEqual([await remoteEnd.drain(), asked], [[], []]);
   });
 
   it("is not asked once its server is destroyed", async () => {
     let reject;
-    const { asked, server, transport, raw } = served(() => 7, { wait: () => new Promise((_, no) => (reject = no)) });
+    const { asked, server, transport, remoteEnd } = served(() => 7, {
+      wait: () => new Promise((_, no) => (reject = no)),
+    });
     // It keeps the link.
     new JSONRPCServer(transport);
-    raw.post({ jsonrpc: "2.0", method: "wait", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "wait", id: 1 });
     await until(() => reject !== undefined);
     server.destroy();
     reject(new NotFound("x"));
-    await raw.before();
+    await remoteEnd.drain();
     assert.deepEqual(asked, []);
   });
 
@@ -168,7 +170,7 @@ describe("errorData", () => {
     const { near, far } = channel();
     new JSONRPCPeer(far, { errorData: status }).method("fail", fail);
     assert.deepEqual((await rejection(new JSONRPCPeer(near).request("fail"))).data, { status: 404 });
-    const [peer] = await pair({}, { errorData: status, methods: { fail } });
+    const [peer] = await connectPair({}, { errorData: status, methods: { fail } });
     assert.deepEqual((await rejection(peer.request("fail"))).data, { status: 404 });
     const { host, guest } = channels();
     new JSONRPCServer(guest.transport(), { errorData: status }).method("fail", fail);

@@ -1,13 +1,13 @@
-// All that crosses of what a handler throws, to those that a page trusts least: a frame without an origin, and a worker.
+// All parts of thrown errors that cross to the least trusted peers: a frame without an origin, and a worker.
 
 import { assert } from "chai";
-import { JSONRPCServer, windowTransport, workerTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { origins, puppet } from "./rig/frames.js";
-import { until } from "./rig/outcomes.js";
-import { made, replyTo, thrown } from "./rig/thrown.js";
+import { JSONRPCServer, windowTransport, workerTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { origins, scriptedIframe } from "./support/iframes.js";
+import { until } from "./support/outcomes.js";
+import { made, replyTo, thrown } from "./support/error-samples.js";
 
-/** A worker that asks what it is told to, and tells what it gets. */
+/** A worker that sends requests on demand, and posts the answers. */
 function puppetWorker() {
   const source = `
     addEventListener("message", ({ data }) => {
@@ -27,12 +27,12 @@ function puppetWorker() {
 
 const boundaries = {
   "a frame without an origin": async () => {
-    const frame = await puppet({ origin: origins.other, sandbox: "allow-scripts" });
+    const frame = await scriptedIframe({ origin: origins.other, sandbox: "allow-scripts" });
     return { ...frame, transport: windowTransport(frame.window, { origin: "null" }) };
   },
   "a worker": async () => {
-    const puppet = puppetWorker();
-    return { ...puppet, transport: workerTransport(puppet.worker) };
+    const scriptedIframe = puppetWorker();
+    return { ...scriptedIframe, transport: workerTransport(scriptedIframe.worker) };
   },
 };
 

@@ -1,4 +1,4 @@
-// What crosses of the errors that Node itself makes.
+// The parts that cross of errors of Node itself.
 
 import { assert } from "chai";
 import { readFile, rm } from "node:fs/promises";
@@ -7,26 +7,26 @@ import { connect as connectSocket } from "node:net";
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import axios from "axios";
-import { JSONRPCServer, workerTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rawChannel } from "./rig/ends.js";
-import { rejection } from "./rig/outcomes.js";
+import { JSONRPCServer, workerTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { scriptedChannel } from "./support/transports.js";
+import { rejection } from "./support/outcomes.js";
 
 const PATH = "/home/s3cret/token.txt";
 
 /** The error object that crosses when a handler fails in this way. */
 async function sent(fail) {
-  const { transport, raw } = rawChannel();
+  const { transport, remoteEnd } = scriptedChannel();
   new JSONRPCServer(transport).method("fail", fail);
-  raw.post({ jsonrpc: "2.0", method: "fail", id: 1 });
-  return (await raw.next()).error;
+  remoteEnd.post({ jsonrpc: "2.0", method: "fail", id: 1 });
+  return (await remoteEnd.next()).error;
 }
 
 describe("of an error of fs", () => {
   const message = `ENOENT: no such file or directory, open '${PATH}'`;
   const expected = { code: -32603, message, data: { code: "ENOENT", errno: -2 } };
 
-  // Node puts the path into the message, too: what crosses of that is the handler's to say.
+  // Node puts the path into the message, too: the handler decides about messages.
   for (const [name, fail] of Object.entries({ promises: () => readFile(PATH), sync: () => readFileSync(PATH) })) {
     it(`message, code and errno cross, and neither path nor syscall (${name})`, async () => {
       assert.equal((await rejection((async () => fail())())).path, PATH);

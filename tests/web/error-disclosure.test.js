@@ -1,36 +1,36 @@
-// All that crosses of what a handler throws: whole messages are compared, as they came.
+// All parts of thrown errors that cross: whole messages are compared, as they arrived.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCServer, inNode } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { channel, rawChannel } from "./rig/ends.js";
-import { rejection, until } from "./rig/outcomes.js";
-import { SECRET, axiosError, made, replyTo, thrown } from "./rig/thrown.js";
-import { rawPipe } from "./rig/wipc.js";
+import { JSONRPCClient, JSONRPCServer, inNode } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { channel, scriptedChannel } from "./support/transports.js";
+import { rejection, until } from "./support/outcomes.js";
+import { SECRET, axiosError, made, replyTo, thrown } from "./support/error-samples.js";
+import { scriptedPipe } from "./support/wipc.js";
 
 const request = (method, params, id = 1) => ({ jsonrpc: "2.0", method, params, id });
 
 /** A server with one method, which fails with this; and the test at the other end. */
 function failing(error, options) {
-  const { transport, raw } = rawChannel();
+  const { transport, remoteEnd } = scriptedChannel();
   const server = new JSONRPCServer(transport, options).method("fail", () => Promise.reject(error));
-  return { raw, server };
+  return { remoteEnd, server };
 }
 
 /** The error object that crosses. */
 async function sent(error) {
-  const { raw } = failing(error);
-  raw.post(request("fail"));
-  return (await raw.next()).error;
+  const { remoteEnd } = failing(error);
+  remoteEnd.post(request("fail"));
+  return (await remoteEnd.next()).error;
 }
 
-describe("over a port, what crosses", () => {
+describe("over a port, the disclosed part", () => {
   for (const one of thrown) {
     it(`of ${one.name} is this and nothing else`, async () => {
       const { error } = await made(one, afterThisTest);
-      const { raw } = failing(error);
-      raw.post(request("fail"));
-      assert.deepEqual(await raw.before(), [replyTo(1, one, error)]);
+      const { remoteEnd } = failing(error);
+      remoteEnd.post(request("fail"));
+      assert.deepEqual(await remoteEnd.drain(), [replyTo(1, one, error)]);
     });
   }
 
@@ -48,20 +48,20 @@ describe("over a port, what crosses", () => {
   });
 });
 
-describe("in CALL frames of WIPC, what crosses", () => {
+describe("in CALL frames of WIPC, the disclosed part", () => {
   for (const one of thrown) {
     it(`of ${one.name} is the same`, async () => {
       const { error } = await made(one, afterThisTest);
-      const raw = rawPipe();
-      new JSONRPCServer(raw.channel.transport()).method("fail", () => Promise.reject(error));
-      raw.post(2, JSON.stringify(request("fail")));
-      await until(() => raw.messages.length > 0);
-      assert.deepEqual(raw.messages, [replyTo(1, one, error)]);
+      const remoteEnd = scriptedPipe();
+      new JSONRPCServer(remoteEnd.channel.transport()).method("fail", () => Promise.reject(error));
+      remoteEnd.post(2, JSON.stringify(request("fail")));
+      await until(() => remoteEnd.messages.length > 0);
+      assert.deepEqual(remoteEnd.messages, [replyTo(1, one, error)]);
     });
   }
 });
 
-describe("what crosses of an error", () => {
+describe("the disclosed part of an error", () => {
   const error = Object.assign(new TypeError("x"), { code: "E_X", token: SECRET });
   const reply = (id) => ({
     jsonrpc: "2.0",
@@ -70,68 +70,68 @@ describe("what crosses of an error", () => {
   });
 
   it("is the same after the items of a stream", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("count", async function* () {
       yield 1;
       throw error;
     });
-    raw.post(request("rpc.stream", { method: "count", credit: 5 }));
-    assert.deepEqual(await raw.before(), [
+    remoteEnd.post(request("rpc.stream", { method: "count", credit: 5 }));
+    assert.deepEqual(await remoteEnd.drain(), [
       { jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: 1 } },
       reply(1),
     ]);
   });
 
   it("is the same of a ReadableStream that fails", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method(
       "count",
       () => new ReadableStream({ pull: (controller) => controller.error(error) }),
     );
-    raw.post(request("rpc.stream", { method: "count", credit: 5 }));
-    assert.deepEqual(await raw.before(), [reply(1)]);
+    remoteEnd.post(request("rpc.stream", { method: "count", credit: 5 }));
+    assert.deepEqual(await remoteEnd.drain(), [reply(1)]);
   });
 
   it("is the same in a batch", async () => {
-    const { raw } = failing(error);
-    raw.post([request("fail", undefined, 1), request("fail", undefined, 2)]);
+    const { remoteEnd } = failing(error);
+    remoteEnd.post([request("fail", undefined, 1), request("fail", undefined, 2)]);
     assert.deepEqual(
-      (await raw.next()).sort((a, b) => a.id - b.id),
+      (await remoteEnd.next()).sort((a, b) => a.id - b.id),
       [reply(1), reply(2)],
     );
   });
 
   for (const coalesce of [true, "columns"]) {
     it(`is the same with coalesce: ${JSON.stringify(coalesce)}`, async () => {
-      const { raw } = failing(error, { coalesce });
-      raw.post([1, 2, 3].map((id) => request("fail", undefined, id)));
-      await until(() => raw.received.flat().length === 3);
-      assert.deepEqual(raw.received.flat(), [1, 2, 3].map(reply));
+      const { remoteEnd } = failing(error, { coalesce });
+      remoteEnd.post([1, 2, 3].map((id) => request("fail", undefined, id)));
+      await until(() => remoteEnd.received.flat().length === 3);
+      assert.deepEqual(remoteEnd.received.flat(), [1, 2, 3].map(reply));
     });
   }
 
   it("is the same after progress", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("work", (_, { progress }) => {
       progress(0.5);
       throw error;
     });
-    raw.post(request("work"));
-    assert.deepEqual(await raw.before(), [
+    remoteEnd.post(request("work"));
+    assert.deepEqual(await remoteEnd.drain(), [
       { jsonrpc: "2.0", method: "$/progress", params: { token: 1, value: 0.5 } },
       reply(1),
     ]);
   });
 
   it("is nothing if a notification has failed", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const reported = [];
     const fail = () => Promise.reject(error);
     new JSONRPCServer(transport, { onError: (problem) => reported.push(problem) })
       .onNotify("note", fail)
       .method("fail", fail);
-    for (const method of ["note", "fail"]) raw.post({ jsonrpc: "2.0", method });
-    assert.deepEqual(await raw.before(), []);
+    for (const method of ["note", "fail"]) remoteEnd.post({ jsonrpc: "2.0", method });
+    assert.deepEqual(await remoteEnd.drain(), []);
     assert.deepEqual(reported, [error, error]);
   });
 
@@ -193,12 +193,12 @@ describe("of causes and errors", () => {
 
 describe("an item of a stream that cannot be sent", () => {
   it("fails it by the name of the problem, not with the source of a function", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("bad", async function* () {
       yield () => "s3cret";
     });
-    raw.post(request("rpc.stream", { method: "bad", credit: 5 }));
+    remoteEnd.post(request("rpc.stream", { method: "bad", credit: 5 }));
     const message = 'An item of "bad" cannot be sent: DataCloneError';
-    assert.deepEqual(await raw.before(), [{ jsonrpc: "2.0", error: { code: -32603, message }, id: 1 }]);
+    assert.deepEqual(await remoteEnd.drain(), [{ jsonrpc: "2.0", error: { code: -32603, message }, id: 1 }]);
   });
 });

@@ -1,10 +1,10 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCServer } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { channel } from "./rig/ends.js";
-import { rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCServer } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { channel } from "./support/transports.js";
+import { rejection } from "./support/outcomes.js";
 
-/** What a call rejects with whose handler throws what a frame of this origin has made. */
+/** Returns the rejection of a call whose handler throws an object made by a frame of this origin. */
 async function arriving(make) {
   const element = document.createElement("iframe");
   document.body.append(element);

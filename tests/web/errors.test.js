@@ -8,18 +8,18 @@ import {
   freshCopy,
   kaiak,
   wiggum,
-} from "./rig/portway.js";
-import { channel, rawChannel, recorder } from "./rig/ends.js";
-import { rejection } from "./rig/outcomes.js";
+} from "./support/portway.js";
+import { channel, scriptedChannel, recorder } from "./support/transports.js";
+import { rejection } from "./support/outcomes.js";
 
 /** The error object that crosses when a handler throws this. */
 async function thrown(value) {
-  const { transport, raw } = rawChannel();
+  const { transport, remoteEnd } = scriptedChannel();
   new JSONRPCServer(transport).method("fail", () => {
     throw value;
   });
-  raw.post({ jsonrpc: "2.0", method: "fail", id: 1 });
-  const [reply, ...more] = await raw.before();
+  remoteEnd.post({ jsonrpc: "2.0", method: "fail", id: 1 });
+  const [reply, ...more] = await remoteEnd.drain();
   assert.deepEqual([Object.keys(reply).sort(), reply.id, more], [["error", "id", "jsonrpc"], 1, []]);
   return reply.error;
 }
@@ -76,7 +76,7 @@ describe("an error that a handler throws", () => {
     });
   }
 
-  it("is an internal error if it is a DOMException, whatever number that has", async () => {
+  it("is an internal error if it is a DOMException with any code", async () => {
     const { code, message } = await thrown(new DOMException("no luck", "DataCloneError"));
     assert.deepEqual([code, message], [-32603, "no luck"]);
   });
@@ -148,14 +148,14 @@ describe("an error that a handler throws", () => {
   });
 
   it("is the same if the promise of the handler rejects with it", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("fail", ([value]) =>
       Promise.reject(value === "error" ? new RPCError(5, "x") : undefined),
     );
-    raw.post({ jsonrpc: "2.0", method: "fail", params: ["error"], id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "fail", params: ["undefined"], id: 2 });
-    assert.deepEqual((await raw.next()).error, { code: 5, message: "x" });
-    assert.deepEqual((await raw.next()).error, internal);
+    remoteEnd.post({ jsonrpc: "2.0", method: "fail", params: ["error"], id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "fail", params: ["undefined"], id: 2 });
+    assert.deepEqual((await remoteEnd.next()).error, { code: 5, message: "x" });
+    assert.deepEqual((await remoteEnd.next()).error, internal);
   });
 
   it("never takes a stack across", async () => {
@@ -186,16 +186,16 @@ describe("an error that a handler throws", () => {
   });
 
   it("does not hinder the next request", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport)
       .method("fail", () => {
         throw null;
       })
       .method("work", () => "works");
-    raw.post({ jsonrpc: "2.0", method: "fail", id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "work", id: 2 });
-    await raw.next();
-    assert.equal((await raw.next()).result, "works");
+    remoteEnd.post({ jsonrpc: "2.0", method: "fail", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 2 });
+    await remoteEnd.next();
+    assert.equal((await remoteEnd.next()).result, "works");
   });
 });
 
@@ -260,10 +260,10 @@ describe("instanceof", () => {
 
 describe("the answer of a peer whose wasm has died", () => {
   it("is an error of the application if it has a code of its own", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const call = rejection(new JSONRPCClient(transport).request("a"));
     const data = { reason: "peer-died", worker: 7 };
-    raw.post({ jsonrpc: "2.0", error: { code: -32010, message: "worker 7 is gone", data }, id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", error: { code: -32010, message: "worker 7 is gone", data }, id: 1 });
     const thrown = await call;
     assert.instanceOf(thrown, RPCError);
     assert.deepEqual([thrown.code, thrown.data], [-32010, data]);

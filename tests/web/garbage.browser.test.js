@@ -1,16 +1,16 @@
 // The garbage collector ends nothing that is in use between windows, and with workers.
 
 import { assert } from "chai";
-import { JSONRPCPeer, connect, windowTransport, workerTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { connectingFrame, frame } from "./rig/frames.js";
-import { collected } from "./rig/garbage.js";
-import { readyWorker, worker } from "./rig/workers.js";
+import { JSONRPCPeer, connect, windowTransport, workerTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { connectingIframe, openIframe } from "./support/iframes.js";
+import { untilCollected } from "./support/garbage.js";
+import { readyWorker, worker } from "./support/workers.js";
 
-/** Calls to the other side, and from there back to who serves here, with collections between them. */
+/** Calls to the peer, and from there back to the server here, with collections between them. */
 async function works(remote) {
   for (let n = 0; n < 3; n++) {
-    await collected();
+    await untilCollected();
     assert.deepEqual(await remote.callBack([n]), ["back", `page ${n}`]);
   }
 }
@@ -19,9 +19,9 @@ const serve = (peer) => peer.method("name", ([n]) => `page ${n}`);
 const methods = { name: ([n]) => `page ${n}` };
 
 const kinds = {
-  "with a frame": async () => serve(new JSONRPCPeer(windowTransport((await frame("frame.html")).contentWindow))),
+  "with a frame": async () => serve(new JSONRPCPeer(windowTransport((await openIframe("frame.html")).contentWindow))),
   "with a worker": async () => serve(new JSONRPCPeer(workerTransport(await readyWorker("worker.js")))),
-  "connected to a frame": () => connect(connectingFrame(), { methods }),
+  "connected to a frame": () => connect(connectingIframe(), { methods }),
   "connected to a worker": () => connect(worker("connect-worker.js"), { methods }),
 };
 

@@ -8,10 +8,10 @@ import {
   broadcastTransport,
   connect,
   portTransport,
-} from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { collected } from "./rig/garbage.js";
-import { Raw, loopback } from "./rig/ends.js";
+} from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { untilCollected } from "./support/garbage.js";
+import { RemoteEnd, loopback } from "./support/transports.js";
 
 const serve = (server) =>
   server
@@ -20,7 +20,7 @@ const serve = (server) =>
       for (let n = 1; ; n++) yield n;
     });
 
-/** A port whose other end is held by nobody but what `use` makes of it. */
+/** A port whose other end is referenced only by the result of `use`. */
 function portTo(use) {
   const { port1, port2 } = new MessageChannel();
   use(port2);
@@ -31,7 +31,7 @@ function portTo(use) {
 /** Calls, with collections between them. */
 async function works(echo) {
   for (let n = 0; n < 3; n++) {
-    await collected();
+    await untilCollected();
     assert.equal(await echo([n]), n);
   }
 }
@@ -39,12 +39,12 @@ async function works(echo) {
 describe("the garbage collector", function () {
   this.timeout(40_000);
 
-  it("ends no server that nobody holds, nor its port", async () => {
-    const raw = new Raw(portTo((port) => void serve(new JSONRPCServer(portTransport(port)))));
+  it("ends no unreferenced server, nor its port", async () => {
+    const remoteEnd = new RemoteEnd(portTo((port) => void serve(new JSONRPCServer(portTransport(port)))));
     let id = 0;
     await works(async (params) => {
-      raw.post({ jsonrpc: "2.0", method: "echo", params, id: ++id });
-      return (await raw.next()).result;
+      remoteEnd.post({ jsonrpc: "2.0", method: "echo", params, id: ++id });
+      return (await remoteEnd.next()).result;
     });
   });
 
@@ -59,10 +59,10 @@ describe("the garbage collector", function () {
 
   it("ends no call of which nothing is held but its promise", async () => {
     let far;
-    const port = portTo((port) => (far = new Raw(port)));
+    const port = portTo((port) => (far = new RemoteEnd(port)));
     const call = (() => new JSONRPCClient(portTransport(port), { timeout: 0 }).request("a"))();
     const { id } = await far.next();
-    await collected();
+    await untilCollected();
     far.post({ jsonrpc: "2.0", result: "at last", id });
     assert.equal(await call, "at last");
   });
@@ -71,7 +71,7 @@ describe("the garbage collector", function () {
     const call = (() => new JSONRPCClient(portTransport(portTo(() => {})), { timeout: 300 }).request("a"))().catch(
       ({ reason }) => reason,
     );
-    await collected();
+    await untilCollected();
     assert.equal(await call, "timeout");
   });
 
@@ -80,13 +80,13 @@ describe("the garbage collector", function () {
       portTransport(portTo((port) => void serve(new JSONRPCServer(portTransport(port))))),
     ).stream("count", [], { window: 2 });
     for (let n = 1; n <= 6; n++) {
-      if (n % 2 === 0) await collected();
+      if (n % 2 === 0) await untilCollected();
       assert.equal((await items.next()).value, n);
     }
     await items.return();
   });
 
-  it("ends no session whose sides nobody holds but for what they serve", async () => {
+  it("ends no session whose sides are referenced only by their handlers", async () => {
     const remote = await (async () => {
       const { port1, port2 } = new MessageChannel();
       afterThisTest(() => [port1, port2].forEach((port) => port.close()));

@@ -1,15 +1,15 @@
-// Ports that come in a handshake and are not used: they are closed, and so keep nobody waiting and nothing alive.
+// Ports of a handshake that are not used: they are closed, and so leave no end waiting and keep nothing alive.
 
 import { assert } from "chai";
-import { connect, inNode } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { connected, hexId, ports, stage } from "./rig/connections.js";
-import { pause, rejection, until } from "./rig/outcomes.js";
+import { connect, inNode } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { connected, hexId, ports, scriptedPort } from "./support/connections.js";
+import { pause, rejection, until } from "./support/outcomes.js";
 
-/** Not every engine tells of the end of a port. */
-const tellsOfEnds = inNode || "onclose" in MessagePort.prototype;
+/** Not every engine reports the end of a port. */
+const reportsPortClose = inNode || "onclose" in MessagePort.prototype;
 
-/** How often a port of this realm is closed from now on: the other end is of no use in engines that tell nothing. */
+/** How often a port of this realm is closed from now on: some engines do not report it at the other end. */
 function closings() {
   const own = Object.hasOwn(MessagePort.prototype, "close");
   const { close } = MessagePort.prototype;
@@ -26,65 +26,65 @@ function closings() {
 }
 
 /** Answers a hello with a port that is of no use, and sees that it is closed. */
-async function isRefused(actor, { id, session = hexId(2) }) {
+async function isRefused(scriptedPeer, { id, session = hexId(2) }) {
   const { port1, port2 } = new MessageChannel();
-  let heard = 0;
+  let received = 0;
   let ended = false;
-  port1.addEventListener("message", () => heard++);
+  port1.addEventListener("message", () => received++);
   port1.addEventListener("close", () => (ended = true));
   port1.start();
   afterThisTest(() => port1.close());
   const closed = closings();
-  actor.post({ jsonrpc: "2.0", id, result: { session, version: 1, features: [], port: port2 } }, [port2]);
+  scriptedPeer.post({ jsonrpc: "2.0", id, result: { session, version: 1, features: [], port: port2 } }, [port2]);
   await until(() => closed.size > 0, "the port is not closed");
-  if (tellsOfEnds) await until(() => ended, "the other end is not told");
+  if (reportsPortClose) await until(() => ended, "the other end is not notified");
   port1.postMessage({ jsonrpc: "2.0", method: "rpc.ping" });
   await pause(20);
-  assert.deepEqual([heard, closed.size], [0, 1]);
+  assert.deepEqual([received, closed.size], [0, 1]);
 }
 
 describe("a port that is refused is closed:", () => {
   it("that of an answer to a name which has been used up", async () => {
-    const { port, actor } = stage();
-    const told = [];
-    const connecting = connected(port, { onLost: () => told.push("lost") });
-    const hello = await actor.heardHello();
-    const end = actor.accept(hello, { session: hexId(1) });
+    const { port, scriptedPeer } = scriptedPort();
+    const events = [];
+    const connecting = connected(port, { onLost: () => events.push("lost") });
+    const hello = await scriptedPeer.nextHello();
+    const end = scriptedPeer.accept(hello, { session: hexId(1) });
     const peer = await connecting;
-    await isRefused(actor, { id: hello.id });
+    await isRefused(scriptedPeer, { id: hello.id });
     const call = peer.request("a");
     end.answer(await end.nextCall(), "the session lives");
     assert.equal(await call, "the session lives");
-    assert.deepEqual(told, []);
+    assert.deepEqual(events, []);
   });
 
   it("that of an answer which names its session in another form, and the handshake goes on", async () => {
-    const { port, actor } = stage();
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
-    await isRefused(actor, { id: (await actor.heardHello()).id, session: "no name" });
-    await actor.open();
+    await isRefused(scriptedPeer, { id: (await scriptedPeer.nextHello()).id, session: "no name" });
+    await scriptedPeer.open();
     await connecting;
   });
 
-  it("that of an answer to the last session, while there is none", async () => {
-    const { port, actor } = stage();
-    const told = [];
-    const connecting = connected(port, { onLost: () => told.push("lost") });
-    const hello = await actor.heardHello();
-    const end = actor.accept(hello, { session: hexId(1) });
+  it("that of an answer to the last session, before a new one begins", async () => {
+    const { port, scriptedPeer } = scriptedPort();
+    const events = [];
+    const connecting = connected(port, { onLost: () => events.push("lost") });
+    const hello = await scriptedPeer.nextHello();
+    const end = scriptedPeer.accept(hello, { session: hexId(1) });
     await connecting;
     end.bye();
-    await until(() => told.length > 0);
-    await isRefused(actor, { id: hello.id });
+    await until(() => events.length > 0);
+    await isRefused(scriptedPeer, { id: hello.id });
   });
 
-  it("the one that was offered to who is answered by another", async () => {
-    const { port, actor } = stage();
+  it("the one that was offered to a peer that is answered by another", async () => {
+    const { port, scriptedPeer } = scriptedPort();
     const abort = new AbortController();
     const connecting = rejection(connect(port, { signal: abort.signal }));
-    await actor.heardHello();
-    actor.hello(hexId(0));
-    const { result } = await actor.find((message) => message?.id === hexId(0) && message.result !== undefined);
+    await scriptedPeer.nextHello();
+    scriptedPeer.hello(hexId(0));
+    const { result } = await scriptedPeer.find((message) => message?.id === hexId(0) && message.result !== undefined);
     let ended = false;
     result.port.addEventListener("close", () => (ended = true));
     result.port.start();
@@ -93,7 +93,7 @@ describe("a port that is refused is closed:", () => {
     abort.abort();
     await connecting;
     assert.isAbove(closed.size, 0);
-    if (tellsOfEnds) await until(() => ended, "the other end is not told");
+    if (reportsPortClose) await until(() => ended, "the other end is not notified");
   });
 });
 

@@ -1,14 +1,14 @@
 // Arrays that are long and hold nothing: most engines send them at no cost, and to walk through one takes minutes.
 //
-// Where the length matters nothing is cloned here, since WebKit walks through what it clones.
+// Where the length matters nothing is cloned here, since cloning is linear in the length in WebKit.
 
 import { assert } from "chai";
-import { JSONRPCPeer, JSONRPCServer, connect } from "./rig/portway.js";
-import { rawChannel, recorder } from "./rig/ends.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { JSONRPCPeer, JSONRPCServer, connect } from "./support/portway.js";
+import { scriptedChannel, recorder } from "./support/transports.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection, until } from "./support/outcomes.js";
 
-/** Long enough to be noticed, and not to stop whoever runs this. */
+/** Long enough to be noticed, and short enough for the run to go on. */
 const LENGTH = 2 ** 27;
 
 const holes = (...items) => Object.assign([], items, { length: LENGTH });
@@ -22,7 +22,7 @@ describe("a batch", () => {
     this.timeout(60_000);
     const transport = recorder();
     const peer = new JSONRPCPeer(transport, { onError() {} });
-    // As many answers are looked at as there were calls at a time.
+    // The number of examined answers is the number of calls at a time.
     const calls = Array.from({ length: 10_000 }, () => peer.request("a"));
     for (const { id } of transport.sent) transport.deliver({ jsonrpc: "2.0", id, result: 1 });
     await Promise.all(calls);
@@ -92,24 +92,24 @@ describe("an array of holes", () => {
     "that begins with a message": () => holes(note),
     "between messages": () => [note, , note], // eslint-disable-line no-sparse-arrays
   })) {
-    it(`${name} belongs to somebody else, and costs no time`, () => {
+    it(`${name} is foreign, and costs no time`, () => {
       const transport = recorder();
-      const told = [];
-      new JSONRPCPeer(transport, { onError: (error) => told.push(error) }).onNotify("n", () => told.push("n"));
+      const events = [];
+      new JSONRPCPeer(transport, { onError: (error) => events.push(error) }).onNotify("n", () => events.push("n"));
       const start = performance.now();
       transport.deliver(make());
       assert.isBelow(performance.now() - start, 200);
-      assert.deepEqual([told, transport.sent], [[], []]);
+      assert.deepEqual([events, transport.sent], [[], []]);
     });
   }
 
-  it("that comes through a port is passed over in silence", async () => {
-    const { transport, raw } = rawChannel();
-    const told = [];
-    new JSONRPCServer(transport, { onError: (error) => told.push(error) }).onNotify("n", () => told.push("n"));
-    raw.post(new Array(3));
-    raw.post([note, , note]); // eslint-disable-line no-sparse-arrays
-    assert.deepEqual([await raw.before(), told], [[], []]);
+  it("that comes through a port is ignored", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
+    const events = [];
+    new JSONRPCServer(transport, { onError: (error) => events.push(error) }).onNotify("n", () => events.push("n"));
+    remoteEnd.post(new Array(3));
+    remoteEnd.post([note, , note]); // eslint-disable-line no-sparse-arrays
+    assert.deepEqual([await remoteEnd.drain(), events], [[], []]);
   });
 
   it("as the features of either side's hello costs no time", async () => {

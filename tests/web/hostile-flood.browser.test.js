@@ -1,16 +1,16 @@
 // A worker that floods this page: the page stays usable, and works as before once the flood is over.
 
 import { assert } from "chai";
-import { JSONRPCPeer, portTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { printed } from "./rig/console.js";
-import { deferred } from "./rig/outcomes.js";
-import { readyWorker } from "./rig/workers.js";
+import { JSONRPCPeer, portTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { printed } from "./support/console.js";
+import { deferred } from "./support/outcomes.js";
+import { readyWorker } from "./support/workers.js";
 
 /**
  * A peer that is flooded by a worker; how long, in milliseconds, the library has kept the page at most without a pause.
  *
- * A timer would not tell: engines let a flood of messages go before timers, even if whoever hears them does nothing.
+ * A timer would not show it: engines deliver a flood of messages before timers, even if the listener does nothing.
  */
 async function flooded(kind, count, options) {
   const worker = await readyWorker("flooder.js");
@@ -49,7 +49,7 @@ describe("a page that is flooded by a worker", function () {
   ]) {
     it(`is never kept for 200 ms by ${count.toLocaleString("en")} messages (${kind}), and works on`, async () => {
       const { peer, stays, longest } = await flooded(kind, count, { onError() {} });
-      // A busy machine takes the processor away now and then; what is slow by itself is slow each time.
+      // A busy machine takes the processor away now and then; code that is slow is slow each time.
       let least = longest;
       for (let more = 0; least >= 200 && more < 2; more++)
         least = Math.min(least, (await flooded(kind, count, { onError() {} })).longest);
@@ -60,7 +60,7 @@ describe("a page that is flooded by a worker", function () {
     });
   }
 
-  it("prints ten faults a second and no more, if nobody asked for them", async () => {
+  it("prints at most ten faults a second without onError", async () => {
     const start = performance.now();
     const lines = await printed(() => flooded("throwing", 50_000));
     const seconds = Math.ceil((performance.now() - start) / 1_000) + 1;

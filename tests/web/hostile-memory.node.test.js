@@ -1,13 +1,13 @@
 import { assert } from "chai";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
+import { JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
 
 setFlagsFromString("--expose_gc");
 const collect = runInNewContext("gc");
 setFlagsFromString("--no-expose_gc");
 
-/** What is in use after all that nobody needs is gone, in bytes: JavaScript's objects, and wasm's memory. */
+/** The memory in use after a collection, in bytes: JavaScript's objects, and wasm's memory. */
 function used() {
   collect();
   collect();
@@ -15,7 +15,7 @@ function used() {
   return heapUsed + arrayBuffers + external;
 }
 
-describe("what a flood leaves in memory", function () {
+describe("the memory after a flood", function () {
   this.timeout(60_000);
 
   it("is nothing, after a hundred thousand hostile messages and batches", () => {
@@ -49,7 +49,7 @@ describe("what a flood leaves in memory", function () {
   });
 });
 
-it("the params of requests at work are held by their handlers alone", () => {
+it("the params of running requests are held by their handlers alone", () => {
   let deliver;
   const transport = { send() {}, onMessage: (handler) => (deliver = handler) };
   let begun = 0;
@@ -67,11 +67,11 @@ for (const [what, part] of [
   ["an error under no id", { id: null, error: { code: 1, message: "", data: 0 } }],
   ["a broken request", { id: {}, method: "work", params: 0 }],
   ["a request for an unknown method", { id: "other", method: "none", params: 0 }],
-  ["a notification that nobody handles", { method: "none", params: 0 }],
+  ["a notification without a handler", { method: "none", params: 0 }],
   ["a request with a long id", { id: "long", method: "work", params: [] }],
   ["a request with an id that is an object", { id: "object", method: "work", params: [] }],
 ]) {
-  it(`a request at work holds nothing of its batch: ${what}`, () => {
+  it(`a running request retains no part of its batch: ${what}`, () => {
     let deliver;
     const transport = { send() {}, onMessage: (handler) => (deliver = handler) };
     let begun = 0;

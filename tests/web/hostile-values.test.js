@@ -1,10 +1,10 @@
 // Names, numbers and shapes that are chosen to do harm.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, freshCopy } from "./rig/portway.js";
-import { channel, rawChannel, recorder } from "./rig/ends.js";
-import { printed } from "./rig/console.js";
-import { rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, freshCopy } from "./support/portway.js";
+import { channel, scriptedChannel, recorder } from "./support/transports.js";
+import { printed } from "./support/console.js";
+import { rejection } from "./support/outcomes.js";
 
 const inherited = [
   "__proto__",
@@ -34,23 +34,28 @@ afterEach("no prototype is polluted", () => {
 
 describe("a name that every object has", () => {
   for (const name of inherited) {
-    it(`is no method: ${name}`, async () => {
-      const { transport, raw } = rawChannel();
+    it(`is not a method: ${name}`, async () => {
+      const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("echo", (params) => params);
-      raw.post({ jsonrpc: "2.0", method: name, params: JSON.parse('{ "__proto__": { "polluted": 1 } }'), id: name });
-      raw.post({ jsonrpc: "2.0", method: name });
-      const [{ error, id }, ...more] = await raw.before();
+      remoteEnd.post({
+        jsonrpc: "2.0",
+        method: name,
+        params: JSON.parse('{ "__proto__": { "polluted": 1 } }'),
+        id: name,
+      });
+      remoteEnd.post({ jsonrpc: "2.0", method: name });
+      const [{ error, id }, ...more] = await remoteEnd.drain();
       assert.deepEqual([error.code, error.message, id, more], [-32601, `Method not found: ${name}`, name, []]);
     });
 
     it(`can be a method, an event and an id like any other: ${name}`, async () => {
       const { near, far } = channel();
-      const told = [];
-      new JSONRPCServer(far).method(name, (params) => params).onNotify(name, (params) => void told.push(params));
+      const events = [];
+      new JSONRPCServer(far).method(name, (params) => params).onNotify(name, (params) => void events.push(params));
       const client = new JSONRPCClient(near);
       client.notify(name, [1]);
       assert.deepEqual(await client.request(name, [2]), [2]);
-      assert.deepEqual(told, [[1]]);
+      assert.deepEqual(events, [[1]]);
       const [{ id, result }] = reply({ jsonrpc: "2.0", method: "echo", params: [3], id: name });
       assert.deepEqual([id, result], [name, [3]]);
     });
@@ -59,20 +64,20 @@ describe("a name that every object has", () => {
   it("does no harm in params, in data, in ids of a batch, in tokens, and as a member of a message", async () => {
     const evil = () =>
       JSON.parse('{ "__proto__": { "polluted": 1 }, "constructor": { "prototype": { "polluted": 1 } } }');
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport).method("echo", (params) => params);
     const failing = rejection(peer.request("a"));
-    raw.post({
+    remoteEnd.post({
       jsonrpc: "2.0",
       error: { code: 1, message: "x", data: { ...evil(), cause: { name: "a", message: "b", ...evil() } } },
       id: 1,
     });
-    raw.post(inherited.map((id) => ({ jsonrpc: "2.0", method: "echo", params: evil(), id, ...evil() })));
+    remoteEnd.post(inherited.map((id) => ({ jsonrpc: "2.0", method: "echo", params: evil(), id, ...evil() })));
     for (const token of inherited) {
-      raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token, value: evil() } });
-      raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: token } });
+      remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token, value: evil() } });
+      remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: token } });
     }
-    const [, batch] = await raw.before();
+    const [, batch] = await remoteEnd.drain();
     assert.deepEqual(
       batch.map(({ id }) => id),
       inherited,
@@ -144,7 +149,7 @@ describe("an id", () => {
     new Number(1),
     undefined,
   ]) {
-    it(`that is none is answered with -32600 under null: ${typeof id} ${typeof id === "object" ? JSON.stringify(id) : String(id)}`, () => {
+    it(`that is invalid is answered with -32600 under null: ${typeof id} ${typeof id === "object" ? JSON.stringify(id) : String(id)}`, () => {
       const [{ error, id: answered }, ...more] = reply({ jsonrpc: "2.0", method: "echo", id });
       assert.deepEqual([error.code, error.data, answered, more], [-32600, { reason: "invalid-id-type" }, null, []]);
     });
@@ -177,9 +182,9 @@ describe("an id", () => {
       { method: "$/progress", params: { token: id } },
       { method: "rpc.stream", params: { method: "echo", credit: 1 }, id },
     ].map((message) => ({ jsonrpc: "2.0", ...message }));
-    const told = [];
+    const events = [];
     for (const options of [
-      { onError: ({ message, stack, data }) => told.push(message, stack, JSON.stringify(data) ?? "") },
+      { onError: ({ message, stack, data }) => events.push(message, stack, JSON.stringify(data) ?? "") },
       {},
     ]) {
       const transport = recorder();
@@ -190,26 +195,26 @@ describe("an id", () => {
           throw new Error("oh no");
         });
       peer.request("a").catch(() => {});
-      told.push(
+      events.push(
         ...(await printed(() => {
           for (const message of hostile) transport.deliver(structuredClone(message));
           transport.deliver(structuredClone(hostile));
         })),
       );
-      told.push(JSON.stringify(transport.sent));
+      events.push(JSON.stringify(transport.sent));
       peer.destroy();
     }
-    assert.isBelow(told.join("").length, 20_000);
-    assert.notInclude(told.join(""), "x".repeat(100));
+    assert.isBelow(events.join("").length, 20_000);
+    assert.notInclude(events.join(""), "x".repeat(100));
   });
 
-  it("may be as long as the limit idLength says", () => {
+  it("may be as long as the limit idLength allows", () => {
     const limits = { idLength: 3 };
     assert.equal(reply({ jsonrpc: "2.0", method: "echo", id: "abc" }, { limits })[0].id, "abc");
     assert.equal(reply({ jsonrpc: "2.0", method: "echo", id: "abcd" }, { limits })[0].error.code, -32600);
   });
 
-  it("of a response that is none of ours ends no call", async () => {
+  it("of an unknown response ends no call", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport, { onError() {} });
     const call = client.request("a");
@@ -237,13 +242,13 @@ describe("an id", () => {
 });
 
 describe("a message", () => {
-  it("is none of ours if its jsonrpc only looks like 2.0", () => {
+  it("is foreign if its jsonrpc only looks like 2.0", () => {
     for (const jsonrpc of [new String("2.0"), ["2.0"], { toString: () => "2.0" }, 2, 2.0, "2.00", " 2.0"]) {
       assert.deepEqual(reply({ jsonrpc, method: "echo", id: 1 }), []);
     }
   });
 
-  it("may have getters, which are asked for what they say", () => {
+  it("may have getters, which are read like values", () => {
     const message = {
       jsonrpc: "2.0",
       id: 1,
@@ -257,7 +262,7 @@ describe("a message", () => {
     assert.deepEqual(reply(message), [{ jsonrpc: "2.0", result: [1], id: 1 }]);
   });
 
-  it("that says something else each time it is asked does no harm to others", async () => {
+  it("that changes its value each time it is read does no harm to others", async () => {
     const values = [1, "1", {}, null, "echo", undefined, 2 ** 60, [], "2.0", () => {}];
     let turn = 0;
     const shifty = new Proxy(

@@ -1,9 +1,9 @@
-// Peers, transports and user code that misbehave: what they do must stay their own problem.
+// Peers, transports and user code that misbehave: they must harm only themselves.
 
 import { assert } from "chai";
-import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, validateMessage } from "./rig/portway.js";
-import { recorder } from "./rig/ends.js";
-import { pause, rejection } from "./rig/outcomes.js";
+import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, validateMessage } from "./support/portway.js";
+import { recorder } from "./support/transports.js";
+import { pause, rejection } from "./support/outcomes.js";
 
 const throwing = (key, rest) =>
   Object.defineProperty({ jsonrpc: "2.0", ...rest }, key, { get: boom, enumerable: true });
@@ -12,7 +12,7 @@ function boom() {
   throw new Error("boom");
 }
 
-/** A peer on a transport that goes nowhere, and what it reports. */
+/** A peer on a recording transport, and its reports. */
 function peer(options) {
   const transport = recorder();
   const errors = [];
@@ -92,7 +92,7 @@ describe("messages that throw when they are read, over a transport that clones n
     assert.deepEqual(await Promise.all(calls), [1, 2, 3, 4]);
   });
 
-  it("are invalid for validateMessage, which then forgets what it was asked meanwhile", () => {
+  it("are invalid for validateMessage, which discards calls made meanwhile", () => {
     const { proxy, revoke } = Proxy.revocable([], {});
     revoke();
     for (const message of [proxy, [proxy], throwing("id")]) assert.isFalse(validateMessage(message).isValid);
@@ -109,13 +109,13 @@ describe("messages that throw when they are read, over a transport that clones n
 
 describe("an onError that throws", () => {
   it("keeps no request from its answer, and nothing escapes to the transport", async () => {
-    // Other tests may have had printed what may be in this second.
+    // Other tests may have printed errors in this second.
     await pause(1_000);
     const { transport, peer: server } = peer({ onError: boom });
     server.method("a", () => 1).onNotify("n", boom);
     const { error } = console;
-    const told = [];
-    console.error = (...args) => told.push(args);
+    const events = [];
+    console.error = (...args) => events.push(args);
     try {
       transport.deliver([
         { jsonrpc: "2.0", method: "n" },
@@ -125,12 +125,12 @@ describe("an onError that throws", () => {
       console.error = error;
     }
     assert.deepEqual(transport.sent, [[{ jsonrpc: "2.0", result: 1, id: 1 }]]);
-    assert.isAbove(told.length, 0);
+    assert.isAbove(events.length, 0);
   });
 });
 
 describe("a handler's result", () => {
-  it("may be a promise of a promise, in whatever shape", async () => {
+  it("may be a promise of a promise, in any shape", async () => {
     const { transport, peer: server } = peer();
     server.method("a", () => ({ then: (done) => done(Promise.resolve({ then: (last) => last(5) })) }));
     server.method("b", () => ({ then: (done) => done(throwing("then")) }));
@@ -153,7 +153,7 @@ describe("a handler's result", () => {
     );
   });
 
-  it("is what transfer is for: an error takes nothing along", async () => {
+  it("is sent with a result only: an error transfers nothing", async () => {
     const { transport, peer: server } = peer();
     server.method("a", (_, { transfer }) => {
       transfer([new ArrayBuffer(8)]);
@@ -188,7 +188,7 @@ describe("a server that is destroyed while others use its transport", () => {
   });
 });
 
-describe("a batch of our own that is longer than what we take from others", () => {
+describe("a batch of our own that is longer than the limit for received ones", () => {
   it("gets its answers, and nothing is sent back", async () => {
     const { transport, peer: client } = peer();
     const calls = client.batch(Array.from({ length: 1_500 }, () => ({ method: "a" })));

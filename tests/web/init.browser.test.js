@@ -1,10 +1,10 @@
-// What init loads in a browser, and under which policies.
+// The requests of init in a browser, and the policies that they need.
 
 import { assert } from "chai";
-import { JSONRPCPeer, freshCopy, packaged, windowTransport } from "./rig/portway.js";
-import { frame, origins } from "./rig/frames.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection } from "./rig/outcomes.js";
+import { JSONRPCPeer, freshCopy, packaged, windowTransport } from "./support/portway.js";
+import { openIframe, origins } from "./support/iframes.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection } from "./support/outcomes.js";
 
 const wasm = packaged("portway_bg.wasm");
 const isReady = ({ validateMessage }) => validateMessage({ jsonrpc: "2.0", method: "a", id: 1 }).isValid;
@@ -31,14 +31,18 @@ describe("init in a browser", () => {
 
   for (const [name, input, text] of [
     ["a file that is not there", "/nowhere.wasm", /nowhere\.wasm.*404/],
-    ["a page in the place of the file", "/tests/web/fixtures/puppet.html", /puppet\.html.*text\/html/],
+    [
+      "a page in the place of the file",
+      "/tests/web/fixtures/scripted-iframe.html",
+      /scripted-iframe\.html.*text\/html/,
+    ],
     ["a server error", `${wasm}?status=500`, /portway_bg\.wasm.*500/],
     ["what the server does not give out", `${wasm}?status=403`, /403.*linked.*Vite/],
     ["a server that is not there", "http://127.0.0.1:1/portway_bg.wasm", /./],
     ["a file that is cut off", new Response(new Uint8Array([0, 97, 115, 109, 1, 0])), /./],
     ["an empty file", new Response(""), /./],
   ]) {
-    it(`rejects ${name}, and says so; a later init works`, async () => {
+    it(`rejects ${name}, with the reason; a later init works`, async () => {
       const copy = await freshCopy();
       const error = await rejection(copy.default(input));
       assert.instanceOf(error, Error);
@@ -73,21 +77,21 @@ describe("a page with a strict policy", () => {
   it("that allows wasm works whole, and nothing of it is a violation", async () => {
     const csp =
       "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; require-trusted-types-for 'script'";
-    const { contentWindow } = await frame("frame.html", { query: { csp } });
+    const { contentWindow } = await openIframe("frame.html", { query: { csp } });
     const peer = new JSONRPCPeer(windowTransport(contentWindow)).method("name", () => "page");
     afterThisTest(() => peer.destroy());
     assert.deepEqual(await peer.request("callBack"), ["back", "page"]);
     assert.deepEqual(await peer.request("violations"), []);
   });
 
-  it("that does not allow wasm makes init reject, and say what is missing", async () => {
+  it("that does not allow wasm makes init reject, and name the missing permission", async () => {
     const csp = "default-src 'none'; script-src 'self'; connect-src 'self'";
-    const error = await rejection(frame("frame.html", { query: { csp } }));
+    const error = await rejection(openIframe("frame.html", { query: { csp } }));
     assert.match(error.message, /wasm-unsafe-eval|Content.Security.Policy/i);
   });
 
   it("that does not allow the file to be loaded makes init reject", async () => {
     const csp = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'";
-    assert.instanceOf(await rejection(frame("frame.html", { query: { csp } })), Error);
+    assert.instanceOf(await rejection(openIframe("frame.html", { query: { csp } })), Error);
   });
 });

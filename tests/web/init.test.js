@@ -1,7 +1,7 @@
 import { assert } from "chai";
-import { freshCopy, init, initSync, packaged, wasmBytes } from "./rig/portway.js";
-import { channel, recorder } from "./rig/ends.js";
-import { rejection } from "./rig/outcomes.js";
+import { freshCopy, init, initSync, packaged, wasmBytes } from "./support/portway.js";
+import { channel, recorder } from "./support/transports.js";
+import { rejection } from "./support/outcomes.js";
 
 /** Whether a copy of the library works. */
 async function works({ JSONRPCClient, JSONRPCServer, portTransport, validateMessage }) {
@@ -15,7 +15,7 @@ async function works({ JSONRPCClient, JSONRPCServer, portTransport, validateMess
 }
 
 describe("before init", () => {
-  it("everything that needs wasm says so", async () => {
+  it("every function that needs wasm throws a clear error", async () => {
     const { JSONRPCClient, JSONRPCPeer, JSONRPCServer, validateMessage } = await freshCopy();
     for (const Role of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) {
       assert.throws(() => new Role(recorder()), Error, "init()");
@@ -60,9 +60,9 @@ describe("init", () => {
     assert.isTrue(await works(copy));
   });
 
-  it("does not disturb what runs", async () => {
+  it("does not disturb running calls", async () => {
     const { near, far } = channel();
-    const { JSONRPCClient, JSONRPCServer } = await import("./rig/portway.js");
+    const { JSONRPCClient, JSONRPCServer } = await import("./support/portway.js");
     new JSONRPCServer(far).method("echo", (params) => params);
     const client = new JSONRPCClient(near);
     const call = client.request("echo", [1]);
@@ -102,7 +102,7 @@ describe("init", () => {
     });
   }
 
-  it("tells each who asked that it has failed", async () => {
+  it("rejects for every caller if it has failed", async () => {
     const copy = await freshCopy();
     const first = copy.default(new Uint8Array(4));
     const [a, b] = await Promise.all([rejection(first), rejection(copy.default())]);
@@ -124,7 +124,7 @@ describe("initSync", () => {
     assert.isTrue(await works(copy));
   });
 
-  it("throws at what is no wasm, and works when it is called again", async () => {
+  it("throws at bytes that are not wasm, and works when it is called again", async () => {
     const copy = await freshCopy();
     assert.throws(() => copy.initSync(new Uint8Array(4)), Error);
     copy.initSync(await wasmBytes());
@@ -142,7 +142,7 @@ describe("portway/inline", () => {
 
   it("is apart from another copy, and the two talk to each other", async () => {
     const { JSONRPCServer, portTransport } = await import(packaged("inline.js"));
-    const { JSONRPCClient, RPCError } = await import("./rig/portway.js");
+    const { JSONRPCClient, RPCError } = await import("./support/portway.js");
     const { near, port2 } = channel();
     const server = new JSONRPCServer(portTransport(port2)).method("fail", () => {
       throw new RPCError(-32001, "Build failed", [1]);

@@ -1,10 +1,10 @@
 // One side uses Portway, the other the library of the document.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCServer, RPCError, portTransport } from "./rig/portway.js";
-import { DocumentClient, DocumentError, DocumentServer, documentPortTransport } from "./fixtures/document-library.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCServer, RPCError, portTransport } from "./support/portway.js";
+import { DocumentClient, DocumentError, DocumentServer, documentPortTransport } from "./fixtures/reference-library.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection, until } from "./support/outcomes.js";
 
 function boundary() {
   const { port1, port2 } = new MessageChannel();

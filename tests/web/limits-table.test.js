@@ -1,5 +1,5 @@
-// The table of limits (limits.toml), row by row: the built package has the value of the row. At the value all is well, and one
-// more is what the row says.
+// The table of limits (limits.toml), row by row: the built package has the value of the row. A count equal to the value
+// is accepted, and one more has the effect stated by the row.
 
 import { assert } from "chai";
 import {
@@ -11,13 +11,13 @@ import {
   inNode,
   packaged,
   validateMessage,
-} from "./rig/portway.js";
-import { hexId, played, stage, connected } from "./rig/connections.js";
-import { printed } from "./rig/console.js";
-import { channel, rawChannel, recorder } from "./rig/ends.js";
-import { pause, rejection, until } from "./rig/outcomes.js";
-import { CALL, WipcChannel, WipcDecoder, rawPipe } from "./rig/wipc.js";
-import { afterThisTest } from "./rig/cleanup.js";
+} from "./support/portway.js";
+import { hexId, connectToScripted, scriptedPort, connected } from "./support/connections.js";
+import { printed } from "./support/console.js";
+import { channel, scriptedChannel, recorder } from "./support/transports.js";
+import { pause, rejection, until } from "./support/outcomes.js";
+import { CALL, WipcChannel, WipcDecoder, scriptedPipe } from "./support/wipc.js";
+import { afterThisTest } from "./support/cleanup.js";
 
 const { startWasiGuest } = await import(packaged("wipc-wasi.js"));
 
@@ -27,10 +27,10 @@ const nextMacrotask = () => new Promise((resolve) => setTimeout(resolve));
 
 /** The answers to requests, which are posted one after the other. */
 async function answers(serve, messages) {
-  const { transport, raw } = rawChannel();
+  const { transport, remoteEnd } = scriptedChannel();
   serve(new JSONRPCServer(transport));
-  for (const message of messages) raw.post(message);
-  return raw.before();
+  for (const message of messages) remoteEnd.post(message);
+  return remoteEnd.drain();
 }
 
 /** Requests of one server that never answers: those that it refuses, and how many it has begun. */
@@ -44,19 +44,19 @@ async function crowd(count) {
   return { begun, reasons: refused.map(({ error }) => error.data.reason) };
 }
 
-/** What leaves in one turn: three calls, of which the second is the one to look at. The first leaves alone in any case. */
+/** Returns the messages of one turn: three calls, of which the second is examined. The first is always sent alone. */
 async function together(params) {
-  const { transport, raw } = rawChannel();
+  const { transport, remoteEnd } = scriptedChannel();
   const client = new JSONRPCClient(transport, { coalesce: true });
   for (const value of [[], params, []]) client.request("a", value).catch(() => {});
-  const isThere = () => raw.received.flat().length === 3;
+  const isThere = () => remoteEnd.received.flat().length === 3;
   await until(isThere, "the calls did not leave");
-  return raw.received.find((message) => Array.isArray(message)) ?? [];
+  return remoteEnd.received.find((message) => Array.isArray(message)) ?? [];
 }
 
 /**
- * Items that a source of endless items sends to a peer that gives this credit, and no more; each item takes some time. Without
- * more turns, they are those of the first one: nothing but microtasks runs until they are counted.
+ * Items that a source of endless items sends to a peer that gives this credit, and no more; each item takes some time.
+ * Without more turns, they are those of the first one: nothing but microtasks runs until they are counted.
  */
 async function flood(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
   const transport = recorder();
@@ -75,7 +75,7 @@ async function flood(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
   return sent;
 }
 
-/** A server behind a stream of bytes that nobody reads, and how many requests have reached its handler. */
+/** A server behind a stream of bytes that is not read, and the number of requests that have reached its handler. */
 async function unread(messages, handler) {
   const kept = { count: 0, refused: [] };
   let text = "";
@@ -107,22 +107,22 @@ const drivers = {
   "in-flight": async (most) => {
     // The request that looks for the end is answered only where there is room for it.
     assert.deepEqual(await crowd(most - 1), { begun: most - 1, reasons: [] });
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     let begun = 0;
     new JSONRPCServer(transport).method("work", () => (begun++, forEver()));
-    for (let id = 0; id <= most; id++) raw.post(call(id, "work"));
-    const { id, error } = await raw.next();
+    for (let id = 0; id <= most; id++) remoteEnd.post(call(id, "work"));
+    const { id, error } = await remoteEnd.next();
     assert.deepEqual([begun, id, error.code, error.data.reason], [most, most, -32600, "too-many-requests"]);
   },
 
   "batch-items": async (most) => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("a", () => 1);
     const batch = (length) => Array.from({ length }, (_, id) => call(id, "a"));
-    raw.post(batch(most));
-    assert.lengthOf(await raw.next(), most);
-    raw.post(batch(most + 1));
-    const { id, error } = await raw.next();
+    remoteEnd.post(batch(most));
+    assert.lengthOf(await remoteEnd.next(), most);
+    remoteEnd.post(batch(most + 1));
+    const { id, error } = await remoteEnd.next();
     assert.deepEqual([id, error.code, error.data.reason], [null, -32600, "batch-too-large"]);
   },
 
@@ -240,17 +240,17 @@ const drivers = {
       await pause(50);
     });
     assert.lengthOf(lines, 1);
-    const heard = [];
-    new JSONRPCServer(transport).onNotify("note", ([n]) => void heard.push(n));
-    await until(() => heard.length > 0, "nothing was kept");
+    const received = [];
+    new JSONRPCServer(transport).onNotify("note", ([n]) => void received.push(n));
+    await until(() => received.length > 0, "nothing was kept");
     peer.postMessage({ jsonrpc: "2.0", method: "note", params: ["later"] });
-    await until(() => heard.at(-1) === "later", "the next message did not come");
-    assert.deepEqual(heard.slice(-2), [most - 1, "later"]);
-    assert.lengthOf(heard, most + 1);
+    await until(() => received.at(-1) === "later", "the next message did not come");
+    assert.deepEqual(received.slice(-2), [most - 1, "later"]);
+    assert.lengthOf(received, most + 1);
   },
 
   "session-queue": async (most) => {
-    const { peer, end } = await played({ timeout: 0 });
+    const { peer, end } = await connectToScripted({ timeout: 0 });
     let lost = false;
     peer.request("last").catch(() => (lost = true));
     await end.nextCall();
@@ -265,17 +265,17 @@ const drivers = {
       [most, most],
       [most + 1, most],
     ]) {
-      const { port, actor } = stage();
+      const { port, scriptedPeer } = scriptedPort();
       const sessions = [];
       const connecting = connected(port, { onSession: (session) => void sessions.push(session) });
-      await actor.open({ session: hexId(1), features: Array.from({ length: count }, (_, n) => `feature ${n}`) });
+      await scriptedPeer.open({ session: hexId(1), features: Array.from({ length: count }, (_, n) => `feature ${n}`) });
       await connecting;
       assert.lengthOf(sessions[0].features, taken);
     }
   },
 
   columns: async (most) => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport, { coalesce: "columns" });
     let count = 0;
     peer.onNotify("a", () => void count++);
@@ -284,16 +284,16 @@ const drivers = {
       method: "rpc.columns",
       params: { methods: "a", values: Array(length).fill([]) },
     });
-    raw.post(columns(most));
-    raw.post(columns(most + 1));
-    await raw.before();
+    remoteEnd.post(columns(most));
+    remoteEnd.post(columns(most + 1));
+    await remoteEnd.drain();
     assert.equal(count, most);
-    raw.received.length = 0;
+    remoteEnd.received.length = 0;
     for (let n = 0; n < most + 2; n++) peer.notify("b", [n]);
-    await until(() => raw.received.length === 3, "they did not leave in three messages");
+    await until(() => remoteEnd.received.length === 3, "they did not leave in three messages");
     // The first leaves alone in any case.
     assert.deepEqual(
-      raw.received.map(({ method, params }) => (method === "rpc.columns" ? params.values.length : 1)),
+      remoteEnd.received.map(({ method, params }) => (method === "rpc.columns" ? params.values.length : 1)),
       [1, most, 1],
     );
   },
@@ -376,15 +376,15 @@ const drivers = {
   },
 
   "message-bytes": async (most) => {
-    const raw = rawPipe();
-    new JSONRPCServer(raw.channel.transport()).method("size", ([text]) => text.length);
+    const remoteEnd = scriptedPipe();
+    new JSONRPCServer(remoteEnd.channel.transport()).method("size", ([text]) => text.length);
     const message = (id, length) => {
       const start = `{"jsonrpc":"2.0","id":${id},"method":"size","params":["`;
       return `${start}${"x".repeat(length - start.length - 3)}"]}`;
     };
-    for (const [id, length] of [most, most + 1].entries()) raw.post(CALL, message(id, length));
-    await until(() => raw.messages.length === 2, "they were not answered");
-    const [taken, refused] = raw.messages;
+    for (const [id, length] of [most, most + 1].entries()) remoteEnd.post(CALL, message(id, length));
+    await until(() => remoteEnd.messages.length === 2, "they were not answered");
+    const [taken, refused] = remoteEnd.messages;
     assert.isAbove(taken.result, most - 100);
     assert.deepEqual([refused.id, refused.error.code, refused.error.data.reason], [null, -32600, "oversize"]);
   },
@@ -431,19 +431,19 @@ const drivers = {
   },
 };
 
-/** Limits of time: what waits, from its start to its end. They run side by side. */
+/** Limits of time, from the start of a wait to its end. They run side by side. */
 const clocks = {
   "call-timeout": async () => (await rejection(new JSONRPCClient(recorder()).request("a"))).reason,
 
-  "connect-timeout": async () => (await rejection(connected(stage().port))).reason,
+  "connect-timeout": async () => (await rejection(connected(scriptedPort().port))).reason,
 
   heartbeat: async () => {
-    const { peer } = await played();
+    const { peer } = await connectToScripted();
     return (await rejection(peer.request("a", [], { timeout: 0 }))).reason;
   },
 
   "link-grace": async () => {
-    await rawPipe().channel.close();
+    await scriptedPipe().channel.close();
     return "closed";
   },
 };

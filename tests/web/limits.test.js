@@ -1,7 +1,7 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCServer } from "./rig/portway.js";
-import { rawChannel, recorder } from "./rig/ends.js";
-import { pause, rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCServer } from "./support/portway.js";
+import { scriptedChannel, recorder } from "./support/transports.js";
+import { pause, rejection } from "./support/outcomes.js";
 
 describe("the limit", () => {
   it("pendingCalls lets one call more fail at once with the reason too-many-calls", async () => {
@@ -34,35 +34,35 @@ describe("the limit", () => {
   });
 
   it("inFlight answers one request more with -32600, and takes requests again afterwards", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const ends = [];
     new JSONRPCServer(transport, { limits: { inFlight: 2 } }).method(
       "work",
       () => new Promise((resolve) => ends.push(resolve)),
     );
-    for (const id of [1, 2, 3]) raw.post({ jsonrpc: "2.0", method: "work", id });
-    const { error, id } = await raw.next();
+    for (const id of [1, 2, 3]) remoteEnd.post({ jsonrpc: "2.0", method: "work", id });
+    const { error, id } = await remoteEnd.next();
     assert.deepEqual([error.code, id, ends.length], [-32600, 3, 2]);
     assert.isString(error.data.reason);
     ends[0]("done");
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: "done", id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "work", id: 4 });
-    raw.post({ jsonrpc: "2.0", method: "work", id: 5 });
-    assert.equal((await raw.next()).id, 5);
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "done", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 4 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 5 });
+    assert.equal((await remoteEnd.next()).id, 5);
     assert.lengthOf(ends, 3);
   });
 
-  it("inFlight is 1024 if nobody says", async () => {
-    const { transport, raw } = rawChannel();
+  it("inFlight is 1024 by default", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     let started = 0;
     new JSONRPCServer(transport).method("work", () => (started++, new Promise(() => {})));
-    for (let id = 1; id <= 1025; id++) raw.post({ jsonrpc: "2.0", method: "work", id });
-    const { error, id } = await raw.next();
+    for (let id = 1; id <= 1025; id++) remoteEnd.post({ jsonrpc: "2.0", method: "work", id });
+    const { error, id } = await remoteEnd.next();
     assert.deepEqual([error.code, id, started], [-32600, 1025, 1024]);
   });
 
   it("inFlight counts the errors that wait for the rest of their batch, too", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const ends = [];
     new JSONRPCServer(transport).method("work", () => new Promise((resolve) => ends.push(resolve)));
     const broken = Array.from({ length: 999 }, (_, n) => ({
@@ -70,20 +70,20 @@ describe("the limit", () => {
       method: 5,
       id: `${"x".repeat(1_000)}${n}`,
     }));
-    for (let n = 0; n < 20; n++) raw.post([{ jsonrpc: "2.0", method: "work", id: n }, ...broken]);
+    for (let n = 0; n < 20; n++) remoteEnd.post([{ jsonrpc: "2.0", method: "work", id: n }, ...broken]);
     const refused = [];
-    while (refused.length < 19) refused.push(await raw.next());
+    while (refused.length < 19) refused.push(await remoteEnd.next());
     assert.lengthOf(ends, 1);
     for (const [n, replies] of refused.entries()) {
       const { error } = replies.find(({ id }) => id === n + 1);
       assert.deepEqual([replies.length, error.data.reason], [1_000, "too-many-requests"]);
     }
     ends[0]("done");
-    assert.lengthOf(await raw.next(), 1_000);
+    assert.lengthOf(await remoteEnd.next(), 1_000);
   });
 
   it("inFlight counts the replies that wait for the rest of their batch, so that one slow request in each batch frees nothing", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const ends = [];
     new JSONRPCServer(transport)
       .method("quick", () => "quick")
@@ -92,64 +92,64 @@ describe("the limit", () => {
       ...Array.from({ length: 999 }, (_, id) => ({ jsonrpc: "2.0", method: "quick", id })),
       { jsonrpc: "2.0", method: "work", id: "w" },
     ];
-    for (let n = 0; n < 20; n++) raw.post(batch());
-    raw.post({ jsonrpc: "2.0", method: "quick", id: "alone" });
+    for (let n = 0; n < 20; n++) remoteEnd.post(batch());
+    remoteEnd.post({ jsonrpc: "2.0", method: "quick", id: "alone" });
     const refused = [];
-    for (let reply; (reply = await raw.next()).id !== "alone"; ) refused.push(reply);
+    for (let reply; (reply = await remoteEnd.next()).id !== "alone"; ) refused.push(reply);
     // The replies of the first batch wait, and those of all others do not.
     assert.deepEqual([refused.length, ends.length], [19, 1]);
     assert.isTrue(
       refused.every((replies) => replies.length === 1_000 && replies.at(-1).error.data.reason === "too-many-requests"),
     );
     ends[0]("done");
-    const first = await raw.next();
+    const first = await remoteEnd.next();
     assert.isTrue(first.every(({ result }) => result === "quick" || result === "done"));
-    raw.post(batch());
-    raw.post({ jsonrpc: "2.0", method: "quick", id: "again" });
-    assert.equal((await raw.next()).id, "again");
+    remoteEnd.post(batch());
+    remoteEnd.post({ jsonrpc: "2.0", method: "quick", id: "again" });
+    assert.equal((await remoteEnd.next()).id, "again");
     assert.lengthOf(ends, 2);
   });
 
   it("inFlight does not hinder notifications, nor a thousand requests that are answered at once", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     let notes = 0;
     new JSONRPCServer(transport, { limits: { inFlight: 1 } })
       .method("work", () => new Promise(() => {}))
       .method("quick", () => "quick")
       .onNotify("note", () => notes++);
-    for (let id = 1; id <= 1000; id++) raw.post({ jsonrpc: "2.0", method: "quick", id });
-    const replies = await Promise.all(Array.from({ length: 1000 }, () => raw.next()));
+    for (let id = 1; id <= 1000; id++) remoteEnd.post({ jsonrpc: "2.0", method: "quick", id });
+    const replies = await Promise.all(Array.from({ length: 1000 }, () => remoteEnd.next()));
     assert.isTrue(replies.every(({ result }) => result === "quick"));
-    raw.post({ jsonrpc: "2.0", method: "work", id: "w" });
-    raw.post({ jsonrpc: "2.0", method: "note" });
-    raw.post({ jsonrpc: "2.0", method: "quick", id: "q" });
-    assert.equal((await raw.next()).error.code, -32600);
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", id: "w" });
+    remoteEnd.post({ jsonrpc: "2.0", method: "note" });
+    remoteEnd.post({ jsonrpc: "2.0", method: "quick", id: "q" });
+    assert.equal((await remoteEnd.next()).error.code, -32600);
     assert.equal(notes, 1);
   });
 
   it("batchItems answers a longer batch with one -32600 under the id null, and runs nothing of it", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     let ran = 0;
     new JSONRPCServer(transport, { limits: { batchItems: 3 } }).method("a", () => ++ran);
     const batch = (length) => Array.from({ length }, (_, id) => ({ jsonrpc: "2.0", method: "a", id }));
-    raw.post(batch(4));
-    const { error, id } = await raw.next();
+    remoteEnd.post(batch(4));
+    const { error, id } = await remoteEnd.next();
     assert.deepEqual([error.code, id, ran], [-32600, null, 0]);
-    raw.post(batch(3));
-    assert.lengthOf(await raw.next(), 3);
+    remoteEnd.post(batch(3));
+    assert.lengthOf(await remoteEnd.next(), 3);
   });
 
-  it("batchItems is 1000 if nobody says", async () => {
-    const { transport, raw } = rawChannel();
+  it("batchItems is 1000 by default", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("a", () => 1);
     const batch = (length) => Array.from({ length }, (_, id) => ({ jsonrpc: "2.0", method: "a", id }));
-    raw.post(batch(1001));
-    assert.equal((await raw.next()).error.code, -32600);
-    raw.post(batch(1000));
-    assert.lengthOf(await raw.next(), 1000);
+    remoteEnd.post(batch(1001));
+    assert.equal((await remoteEnd.next()).error.code, -32600);
+    remoteEnd.post(batch(1000));
+    assert.lengthOf(await remoteEnd.next(), 1000);
   });
 
-  it("that does not exist is a TypeError, and one that is no number a RangeError", () => {
+  it("that does not exist is a TypeError, and one that is not a number a RangeError", () => {
     for (const limits of [{ pending: 1 }, { toString: 1 }]) {
       assert.throws(() => new JSONRPCClient(recorder(), { limits }), TypeError);
     }
@@ -158,26 +158,26 @@ describe("the limit", () => {
     }
   });
 
-  it("that is refused leaves a transport as it was: nothing of it is heard, and nothing is set", async () => {
-    const { transport, raw } = rawChannel();
-    raw.post({ jsonrpc: "2.0", method: "a", id: 1 });
+  it("that is refused leaves a transport as it was: no message is received, and nothing is set", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
+    remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });
     assert.throws(() => new JSONRPCServer(transport, { limits: { nothing: 1 } }), TypeError);
     await pause(30);
-    const told = [];
-    new JSONRPCServer(transport, { onError: () => told.push("right") })
+    const events = [];
+    new JSONRPCServer(transport, { onError: () => events.push("right") })
       .method("a", () => 1)
       .onNotify("n", () => {
         throw 1;
       });
     assert.throws(
-      () => new JSONRPCClient(transport, { onError: () => told.push("wrong"), limits: { inFlight: 0, nothing: 1 } }),
+      () => new JSONRPCClient(transport, { onError: () => events.push("wrong"), limits: { inFlight: 0, nothing: 1 } }),
       TypeError,
     );
-    raw.post({ jsonrpc: "2.0", method: "n" });
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: 1, id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "n" });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: 1, id: 1 });
     new JSONRPCClient(transport);
-    raw.post({ jsonrpc: "2.0", method: "a", id: 2 });
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: 1, id: 2 });
-    assert.deepEqual(told, ["right"]);
+    remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 2 });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: 1, id: 2 });
+    assert.deepEqual(events, ["right"]);
   });
 });

@@ -1,10 +1,10 @@
 // Callbacks of the application: an error that they throw ends nothing else, and is reported or printed.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCServer } from "./rig/portway.js";
-import { channel } from "./rig/ends.js";
-import { printed } from "./rig/console.js";
-import { until } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCServer } from "./support/portway.js";
+import { channel } from "./support/transports.js";
+import { printed } from "./support/console.js";
+import { until } from "./support/outcomes.js";
 
 function fail(text) {
   throw new Error(text);

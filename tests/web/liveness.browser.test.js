@@ -1,11 +1,11 @@
-// How the end of the other side is noticed where nobody tells of it, and what is not taken for it.
+// How the end of a peer is noticed without a goodbye, and the events that do not count as one.
 
 import { assert } from "chai";
-import { connected, diary, hexId, stage } from "./rig/connections.js";
-import { connectingFrame, origins } from "./rig/frames.js";
-import { worker } from "./rig/workers.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
+import { connected, recordSessions, hexId, scriptedPort } from "./support/connections.js";
+import { connectingIframe, origins } from "./support/iframes.js";
+import { worker } from "./support/workers.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
 const file = "connect-worker.js";
 
@@ -15,7 +15,7 @@ async function timedRejection(promise) {
   return [error.reason, performance.now() - start];
 }
 
-/** What a call yields once the other side is no longer blocked. */
+/** The result of a call once the peer is no longer blocked. */
 async function heardAgain(peer, ...call) {
   for (;;) {
     try {
@@ -26,7 +26,7 @@ async function heardAgain(peer, ...call) {
   }
 }
 
-/** Until this side knows the lock of the other, which is held by then. */
+/** Resolves once this side knows the lock of the peer, which is held by then. */
 async function locked(peer) {
   await peer.request("echo");
   const pending = async () => (await navigator.locks.query()).pending.some(({ name }) => name.startsWith("portway:"));
@@ -43,8 +43,8 @@ describe("where both sides see each other's locks", () => {
   ]) {
     it(`a worker that ${how} ends its calls within a second`, async () => {
       const started = worker(file);
-      const told = diary({ heartbeat: 0 });
-      const peer = await connected(started, told);
+      const sessions = recordSessions({ heartbeat: 0 });
+      const peer = await connected(started, sessions);
       await locked(peer);
       const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
       await peer.request("echo");
@@ -53,7 +53,7 @@ describe("where both sides see each other's locks", () => {
       assert.equal(reason, "peer-gone");
       assert.isBelow(ms, 1_000);
       assert.equal((await rejection(peer.request("echo"))).reason, "peer-gone");
-      assert.deepEqual(told.told, [1, "peer-gone"]);
+      assert.deepEqual(sessions.events, [1, "peer-gone"]);
     });
   }
 
@@ -86,11 +86,11 @@ describe("where both sides see each other's locks", () => {
   }
 
   it("a worker that is blocked is not taken for dead, however short the heartbeat", async () => {
-    const told = diary({ heartbeat: 150 });
-    const peer = await connected(worker(file), told);
+    const sessions = recordSessions({ heartbeat: 150 });
+    const peer = await connected(worker(file), sessions);
     await locked(peer);
     await peer.request("block", [1_200]);
-    assert.deepEqual(told.told, [1]);
+    assert.deepEqual(sessions.events, [1]);
   });
 
   it("a peer that is destroyed lets its lock go, and waits for none", async () => {
@@ -105,13 +105,13 @@ describe("where both sides see each other's locks", () => {
     while ((await count()) > before.held.length + before.pending.length) await pause(10);
   });
 
-  it("a worker that says goodbye may come back: its lock is no death", async () => {
-    const told = diary();
-    const peer = await connected(worker(file), told);
+  it("a worker that sends a goodbye may come back: its lock does not count as a death", async () => {
+    const sessions = recordSessions();
+    const peer = await connected(worker(file), sessions);
     await locked(peer);
     peer.notify("again");
-    await until(() => told.told.length === 3);
-    assert.deepEqual(told.told, [1, "session-ended", 2]);
+    await until(() => sessions.events.length === 3);
+    assert.deepEqual(sessions.events, [1, "session-ended", 2]);
   });
 });
 
@@ -126,18 +126,18 @@ async function steal() {
 describe("a lock that was stolen", () => {
   for (const [kind, target] of [
     ["a worker", () => worker(file)],
-    ["a frame", () => connectingFrame()],
+    ["a frame", () => connectingIframe()],
   ]) {
-    it(`is no death of ${kind} that answers, and its death is noticed all the same`, async () => {
-      const told = diary({ heartbeat: 900 });
+    it(`does not count as a death of ${kind} that answers, and its real death is still noticed`, async () => {
+      const sessions = recordSessions({ heartbeat: 900 });
       const started = target();
-      const peer = await connected(started, told);
+      const peer = await connected(started, sessions);
       await locked(peer);
       const call = peer.request("sleep", [1_500], { timeout: 0 });
       await steal();
       assert.equal(await call, null);
       assert.deepEqual(await peer.request("echo", [1]), [1]);
-      assert.deepEqual(told.told, [1]);
+      assert.deepEqual(sessions.events, [1]);
       const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
       await peer.request("echo");
       if (started.terminate) started.terminate();
@@ -148,9 +148,9 @@ describe("a lock that was stolen", () => {
     });
   }
 
-  it("is no death of a worker that answers once this page is no longer blocked", async () => {
-    const told = diary();
-    const peer = await connected(worker(file), told);
+  it("is not the death of a worker that answers once this page is no longer blocked", async () => {
+    const sessions = recordSessions();
+    const peer = await connected(worker(file), sessions);
     await locked(peer);
     await steal();
     await pause(150);
@@ -158,11 +158,11 @@ describe("a lock that was stolen", () => {
     while (performance.now() < end);
     await pause(700);
     assert.deepEqual(await peer.request("echo", [1]), [1]);
-    assert.deepEqual(told.told, [1]);
+    assert.deepEqual(sessions.events, [1]);
   });
 });
 
-describe("where there are no locks", () => {
+describe("without locks", () => {
   it("a worker that is terminated ends its calls within the heartbeat", async () => {
     const started = worker(file, { lockless: 1 });
     const peer = await connected(started, { heartbeat: 600 });
@@ -174,13 +174,13 @@ describe("where there are no locks", () => {
     assert.isBelow(ms, 1_500);
   });
 
-  it("a worker that is blocked is unresponsive, and heard again after that in the same session", async () => {
-    const told = diary({ heartbeat: 300 });
-    const peer = await connected(worker(file, { lockless: 1 }), told);
+  it("a worker that is blocked is unresponsive, and then responsive again in the same session", async () => {
+    const sessions = recordSessions({ heartbeat: 300 });
+    const peer = await connected(worker(file, { lockless: 1 }), sessions);
     const blocked = rejection(peer.request("block", [1_500], { timeout: 0 }));
     assert.equal((await blocked).reason, "unresponsive");
     assert.deepEqual(await heardAgain(peer, "echo", [1]), [1]);
-    assert.deepEqual(told.told, [1]);
+    assert.deepEqual(sessions.events, [1]);
   });
 
   it("requests of a side that is unresponsive are answered all the same", async () => {
@@ -196,11 +196,11 @@ describe("where there are no locks", () => {
   });
 
   it("a heartbeat keeps a session that is idle", async () => {
-    const told = diary({ heartbeat: 150 });
-    const peer = await connected(worker(file, { lockless: 1, heartbeat: 150 }), told);
+    const sessions = recordSessions({ heartbeat: 150 });
+    const peer = await connected(worker(file, { lockless: 1, heartbeat: 150 }), sessions);
     const call = peer.request("sleep", [900], { timeout: 0 });
     assert.equal(await call, null);
-    assert.deepEqual(told.told, [1]);
+    assert.deepEqual(sessions.events, [1]);
   });
 
   it("a heartbeat that leaves no time for an answer is taken for one that does", async () => {
@@ -210,7 +210,7 @@ describe("where there are no locks", () => {
     }
   });
 
-  it("a blocked thread of one's own is no death of the other side", async () => {
+  it("a blocked thread of one's own is not a death of the peer", async () => {
     const peer = await connected(worker(file, { lockless: 1 }), { heartbeat: 300 });
     const call = peer.request("sleep", [1_500], { timeout: 0 });
     for (let n = 0; n < 3; n++) {
@@ -226,15 +226,15 @@ describe("where there are no locks", () => {
       [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
       [{ origin: origins.own }, { origin: "null" }, { sandbox: "allow-scripts" }],
     ]) {
-      const peer = await connected(connectingFrame(query, frameOptions), { ...options, heartbeat: 300 });
+      const peer = await connected(connectingIframe(query, frameOptions), { ...options, heartbeat: 300 });
       assert.equal(await peer.request("sleep", [800], { timeout: 0 }), null);
     }
   });
 
   it("no heartbeat is sent if it is 0", async () => {
-    const { port, actor } = stage();
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { heartbeat: 0 });
-    const end = await actor.open();
+    const end = await scriptedPeer.open();
     const peer = await connecting;
     const call = peer.request("silence", [], { timeout: 0 });
     call.catch(() => {});
@@ -245,9 +245,9 @@ describe("where there are no locks", () => {
 
 describe("a silent side", () => {
   it("is asked before it counts as unresponsive, and later calls are sent", async () => {
-    const { port, actor } = stage();
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { heartbeat: 300 });
-    const end = await actor.open();
+    const end = await scriptedPeer.open();
     const peer = await connecting;
     const [reason, ms] = await timedRejection(peer.request("a", [], { timeout: 0 }));
     assert.equal(reason, "unresponsive");
@@ -261,9 +261,9 @@ describe("a silent side", () => {
   });
 
   it("that answers with a pong is there", async () => {
-    const { port, actor } = stage();
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { heartbeat: 150 });
-    const end = await actor.open();
+    const end = await scriptedPeer.open();
     const peer = await connecting;
     const call = peer.request("a", [], { timeout: 0 });
     let pongs = 0;
@@ -277,29 +277,29 @@ describe("a silent side", () => {
   });
 
   it("gets a pong for its ping", async () => {
-    const { port, actor } = stage();
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
-    const end = await actor.open();
+    const end = await scriptedPeer.open();
     await connecting;
     end.post({ jsonrpc: "2.0", method: "rpc.ping" });
     assert.deepEqual(await end.noted("rpc.pong"), { jsonrpc: "2.0", method: "rpc.pong" });
   });
 });
 
-describe("a lock that the other side claims", () => {
+describe("a lock that the peer claims", () => {
   it("and does not hold changes nothing: the heartbeat stays", async () => {
-    const { port, actor } = stage();
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { heartbeat: 300 });
-    const end = await actor.open();
+    const end = await scriptedPeer.open();
     const peer = await connecting;
     end.post({ jsonrpc: "2.0", method: "rpc.lock" });
     assert.equal((await rejection(peer.request("a", [], { timeout: 0 }))).reason, "unresponsive");
   });
 
   it("and that this side holds hides no peer at a port from the heartbeat", async () => {
-    const { port, actor } = stage();
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { heartbeat: 300 });
-    const end = await actor.open({ session: hexId(4) });
+    const end = await scriptedPeer.open({ session: hexId(4) });
     let release;
     await new Promise((held) => {
       navigator.locks.request(`portway:${hexId(4)}`, () => (held(), new Promise((resolve) => (release = resolve))));
@@ -311,17 +311,17 @@ describe("a lock that the other side claims", () => {
     assert.equal((await rejection(peer.request("a", [], { timeout: 5_000 }))).reason, "unresponsive");
   });
 
-  it("tells of its death when it is let go without a goodbye", async () => {
-    const { port, actor } = stage();
-    const told = diary();
-    const connecting = connected(port, told);
+  it("reports its death when it is released without a goodbye", async () => {
+    const { port, scriptedPeer } = scriptedPort();
+    const sessions = recordSessions();
+    const connecting = connected(port, sessions);
     let release;
     const session = "1234".repeat(8);
     await new Promise((held) => {
       navigator.locks.request(`portway:${session}`, () => (held(), new Promise((resolve) => (release = resolve))));
     });
     afterThisTest(() => release());
-    const end = await actor.open({ session });
+    const end = await scriptedPeer.open({ session });
     const peer = await connecting;
     end.post({ jsonrpc: "2.0", method: "rpc.lock" });
     const hanging = timedRejection(peer.request("a", [], { timeout: 0 }));

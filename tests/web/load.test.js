@@ -1,10 +1,10 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
-import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
-import { watched } from "./rig/memory.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
+import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
+import { copyWithMemory } from "./support/memory.js";
+import { rejection, until } from "./support/outcomes.js";
 
-/** The same order in every run, and yet none. */
+/** A pseudo-random order, equal in every run. */
 function shuffled(list, seed = 42) {
   let state = seed;
   const random = () => (state = (state * 1103515245 + 12345) % 2 ** 31) / 2 ** 31;
@@ -16,13 +16,13 @@ function shuffled(list, seed = 42) {
 
 describe("ten thousand calls at once", () => {
   it("each get their own result, though they are answered in random order between notifications", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 0 });
     const calls = Array.from({ length: 10_000 }, (_, n) => client.request("a", [n]));
-    await until(() => raw.received.length === 10_000);
-    for (const { id, params } of shuffled(raw.received)) {
-      if (id % 10 === 0) raw.post({ jsonrpc: "2.0", method: "note" });
-      raw.post({ jsonrpc: "2.0", id, result: params[0] });
+    await until(() => remoteEnd.received.length === 10_000);
+    for (const { id, params } of shuffled(remoteEnd.received)) {
+      if (id % 10 === 0) remoteEnd.post({ jsonrpc: "2.0", method: "note" });
+      remoteEnd.post({ jsonrpc: "2.0", id, result: params[0] });
     }
     const results = await Promise.all(calls);
     assert.isTrue(results.every((result, n) => result === n));
@@ -41,14 +41,14 @@ describe("ten thousand calls at once", () => {
   });
 
   it("keep their order on the wire, and so do notifications among them", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 0 });
     for (let n = 0; n < 5_000; n++) {
       client.request("a", [n]).catch(() => {});
       client.notify("b", [n]);
     }
-    await until(() => raw.received.length === 10_000);
-    assert.isTrue(raw.received.every(({ params }, place) => params[0] === Math.floor(place / 2)));
+    await until(() => remoteEnd.received.length === 10_000);
+    assert.isTrue(remoteEnd.received.every(({ params }, place) => params[0] === Math.floor(place / 2)));
   });
 
   it("end all of them when the client is destroyed", async () => {
@@ -62,7 +62,7 @@ describe("ten thousand calls at once", () => {
 
 describe("memory", () => {
   it("of wasm does not grow with peers that come and go", async () => {
-    const { library, memory } = await watched();
+    const { library, memory } = await copyWithMemory();
     const cycle = async (n) => {
       const { near, far } = loopback();
       const server = new library.JSONRPCPeer(far).method("echo", (params) => params);
@@ -79,8 +79,8 @@ describe("memory", () => {
     assert.equal(memory.buffer.byteLength, before);
   });
 
-  it("of wasm does not grow with calls that end, in whatever way", async () => {
-    const { library, memory } = await watched();
+  it("of wasm does not grow with calls that end in any way", async () => {
+    const { library, memory } = await copyWithMemory();
     const { near, far } = loopback();
     new library.JSONRPCServer(far).method("echo", (params) => params);
     const client = new library.JSONRPCClient(near);
@@ -98,8 +98,8 @@ describe("memory", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("of wasm does not grow with the size of what is sent", async () => {
-    const { library, memory } = await watched();
+  it("of wasm does not grow with the size of messages", async () => {
+    const { library, memory } = await copyWithMemory();
     const { near, far } = loopback();
     new library.JSONRPCServer(far).method("echo", (params) => params);
     const client = new library.JSONRPCClient(near);
@@ -110,7 +110,7 @@ describe("memory", () => {
   });
 
   it("of wasm may grow while texts are read from it", async () => {
-    const { library, memory } = await watched();
+    const { library, memory } = await copyWithMemory();
     const invalid = { jsonrpc: "1.0", method: 1 };
     const { errors } = library.validateMessage(invalid);
     assert.isAbove(errors.length, 0);

@@ -1,12 +1,12 @@
 // Names of methods that are too long, and how much of a name an answer repeats.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, RPCError, validateMessage } from "./rig/portway.js";
-import { channel, recorder } from "./rig/ends.js";
-import { printed } from "./rig/console.js";
-import { rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, RPCError, validateMessage } from "./support/portway.js";
+import { channel, recorder } from "./support/transports.js";
+import { printed } from "./support/console.js";
+import { rejection } from "./support/outcomes.js";
 
-const LONGEST = "m".repeat(1_024);
+const MAX_LENGTH_NAME = "m".repeat(1_024);
 const TOO_LONG = "m".repeat(1_025);
 const REFUSAL = { code: -32600, message: "Invalid Request", data: { reason: "method-too-long" } };
 
@@ -14,10 +14,10 @@ const request = (method, id, params = []) => ({ jsonrpc: "2.0", method, params, 
 const refusal = (id) => ({ jsonrpc: "2.0", error: REFUSAL, id });
 const columns = (params) => ({ jsonrpc: "2.0", method: "rpc.columns", params });
 
-/** When what waits for the end of the turn has left. */
+/** Resolves once messages that wait for the end of the turn were sent. */
 const turnEnd = () => new Promise((resolve) => setTimeout(resolve));
 
-/** What a peer sends when it receives these messages, and the peer. */
+/** Returns the messages that a peer sends on receiving these, and the peer. */
 function replies(messages, options) {
   const transport = recorder();
   const called = [];
@@ -70,7 +70,7 @@ describe("a method whose name has more than 1024 characters", () => {
     assert.deepEqual([sent, peer.ignored], [[], 6]);
   });
 
-  it("is no less valid by the letter of JSON-RPC 2.0", () => {
+  it("is as valid in JSON-RPC 2.0", () => {
     assert.isTrue(validateMessage(request(TOO_LONG, 1)).isValid);
   });
 
@@ -87,9 +87,9 @@ describe("an error repeats no more than 100 characters of a name", () => {
   const cut = `"${"m".repeat(100)}"`;
 
   it("that is unknown", () => {
-    const [{ error }] = replies([request(LONGEST, 1)]).sent;
+    const [{ error }] = replies([request(MAX_LENGTH_NAME, 1)]).sent;
     assert.deepEqual([error.code, error.message], [-32601, `Method not found: ${"m".repeat(100)}`]);
-    const [asked] = replies([request("rpc.stream", 1, { method: LONGEST, credit: 1 })]).sent;
+    const [asked] = replies([request("rpc.stream", 1, { method: MAX_LENGTH_NAME, credit: 1 })]).sent;
     assert.equal(asked.error.message, `Method not found: ${"m".repeat(100)}`);
   });
 
@@ -101,30 +101,30 @@ describe("an error repeats no more than 100 characters of a name", () => {
   it("that is known, too", async () => {
     const transport = recorder();
     new JSONRPCPeer(transport, { onError() {} })
-      .method(LONGEST, (params) => (params[0] === "stream" ? (async function* () {})() : params[0]))
+      .method(MAX_LENGTH_NAME, (params) => (params[0] === "stream" ? (async function* () {})() : params[0]))
       .method("fits", () => 1);
-    transport.deliver(request(LONGEST, 1, ["stream"]));
-    transport.deliver(request("rpc.stream", 2, { method: LONGEST, params: ["none"], credit: 1 }));
+    transport.deliver(request(MAX_LENGTH_NAME, 1, ["stream"]));
+    transport.deliver(request("rpc.stream", 2, { method: MAX_LENGTH_NAME, params: ["none"], credit: 1 }));
     await turnEnd();
-    const told = transport.sent.map(({ error }) => error.message);
-    assert.lengthOf(told, 2);
-    for (const text of told) {
+    const messages = transport.sent.map(({ error }) => error.message);
+    assert.lengthOf(messages, 2);
+    for (const text of messages) {
       assert.match(text, /gives (a|no) stream/);
       assert.include(text, cut);
     }
   });
 
-  it("whose result cannot be sent", async () => {
+  it("whose result cannot be cloned", async () => {
     const { near, far } = channel();
-    new JSONRPCPeer(far, { onError() {} }).method(LONGEST, () => () => {});
-    const { message } = await rejection(new JSONRPCClient(near).request(LONGEST));
+    new JSONRPCPeer(far, { onError() {} }).method(MAX_LENGTH_NAME, () => () => {});
+    const { message } = await rejection(new JSONRPCClient(near).request(MAX_LENGTH_NAME));
     assert.match(message, /cannot be sent/);
     assert.include(message, cut);
   });
 
-  it("in what is printed", async () => {
+  it("in printed errors", async () => {
     const lines = await printed(() =>
-      replies([request(LONGEST, 1), request(TOO_LONG, 2), { jsonrpc: "2.0", method: TOO_LONG }], {
+      replies([request(MAX_LENGTH_NAME, 1), request(TOO_LONG, 2), { jsonrpc: "2.0", method: TOO_LONG }], {
         onError: undefined,
       }),
     );

@@ -4,10 +4,10 @@ import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Worker } from "node:worker_threads";
-import { JSONRPCClient, JSONRPCPeer, packaged, portTransport, workerTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { watched } from "./rig/memory.js";
-import { pause, rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, packaged, portTransport, workerTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { copyWithMemory } from "./support/memory.js";
+import { pause, rejection } from "./support/outcomes.js";
 
 function worker(options) {
   const started = new Worker(new URL("fixtures/node-worker.mjs", import.meta.url), options);
@@ -24,7 +24,7 @@ describe("a worker thread of Node", () => {
     assert.equal((await rejection(peer.request("fail"))).code, -32005);
   });
 
-  it("takes and gives transfers", async () => {
+  it("sends and receives transfers", async () => {
     const peer = new JSONRPCPeer(workerTransport(worker()));
     afterThisTest(() => peer.destroy());
     const bytes = new Uint8Array([1, 2, 3]);
@@ -75,7 +75,7 @@ describe("a worker thread of Node that dies", () => {
     });
   }
 
-  it("later, of an error that nobody catches, ends them, too", async () => {
+  it("later, with an uncaught error, ends them, too", async () => {
     const text = `
       const { parentPort } = require("node:worker_threads");
       parentPort.on("message", ({ id, method }) => {
@@ -94,11 +94,11 @@ describe("objects that are dropped without destroy", () => {
   it("are freed by the garbage collector, in wasm, too", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc");
-    const { library, memory } = await watched();
+    const { library, memory } = await copyWithMemory();
     const drop = async (count) => {
       for (let n = 0; n < count; n++) new library.JSONRPCClient({ send() {}, onMessage() {} });
       collect();
-      // What was collected is told in a task of its own.
+      // The collection is reported in a task of its own.
       await pause(1);
     };
     for (let n = 0; n < 10; n++) await drop(200);
@@ -122,7 +122,7 @@ describe("a process of Node", () => {
     });
   }
 
-  it("ends by itself once its client and server are destroyed", async () => {
+  it("ends on its own once its client and server are destroyed", async () => {
     const { error, stdout, stderr, time } = await run(`
       const { port1, port2 } = new MessageChannel();
       const server = new JSONRPCServer(portTransport(port1)).method("echo", (params) => params);
@@ -147,7 +147,7 @@ describe("a process of Node", () => {
     assert.isBelow(time, 5_000);
   });
 
-  it("prints no warning and throws nothing when a call that nobody waits for fails", async () => {
+  it("prints no warning and throws nothing when an unawaited call fails", async () => {
     const { error, stderr } = await run(`
       const client = new JSONRPCClient({ send() {}, onMessage() {} });
       client.request("a").catch(() => {});

@@ -1,9 +1,9 @@
-// Targets that look like a worker, and send nothing to whoever listens on them.
+// Targets that look like a worker, and send no messages to their listeners.
 
 import { assert } from "chai";
-import { connect, workerTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection } from "./rig/outcomes.js";
+import { connect, workerTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection } from "./support/outcomes.js";
 
 describe("a service worker", () => {
   it("is refused at once, with the way that there is", async () => {
@@ -18,7 +18,7 @@ describe("a service worker", () => {
   });
 });
 
-describe("what is nothing that connect() knows", () => {
+describe("targets that connect() does not know", () => {
   for (const [name, target] of [
     ["a text", "worker.js"],
     ["an object", {}],

@@ -1,22 +1,22 @@
-// Who may talk to a window transport, and whom it talks to.
+// The origins that a window transport accepts messages from, and sends them to.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCServer, windowTransport } from "./rig/portway.js";
-import { frame, heardBy, origins, puppet, readiness } from "./rig/frames.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCServer, windowTransport } from "./support/portway.js";
+import { openIframe, receivedBy, origins, scriptedIframe, untilReady } from "./support/iframes.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection, until } from "./support/outcomes.js";
 
 const note = (text) => ({ jsonrpc: "2.0", method: "note", params: [text] });
 
-/** Whether a transport to this window hears the window. */
-async function hears(child, ...options) {
-  const heard = heardBy(windowTransport(child.window, ...options));
+/** Whether a transport to this window receives from the window. */
+async function receives(child, ...options) {
+  const received = receivedBy(windowTransport(child.window, ...options));
   child.post(note("hello"));
   await child.settled();
-  return heard.length > 0;
+  return received.length > 0;
 }
 
-/** Whether what is sent arrives at the window. */
+/** Whether messages arrive at the window. */
 async function reaches(child, ...options) {
   const transport = windowTransport(child.window, ...options);
   transport.send(note("hello"));
@@ -28,29 +28,29 @@ async function reaches(child, ...options) {
 
 describe("without an origin, a window transport", () => {
   it("talks to the page's own origin, both ways", async () => {
-    const child = await puppet();
-    assert.deepEqual([await hears(child), await reaches(child)], [true, true]);
+    const child = await scriptedIframe();
+    assert.deepEqual([await receives(child), await reaches(child)], [true, true]);
   });
 
-  for (const origin of ["other", "neighbour"]) {
-    it(`neither hears nor reaches a frame of the ${origin} origin`, async () => {
-      const child = await puppet({ origin: origins[origin] });
-      assert.deepEqual([await hears(child), await reaches(child)], [false, false]);
-      assert.deepEqual([await hears(child, window), await reaches(child, window)], [false, false]);
+  for (const origin of ["other", "otherPort"]) {
+    it(`neither receives from nor reaches a frame of the ${origin} origin`, async () => {
+      const child = await scriptedIframe({ origin: origins[origin] });
+      assert.deepEqual([await receives(child), await reaches(child)], [false, false]);
+      assert.deepEqual([await receives(child, window), await reaches(child, window)], [false, false]);
     });
   }
 
-  it("neither hears nor reaches a frame without an origin", async () => {
-    const child = await puppet({ sandbox: "allow-scripts" });
-    assert.deepEqual([await hears(child), await reaches(child)], [false, false]);
+  it("neither receives from nor reaches a frame without an origin", async () => {
+    const child = await scriptedIframe({ sandbox: "allow-scripts" });
+    assert.deepEqual([await receives(child), await reaches(child)], [false, false]);
   });
 
-  it("tells nothing to what a frame of the own origin is navigated to", async () => {
-    const child = await puppet();
+  it("sends nothing to the document that a frame of the own origin is navigated to", async () => {
+    const child = await scriptedIframe();
     const client = new JSONRPCClient(windowTransport(child.window), { timeout: 50 });
     afterThisTest(() => client.destroy());
-    const ready = readiness(child.element);
-    child.element.src = `${origins.other}/tests/web/fixtures/puppet.html`;
+    const ready = untilReady(child.element);
+    child.element.src = `${origins.other}/tests/web/fixtures/scripted-iframe.html`;
     await ready;
     await rejection(client.request("secret", { token: "s3cret" }));
     await child.settled();
@@ -58,20 +58,20 @@ describe("without an origin, a window transport", () => {
   });
 
   it("is a clear TypeError in a document that has no origin", async () => {
-    const error = await rejection(frame("frame.html", { sandbox: "allow-scripts" }));
+    const error = await rejection(openIframe("frame.html", { sandbox: "allow-scripts" }));
     assert.match(error.message, /^TypeError: .*origin/);
   });
 });
 
 describe("with an origin, a window transport", () => {
-  it("hears and reaches just that origin", async () => {
-    const child = await puppet({ origin: origins.other });
+  it("receives from and reaches just that origin", async () => {
+    const child = await scriptedIframe({ origin: origins.other });
     assert.deepEqual(
-      [await hears(child, { origin: origins.other }), await reaches(child, { origin: origins.other })],
+      [await receives(child, { origin: origins.other }), await reaches(child, { origin: origins.other })],
       [true, true],
     );
     assert.deepEqual(
-      [await hears(child, { origin: origins.neighbour }), await reaches(child, { origin: origins.neighbour })],
+      [await receives(child, { origin: origins.otherPort }), await reaches(child, { origin: origins.otherPort })],
       [false, false],
     );
   });
@@ -86,64 +86,64 @@ describe("with an origin, a window transport", () => {
     "a host that ends alike": (origin) => origin.replace("127.0.0.1", "evil-127.0.0.1.example"),
   };
   for (const [name, change] of Object.entries(lookAlikes)) {
-    it(`neither hears nor reaches a frame if it is told ${name}`, async () => {
-      const child = await puppet({ origin: origins.other });
+    it(`neither receives from nor reaches a frame with ${name}`, async () => {
+      const child = await scriptedIframe({ origin: origins.other });
       const origin = change(origins.other);
       assert.notEqual(origin, origins.other);
-      assert.deepEqual([await hears(child, { origin }), await reaches(child, { origin })], [false, false]);
+      assert.deepEqual([await receives(child, { origin }), await reaches(child, { origin })], [false, false]);
     });
   }
 
   // To the network it is the same host, and to browsers another origin.
-  it("neither hears nor reaches a frame if it is told its host with a dot at the end", async () => {
-    const child = await puppet({ origin: origins.neighbour });
-    const origin = origins.neighbour.replace("localhost", "localhost.");
+  it("neither receives from nor reaches a frame with its host and a dot at the end", async () => {
+    const child = await scriptedIframe({ origin: origins.otherPort });
+    const origin = origins.otherPort.replace("localhost", "localhost.");
     assert.equal(new URL(origin).origin, origin);
-    assert.deepEqual([await hears(child, { origin }), await reaches(child, { origin })], [false, false]);
-    assert.isFalse(await hears(child, { origin: [origin, origins.own] }));
-    assert.isTrue(await hears(child, { origin: [origin, origins.neighbour] }));
+    assert.deepEqual([await receives(child, { origin }), await reaches(child, { origin })], [false, false]);
+    assert.isFalse(await receives(child, { origin: [origin, origins.own] }));
+    assert.isTrue(await receives(child, { origin: [origin, origins.otherPort] }));
   });
 
-  it("neither hears nor reaches a frame whose host has a dot at the end, if it is told it without one", async () => {
-    const origin = origins.neighbour.replace("localhost", "localhost.");
-    const child = await puppet({ origin });
+  it("neither receives from nor reaches a frame whose host has a dot at the end, with the host without one", async () => {
+    const origin = origins.otherPort.replace("localhost", "localhost.");
+    const child = await scriptedIframe({ origin });
     assert.deepEqual(
-      [await hears(child, { origin: origins.neighbour }), await reaches(child, { origin: origins.neighbour })],
+      [await receives(child, { origin: origins.otherPort }), await reaches(child, { origin: origins.otherPort })],
       [false, false],
     );
-    assert.deepEqual([await hears(child, { origin }), await reaches(child, { origin })], [true, true]);
+    assert.deepEqual([await receives(child, { origin }), await reaches(child, { origin })], [true, true]);
   });
 
-  it("that is * hears and reaches everybody that the window may be", async () => {
+  it("that is * receives from and reaches any origin in the window", async () => {
     for (const options of [{}, { origin: origins.other }, { sandbox: "allow-scripts" }]) {
-      const child = await puppet(options);
-      assert.deepEqual([await hears(child, { origin: "*" }), await reaches(child, { origin: "*" })], [true, true]);
+      const child = await scriptedIframe(options);
+      assert.deepEqual([await receives(child, { origin: "*" }), await reaches(child, { origin: "*" })], [true, true]);
     }
   });
 
-  it("that is null hears a frame without an origin, and no other", async () => {
-    const opaque = await puppet({ sandbox: "allow-scripts" });
+  it("that is null receives from a frame without an origin, and no other", async () => {
+    const opaque = await scriptedIframe({ sandbox: "allow-scripts" });
     assert.deepEqual(
-      [await hears(opaque, { origin: "null" }), await reaches(opaque, { origin: "null" })],
+      [await receives(opaque, { origin: "null" }), await reaches(opaque, { origin: "null" })],
       [true, true],
     );
     for (const options of [{}, { origin: origins.other }]) {
-      assert.isFalse(await hears(await puppet(options), { origin: "null" }));
+      assert.isFalse(await receives(await scriptedIframe(options), { origin: "null" }));
     }
   });
 
-  it("of a list hears each of them, and no other", async () => {
-    const origin = [origins.own, origins.neighbour];
-    assert.isTrue(await hears(await puppet(), { origin }));
-    assert.isTrue(await hears(await puppet({ origin: origins.neighbour }), { origin }));
-    assert.isFalse(await hears(await puppet({ origin: origins.other }), { origin }));
+  it("of a list receives from each of them, and no other", async () => {
+    const origin = [origins.own, origins.otherPort];
+    assert.isTrue(await receives(await scriptedIframe(), { origin }));
+    assert.isTrue(await receives(await scriptedIframe({ origin: origins.otherPort }), { origin }));
+    assert.isFalse(await receives(await scriptedIframe({ origin: origins.other }), { origin }));
   });
 
-  for (const options of [{}, { origin: origins.other }, { origin: origins.neighbour }]) {
+  for (const options of [{}, { origin: origins.other }, { origin: origins.otherPort }]) {
     it(`of a list sends to the window once, before and after its first message, if its origin is ${JSON.stringify(options)}`, async () => {
-      const child = await puppet(options);
-      const transport = windowTransport(child.window, { origin: [origins.own, origins.other, origins.neighbour] });
-      heardBy(transport);
+      const child = await scriptedIframe(options);
+      const transport = windowTransport(child.window, { origin: [origins.own, origins.other, origins.otherPort] });
+      receivedBy(transport);
       transport.send(note("before"));
       await child.settled();
       child.post(note("hello"));
@@ -155,7 +155,7 @@ describe("with an origin, a window transport", () => {
   }
 
   it("of a list that names an origin twice sends each message once", async () => {
-    const child = await puppet({ origin: origins.other });
+    const child = await scriptedIframe({ origin: origins.other });
     const transport = windowTransport(child.window, { origin: [origins.other, origins.own, origins.other] });
     transport.send(note("before"));
     await child.settled();
@@ -163,7 +163,7 @@ describe("with an origin, a window transport", () => {
   });
 
   it("of a list with null reaches a frame without an origin once, before its first message", async () => {
-    const child = await puppet({ sandbox: "allow-scripts" });
+    const child = await scriptedIframe({ sandbox: "allow-scripts" });
     const transport = windowTransport(child.window, { origin: [origins.own, "null"] });
     transport.send(note("before"));
     await child.settled();
@@ -171,15 +171,15 @@ describe("with an origin, a window transport", () => {
   });
 
   it("of a list sends nothing to a window of another origin", async () => {
-    const child = await puppet({ origin: origins.other });
-    const transport = windowTransport(child.window, { origin: [origins.own, origins.neighbour] });
+    const child = await scriptedIframe({ origin: origins.other });
+    const transport = windowTransport(child.window, { origin: [origins.own, origins.otherPort] });
     transport.send(note("before"));
     await child.settled();
     assert.deepEqual(child.received, []);
   });
 
   it("of a list makes the first call to a window of any of them, and transfers after its first message", async () => {
-    const child = await frame("frame.html", { origin: origins.other, query: { origin: origins.own } });
+    const child = await openIframe("frame.html", { origin: origins.other, query: { origin: origins.own } });
     const transport = windowTransport(child.contentWindow, { origin: [origins.own, origins.other] });
     const client = new JSONRPCClient(transport);
     const bytes = new Uint8Array(8);
@@ -232,47 +232,47 @@ describe("with an origin, a window transport", () => {
     "file://",
   ]) {
     it(`may be that of an app shell, which no window has elsewhere: ${origin}`, async () => {
-      const child = await puppet({ origin: origins.other });
-      assert.isFalse(await hears(child, { origin }));
-      assert.isTrue(await hears(child, { origin: [origin, origins.other] }));
+      const child = await scriptedIframe({ origin: origins.other });
+      assert.isFalse(await receives(child, { origin }));
+      assert.isTrue(await receives(child, { origin: [origin, origins.other] }));
     });
   }
 
   it("does not take an origin with a wildcard for a pattern", async () => {
-    const child = await puppet({ origin: origins.other });
+    const child = await scriptedIframe({ origin: origins.other });
     for (const origin of ["http://*", "http://127.0.0.1:*", "http://*.0.0.1"]) {
-      let heard = false;
+      let received = false;
       try {
-        heard = await hears(child, { origin });
+        received = await receives(child, { origin });
       } catch (error) {
         assert.instanceOf(error, TypeError);
       }
-      assert.isFalse(heard);
+      assert.isFalse(received);
     }
   });
 });
 
-describe("a window transport does not hear", () => {
+describe("a window transport ignores", () => {
   it("its own window", async () => {
-    const child = await puppet();
-    const heard = heardBy(windowTransport(child.window, { origin: "*" }));
+    const child = await scriptedIframe();
+    const received = receivedBy(windowTransport(child.window, { origin: "*" }));
     window.postMessage(note("from myself"), "*");
     await child.settled();
     await child.settled();
-    assert.deepEqual(heard, []);
+    assert.deepEqual(received, []);
   });
 
   it("another frame of the same origin", async () => {
-    const [child, sibling] = [await puppet(), await puppet()];
-    const heard = heardBy(windowTransport(child.window));
+    const [child, sibling] = [await scriptedIframe(), await scriptedIframe()];
+    const received = receivedBy(windowTransport(child.window));
     sibling.post(note("from the sibling"));
     await sibling.settled();
     await child.settled();
-    assert.deepEqual(heard, []);
+    assert.deepEqual(received, []);
   });
 
   it("another frame that answers a call in the place of the right one", async () => {
-    const [child, sibling] = [await puppet(), await puppet()];
+    const [child, sibling] = [await scriptedIframe(), await scriptedIframe()];
     const client = new JSONRPCClient(windowTransport(child.window));
     afterThisTest(() => client.destroy());
     const call = client.request("secret");
@@ -282,36 +282,39 @@ describe("a window transport does not hear", () => {
     assert.equal(await call, "right");
   });
 
-  it("another frame without an origin, if it is to hear one of them", async () => {
-    const [child, sibling] = [await puppet({ sandbox: "allow-scripts" }), await puppet({ sandbox: "allow-scripts" })];
-    const heard = heardBy(windowTransport(child.window, { origin: "null" }));
+  it("another frame without an origin, if it is to receive from one of them", async () => {
+    const [child, sibling] = [
+      await scriptedIframe({ sandbox: "allow-scripts" }),
+      await scriptedIframe({ sandbox: "allow-scripts" }),
+    ];
+    const received = receivedBy(windowTransport(child.window, { origin: "null" }));
     sibling.post(note("from the sibling"));
     await sibling.settled();
     await child.settled();
-    assert.deepEqual(heard, []);
+    assert.deepEqual(received, []);
   });
 
   it("an event that a script has made", async () => {
-    const child = await puppet();
-    const heard = heardBy(windowTransport(child.window));
+    const child = await scriptedIframe();
+    const received = receivedBy(windowTransport(child.window));
     const forged = { data: note("forged"), origin: origins.own, source: child.window };
     window.dispatchEvent(new MessageEvent("message", forged));
     const event = new MessageEvent("message");
     event.initMessageEvent?.("message", false, false, forged.data, forged.origin, "", child.window, []);
     window.dispatchEvent(event);
     await child.settled();
-    assert.deepEqual(heard, []);
+    assert.deepEqual(received, []);
   });
 });
 
 describe("messages of several origins that are kept until there is a server", () => {
   it("are answered each to its own origin: a document of another origin gets no answer that is not its own", async () => {
-    const child = await puppet();
+    const child = await scriptedIframe();
     const transport = windowTransport(child.window, { origin: [origins.own, origins.other] });
     child.post({ jsonrpc: "2.0", method: "whoami", id: "of the first" });
     await child.settled();
-    const ready = readiness(child.element);
-    child.element.src = `${origins.other}/tests/web/fixtures/puppet.html`;
+    const ready = untilReady(child.element);
+    child.element.src = `${origins.other}/tests/web/fixtures/scripted-iframe.html`;
     await ready;
     child.post({ jsonrpc: "2.0", method: "whoami", id: "of the second" });
     await child.settled();

@@ -1,7 +1,7 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, inNode, portTransport } from "./rig/portway.js";
-import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
-import { isOpen, until } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, inNode, portTransport } from "./support/portway.js";
+import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
+import { isOpen, until } from "./support/outcomes.js";
 
 describe("a peer", () => {
   it("calls and serves on one transport", async () => {
@@ -11,7 +11,7 @@ describe("a peer", () => {
     assert.deepEqual(await Promise.all([here.request("name"), there.request("name")]), ["there", "here"]);
   });
 
-  it("tells its own calls from those of the other side, though they have the same ids", async () => {
+  it("distinguishes its own calls from those of the peer, though they have the same ids", async () => {
     const { near, far } = channel();
     const here = new JSONRPCPeer(near).method("double", ([n]) => n * 2);
     const there = new JSONRPCPeer(far).method("square", ([n]) => n * n);
@@ -53,7 +53,7 @@ describe("a peer", () => {
 });
 
 describe("the remote of a peer", () => {
-  it("has each method of the other side as a function", async () => {
+  it("has each method of the peer as a function", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("build", ({ entry }) => `built ${entry}`).method("a.b/c", () => "odd");
     const { remote } = new JSONRPCPeer(near);
@@ -67,7 +67,7 @@ describe("the remote of a peer", () => {
     assert.equal(error.message, "JSON-RPC timeout: slow (id=1)");
   });
 
-  it("is no promise, so that it can be awaited and returned from an async function", async () => {
+  it("is not a promise, so that it can be awaited and returned from an async function", async () => {
     const transport = recorder();
     const { remote } = new JSONRPCPeer(transport);
     assert.isUndefined(remote.then);
@@ -137,13 +137,13 @@ describe("one transport", () => {
   });
 
   it("carries two servers, of which the newer is asked first", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("a", () => "old").method("b", () => "old");
     new JSONRPCServer(transport).method("a", () => "new");
-    raw.post({ jsonrpc: "2.0", method: "a", id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "b", id: 2 });
-    raw.post({ jsonrpc: "2.0", method: "c", id: 3 });
-    const replies = [await raw.next(), await raw.next(), await raw.next()];
+    remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "b", id: 2 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "c", id: 3 });
+    const replies = [await remoteEnd.next(), await remoteEnd.next(), await remoteEnd.next()];
     assert.deepEqual(
       replies.map(({ result, error }) => result ?? error.code),
       ["new", "old", -32601],
@@ -151,14 +151,14 @@ describe("one transport", () => {
   });
 
   it("leaves requests unanswered while there is only a client on it: others may serve the channel", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
-    raw.post({ jsonrpc: "2.0", method: "a", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });
     const call = client.request("b");
-    assert.equal((await raw.next()).method, "b");
-    raw.post({ jsonrpc: "2.0", id: 1, result: "done" });
+    assert.equal((await remoteEnd.next()).method, "b");
+    remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "done" });
     assert.equal(await call, "done");
-    assert.equal(raw.received.length, 1);
+    assert.equal(remoteEnd.received.length, 1);
   });
 
   it("lets a client and a server on one port, each with a transport of its own, work side by side", async () => {

@@ -1,18 +1,18 @@
-// A popup whose policy cuts it off from its opener.
+// A popup whose policy separates it from its opener.
 
 import { assert } from "chai";
-import { connect, windowTransport, JSONRPCClient } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { frameAddress, origins } from "./rig/frames.js";
-import { listenersOf, timersSet } from "./rig/connections.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { connect, windowTransport, JSONRPCClient } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { iframeUrl, origins } from "./support/iframes.js";
+import { listenersOf, countTimers } from "./support/connections.js";
+import { rejection, until } from "./support/outcomes.js";
 
 // WebKit opens none here.
 const probe = window.open("about:blank", "_blank", "width=200,height=200");
 probe?.close();
 
 function popup(query, options) {
-  const opened = window.open(frameAddress(query, options), "_blank", "width=200,height=200");
+  const opened = window.open(iframeUrl(query, options), "_blank", "width=200,height=200");
   afterThisTest(() => opened.close());
   return opened;
 }
@@ -20,9 +20,9 @@ function popup(query, options) {
 if (probe !== null) {
   describe("a popup with a Cross-Origin-Opener-Policy", () => {
     for (const origin of ["own", "other"]) {
-      it(`of the ${origin} origin has connect rejected soon, with the reason and what it may be`, async () => {
+      it(`of the ${origin} origin has connect rejected soon, with the reason and possible causes`, async () => {
         const opened = popup({ isolated: 1 }, { origin: origins[origin] });
-        const [listeners, timers] = [listenersOf(window), timersSet()];
+        const [listeners, timers] = [listenersOf(window), countTimers()];
         const start = performance.now();
         const { reason, message } = await rejection(connect(opened, { origin: origins[origin], connectTimeout: 0 }));
         assert.equal(reason, "peer-gone");
@@ -41,7 +41,7 @@ if (probe !== null) {
       assert.equal((await rejection(client.request("b"))).reason, "peer-gone");
     });
 
-    it("is told from one without, which connects", async () => {
+    it("differs from one without, which connects", async () => {
       const peer = await connect(popup({}));
       afterThisTest(() => peer.destroy());
       assert.deepEqual(await peer.request("echo", [1]), [1]);

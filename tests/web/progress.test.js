@@ -1,36 +1,36 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer } from "./rig/portway.js";
-import { channel, rawChannel, recorder } from "./rig/ends.js";
-import { isOpen, pause, rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer } from "./support/portway.js";
+import { channel, scriptedChannel, recorder } from "./support/transports.js";
+import { isOpen, pause, rejection } from "./support/outcomes.js";
 
-/** Timers of a busy machine are late; what is said to be soon is so within this. */
+/** Timers of a busy machine are late; short ones fire within this time. */
 const SOON = 2_500;
 
-/** A call whose far end the test plays: `tell` is its progress. */
+/** A call whose far end the test plays: `sendProgress` sends its progress. */
 async function working(options) {
-  const { transport, raw } = rawChannel();
+  const { transport, remoteEnd } = scriptedChannel();
   const client = new JSONRPCClient(transport);
   const seen = [];
   const start = performance.now();
   const call = client.request("work", undefined, { onProgress: (value) => seen.push(value), ...options });
   call.catch(() => {});
-  const { id } = await raw.next();
+  const { id } = await remoteEnd.next();
   return {
     call,
     client,
     seen,
     elapsed: () => performance.now() - start,
-    tell: (value) => raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token: id, value } }),
-    answer: (result) => raw.post({ jsonrpc: "2.0", result, id }),
+    sendProgress: (value) => remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token: id, value } }),
+    answer: (result) => remoteEnd.post({ jsonrpc: "2.0", result, id }),
   };
 }
 
 describe("the progress of a call", () => {
-  it("begins its timeout anew", async () => {
-    const { call, tell, answer, seen, elapsed } = await working({ timeout: 700 });
+  it("restarts its timeout", async () => {
+    const { call, sendProgress, answer, seen, elapsed } = await working({ timeout: 700 });
     for (let n = 1; n <= 8; n++) {
       assert.isTrue(await isOpen(call, 120));
-      tell(n);
+      sendProgress(n);
     }
     assert.isAbove(elapsed(), 900);
     answer("done");
@@ -50,22 +50,23 @@ describe("the progress of a call", () => {
   });
 
   it("lets it time out when it ceases, counted from the last of it", async () => {
-    const { call, client, tell, elapsed } = await working({ timeout: 500 });
+    const { call, client, sendProgress, elapsed } = await working({ timeout: 500 });
     await pause(250);
-    tell(1);
+    sendProgress(1);
     const error = await rejection(call);
     assert.deepEqual([error.reason, client.pending], ["timeout", 0]);
     assert.isAtLeast(elapsed(), 740);
     assert.isBelow(elapsed(), 750 + SOON);
   });
 
-  it("does not begin anew the timeout of a call that does not listen to it, nor of another", async () => {
-    const { transport, raw } = rawChannel();
+  it("does not restart the timeout of a call that does not listen to it, nor of another", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 120 });
     const calls = [client.request("deaf"), client.request("other", undefined, { onProgress() {} })];
     const ends = calls.map(rejection);
     const timer = setInterval(() => {
-      for (const token of [1, 3, "2"]) raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token, value: 1 } });
+      for (const token of [1, 3, "2"])
+        remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token, value: 1 } });
     }, 20);
     try {
       for (const end of ends) assert.equal((await end).reason, "timeout");
@@ -75,8 +76,8 @@ describe("the progress of a call", () => {
   });
 
   it("lets it run no longer than totalTimeout", async () => {
-    const { call, tell, seen, elapsed } = await working({ timeout: 800, totalTimeout: 1_200 });
-    const timer = setInterval(() => tell("still at it"), 20);
+    const { call, sendProgress, seen, elapsed } = await working({ timeout: 800, totalTimeout: 1_200 });
+    const timer = setInterval(() => sendProgress("still at it"), 20);
     try {
       assert.equal((await rejection(call)).reason, "timeout");
     } finally {
@@ -87,9 +88,9 @@ describe("the progress of a call", () => {
     assert.isAbove(seen.length, 3);
   });
 
-  it("lets it run no longer than sixty times its timeout, if nothing else was said", async () => {
-    const { call, tell, elapsed } = await working({ timeout: 20 });
-    const timer = setInterval(() => tell(1), 1);
+  it("lets it run for at most sixty times its timeout by default", async () => {
+    const { call, sendProgress, elapsed } = await working({ timeout: 20 });
+    const timer = setInterval(() => sendProgress(1), 1);
     try {
       assert.equal((await rejection(call)).reason, "timeout");
     } finally {
@@ -98,7 +99,7 @@ describe("the progress of a call", () => {
     assert.isBelow(elapsed(), 1_200 + SOON);
   });
 
-  it("arrives with what the handler transfers, both ways, and the buffers are gone at the sender", async () => {
+  it("arrives with the transfer list of the handler, both ways, and the buffers are detached at the sender", async () => {
     const { near, far } = channel();
     const peers = [new JSONRPCPeer(near), new JSONRPCPeer(far)];
     const left = [];
@@ -127,7 +128,7 @@ describe("the progress of a call", () => {
 });
 
 describe("the total timeout of a call", () => {
-  it("holds without any progress, and though there is no other timeout", async () => {
+  it("holds without any progress, and without any other timeout", async () => {
     for (const timeout of [0, Infinity, 60_000]) {
       const client = new JSONRPCClient(recorder());
       const start = performance.now();
@@ -137,7 +138,7 @@ describe("the total timeout of a call", () => {
     }
   });
 
-  it("is none if it is 0, and then only the other counts", async () => {
+  it("is absent if it is 0, and then only the other counts", async () => {
     const client = new JSONRPCClient(recorder());
     const call = client.request("slow", undefined, { timeout: 0, totalTimeout: 0 });
     assert.isTrue(await isOpen(call, 50));

@@ -7,11 +7,11 @@ import {
   ref,
   shallowReactive,
 } from "../../node_modules/@vue/reactivity/dist/reactivity.esm-browser.prod.js";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, portTransport } from "./rig/portway.js";
-import { channel, rawChannel } from "./rig/ends.js";
-import { pair } from "./rig/connections.js";
-import { rejection } from "./rig/outcomes.js";
-import { afterThisTest } from "./rig/cleanup.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, portTransport } from "./support/portway.js";
+import { channel, scriptedChannel } from "./support/transports.js";
+import { connectPair } from "./support/connections.js";
+import { rejection } from "./support/outcomes.js";
+import { afterThisTest } from "./support/cleanup.js";
 
 const form = () => ({
   name: "Ada",
@@ -30,7 +30,7 @@ describe("params that hold a reactive proxy", () => {
     "reactive, within a plain object": () => ({ ...form(), tags: reactive(form().tags), many: reactive(form().many) }),
   })) {
     it(`cross as plain data, alone and behind another call of their turn: ${name}`, async () => {
-      const [near] = await pair(undefined, { methods: { echo: (params) => params, ping: () => "pong" } });
+      const [near] = await connectPair(undefined, { methods: { echo: (params) => params, ping: () => "pong" } });
       const alone = await near.request("echo", make());
       const [, behind, large] = await Promise.all([
         near.request("ping"),
@@ -39,17 +39,17 @@ describe("params that hold a reactive proxy", () => {
       ]);
       assert.deepEqual(alone, form());
       assert.deepEqual(behind, form());
-      // What is read-only has no note.
+      // A read-only value has no note.
       if (name !== "readonly") assert.deepEqual(large, { ...form(), note: "x".repeat(2_000) });
     });
   }
 
   it("cross in notifications, results, batches and items", async () => {
     const { near, far } = channel();
-    const heard = [];
+    const received = [];
     const server = new JSONRPCServer(far)
       .method("echo", (params) => reactive(params))
-      .onNotify("note", (params) => void heard.push(params));
+      .onNotify("note", (params) => void received.push(params));
     server.method("items", async function* () {
       yield reactive({ n: 1 });
       yield reactive([2]);
@@ -68,12 +68,12 @@ describe("params that hold a reactive proxy", () => {
     );
     const items = [];
     for await (const item of client.stream("items")) items.push(item);
-    assert.deepEqual([items, heard], [[{ n: 1 }, [2]], [{ n: 1 }]]);
+    assert.deepEqual([items, received], [[{ n: 1 }, [2]], [{ n: 1 }]]);
     client.destroy();
     server.destroy();
   });
 
-  it("transfer what is within", async () => {
+  it("transfer their members", async () => {
     const { near, far } = channel();
     const server = new JSONRPCServer(far).method("take", ({ bytes }) => bytes.byteLength);
     const client = new JSONRPCClient(near);
@@ -85,12 +85,12 @@ describe("params that hold a reactive proxy", () => {
   });
 
   it("keep cycles, holes, and members of any name", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const cycle = reactive({ list: [1, , 3], ...JSON.parse('{"__proto__": {"x": 1}}') }); // eslint-disable-line no-sparse-arrays
     cycle.self = cycle;
     client.request("a", cycle).catch(() => {});
-    const { params } = await raw.next();
+    const { params } = await remoteEnd.next();
     assert.equal(params.self, params);
     assert.deepEqual(Object.keys(params.list), ["0", "2"]);
     assert.deepEqual([Object.hasOwn(params, "__proto__"), params.x], [true, undefined]);

@@ -1,14 +1,14 @@
-// User code that runs within the library, and takes down what it runs in.
+// User code that runs within the library, and destroys its caller.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
-import { rawChannel, recorder } from "./rig/ends.js";
-import { stillClock } from "./rig/clock.js";
-import { deferred, isOpen, pause, rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
+import { scriptedChannel, recorder } from "./support/transports.js";
+import { stopClock } from "./support/clock.js";
+import { deferred, isOpen, pause, rejection } from "./support/outcomes.js";
 
 const gone = "JSON-RPC client destroyed";
 
-/** Fails the test with whatever the library has to report. */
+/** Fails the test with any report of the library. */
 function peerOn(transport, options) {
   const errors = [];
   const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error), ...options });
@@ -198,7 +198,7 @@ describe("a transport that delivers while it sends", () => {
 });
 
 describe("a getter in the params", () => {
-  beforeEach(stillClock);
+  beforeEach(stopClock);
 
   for (const kind of ["notification", "request"]) {
     it(`that sends a ${kind} leaves the identity of the objects around it`, async () => {
@@ -270,15 +270,15 @@ describe("a handler that makes a call", () => {
 
 describe("two requests with one id", () => {
   it("are cancelled one by one, the newest first", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const signals = [];
     new JSONRPCServer(transport).method("work", (_, { signal }) => {
       signals.push(signal);
       return new Promise(() => {});
     });
-    for (let n = 0; n < 2; n++) raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
-    await raw.before();
+    for (let n = 0; n < 2; n++) remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    await remoteEnd.drain();
     assert.deepEqual(
       signals.map(({ aborted }) => aborted),
       [false, true],
@@ -286,15 +286,15 @@ describe("two requests with one id", () => {
   });
 
   it("that run at the same time get a response each", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const ends = [];
     new JSONRPCServer(transport).method("work", () => new Promise((resolve) => ends.push(resolve)));
-    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "work", id: 1 });
-    assert.deepEqual(await raw.before(), []);
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
+    assert.deepEqual(await remoteEnd.drain(), []);
     ends.forEach((end, n) => end(n));
     assert.deepEqual(
-      [await raw.next(), await raw.next()].map(({ id, result }) => [id, result]),
+      [await remoteEnd.next(), await remoteEnd.next()].map(({ id, result }) => [id, result]),
       [
         [1, 0],
         [1, 1],

@@ -1,5 +1,6 @@
-// The specs of this folder in one engine: `node tests/web/run.mjs <chromium|firefox|webkit|node> [part of a spec's name]`.
-// They test the built package: `cargo xtask build` first. With PORTWAY_REPORT set, the counts are written there as JSON.
+// The specs of this folder in one engine: `node tests/web/run.mjs <chromium|firefox|webkit|node> [part of a spec's
+// name]`. They test the built package: `cargo xtask build` first. With PORTWAY_REPORT set, the counts are written there
+// as JSON.
 
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -18,8 +19,8 @@ if (!existsSync(new URL("../../pkg/package.json", import.meta.url))) {
   process.exit(2);
 }
 
-// `*.browser.test.js` needs a page (`*.isolated.browser.test.js` one that is isolated from other origins), `*.node.test.js`
-// needs Node, any other runs everywhere.
+// `*.browser.test.js` needs a page (`*.isolated.browser.test.js` one that is isolated from other origins),
+// `*.node.test.js` needs Node, any other runs everywhere.
 const foreign = engine === "node" ? ".browser.test.js" : ".node.test.js";
 const found = readdirSync(fileURLToPath(new URL(".", import.meta.url)))
   .filter((file) => file.endsWith(".test.js") && file.includes(part))

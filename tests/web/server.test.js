@@ -1,37 +1,37 @@
 import { assert } from "chai";
-import { ErrorCode, JSONRPCServer } from "./rig/portway.js";
-import { rawChannel } from "./rig/ends.js";
-import { deferred, until } from "./rig/outcomes.js";
+import { ErrorCode, JSONRPCServer } from "./support/portway.js";
+import { scriptedChannel } from "./support/transports.js";
+import { deferred, until } from "./support/outcomes.js";
 
 function serving(options) {
-  const { transport, raw } = rawChannel();
-  return { server: new JSONRPCServer(transport, options), raw };
+  const { transport, remoteEnd } = scriptedChannel();
+  return { server: new JSONRPCServer(transport, options), remoteEnd };
 }
 
 describe("a server", () => {
-  it("answers with what the handler returns, under the id of the request", async () => {
-    const { server, raw } = serving();
+  it("answers with the return value of the handler, under the id of the request", async () => {
+    const { server, remoteEnd } = serving();
     server.method("add", ([a, b]) => a + b);
-    raw.post({ jsonrpc: "2.0", method: "add", params: [1, 2], id: 7 });
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: 3, id: 7 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "add", params: [1, 2], id: 7 });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: 3, id: 7 });
   });
 
-  it("answers with what the promise of the handler resolves to", async () => {
-    const { server, raw } = serving();
+  it("answers with the value that the promise of the handler resolves to", async () => {
+    const { server, remoteEnd } = serving();
     server.method("slow", async () => "done");
-    raw.post({ jsonrpc: "2.0", method: "slow", id: 1 });
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: "done", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "slow", id: 1 });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "done", id: 1 });
   });
 
   it("waits for any object with a function then", async () => {
-    const { server, raw } = serving();
+    const { server, remoteEnd } = serving();
     server.method("thenable", () => ({ then: (resolve) => resolve("done") }));
-    raw.post({ jsonrpc: "2.0", method: "thenable", id: 1 });
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: "done", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "thenable", id: 1 });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "done", id: 1 });
   });
 
   it("answers once, also if a thenable settles twice", async () => {
-    const { server, raw } = serving();
+    const { server, remoteEnd } = serving();
     server.method("thenable", () => ({
       then(resolve, reject) {
         resolve(1);
@@ -39,19 +39,19 @@ describe("a server", () => {
         reject(new Error("3"));
       },
     }));
-    raw.post({ jsonrpc: "2.0", method: "thenable", id: 1 });
-    assert.deepEqual(await raw.before(), [{ jsonrpc: "2.0", result: 1, id: 1 }]);
+    remoteEnd.post({ jsonrpc: "2.0", method: "thenable", id: 1 });
+    assert.deepEqual(await remoteEnd.drain(), [{ jsonrpc: "2.0", result: 1, id: 1 }]);
   });
 
   it("answers with an error when it cannot even look at the result", async () => {
-    const { server, raw } = serving();
+    const { server, remoteEnd } = serving();
     server.method("odd", () => ({
       get then() {
         throw new Error("gotcha");
       },
     }));
-    raw.post({ jsonrpc: "2.0", method: "odd", id: 1 });
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", error: { code: -32603, message: "gotcha" }, id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "odd", id: 1 });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", error: { code: -32603, message: "gotcha" }, id: 1 });
   });
 
   for (const [name, handler] of [
@@ -61,38 +61,38 @@ describe("a server", () => {
     ["returns null", () => null],
   ]) {
     it(`answers with the result null when the handler ${name}`, async () => {
-      const { server, raw } = serving();
+      const { server, remoteEnd } = serving();
       server.method("nothing", handler);
-      raw.post({ jsonrpc: "2.0", method: "nothing", id: 1 });
-      assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: null, id: 1 });
+      remoteEnd.post({ jsonrpc: "2.0", method: "nothing", id: 1 });
+      assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: null, id: 1 });
     });
   }
 
   it("does not give one request the late answer of another", async () => {
-    const { server, raw } = serving();
+    const { server, remoteEnd } = serving();
     let settle;
     const second = deferred();
     server
       .method("first", () => ({ then: (resolve) => void (settle = resolve) }))
       .method("second", () => second.promise);
-    raw.post({ jsonrpc: "2.0", method: "first", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "first", id: 1 });
     await until(() => settle !== undefined);
     settle("first");
-    raw.post({ jsonrpc: "2.0", method: "second", id: 2 });
-    assert.deepEqual(await raw.before(), [{ jsonrpc: "2.0", result: "first", id: 1 }]);
+    remoteEnd.post({ jsonrpc: "2.0", method: "second", id: 2 });
+    assert.deepEqual(await remoteEnd.drain(), [{ jsonrpc: "2.0", result: "first", id: 1 }]);
     settle("first again");
-    assert.deepEqual(await raw.before(), []);
+    assert.deepEqual(await remoteEnd.drain(), []);
     second.resolve("second");
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: "second", id: 2 });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "second", id: 2 });
   });
 
   for (const id of [0, -1, 1.5, 2 ** 53, -(2 ** 60), 1e300, "", "1", "\u0000\ud83d", "a".repeat(1_024), null]) {
     const shown = JSON.stringify(id).slice(0, 40);
     it(`answers the request with the id ${shown} under just that id`, async () => {
-      const { server, raw } = serving();
+      const { server, remoteEnd } = serving();
       server.method("a", () => "result");
-      raw.post({ jsonrpc: "2.0", method: "a", id });
-      assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: "result", id });
+      remoteEnd.post({ jsonrpc: "2.0", method: "a", id });
+      assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "result", id });
     });
   }
 
@@ -107,93 +107,93 @@ describe("a server", () => {
     ["Infinity", Infinity],
   ]) {
     it(`answers a request whose id is ${name} with an error under the id null`, async () => {
-      const { server, raw } = serving();
+      const { server, remoteEnd } = serving();
       let ran = false;
       server.method("a", () => (ran = true));
-      raw.post({ jsonrpc: "2.0", method: "a", id });
+      remoteEnd.post({ jsonrpc: "2.0", method: "a", id });
       const error = { code: -32600, message: "Invalid Request", data: { reason: "invalid-id-type" } };
-      assert.deepEqual(await raw.next(), { jsonrpc: "2.0", error, id: null });
+      assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", error, id: null });
       assert.isFalse(ran);
     });
   }
 
-  it("tells ids that differ in type apart", async () => {
-    const { server, raw } = serving();
+  it("distinguishes ids that differ in type", async () => {
+    const { server, remoteEnd } = serving();
     const results = { 1: deferred(), 1.5: deferred() };
     server.method("wait", ([key]) => results[key].promise);
-    raw.post({ jsonrpc: "2.0", method: "wait", params: ["1"], id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "wait", params: ["1.5"], id: "1" });
-    await raw.before();
+    remoteEnd.post({ jsonrpc: "2.0", method: "wait", params: ["1"], id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "wait", params: ["1.5"], id: "1" });
+    await remoteEnd.drain();
     results["1.5"].resolve("of the string");
     results[1].resolve("of the number");
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: "of the string", id: "1" });
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: "of the number", id: 1 });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "of the string", id: "1" });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "of the number", id: 1 });
   });
 
   it("hands over the params as they came, and undefined where there are none or they are null", async () => {
-    const { server, raw } = serving();
+    const { server, remoteEnd } = serving();
     const seen = [];
     server.method("see", (params) => void seen.push(params));
     for (const more of [{ params: [1] }, { params: { a: 1 } }, {}, { params: null }, { params: undefined }]) {
-      raw.post({ jsonrpc: "2.0", method: "see", ...more, id: 1 });
+      remoteEnd.post({ jsonrpc: "2.0", method: "see", ...more, id: 1 });
     }
-    await raw.before();
+    await remoteEnd.drain();
     assert.deepEqual(seen, [[1], { a: 1 }, undefined, undefined, undefined]);
   });
 
-  it("refuses params that are null when it is told to", async () => {
-    const { server, raw } = serving({ paramsNull: "invalid" });
+  it("refuses params that are null if paramsNull is invalid", async () => {
+    const { server, remoteEnd } = serving({ paramsNull: "invalid" });
     server.method("a", () => "ran");
-    raw.post({ jsonrpc: "2.0", method: "a", params: null, id: 1 });
-    const { error, id } = await raw.next();
+    remoteEnd.post({ jsonrpc: "2.0", method: "a", params: null, id: 1 });
+    const { error, id } = await remoteEnd.next();
     assert.deepEqual([error.code, id], [ErrorCode.InvalidRequest, 1]);
   });
 
   for (const params of ["text", 5, true, 1n]) {
     it(`refuses params that are a ${typeof params} before any handler runs`, async () => {
-      const { server, raw } = serving();
+      const { server, remoteEnd } = serving();
       let ran = false;
       server.method("a", () => (ran = true));
-      raw.post({ jsonrpc: "2.0", method: "a", params, id: "x" });
-      const { error, id } = await raw.next();
+      remoteEnd.post({ jsonrpc: "2.0", method: "a", params, id: "x" });
+      const { error, id } = await remoteEnd.next();
       assert.deepEqual([error.code, id, ran], [ErrorCode.InvalidRequest, "x", false]);
     });
   }
 
   for (const name of ["missing", "__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "then", ""]) {
-    it(`answers that there is no method "${name}"`, async () => {
-      const { raw } = serving();
-      raw.post({ jsonrpc: "2.0", method: name, params: {}, id: 1 });
+    it(`answers "Method not found" for "${name}"`, async () => {
+      const { remoteEnd } = serving();
+      remoteEnd.post({ jsonrpc: "2.0", method: name, params: {}, id: 1 });
       const error = { code: -32601, message: `Method not found: ${name}` };
-      assert.deepEqual(await raw.next(), { jsonrpc: "2.0", error, id: 1 });
+      assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", error, id: 1 });
     });
   }
 
   it("serves names that every object has, once they are registered", async () => {
-    const { server, raw } = serving();
+    const { server, remoteEnd } = serving();
     for (const name of ["__proto__", "constructor", "toString"]) {
       server.method(name, () => `my ${name}`);
-      raw.post({ jsonrpc: "2.0", method: name, id: name });
-      assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: `my ${name}`, id: name });
+      remoteEnd.post({ jsonrpc: "2.0", method: name, id: name });
+      assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: `my ${name}`, id: name });
     }
   });
 
-  it("tells names apart that differ in case", async () => {
-    const { server, raw } = serving();
+  it("distinguishes names that differ in case", async () => {
+    const { server, remoteEnd } = serving();
     server.method("build", () => 1);
-    raw.post({ jsonrpc: "2.0", method: "Build", id: 1 });
-    assert.equal((await raw.next()).error.code, ErrorCode.MethodNotFound);
+    remoteEnd.post({ jsonrpc: "2.0", method: "Build", id: 1 });
+    assert.equal((await remoteEnd.next()).error.code, ErrorCode.MethodNotFound);
   });
 
   it("refuses to register names that begin with rpc. and answers that they are not there", async () => {
-    const { server, raw } = serving();
+    const { server, remoteEnd } = serving();
     assert.throws(() => server.method("rpc.foo", () => {}), TypeError, "rpc.");
     assert.throws(() => server.onNotify("rpc.foo", () => {}), TypeError, "rpc.");
-    raw.post({ jsonrpc: "2.0", method: "rpc.foo", id: 1 });
-    assert.equal((await raw.next()).error.code, ErrorCode.MethodNotFound);
+    remoteEnd.post({ jsonrpc: "2.0", method: "rpc.foo", id: 1 });
+    assert.equal((await remoteEnd.next()).error.code, ErrorCode.MethodNotFound);
   });
 
-  it("refuses a handler that is no function, and a name that is no string", () => {
+  it("refuses a handler that is not a function, and a name that is not a string", () => {
     const { server } = serving();
     assert.throws(() => server.method("a"), TypeError);
     assert.throws(() => server.onNotify("a", {}), TypeError);
@@ -201,25 +201,25 @@ describe("a server", () => {
   });
 
   it("takes the newest handler of a name", async () => {
-    const { server, raw } = serving();
+    const { server, remoteEnd } = serving();
     server.method("a", () => "old").method("a", () => "new");
-    raw.post({ jsonrpc: "2.0", method: "a", id: 1 });
-    assert.equal((await raw.next()).result, "new");
+    remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });
+    assert.equal((await remoteEnd.next()).result, "new");
   });
 
   it("works on requests at the same time, and answers in the order in which they end", async () => {
-    const { server, raw } = serving();
+    const { server, remoteEnd } = serving();
     const slow = deferred();
     server.method("slow", () => slow.promise).method("fast", () => "fast");
-    raw.post({ jsonrpc: "2.0", method: "slow", id: 1 });
-    raw.post({ jsonrpc: "2.0", method: "fast", id: 2 });
-    assert.equal((await raw.next()).id, 2);
+    remoteEnd.post({ jsonrpc: "2.0", method: "slow", id: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", method: "fast", id: 2 });
+    assert.equal((await remoteEnd.next()).id, 2);
     slow.resolve("slow");
-    assert.equal((await raw.next()).id, 1);
+    assert.equal((await remoteEnd.next()).id, 1);
   });
 
-  it("says nothing to what looks like a response, even with an id that is no id", async () => {
-    const { raw } = serving();
+  it("does not reply to a message that looks like a response, even with an invalid id", async () => {
+    const { remoteEnd } = serving();
     for (const message of [
       { jsonrpc: "2.0", id: 9 },
       { jsonrpc: "2.0", id: 9, result: 1 },
@@ -227,71 +227,71 @@ describe("a server", () => {
       { jsonrpc: "2.0", id: 9, error: { code: 1, message: "x" } },
       { jsonrpc: "2.0", error: "x" },
     ]) {
-      raw.post(message);
+      remoteEnd.post(message);
     }
-    assert.deepEqual(await raw.before(), []);
+    assert.deepEqual(await remoteEnd.drain(), []);
   });
 });
 
 describe("the notifications of a server", () => {
   it("run their handler, and are not answered", async () => {
-    const { server, raw } = serving();
+    const { server, remoteEnd } = serving();
     const seen = [];
     server.onNotify("progress", (params) => {
       seen.push(params);
       return "ignored";
     });
-    raw.post({ jsonrpc: "2.0", method: "progress", params: { done: 1 } });
-    assert.deepEqual(await raw.before(), []);
+    remoteEnd.post({ jsonrpc: "2.0", method: "progress", params: { done: 1 } });
+    assert.deepEqual(await remoteEnd.drain(), []);
     assert.deepEqual(seen, [{ done: 1 }]);
   });
 
   for (const [name, message] of [
-    ["nobody knows them", { method: "unknown" }],
-    ["nobody knows them and they have params", { method: "unknown", params: { a: 1 } }],
+    ["they are unknown", { method: "unknown" }],
+    ["they are unknown and they have params", { method: "unknown", params: { a: 1 } }],
     ["they have a reserved name", { method: "rpc.foo" }],
     ["their params are a number", { method: "known", params: 5 }],
     ["their params are a string", { method: "known", params: "bar" }],
     ["their params are a boolean", { method: "known", params: true }],
-    ["nobody knows them and their params are a number", { method: "unknown", params: 5 }],
+    ["they are unknown and their params are a number", { method: "unknown", params: 5 }],
   ]) {
-    it(`are passed over in silence if ${name}, alone or in a batch`, async () => {
+    it(`are ignored if ${name}, alone or in a batch`, async () => {
       const errors = [];
-      const { server, raw } = serving({ onError: (error) => errors.push(error) });
+      const { server, remoteEnd } = serving({ onError: (error) => errors.push(error) });
       let ran = 0;
       server.method("known", () => ++ran).onNotify("known", () => ++ran);
-      raw.post({ jsonrpc: "2.0", ...message });
-      raw.post([{ jsonrpc: "2.0", ...message }]);
-      assert.deepEqual(await raw.before(), []);
+      remoteEnd.post({ jsonrpc: "2.0", ...message });
+      remoteEnd.post([{ jsonrpc: "2.0", ...message }]);
+      assert.deepEqual(await remoteEnd.drain(), []);
       assert.deepEqual([ran, errors], [0, []]);
     });
   }
 
   it("run a handler that is registered with method() alone, and are not answered", async () => {
-    const { server, raw } = serving();
+    const { server, remoteEnd } = serving();
     let ran = 0;
     server.method("refresh", () => ++ran);
-    raw.post({ jsonrpc: "2.0", method: "refresh" });
-    assert.deepEqual(await raw.before(), []);
+    remoteEnd.post({ jsonrpc: "2.0", method: "refresh" });
+    assert.deepEqual(await remoteEnd.drain(), []);
     assert.equal(ran, 1);
   });
 
   it("prefer the handler of onNotify(), requests that of method()", async () => {
-    const { server, raw } = serving();
+    const { server, remoteEnd } = serving();
     const seen = [];
     server.method("a", () => "request").onNotify("a", () => void seen.push("notification"));
-    raw.post({ jsonrpc: "2.0", method: "a" });
-    raw.post({ jsonrpc: "2.0", method: "a", id: 1 });
-    assert.equal((await raw.next()).result, "request");
+    remoteEnd.post({ jsonrpc: "2.0", method: "a" });
+    remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });
+    assert.equal((await remoteEnd.next()).result, "request");
     assert.deepEqual(seen, ["notification"]);
   });
 
   it("are no methods: a request for a name of onNotify() alone is not found", async () => {
-    const { server, raw } = serving();
+    const { server, remoteEnd } = serving();
     let ran = false;
     server.onNotify("progress", () => (ran = true));
-    raw.post({ jsonrpc: "2.0", method: "progress", id: 1 });
-    assert.equal((await raw.next()).error.code, ErrorCode.MethodNotFound);
+    remoteEnd.post({ jsonrpc: "2.0", method: "progress", id: 1 });
+    assert.equal((await remoteEnd.next()).error.code, ErrorCode.MethodNotFound);
     assert.isFalse(ran);
   });
 
@@ -309,24 +309,24 @@ describe("the notifications of a server", () => {
       },
     ],
   ]) {
-    it(`tell onError once when their handler ${name}, and nobody else`, async () => {
+    it(`call onError once when their handler ${name}, and nothing else`, async () => {
       const errors = [];
-      const { server, raw } = serving({ onError: (error) => errors.push(error.message) });
+      const { server, remoteEnd } = serving({ onError: (error) => errors.push(error.message) });
       server.onNotify("a", handler).method("b", handler);
-      raw.post({ jsonrpc: "2.0", method: "a" });
-      raw.post({ jsonrpc: "2.0", method: "b" });
-      assert.deepEqual(await raw.before(), []);
+      remoteEnd.post({ jsonrpc: "2.0", method: "a" });
+      remoteEnd.post({ jsonrpc: "2.0", method: "b" });
+      assert.deepEqual(await remoteEnd.drain(), []);
       await until(() => errors.length === 2);
       assert.deepEqual(errors, ["oh no", "oh no"]);
     });
   }
 
   it("keep their order", async () => {
-    const { server, raw } = serving();
+    const { server, remoteEnd } = serving();
     const seen = [];
     server.onNotify("count", ([n]) => void seen.push(n));
-    for (let n = 0; n < 1000; n++) raw.post({ jsonrpc: "2.0", method: "count", params: [n] });
-    await raw.before();
+    for (let n = 0; n < 1000; n++) remoteEnd.post({ jsonrpc: "2.0", method: "count", params: [n] });
+    await remoteEnd.drain();
     assert.deepEqual(
       seen,
       Array.from({ length: 1000 }, (_, n) => n),

@@ -1,13 +1,13 @@
 // Sessions with real frames that reload, navigate, go and come back.
 
 import { assert } from "chai";
-import { connect } from "./rig/portway.js";
-import { connectingFrame, frameAddress, origins, puppet } from "./rig/frames.js";
-import { connected, diary, hexId, timersSet } from "./rig/connections.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
+import { connect } from "./support/portway.js";
+import { connectingIframe, iframeUrl, origins, scriptedIframe } from "./support/iframes.js";
+import { connected, recordSessions, hexId, countTimers } from "./support/connections.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
-/** What a promise rejects with, and after how many milliseconds. */
+/** Returns the rejection of a promise, and the milliseconds until then. */
 async function timedRejection(promise) {
   const start = performance.now();
   const error = await rejection(promise);
@@ -21,8 +21,8 @@ for (const [kind, query, frameOptions, options] of [
 ]) {
   describe(`a frame ${kind} that reloads`, () => {
     it("ends the calls that wait, gets those made meanwhile, and goes on", async () => {
-      const told = diary({ ...options, methods: { name: ([n]) => `page ${n}` } });
-      const peer = await connected(connectingFrame(query, frameOptions), told);
+      const sessions = recordSessions({ ...options, methods: { name: ([n]) => `page ${n}` } });
+      const peer = await connected(connectingIframe(query, frameOptions), sessions);
       const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
       peer.notify("reload");
       const [reason, ms] = await hanging;
@@ -33,18 +33,18 @@ for (const [kind, query, frameOptions, options] of [
       assert.deepEqual(await Promise.all(calls), [[1], [2], [3]]);
       assert.deepEqual(await peer.request("kept"), [[1], { n: 2 }, [3]]);
       assert.deepEqual(await peer.request("callBack", [1]), ["back", "page 1"]);
-      assert.deepEqual(told.told, [1, "session-ended", 2]);
+      assert.deepEqual(sessions.events, [1, "session-ended", 2]);
     });
 
     it("again and again is found each time", async () => {
-      const told = diary(options);
-      const peer = await connected(connectingFrame(query, frameOptions), told);
+      const sessions = recordSessions(options);
+      const peer = await connected(connectingIframe(query, frameOptions), sessions);
       for (let n = 2; n <= 4; n++) {
         peer.notify("reload");
-        await until(() => told.told.includes(n));
+        await until(() => sessions.events.includes(n));
         assert.deepEqual(await peer.request("echo", [n]), [n]);
       }
-      assert.deepEqual(told.told, [1, "session-ended", 2, "session-ended", 3, "session-ended", 4]);
+      assert.deepEqual(sessions.events, [1, "session-ended", 2, "session-ended", 3, "session-ended", 4]);
     });
   });
 }
@@ -53,9 +53,9 @@ for (const [kind, query, frameOptions, options] of [
   ["of the page's origin", {}, {}, undefined],
   ["of another origin", { origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
 ]) {
-  describe(`what was sent before destroy(), with a frame ${kind},`, () => {
+  describe(`messages sent before destroy(), with a frame ${kind},`, () => {
     it("arrives: the goodbye, and the hello of the next connection, do not overtake it", async () => {
-      const element = connectingFrame(query, frameOptions);
+      const element = connectingIframe(query, frameOptions);
       let count = 0;
       for (let round = 0; round < 5; round++) {
         const peer = await connected(element, options);
@@ -66,9 +66,9 @@ for (const [kind, query, frameOptions, options] of [
       assert.equal((await peer.request("kept")).length, count);
     });
 
-    it("arrives: an answer ends its call, though the other side has left by then", async () => {
+    it("arrives: an answer ends its call, though the peer has left by then", async () => {
       for (let round = 0; round < 5; round++) {
-        const peer = await connected(connectingFrame(query, frameOptions), options);
+        const peer = await connected(connectingIframe(query, frameOptions), options);
         const call = peer.request("echo", [round]);
         peer.notify("destroy");
         assert.deepEqual(await call, [round]);
@@ -78,8 +78,8 @@ for (const [kind, query, frameOptions, options] of [
 }
 
 /** A session with a frame that the test plays: its window, and its end of the port. */
-async function played(options, key) {
-  const frame = await puppet();
+async function openScripted(options, key) {
+  const frame = await scriptedIframe();
   const connecting = connected(frame.element, options);
   const isHello = ({ method }) => method === "rpc.hello";
   await until(() => frame.received.some(isHello));
@@ -93,14 +93,14 @@ async function played(options, key) {
   );
   const peer = await connecting;
   if (key !== undefined) port1.postMessage({ jsonrpc: "2.0", method: "rpc.key", params: { key } });
-  // What comes through the port after the key shows that the key has come.
+  // A message through the port after the key shows that the key has arrived.
   port1.postMessage({ jsonrpc: "2.0", method: "first" });
   return { frame, peer, port: port1 };
 }
 
 describe("a session with a window", () => {
   it("has a port and no lane: its hello names none, and no answer with one is taken", async () => {
-    const frame = await puppet();
+    const frame = await scriptedIframe();
     const failed = rejection(connect(frame.element, { connectTimeout: 300 }));
     const isHello = ({ method }) => method === "rpc.hello";
     await until(() => frame.received.some(isHello));
@@ -138,11 +138,13 @@ describe("a goodbye over the window", () => {
     return release;
   }
 
-  it("that overtakes what was sent through the port before waits for it, whatever is said meanwhile", async () => {
-    const heard = [];
-    const told = diary({ notifications: { first: () => heard.push("first"), next: ([n]) => heard.push(n) } });
-    const { frame, port } = await played(told, key);
-    await until(() => heard.length === 1);
+  it("that overtakes earlier messages of the port waits for them, with any messages in between", async () => {
+    const received = [];
+    const sessions = recordSessions({
+      notifications: { first: () => received.push("first"), next: ([n]) => received.push(n) },
+    });
+    const { frame, port } = await openScripted(sessions, key);
+    await until(() => received.length === 1);
     const release = await locked(port);
     frame.post(bye("closed"));
     release();
@@ -152,16 +154,18 @@ describe("a goodbye over the window", () => {
     await pause(400);
     for (let n = 0; n < 3; n++) port.postMessage({ jsonrpc: "2.0", method: "next", params: [n] });
     port.postMessage(bye("closed"));
-    await until(() => told.told.length === 2);
-    assert.deepEqual(heard, ["first", 0, 1, 2]);
-    assert.deepEqual(told.told, [1, "session-ended"]);
+    await until(() => sessions.events.length === 2);
+    assert.deepEqual(received, ["first", 0, 1, 2]);
+    assert.deepEqual(sessions.events, [1, "session-ended"]);
   });
 
   it("that arrives before `rpc.key` waits for the port messages", async () => {
-    const heard = [];
-    const told = diary({ notifications: { first: () => heard.push("first"), next: ([n]) => heard.push(n) } });
-    const { frame, port } = await played(told);
-    await until(() => heard.length === 1);
+    const received = [];
+    const sessions = recordSessions({
+      notifications: { first: () => received.push("first"), next: ([n]) => received.push(n) },
+    });
+    const { frame, port } = await openScripted(sessions);
+    await until(() => received.length === 1);
     frame.post(bye("closed"));
     frame.post(newcomer);
     await frame.settled();
@@ -169,16 +173,16 @@ describe("a goodbye over the window", () => {
     await pause(400);
     for (let n = 0; n < 3; n++) port.postMessage({ jsonrpc: "2.0", method: "next", params: [n] });
     port.postMessage(bye("closed"));
-    await until(() => told.told.length === 2);
-    assert.deepEqual(heard, ["first", 0, 1, 2]);
-    assert.deepEqual(told.told, [1, "session-ended"]);
+    await until(() => sessions.events.length === 2);
+    assert.deepEqual(received, ["first", 0, 1, 2]);
+    assert.deepEqual(sessions.events, [1, "session-ended"]);
   });
 
   it("that overtakes all that was sent through the port keeps the answer that began the session", async () => {
-    const heard = [];
-    const told = diary({ notifications: { next: ([n]) => heard.push(n) } });
-    const frame = await puppet();
-    const connecting = connected(frame.element, told);
+    const received = [];
+    const sessions = recordSessions({ notifications: { next: ([n]) => received.push(n) } });
+    const frame = await scriptedIframe();
+    const connecting = connected(frame.element, sessions);
     const hello = (id) => ({
       jsonrpc: "2.0",
       id,
@@ -197,8 +201,8 @@ describe("a goodbye over the window", () => {
     for (let n = 0; n < 3; n++) port.postMessage({ jsonrpc: "2.0", method: "next", params: [n] });
     port.postMessage(bye("closed"));
     await connecting;
-    await until(() => told.told.length === 2);
-    assert.deepEqual(heard, [0, 1, 2]);
+    await until(() => sessions.events.length === 2);
+    assert.deepEqual(received, [0, 1, 2]);
   });
 
   it("that comes alone ends the session, at once if the document has gone, else after a second", async () => {
@@ -206,14 +210,14 @@ describe("a goodbye over the window", () => {
       ["left", 0, 500],
       ["closed", 500, 3_000],
     ]) {
-      const heard = [];
-      const told = diary({ notifications: { first: () => heard.push("first") } });
-      const { frame } = await played(told, key);
-      await until(() => heard.length === 1);
+      const received = [];
+      const sessions = recordSessions({ notifications: { first: () => received.push("first") } });
+      const { frame } = await openScripted(sessions, key);
+      await until(() => received.length === 1);
       const start = performance.now();
       frame.post(bye(reason));
-      await until(() => told.told.length === 2);
-      assert.deepEqual(told.told, [1, "session-ended"]);
+      await until(() => sessions.events.length === 2);
+      assert.deepEqual(sessions.events, [1, "session-ended"]);
       assert.isAtLeast(performance.now() - start, least);
       assert.isBelow(performance.now() - start, most);
     }
@@ -227,48 +231,51 @@ describe("a frame", () => {
       [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
       [{ origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }],
     ]) {
-      const told = diary(options);
-      const element = connectingFrame(query, frameOptions);
-      const peer = await connected(element, told);
+      const sessions = recordSessions(options);
+      const element = connectingIframe(query, frameOptions);
+      const peer = await connected(element, sessions);
       const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
       element.remove();
       const [reason, ms] = await hanging;
       assert.equal(reason, "peer-gone");
       assert.isBelow(ms, 1_000);
-      assert.deepEqual(told.told, [1, "peer-gone"]);
+      assert.deepEqual(sessions.events, [1, "peer-gone"]);
       assert.equal((await rejection(peer.request("echo"))).reason, "peer-gone");
     }
   });
 
   it("that is removed while nothing waits is missed by the next call", async () => {
-    const element = connectingFrame();
+    const element = connectingIframe();
     const peer = await connected(element.contentWindow);
     element.remove();
     assert.equal((await rejection(peer.request("echo"))).reason, "peer-gone");
   });
 
   it("that is removed and put back begins a new session", async () => {
-    const told = diary();
-    const element = connectingFrame();
-    const peer = await connected(element, told);
+    const sessions = recordSessions();
+    const element = connectingIframe();
+    const peer = await connected(element, sessions);
     element.remove();
-    await until(() => told.told.length === 2);
+    await until(() => sessions.events.length === 2);
     document.body.append(element);
-    await until(() => told.told.length === 3);
-    assert.deepEqual(told.told, [1, "peer-gone", 2]);
+    await until(() => sessions.events.length === 3);
+    assert.deepEqual(sessions.events, [1, "peer-gone", 2]);
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  /** A frame whose window is found to be another one by the next call: it was looked at so often that it is left in peace. */
+  /**
+   * A frame whose window is found to be another one by the next call: it was looked at so often that it is left in
+   * peace.
+   */
   async function unnoticed(options) {
-    const element = connectingFrame();
+    const element = connectingIframe();
     const peer = await connected(element, options);
     await pause(1_200);
     return { peer, move: () => document.body.append(element) };
   }
 
   it("that is moved leaves no timer if the peer is destroyed for that", async () => {
-    const timers = timersSet();
+    const timers = countTimers();
     const { peer, move } = await unnoticed({ onLost: () => peer.destroy() });
     move();
     await rejection(peer.request("echo", []));
@@ -276,7 +283,7 @@ describe("a frame", () => {
     assert.equal(timers.size, 0);
   });
 
-  it("that is moved never gets a call that was told to have failed", async () => {
+  it("that is moved never gets a call that was already rejected", async () => {
     const calls = [];
     const { peer, move } = await unnoticed({ methods: { name: ([n]) => calls.push(n) } });
     move();
@@ -286,49 +293,49 @@ describe("a frame", () => {
   });
 
   it("that is moved in the document begins a new session", async () => {
-    const told = diary();
-    const element = connectingFrame();
-    const peer = await connected(element, told);
+    const sessions = recordSessions();
+    const element = connectingIframe();
+    const peer = await connected(element, sessions);
     const hanging = rejection(peer.request("hang", [], { timeout: 0 }));
     const div = document.createElement("div");
     document.body.append(div);
     afterThisTest(() => div.remove());
     div.append(element);
     assert.include(["session-ended", "peer-gone"], (await hanging).reason);
-    await until(() => told.told.at(-1) === 2);
+    await until(() => sessions.events.at(-1) === 2);
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("that navigates to another document of its origin is heard again", async () => {
-    const told = diary();
-    const peer = await connected(connectingFrame({ name: "first" }), told);
+  it("that navigates to another document of its origin is reconnected", async () => {
+    const sessions = recordSessions();
+    const peer = await connected(connectingIframe({ name: "first" }), sessions);
     assert.equal(await peer.request("name"), "first");
-    peer.notify("go", [frameAddress({ name: "second" })]);
-    await until(() => told.told.length === 3);
+    peer.notify("go", [iframeUrl({ name: "second" })]);
+    await until(() => sessions.events.length === 3);
     assert.equal(await peer.request("name"), "second");
   });
 
-  it("that navigates to another origin that is allowed is heard again, and named", async () => {
+  it("that navigates to another origin that is allowed is reconnected, and named", async () => {
     const seen = [];
-    const element = connectingFrame();
+    const element = connectingIframe();
     const peer = await connected(element, {
       origin: [origins.own, origins.other],
       onSession: ({ origin }) => seen.push(origin),
     });
-    element.src = frameAddress({ origin: origins.own }, { origin: origins.other });
+    element.src = iframeUrl({ origin: origins.own }, { origin: origins.other });
     await until(() => seen.length === 2);
     assert.deepEqual(seen, [origins.own, origins.other]);
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("that navigates to a document that connects to nobody leaves its calls to their timeouts", async () => {
-    const told = diary();
-    const element = connectingFrame();
-    const peer = await connected(element, told);
-    element.src = frameAddress({}, { file: "puppet.html" });
-    await until(() => told.told.length === 2);
+  it("that navigates to a document that does not connect leaves its calls to their timeouts", async () => {
+    const sessions = recordSessions();
+    const element = connectingIframe();
+    const peer = await connected(element, sessions);
+    element.src = iframeUrl({}, { file: "scripted-iframe.html" });
+    await until(() => sessions.events.length === 2);
     assert.equal((await rejection(peer.request("echo", [], { timeout: 100 }))).reason, "timeout");
-    assert.deepEqual(told.told, [1, "session-ended"]);
+    assert.deepEqual(sessions.events, [1, "session-ended"]);
   });
 
   for (const [kind, query, frameOptions, options] of [
@@ -336,12 +343,12 @@ describe("a frame", () => {
     ["of another origin", { origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
   ]) {
     it(`${kind} whose goodbye is lost is missed once the next document has loaded`, async () => {
-      const element = connectingFrame({ ...query, mute: "" }, frameOptions);
+      const element = connectingIframe({ ...query, mute: "" }, frameOptions);
       const peer = await connected(element, options);
-      // By then the frame has told that it has loaded.
+      // By then the load event of the frame has fired.
       await pause(100);
       const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
-      element.src = frameAddress({}, { file: "puppet.html" });
+      element.src = iframeUrl({}, { file: "scripted-iframe.html" });
       const [reason, ms] = await hanging;
       assert.equal(reason, "session-ended");
       assert.isBelow(ms, 3_000);
@@ -350,14 +357,15 @@ describe("a frame", () => {
 
   it("whose old document answers once more after the next one has loaded, and then is gone, is missed", async () => {
     let loaded = false;
-    const { frame, peer, port } = await played({ notifications: { first: () => (loaded = true) } });
+    const { frame, peer, port } = await openScripted({ notifications: { first: () => (loaded = true) } });
     port.postMessage({ jsonrpc: "2.0", method: "rpc.load" });
     await until(() => loaded);
-    // Until `rpc.load` has come, too.
+    // Resolves once `rpc.load` has arrived, too.
     await pause(20);
     const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
     let ended;
-    // The document is asked 100 ms after the load. A busy browser may deliver its last answers later: then they keep the session.
+    // The document is asked 100 ms after the load. A busy browser may deliver its last answers later: then they keep
+    // the session.
     for (let attempt = 0; ended === undefined && attempt < 3; attempt++) {
       frame.element.dispatchEvent(new Event("load"));
       for (let n = 0; n < 2; n++) port.postMessage({ jsonrpc: "2.0", method: "rpc.pong" });
@@ -366,41 +374,41 @@ describe("a frame", () => {
     assert.equal(ended?.[0], "session-ended");
   });
 
-  it("that is told to have loaded again, and answers, keeps its session", async () => {
-    const told = diary({ origin: origins.other });
-    const element = connectingFrame({ origin: origins.own }, { origin: origins.other });
-    const peer = await connected(element, told);
+  it("that reports a second load, and answers, keeps its session", async () => {
+    const sessions = recordSessions({ origin: origins.other });
+    const element = connectingIframe({ origin: origins.own }, { origin: origins.other });
+    const peer = await connected(element, sessions);
     await pause(100);
     const call = peer.request("sleep", [1_500], { timeout: 0 });
     element.dispatchEvent(new Event("load"));
     await call;
-    assert.deepEqual(told.told, [1]);
+    assert.deepEqual(sessions.events, [1]);
   });
 
-  it("that connects anew without reloading begins a new session", async () => {
-    const told = diary({ methods: { name: () => "page" } });
-    const peer = await connected(connectingFrame(), told);
+  it("that reconnects without reloading begins a new session", async () => {
+    const sessions = recordSessions({ methods: { name: () => "page" } });
+    const peer = await connected(connectingIframe(), sessions);
     peer.notify("again");
-    await until(() => told.told.length === 3);
-    assert.deepEqual(told.told, [1, "session-ended", 2]);
+    await until(() => sessions.events.length === 3);
+    assert.deepEqual(sessions.events, [1, "session-ended", 2]);
     assert.deepEqual(await peer.request("callBack"), ["back", "page"]);
   });
 
-  it("lives on when the page connects anew", async () => {
-    const element = connectingFrame();
+  it("lives on when the page reconnects", async () => {
+    const element = connectingIframe();
     for (let n = 1; n <= 3; n++) {
       const peer = await connect(element);
-      const told = await peer.request("told");
+      const events = await peer.request("sessionEvents");
       assert.deepEqual(
-        told.filter((what) => typeof what === "number"),
+        events.filter((what) => typeof what === "number"),
         Array.from({ length: n }, (_, n) => n + 1),
       );
       peer.destroy();
     }
   });
 
-  it("whose page waits is asked nothing by a destroyed peer", async () => {
-    const element = connectingFrame();
+  it("whose page waits receives no request of a destroyed peer", async () => {
+    const element = connectingIframe();
     const first = await connected(element);
     first.destroy();
     const second = await connected(element);
@@ -415,13 +423,13 @@ probe?.close();
 
 describe("a popup", () => {
   function popup(query) {
-    const opened = window.open(frameAddress(query), "_blank", "width=200,height=200");
+    const opened = window.open(iframeUrl(query), "_blank", "width=200,height=200");
     afterThisTest(() => opened?.close());
     return opened;
   }
 
   if (probe === null) {
-    it("that is blocked is no window, and a clear error", async () => {
+    it("that is blocked is not a window, and a clear error", async () => {
       const error = await rejection(connect(popup()));
       assert.instanceOf(error, TypeError);
       assert.match(error.message, /open\(\)/);
@@ -431,8 +439,8 @@ describe("a popup", () => {
 
   it("connects to its opener, and its end is seen within a second", async () => {
     const opened = popup();
-    const told = diary();
-    const peer = await connected(opened, told);
+    const sessions = recordSessions();
+    const peer = await connected(opened, sessions);
     assert.deepEqual(await peer.request("echo", [1]), [1]);
     const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
     opened.close();
@@ -446,22 +454,22 @@ describe("a popup", () => {
 
   it("that reloads is found again", async () => {
     const opened = popup();
-    const told = diary();
-    const peer = await connected(opened, told);
+    const sessions = recordSessions();
+    const peer = await connected(opened, sessions);
     peer.notify("reload");
-    await until(() => told.told.length === 3);
+    await until(() => sessions.events.length === 3);
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 });
 
 describe("while a frame is loaded again", () => {
   it("all that its page sends is for the next document, or fails", async () => {
-    const told = diary();
-    const peer = await connected(connectingFrame(), told);
+    const sessions = recordSessions();
+    const peer = await connected(connectingIframe(), sessions);
     await peer.request("echo");
     peer.notify("reload");
-    await until(() => told.told.length === 2);
-    // Right after the goodbye, the port of the old document is still heard.
+    await until(() => sessions.events.length === 2);
+    // Right after the goodbye, messages through the port of the old document are still received.
     for (let n = 0; n < 20; n++) {
       peer.notify("keep", [n]);
       await pause(5);
@@ -478,18 +486,18 @@ describe("while a frame is loaded again", () => {
 
 describe("a page that is left and comes back", () => {
   it("begins a new session with the frame that has come with it", async () => {
-    // The frame stands for the page: it is told that it is left, and then that it is back, as by the back button.
-    const told = diary();
-    const element = connectingFrame();
-    const peer = await connected(element, told);
+    // The frame stands for the page: it gets the events of being left, and of coming back, as by the back button.
+    const sessions = recordSessions();
+    const element = connectingIframe();
+    const peer = await connected(element, sessions);
     const inner = element.contentWindow;
     await peer.request("echo");
     inner.dispatchEvent(new inner.PageTransitionEvent("pagehide", { persisted: true }));
-    await until(() => told.told.length === 2);
+    await until(() => sessions.events.length === 2);
     const call = peer.request("echo", [1]);
     assert.isTrue(await isOpen(call));
     inner.dispatchEvent(new inner.PageTransitionEvent("pageshow", { persisted: true }));
     assert.deepEqual(await call, [1]);
-    assert.deepEqual(told.told, [1, "session-ended", 2]);
+    assert.deepEqual(sessions.events, [1, "session-ended", 2]);
   });
 });

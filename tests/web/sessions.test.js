@@ -1,28 +1,36 @@
-// What happens between two sessions, over ports: the other side is played by the test, or connects anew.
+// Events between two sessions, over ports: the peer is played by the test, or connects anew.
 
 import { assert } from "chai";
-import { connect } from "./rig/portway.js";
-import { again, connected, diary, hexId, pair, ports, stage } from "./rig/connections.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { Raw } from "./rig/ends.js";
-import { deferred, isOpen, pause, rejection, until } from "./rig/outcomes.js";
+import { connect } from "./support/portway.js";
+import {
+  reconnect,
+  connected,
+  recordSessions,
+  hexId,
+  connectPair,
+  ports,
+  scriptedPort,
+} from "./support/connections.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { RemoteEnd } from "./support/transports.js";
+import { deferred, isOpen, pause, rejection, until } from "./support/outcomes.js";
 
 /** A peer in a session whose far end is the test. */
 async function session(options) {
-  const { port, actor } = stage();
+  const { port, scriptedPeer } = scriptedPort();
   const connecting = connected(port, options);
-  const end = await actor.open({ session: hexId(1) });
-  return { peer: await connecting, actor, end, port };
+  const end = await scriptedPeer.open({ session: hexId(1) });
+  return { peer: await connecting, scriptedPeer, end, port };
 }
 
 for (const [name, endIt] of [
   ["says goodbye", ({ end }) => end.bye()],
-  ["is new", ({ actor }) => actor.hello(hexId("f"))],
+  ["is new", ({ scriptedPeer }) => scriptedPeer.hello(hexId("f"))],
 ]) {
-  describe(`when the other side ${name}`, () => {
-    it("calls that wait end at once, and all is told", async () => {
-      const told = diary();
-      const it = await session(told);
+  describe(`when the peer ${name}`, () => {
+    it("calls that wait end at once, and all is reported", async () => {
+      const sessions = recordSessions();
+      const it = await session(sessions);
       const calls = [rejection(it.peer.request("a")), rejection(it.peer.request("b", [], { timeout: 0 }))];
       await it.end.nextCall();
       endIt(it);
@@ -34,10 +42,10 @@ for (const [name, endIt] of [
           ["session-ended", "b", 2],
         ],
       );
-      assert.deepEqual(told.told, [1, "session-ended"]);
-      await again(it.actor);
-      await until(() => told.told.length === 3);
-      assert.deepEqual(told.told, [1, "session-ended", 2]);
+      assert.deepEqual(sessions.events, [1, "session-ended"]);
+      await reconnect(it.scriptedPeer);
+      await until(() => sessions.events.length === 3);
+      assert.deepEqual(sessions.events, [1, "session-ended", 2]);
     });
 
     it("calls that are made then go to the next session, in order, under new ids", async () => {
@@ -48,7 +56,7 @@ for (const [name, endIt] of [
       it.peer.notify("note", [0]);
       const calls = [1, 2, 3].map((n) => it.peer.request("echo", [n]));
       it.peer.notify("note", [4]);
-      const end = await again(it.actor);
+      const end = await reconnect(it.scriptedPeer);
       const seen = [];
       for (let n = 0; n < 5; n++) {
         const message = await end.nextCall();
@@ -72,18 +80,18 @@ for (const [name, endIt] of [
       endIt(it);
       await ended;
       const call = it.peer.request("new");
-      const end = await again(it.actor);
+      const end = await reconnect(it.scriptedPeer);
       const { id } = await end.nextCall();
       assert.notEqual(id, old.id);
       it.end.post({ jsonrpc: "2.0", id, result: "forged" });
       it.end.answer(old, "late");
-      it.actor.post({ jsonrpc: "2.0", id, result: "from the boundary" });
-      await end.before();
+      it.scriptedPeer.post({ jsonrpc: "2.0", id, result: "from the boundary" });
+      await end.drain();
       end.post({ jsonrpc: "2.0", id, result: "right" });
       assert.equal(await call, "right");
     });
 
-    it("its requests are given up, and their replies go nowhere", async () => {
+    it("its requests are cancelled, and their replies are dropped", async () => {
       const handler = {};
       handler.started = new Promise((resolve) => (handler.start = resolve));
       const work = (_, { signal }) =>
@@ -100,8 +108,8 @@ for (const [name, endIt] of [
       await until(() => handler.signal.aborted);
       assert.equal(handler.signal.reason.reason, "session-ended");
       handler.finish("too late");
-      const end = await again(it.actor);
-      const messages = [...(await end.before())].filter((message) => message.id !== undefined);
+      const end = await reconnect(it.scriptedPeer);
+      const messages = [...(await end.drain())].filter((message) => message.id !== undefined);
       assert.deepEqual(messages, []);
       assert.deepEqual(errors, []);
     });
@@ -128,38 +136,38 @@ describe("between two sessions", () => {
     return it;
   }
 
-  it("what is to be sent is copied when it is sent", async () => {
+  it("a message is copied when it is sent", async () => {
     const it = await gap();
     const params = { n: 1 };
     it.peer.request("echo", params).catch(() => {});
     params.n = 2;
-    const end = await again(it.actor);
+    const end = await reconnect(it.scriptedPeer);
     assert.deepEqual((await end.nextCall()).params, { n: 1 });
   });
 
-  it("what cannot be cloned fails at once, and harms no other", async () => {
+  it("an uncloneable message fails at once, and harms no other", async () => {
     const it = await gap();
     assert.equal((await rejection(it.peer.request("echo", { f() {} }))).name, "DataCloneError");
     const call = it.peer.request("echo", [1]);
-    const end = await again(it.actor);
+    const end = await reconnect(it.scriptedPeer);
     end.answer(await end.nextCall(), "ok");
     assert.equal(await call, "ok");
     assert.equal(it.peer.pending, 0);
   });
 
-  it("what is to be transferred is transferred", async () => {
+  it("a transfer list is transferred", async () => {
     const it = await gap();
     const bytes = new Uint8Array([1, 2, 3]);
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => port1.close());
     it.peer.request("take", { bytes, port: port2 }, { transfer: [bytes.buffer, port2] }).catch(() => {});
     assert.equal(bytes.byteLength, 0);
-    const end = await again(it.actor);
+    const end = await reconnect(it.scriptedPeer);
     const { params } = await end.nextCall();
     assert.deepEqual([...params.bytes], [1, 2, 3]);
-    const heard = new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
+    const received = new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
     params.port.postMessage("through");
-    assert.equal(await heard, "through");
+    assert.equal(await received, "through");
     params.port.close();
   });
 
@@ -167,7 +175,7 @@ describe("between two sessions", () => {
     const it = await gap({ timeout: 0 });
     const calls = Array.from({ length: 10_000 }, (_, n) => it.peer.request("echo", [n]));
     assert.equal((await rejection(it.peer.request("echo"))).reason, "too-many-calls");
-    const end = await again(it.actor);
+    const end = await reconnect(it.scriptedPeer);
     for (let n = 0; n < 10_000; n++) {
       const message = await end.nextCall();
       end.answer(message, message.params[0]);
@@ -178,7 +186,7 @@ describe("between two sessions", () => {
     );
   }).timeout(30_000);
 
-  it("calls that have ended are not sent to the next session, and take nobody's place", async () => {
+  it("calls that have ended are not sent to the next session, and do not take the place of another", async () => {
     const it = await gap();
     const controller = new AbortController();
     const late = rejection(it.peer.request("dead", [], { timeout: 20 }));
@@ -190,7 +198,7 @@ describe("between two sessions", () => {
     controller.abort();
     await Promise.all(calls);
     const call = it.peer.request("alive", [1]);
-    const end = await again(it.actor);
+    const end = await reconnect(it.scriptedPeer);
     const message = await end.nextCall();
     assert.equal(message.method, "alive");
     end.answer(message, "ok");
@@ -207,7 +215,7 @@ describe("between two sessions", () => {
       (await calls).map(({ reason }) => reason.message),
       ["enough", "enough"],
     );
-    const end = await again(it.actor);
+    const end = await reconnect(it.scriptedPeer);
     await until(() => end.received.some(({ method }) => method === "waits"));
     assert.deepEqual(end.received.filter(Array.isArray), []);
   });
@@ -220,23 +228,23 @@ describe("between two sessions", () => {
     it.peer.request("waits").catch(() => {});
     controller.abort(reason);
     assert.equal(await call, reason);
-    const end = await again(it.actor);
+    const end = await reconnect(it.scriptedPeer);
     assert.equal((await end.nextCall()).method, "waits");
-    const said = [...end.received, ...(await end.before())].map(({ method }) => method);
-    assert.notInclude(said, "aborted");
-    assert.notInclude(said, "$/cancelRequest");
+    const methods = [...end.received, ...(await end.drain())].map(({ method }) => method);
+    assert.notInclude(methods, "aborted");
+    assert.notInclude(methods, "$/cancelRequest");
   });
 
-  it("what onSession sends goes before what has waited", async () => {
+  it("messages sent by onSession go before the waiting ones", async () => {
     let peer;
-    const told = [];
+    const events = [];
     const onSession = ({ number }) => number > 1 && peer.notify("first");
-    const it = await session({ onSession, onLost: () => told.push("lost") });
+    const it = await session({ onSession, onLost: () => events.push("lost") });
     peer = it.peer;
     it.end.bye();
-    await until(() => told.length > 0);
+    await until(() => events.length > 0);
     const ended = rejection(peer.request("waits", [], { timeout: 0 }));
-    const end = await again(it.actor);
+    const end = await reconnect(it.scriptedPeer);
     assert.deepEqual([(await end.nextCall()).method, (await end.nextCall()).method], ["first", "waits"]);
     end.bye();
     await ended;
@@ -247,14 +255,14 @@ describe("between two sessions", () => {
     const call = rejection(it.peer.request("echo"));
     it.peer.destroy();
     assert.equal((await call).reason, "destroyed");
-    it.actor.hello(hexId("f"));
+    it.scriptedPeer.hello(hexId("f"));
     it.port.postMessage("mark");
-    await it.actor.find((message) => message === "mark");
-    const hellos = it.actor.received.filter((message) => message?.method === "rpc.hello");
+    await it.scriptedPeer.find((message) => message === "mark");
+    const hellos = it.scriptedPeer.received.filter((message) => message?.method === "rpc.hello");
     assert.equal(new Set(hellos.map(({ id }) => id)).size, 1);
   });
 
-  it("what onSession and onLost throw goes to onError", async () => {
+  it("errors thrown by onSession and onLost go to onError", async () => {
     const errors = [];
     const options = {
       onError: ({ message }) => errors.push(message),
@@ -266,47 +274,47 @@ describe("between two sessions", () => {
       },
     };
     const it = await gap(options);
-    await again(it.actor);
+    await reconnect(it.scriptedPeer);
     await until(() => errors.length === 3);
     assert.deepEqual(errors, ["in onSession", "in onLost", "in onSession"]);
   });
 
-  it("what their promises reject with goes there, too", async () => {
+  it("rejections of their promises go there, too", async () => {
     const errors = [];
     const it = await gap({
       onError: ({ message }) => errors.push(message),
       onSession: () => Promise.reject(new Error("in onSession")),
       onLost: () => Promise.reject(new Error("in onLost")),
     });
-    await again(it.actor);
+    await reconnect(it.scriptedPeer);
     await until(() => errors.length === 3);
     assert.sameMembers(errors, ["in onSession", "in onLost", "in onSession"]);
   });
 });
 
 describe("a peer that is destroyed", () => {
-  it("in onLost, when the other side is new, stays destroyed: the new one gets no answer", async () => {
+  it("in onLost, when the peer is new, stays destroyed: the new one gets no answer", async () => {
     const it = await session({ onLost: () => it.peer.destroy() });
     // Hellos that come too fast are passed over, and the name of this side is new each time.
     await pause(20);
-    it.actor.hello(hexId(0));
+    it.scriptedPeer.hello(hexId(0));
     await until(() => it.end.received.some(({ method }) => method === "rpc.bye"), "the session goes on");
     it.port.postMessage("mark");
-    await it.actor.find((message) => message === "mark");
+    await it.scriptedPeer.find((message) => message === "mark");
     assert.deepEqual(
-      it.actor.received.filter((message) => message?.result !== undefined),
+      it.scriptedPeer.received.filter((message) => message?.result !== undefined),
       [],
     );
   });
 
-  it("after it has answered a hello says goodbye through the port that it gave", async () => {
-    const { port, actor } = stage();
+  it("after it has answered a hello sends a goodbye through the port that it offered", async () => {
+    const { port, scriptedPeer } = scriptedPort();
     const abort = new AbortController();
     const connecting = rejection(connect(port, { signal: abort.signal }));
-    await actor.heardHello();
-    actor.hello(hexId(0));
-    const { result } = await actor.find((message) => message?.id === hexId(0));
-    const end = new Raw(result.port);
+    await scriptedPeer.nextHello();
+    scriptedPeer.hello(hexId(0));
+    const { result } = await scriptedPeer.find((message) => message?.id === hexId(0));
+    const end = new RemoteEnd(result.port);
     afterThisTest(() => result.port.close());
     abort.abort();
     await connecting;
@@ -315,18 +323,18 @@ describe("a peer that is destroyed", () => {
 });
 
 describe("of one session", () => {
-  it("no message is lost, though more come than are kept for a handler that is not there yet", async () => {
-    const { port, actor } = stage();
+  it("no message is lost, though more arrive than are kept before a handler is set", async () => {
+    const { port, scriptedPeer } = scriptedPort();
     let count = 0;
     const connecting = connected(port, { notifications: { note: () => void count++ } });
-    const end = await actor.open();
+    const end = await scriptedPeer.open();
     for (let n = 0; n < 12_000; n++) end.post({ jsonrpc: "2.0", method: "note" });
     await connecting;
-    await end.before();
+    await end.drain();
     assert.equal(count, 12_000);
   }).timeout(20_000);
 
-  it("the replies to what came with its goodbye go to it, and not to the next", async () => {
+  it("the replies to requests beside its goodbye go to it, and not to the next", async () => {
     const lost = deferred();
     const errors = [];
     const it = await session({
@@ -338,19 +346,19 @@ describe("of one session", () => {
     it.end.post([{ jsonrpc: "2.0", method: "rpc.bye", params: { reason: "closed" } }, request("echo", 1)]);
     it.end.post(request("later", 2));
     await lost.promise;
-    const next = await again(it.actor);
+    const next = await reconnect(it.scriptedPeer);
     await pause(60);
-    const messages = await next.before();
+    const messages = await next.drain();
     assert.deepEqual(
       messages.filter(({ method }) => method === undefined),
       [],
     );
-    // Not every engine delivers what comes after the goodbye.
+    // Not every engine delivers messages after the goodbye.
     for (const error of errors) assert.deepEqual(error, ["session-ended", "later"]);
     await until(() => it.end.received.some((message) => [message].flat()[0].result !== undefined), "no reply came");
   });
 
-  it("its lock is waited for once, however often the other side says that it holds it", async function () {
+  it("its lock is requested once, though the peer reports several times that it holds it", async function () {
     if (globalThis.navigator?.locks === undefined) return;
     const it = await session();
     const name = `portway:${hexId(1)}`;
@@ -361,32 +369,32 @@ describe("of one session", () => {
     await held;
     afterThisTest(() => release());
     for (let n = 0; n < 20; n++) it.end.post({ jsonrpc: "2.0", method: "rpc.lock" });
-    await it.end.before();
+    await it.end.drain();
     const waiting = async () => (await navigator.locks.query()).pending.filter((lock) => lock.name === name).length;
     while ((await waiting()) === 0) await pause(5);
     await pause(50);
     assert.equal(await waiting(), 1);
   });
 
-  it("the lock of this side is held before the session begins, so that who is blocked right after is not taken for dead", async () => {
+  it("the lock of this side is held before the session begins, so that a block right after does not count as a death", async () => {
     if (globalThis.navigator?.locks === undefined) return;
-    const { port, actor } = stage();
+    const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
-    const { id } = await actor.heardHello();
+    const { id } = await scriptedPeer.nextHello();
     const isHeld = async () => (await navigator.locks.query()).held.some(({ name }) => name === `portway:${id}`);
     while (!(await isHeld())) await pause(5);
-    const end = await actor.open();
+    const end = await scriptedPeer.open();
     await connecting;
     await end.noted("rpc.lock");
   });
 });
 
-describe("a side that connects anew", () => {
+describe("a side that reconnects", () => {
   it("again and again is found again each time, by a peer that lives on", async () => {
     const [near, far] = ports();
-    const told = diary({ methods: { name: () => "stays" } });
+    const sessions = recordSessions({ methods: { name: () => "stays" } });
     const first = connect(far, { methods: { echo: ([n]) => n } });
-    const peer = await connected(near, told);
+    const peer = await connected(near, sessions);
     let other = await first;
     afterThisTest(() => other.destroy());
     for (let n = 1; n <= 30; n++) {
@@ -397,10 +405,10 @@ describe("a side that connects anew", () => {
     }
     assert.equal(await peer.request("echo", ["last"]), "last");
     assert.deepEqual(
-      told.told.filter((what) => typeof what === "number"),
+      sessions.events.filter((what) => typeof what === "number"),
       Array.from({ length: 31 }, (_, n) => n + 1),
     );
-    assert.equal(told.told.filter((what) => what === "session-ended").length, 30);
+    assert.equal(sessions.events.filter((what) => what === "session-ended").length, 30);
   }).timeout(20_000);
 
   it("gets the calls of the other, made while it was away", async () => {
@@ -417,8 +425,8 @@ describe("a side that connects anew", () => {
     else assert.equal(outcome, "session-ended");
   });
 
-  it("while the other is connected does not disturb what the other calls at the same time", async () => {
-    const [one, other] = await pair({ methods: { echo: ([n]) => n } }, { methods: { echo: ([n]) => n } });
+  it("while the other is connected does not disturb simultaneous calls of the other", async () => {
+    const [one, other] = await connectPair({ methods: { echo: ([n]) => n } }, { methods: { echo: ([n]) => n } });
     const results = await Promise.all(
       Array.from({ length: 200 }, (_, n) => (n % 2 ? one : other).request("echo", [n])),
     );

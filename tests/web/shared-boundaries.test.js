@@ -1,8 +1,8 @@
 // Several clients and servers with transports of their own on one port, worker or channel.
 
 import { assert } from "chai";
-import { afterThisTest } from "./rig/cleanup.js";
-import { pause, rejection, until } from "./rig/outcomes.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { pause, rejection, until } from "./support/outcomes.js";
 import {
   JSONRPCClient,
   JSONRPCPeer,
@@ -14,9 +14,9 @@ import {
   portTransport,
   wasmBytes,
   workerTransport,
-} from "./rig/portway.js";
-import { describeSharedBoundary } from "./rig/shared-boundary.js";
-import { RPCError } from "./rig/portway.js";
+} from "./support/portway.js";
+import { describeSharedBoundary } from "./support/shared-boundary.js";
+import { RPCError } from "./support/portway.js";
 import { serve } from "./fixtures/serve.js";
 
 let channels = 0;
@@ -26,7 +26,7 @@ const freshName = () => `shared boundary ${++channels} ${Math.random()}`;
 function farEnd(transport) {
   const peer = new JSONRPCPeer(transport);
   serve(peer, { RPCError });
-  return { ask: (method) => peer.request(method), tell: (method, params) => peer.notify(method, params), far: peer };
+  return { ask: (method) => peer.request(method), notify: (method, params) => peer.notify(method, params), far: peer };
 }
 
 describe("clients and servers on one port", () => {
@@ -76,19 +76,19 @@ describe("clients and servers on one port", () => {
     second.destroy();
   });
 
-  it("each hear the messages that came before they were made", async () => {
+  it("each receive the messages that arrived before they were made", async () => {
     const { port1, port2 } = new MessageChannel();
     const early = portTransport(port1);
     early.onMessage(() => {});
-    const heard = [];
-    early.onMessage((message) => heard.push(message.method));
-    const server = new JSONRPCServer(portTransport(port1)).onNotify("note", () => heard.push("server"));
+    const received = [];
+    early.onMessage((message) => received.push(message.method));
+    const server = new JSONRPCServer(portTransport(port1)).onNotify("note", () => received.push("server"));
     port2.postMessage({ jsonrpc: "2.0", method: "note" });
-    await until(() => heard.length === 2);
-    assert.sameMembers(heard, ["note", "server"]);
+    await until(() => received.length === 2);
+    assert.sameMembers(received, ["note", "server"]);
     server.destroy();
     port2.postMessage({ jsonrpc: "2.0", method: "later" });
-    await until(() => heard.length === 3);
+    await until(() => received.length === 3);
     early.destroy();
   });
 
@@ -116,7 +116,7 @@ describe("clients and servers on one port", () => {
     });
   }
 
-  it("answer what a session beside them does not take, and no more", async () => {
+  it("answer requests that a session beside them does not accept, and no more", async () => {
     const { port1, port2 } = new MessageChannel();
     const plain = new JSONRPCServer(portTransport(port1)).method("both", () => "plain");
     const options = { methods: { both: () => "session", own: () => "own" } };
@@ -140,14 +140,14 @@ describe("clients and servers on one port", () => {
 
   it("each have a context of their own for a notification", async () => {
     const { port1, port2 } = new MessageChannel();
-    const { tell, far } = farEnd(portTransport(port2));
+    const { notify, far } = farEnd(portTransport(port2));
     const came = [];
     far.onNotify("from", ([n]) => came.push(n));
     const contexts = [];
     const servers = [0, 1].map((n) =>
       new JSONRPCServer(portTransport(port1)).onNotify("note", (_, context) => void (contexts[n] = context)),
     );
-    tell("note", []);
+    notify("note", []);
     await until(() => contexts[0] !== undefined && contexts[1] !== undefined);
     servers[0].destroy();
     contexts.forEach((context, n) => context.notify("from", [n]));
@@ -180,7 +180,7 @@ describe("clients and servers on one worker", () => {
     return {
       transport: () => workerTransport(worker),
       ask: (method) => asker.request("ask", [method]),
-      tell: (method, params) => asker.notify("notifyBack", params),
+      notify: (method, params) => asker.notify("notifyBack", params),
       close() {
         asker.destroy();
         worker.terminate();
@@ -235,6 +235,6 @@ async function startWorker() {
     const { Worker } = await import("node:worker_threads");
     return new Worker(new URL("fixtures/node-worker.mjs", import.meta.url));
   }
-  const { readyWorker } = await import("./rig/workers.js");
+  const { readyWorker } = await import("./support/workers.js");
   return readyWorker("worker.js");
 }

@@ -1,15 +1,15 @@
-// Params of messages that came together, by a port of another realm: what is in them is of classes of that realm.
+// Params of messages that arrived together, by a port of another realm: their objects are of classes of that realm.
 
 import { assert } from "chai";
-import { JSONRPCServer, portTransport } from "./rig/portway.js";
-import { frame } from "./rig/frames.js";
-import { rawChannel } from "./rig/ends.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { until } from "./rig/outcomes.js";
+import { JSONRPCServer, portTransport } from "./support/portway.js";
+import { openIframe } from "./support/iframes.js";
+import { scriptedChannel } from "./support/transports.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { until } from "./support/outcomes.js";
 
-/** A server on a port of another realm, and what its handler has got. */
+/** A server on a port of another realm, and the params of its handler. */
 async function serving() {
-  const { contentWindow } = await frame("puppet.html");
+  const { contentWindow } = await openIframe("scripted-iframe.html");
   const { port1, port2 } = new contentWindow.MessageChannel();
   const seen = [];
   const replies = [];
@@ -31,7 +31,7 @@ describe("params of requests that came together by a port of another realm", () 
     const [one, other] = structuredClone([make(shared), make(shared)]);
     // Of a cause, WebKit makes a text.
     if (typeof inside(one) !== "object" || inside(one) !== inside(other)) continue;
-    it(`share nothing in ${what}`, async () => {
+    it(`share no objects in ${what}`, async () => {
       const { seen, replies, port } = await serving();
       port.postMessage(requests([make(shared)], [make(shared)]));
       await until(() => replies.length === 2);
@@ -54,13 +54,13 @@ describe("params of requests that came together by a port of another realm", () 
 });
 
 it("params of requests that came together share no memory of an image", async () => {
-  const { transport, raw } = rawChannel();
+  const { transport, remoteEnd } = scriptedChannel();
   const seen = [];
   const server = new JSONRPCServer(transport).method("keep", ([value]) => void seen.push(value.data ?? value));
   afterThisTest(() => server.destroy());
   const image = new ImageData(4, 4);
-  raw.post(requests([image], [image.data]));
-  await raw.next();
+  remoteEnd.post(requests([image], [image.data]));
+  await remoteEnd.next();
   seen[0].fill(77);
   // In Firefox they are of one memory, so that the second is refused.
   if (seen.length > 1) assert.equal(seen[1][0], 0);

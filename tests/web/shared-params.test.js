@@ -1,12 +1,16 @@
-// Params of messages that came together. Structured clone keeps identity within one event: two requests could hold one object.
+// Params of messages that came together. Structured clone keeps identity within one event: two requests could hold one
+// object.
 
 import { assert } from "chai";
-import { JSONRPCServer } from "./rig/portway.js";
-import { played } from "./rig/connections.js";
-import { rawChannel } from "./rig/ends.js";
-import { pause, until } from "./rig/outcomes.js";
+import { JSONRPCServer } from "./support/portway.js";
+import { connectToScripted } from "./support/connections.js";
+import { scriptedChannel } from "./support/transports.js";
+import { pause, until } from "./support/outcomes.js";
 
-/** Whether the clone of an array that has a value twice has one clone of it. WebKit makes two of a date, and none of a cause. */
+/**
+ * Whether the clone of an array that has a value twice has one clone of it. WebKit makes two of a date, and none of a
+ * cause.
+ */
 function keepsIdentity(value) {
   const [one, other] = structuredClone([value, value]);
   return one === other && (one.cause !== undefined || !(one instanceof Error));
@@ -24,7 +28,7 @@ async function checking() {
     },
     rename: ({ file }) => void (file.name = "secret"),
   };
-  return { used, ...(await played({ features: ["batch", "columns"], methods })) };
+  return { used, ...(await connectToScripted({ features: ["batch", "columns"], methods })) };
 }
 
 const requests = (file) => [
@@ -47,7 +51,7 @@ const ways = {
 
 describe("params of requests that came together", () => {
   for (const [way, together] of Object.entries(ways)) {
-    it(`share nothing in ${way}: what one handler has checked, another cannot change`, async () => {
+    it(`share no objects in ${way}: params checked by one handler cannot be changed by another`, async () => {
       const { end, used } = await checking();
       end.post(together(requests({ name: "public" })));
       await until(() => used.length === 1);
@@ -65,7 +69,7 @@ describe("params of requests that came together", () => {
       );
     });
 
-    it(`are refused in ${way} if they share what is too large to be copied`, async () => {
+    it(`are refused in ${way} if they share an object that is too large to be copied`, async () => {
       const { end, used, arrived } = await checking();
       end.post(together(requests({ name: "public", more: Array.from({ length: 100 }, (_, n) => [n]) })));
       await until(() => used.length === 1);
@@ -79,14 +83,14 @@ describe("params of requests that came together", () => {
   }
 
   it("share nothing in a batch, where peers of others know no lists", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const seen = [];
     new JSONRPCServer(transport).method("keep", (params) => void seen.push(params));
     const deep = { list: [{ n: 1 }] };
-    raw.post(
+    remoteEnd.post(
       [1, 2, 3].map((id) => ({ jsonrpc: "2.0", method: "keep", params: id === 3 ? [deep.list[0]] : { deep }, id })),
     );
-    await raw.next();
+    await remoteEnd.next();
     assert.deepEqual(seen, [{ deep }, { deep }, [{ n: 1 }]]);
     assert.notStrictEqual(seen[0].deep, seen[1].deep);
     assert.notStrictEqual(seen[0].deep.list, seen[1].deep.list);
@@ -101,12 +105,12 @@ describe("params of requests that came together", () => {
     ["dates", () => new Date(0)],
   ].filter(([, make]) => keepsIdentity(make()))) {
     it(`that share ${what} are refused but for the first`, async () => {
-      const { transport, raw } = rawChannel();
+      const { transport, remoteEnd } = scriptedChannel();
       const seen = [];
       new JSONRPCServer(transport).method("keep", ([value]) => void seen.push(value));
       const shared = make();
-      raw.post([1, 2].map((id) => ({ jsonrpc: "2.0", method: "keep", params: [shared], id })));
-      const replies = await raw.next();
+      remoteEnd.post([1, 2].map((id) => ({ jsonrpc: "2.0", method: "keep", params: [shared], id })));
+      const replies = await remoteEnd.next();
       assert.lengthOf(seen, 1);
       assert.deepEqual(replies.map(({ id, error }) => [id, error?.code]).sort(), [
         [1, undefined],
@@ -116,14 +120,14 @@ describe("params of requests that came together", () => {
   }
 
   it("are reported if a notification is dropped for them", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const seen = [];
     const server = new JSONRPCServer(transport, { onError: ({ message }) => errors.push(message) });
     server.onNotify("note", ([map]) => void seen.push(map));
     const shared = new Map();
-    raw.post([1, 2, 3].map(() => ({ jsonrpc: "2.0", method: "note", params: [shared] })));
-    assert.deepEqual(await raw.before(), []);
+    remoteEnd.post([1, 2, 3].map(() => ({ jsonrpc: "2.0", method: "note", params: [shared] })));
+    assert.deepEqual(await remoteEnd.drain(), []);
     assert.deepEqual(
       [seen, errors],
       [[new Map()], Array(2).fill('"note" is dropped: it shares params with a message that came with it')],
@@ -145,12 +149,12 @@ describe("params of requests that came together", () => {
         // Not every page has these classes.
         return;
       }
-      const { transport, raw } = rawChannel();
+      const { transport, remoteEnd } = scriptedChannel();
       const seen = [];
       new JSONRPCServer(transport).method("keep", ([value]) => void seen.push(value));
-      raw.post([1, 2].map((id) => ({ jsonrpc: "2.0", method: "keep", params: [value], id })));
+      remoteEnd.post([1, 2].map((id) => ({ jsonrpc: "2.0", method: "keep", params: [value], id })));
       assert.deepEqual(
-        (await raw.next()).map(({ error }) => error),
+        (await remoteEnd.next()).map(({ error }) => error),
         [undefined, undefined],
       );
       assert.lengthOf(seen, 2);
@@ -158,17 +162,17 @@ describe("params of requests that came together", () => {
   }
 
   it("may hold one value several times each, and rings", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const seen = [];
     new JSONRPCServer(transport).method("keep", (params) => void seen.push(params));
     const ring = [];
     ring.push(ring);
     const twice = { n: 1 };
-    raw.post([
+    remoteEnd.post([
       { jsonrpc: "2.0", method: "keep", params: ring, id: 1 },
       { jsonrpc: "2.0", method: "keep", params: [twice, twice], id: 2 },
     ]);
-    await raw.next();
+    await remoteEnd.next();
     assert.strictEqual(seen[0][0], seen[0]);
     assert.strictEqual(seen[1][0], seen[1][1]);
   });
@@ -191,11 +195,11 @@ describe("params of requests that came together", () => {
     ],
   ]) {
     it(`that name ${what}, cost little`, async () => {
-      const { transport, raw } = rawChannel();
+      const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("keep", () => "kept");
-      raw.post(make().map((params, id) => ({ jsonrpc: "2.0", method: "keep", params, id })));
+      remoteEnd.post(make().map((params, id) => ({ jsonrpc: "2.0", method: "keep", params, id })));
       const start = performance.now();
-      const replies = await raw.next();
+      const replies = await remoteEnd.next();
       assert.isBelow(performance.now() - start, 2_000);
       assert.lengthOf(
         replies.filter(({ error }) => error?.code === -32600),
@@ -216,7 +220,7 @@ describe("params of requests that came together", () => {
 });
 
 async function stalled() {
-  const { end } = await played({
+  const { end } = await connectToScripted({
     features: ["batch", "columns"],
     methods: { keep: () => "kept", grow: ({ list }) => list.push(2) },
   });
@@ -228,7 +232,7 @@ async function stalled() {
   return { end, came: () => end.received.flatMap(unpacked).filter(isReply) };
 }
 
-describe("an array that names one message again and again", () => {
+describe("an array that repeats one message", () => {
   const request = { jsonrpc: "2.0", method: "keep", id: "k".repeat(1_000) };
   const broken = { jsonrpc: "2.0", method: 5, id: "b" };
   const note = { jsonrpc: "2.0", method: "note" };
@@ -252,7 +256,7 @@ describe("an array that names one message again and again", () => {
 
   it("asks for one answer in a list, and notifies as often", () =>
     kept(async (handlers) => {
-      const { end, arrived } = await played({ features: ["batch"], ...handlers });
+      const { end, arrived } = await connectToScripted({ features: ["batch"], ...handlers });
       end.post(array);
       const replies = (await arrived(2)).flat();
       await pause(20);
@@ -261,20 +265,20 @@ describe("an array that names one message again and again", () => {
 
   it("asks for one answer in a batch, and notifies as often", () =>
     kept(async ({ methods, notifications }) => {
-      const { transport, raw } = rawChannel();
+      const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("keep", methods.keep).onNotify("note", notifications.note);
-      raw.post(array);
-      return (await raw.next()).map(({ id }) => id);
+      remoteEnd.post(array);
+      return (await remoteEnd.next()).map(({ id }) => id);
     }));
 });
 
 it("ids that are long cost little, however many they are and wherever they differ", async () => {
-  const { transport, raw } = rawChannel();
+  const { transport, remoteEnd } = scriptedChannel();
   new JSONRPCServer(transport).method("keep", () => "kept");
   const long = "x".repeat(50_000);
-  raw.post(Array.from({ length: 1_000 }, (_, n) => ({ jsonrpc: "2.0", method: "keep", id: long + n })));
+  remoteEnd.post(Array.from({ length: 1_000 }, (_, n) => ({ jsonrpc: "2.0", method: "keep", id: long + n })));
   const start = performance.now();
-  const replies = await raw.next();
+  const replies = await remoteEnd.next();
   assert.isBelow(performance.now() - start, 1_000);
   assert.deepEqual([replies.length, replies[0].id, replies[0].error.data.reason], [1_000, null, "id-too-long"]);
 });

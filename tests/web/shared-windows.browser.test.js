@@ -1,12 +1,12 @@
 // Several clients and servers with transports of their own on one window.
 
 import { assert } from "chai";
-import { afterThisTest } from "./rig/cleanup.js";
-import { connected } from "./rig/connections.js";
-import { frame, numberOf, origins, puppet, readiness } from "./rig/frames.js";
-import { pause, rejection, until } from "./rig/outcomes.js";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, connect, init, windowTransport } from "./rig/portway.js";
-import { describeSharedBoundary } from "./rig/shared-boundary.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { connected } from "./support/connections.js";
+import { openIframe, frameIndex, origins, scriptedIframe, untilReady } from "./support/iframes.js";
+import { pause, rejection, until } from "./support/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, connect, init, windowTransport } from "./support/portway.js";
+import { describeSharedBoundary } from "./support/shared-boundary.js";
 
 for (const [kind, origin] of [
   ["of the page's origin", origins.own],
@@ -14,13 +14,13 @@ for (const [kind, origin] of [
 ]) {
   describe(`clients and servers on the window of a frame ${kind}`, () => {
     describeSharedBoundary(async () => {
-      const element = await frame("frame.html", { origin, query: { origin: origins.own } });
+      const element = await openIframe("frame.html", { origin, query: { origin: origins.own } });
       const target = element.contentWindow;
       const asker = new JSONRPCClient(windowTransport(target, { origin }));
       return {
         transport: () => windowTransport(target, { origin }),
         ask: (method) => asker.request("ask", [method]),
-        tell: (method, params) => asker.notify("notifyBack", params),
+        notify: (method, params) => asker.notify("notifyBack", params),
         close() {
           asker.destroy();
           element.remove();
@@ -33,7 +33,7 @@ for (const [kind, origin] of [
 describe("transports on one window that allow other origins", () => {
   it("do not mix answers, and a method that one of them serves is known", async () => {
     const origin = origins.other;
-    const element = await frame("frame.html", { origin, query: { origin: origins.own } });
+    const element = await openIframe("frame.html", { origin, query: { origin: origins.own } });
     const ways = [origin, [origin, origins.own], "*"];
     const peers = ways.map((origin, n) => {
       return new JSONRPCPeer(windowTransport(element.contentWindow, { origin })).method(`own ${n}`, () => n);
@@ -46,11 +46,11 @@ describe("transports on one window that allow other origins", () => {
     peers.forEach((peer) => peer.destroy());
   });
 
-  it("say that a method is unknown to an origin that its server does not allow", async () => {
-    const element = await frame("frame.html", { origin: origins.other, query: { origin: origins.own } });
+  it("answer that a method is unknown to an origin that its server does not allow", async () => {
+    const element = await openIframe("frame.html", { origin: origins.other, query: { origin: origins.own } });
     const target = element.contentWindow;
     const peer = new JSONRPCPeer(windowTransport(target, { origin: origins.other })).method("open", () => "open");
-    const server = new JSONRPCServer(windowTransport(target, { origin: origins.neighbour })).method(
+    const server = new JSONRPCServer(windowTransport(target, { origin: origins.otherPort })).method(
       "secret",
       () => "secret",
     );
@@ -65,7 +65,7 @@ describe("a session on a frame that was put in again, and ends on the window tha
   const origin = origins.other;
 
   async function putInAgain(element) {
-    const ready = readiness(element);
+    const ready = untilReady(element);
     element.remove();
     document.body.append(element);
     await ready;
@@ -73,7 +73,7 @@ describe("a session on a frame that was put in again, and ends on the window tha
   }
 
   it("do not mix answers", async () => {
-    const element = await frame("frame.html", { origin, query: { origin: origins.own } });
+    const element = await openIframe("frame.html", { origin, query: { origin: origins.own } });
     const session = await connected(element, { origin });
     for (let n = 0; n < 3; n++) assert.equal(await session.request("later", [0, n]), n);
     const client = new JSONRPCClient(windowTransport(await putInAgain(element), { origin }));
@@ -90,9 +90,9 @@ describe("a session on a frame that was put in again, and ends on the window tha
   });
 
   it("answer a request once: the one that has the method", async () => {
-    const mine = await puppet({ origin });
+    const mine = await scriptedIframe({ origin });
     const sessions = [];
-    /** The puppet, as a peer that knows no sessions. */
+    /** The scriptedIframe, as a peer that knows no sessions. */
     const begun = () => {
       for (const { id, method } of mine.received.splice(0)) {
         if (method === "rpc.hello") mine.post({ jsonrpc: "2.0", id, error: { code: -32601, message: "none" } });
@@ -140,36 +140,36 @@ describe("transports on windows while a frame is connected", () => {
     await pause(20);
   }
 
-  it("hear the window that they listen on, and no other", async () => {
-    const mine = await puppet();
+  it("receive from the window that they listen on, and from no other", async () => {
+    const mine = await scriptedIframe();
     await connecting(mine.element);
     const other = document.createElement("iframe");
     document.body.append(other);
     afterThisTest(() => other.remove());
-    const heard = { here: [], there: [] };
+    const received = { here: [], there: [] };
     for (const [place, source] of [
       ["here", window],
       ["there", other.contentWindow],
     ]) {
       const server = new JSONRPCServer(windowTransport(mine.window, { source }));
-      server.method(place, () => void heard[place].push(place));
+      server.method(place, () => void received[place].push(place));
       afterThisTest(() => server.destroy());
     }
     for (const method of ["here", "there"]) {
       mine.post({ jsonrpc: "2.0", method });
-      mine.post({ jsonrpc: "2.0", method }, numberOf(other.contentWindow));
+      mine.post({ jsonrpc: "2.0", method }, frameIndex(other.contentWindow));
     }
-    await until(() => heard.here.length > 0 && heard.there.length > 0, "nothing came");
+    await until(() => received.here.length > 0 && received.there.length > 0, "nothing came");
     await mine.settled();
-    assert.deepEqual(heard, { here: ["here"], there: ["there"] });
+    assert.deepEqual(received, { here: ["here"], there: ["there"] });
   });
 
   it("are of the window that they were made for, though the frame had another before", async () => {
-    const element = await frame("frame.html");
+    const element = await openIframe("frame.html");
     await connecting(element);
     const before = new JSONRPCClient(windowTransport(element.contentWindow), { timeout: 1_000 });
     afterThisTest(() => before.destroy());
-    const ready = readiness(element);
+    const ready = untilReady(element);
     document.body.append(element);
     await ready;
     const now = new JSONRPCClient(windowTransport(element.contentWindow), { timeout: 2_000 });

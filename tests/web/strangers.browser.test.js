@@ -1,24 +1,24 @@
-// What windows of other origins, and other windows, can do to a page that listens: no data of theirs is read, and none speaks
-// for the origin that a session began with.
+// Windows of other origins, and other windows, cannot harm a page that listens: their data is not read, and they cannot
+// send messages in a session of another origin.
 
 import { assert } from "chai";
-import { JSONRPCPeer, windowTransport } from "./rig/portway.js";
-import { frame, frameAddress, origins, puppet, readiness, readsOf } from "./rig/frames.js";
-import { SessionEnd, connected, diary, hexId } from "./rig/connections.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { pause, rejection, until } from "./rig/outcomes.js";
+import { JSONRPCPeer, windowTransport } from "./support/portway.js";
+import { openIframe, iframeUrl, origins, scriptedIframe, untilReady, recordDataReads } from "./support/iframes.js";
+import { ScriptedSession, connected, recordSessions, hexId } from "./support/connections.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { pause, rejection, until } from "./support/outcomes.js";
 
 const request = (method, id = 1) => ({ jsonrpc: "2.0", id, method });
 const notification = (method) => ({ jsonrpc: "2.0", method });
 
-/** Of events, those whose source is this window. They are not compared by chai, which may not look into it. */
+/** Returns the events whose source is this window. chai cannot compare them, since it must not look into it. */
 const of = ({ window }, events) => events.map(({ source }) => source === window).filter((isIt) => isIt);
 
 describe("the data of a message", () => {
   for (const link of ["windowTransport", "connect"]) {
     it(`of another window is not read: ${link}`, async () => {
-      const stranger = await puppet({ origin: origins.other });
-      const mine = await puppet();
+      const stranger = await scriptedIframe({ origin: origins.other });
+      const mine = await scriptedIframe();
       const calls = [];
       const methods = { call: () => void calls.push(1) };
       if (link === "connect") {
@@ -31,7 +31,7 @@ describe("the data of a message", () => {
         const peer = new JSONRPCPeer(windowTransport(mine.window)).method("call", methods.call);
         afterThisTest(() => peer.destroy());
       }
-      const reads = readsOf(window);
+      const reads = recordDataReads(window);
       for (const message of [request("call"), notification("call"), [request("call")], "text"]) stranger.post(message);
       await stranger.settled();
       mine.post(request("call", 2));
@@ -44,19 +44,19 @@ describe("the data of a message", () => {
   }
 
   it("of the window of the peer, but of another origin, is not read by windowTransport", async () => {
-    const stranger = await puppet({ origin: origins.other });
+    const stranger = await scriptedIframe({ origin: origins.other });
     const peer = new JSONRPCPeer(windowTransport(stranger.window));
     afterThisTest(() => peer.destroy());
-    const reads = readsOf(window);
+    const reads = recordDataReads(window);
     stranger.post(request("call"));
     await stranger.settled();
     assert.isEmpty(of(stranger, reads));
   });
 
   it("of the window of the peer, but of another origin, is read 32 times by connect, which looks for a hello", async () => {
-    const stranger = await puppet({ origin: origins.other });
+    const stranger = await scriptedIframe({ origin: origins.other });
     const connecting = rejection(connected(stranger.element, { connectTimeout: 1_000 }));
-    const reads = readsOf(window);
+    const reads = recordDataReads(window);
     for (let n = 0; n < 100; n++) stranger.post(request("call"));
     await stranger.settled();
     assert.equal(of(stranger, reads).length, 32);
@@ -64,11 +64,11 @@ describe("the data of a message", () => {
   });
 
   it("that a script makes up is not read", async () => {
-    const mine = await puppet();
+    const mine = await scriptedIframe();
     const peer = new JSONRPCPeer(windowTransport(mine.window));
     afterThisTest(() => peer.destroy());
     const connecting = rejection(connected(mine.element, { connectTimeout: 100 }));
-    const reads = readsOf(window);
+    const reads = recordDataReads(window);
     dispatchEvent(new MessageEvent("message", { data: request("call"), source: mine.window, origin: origins.own }));
     await connecting;
     assert.isTrue(reads.every(({ isTrusted }) => isTrusted));
@@ -78,23 +78,23 @@ describe("the data of a message", () => {
 describe("a session with a peer that knows none", () => {
   /** A page that is connected to a frame of its own origin, where the test plays a plain peer. */
   async function plain(options) {
-    const mine = await puppet();
+    const mine = await scriptedIframe();
     const sessions = [];
     const contexts = [];
-    const told = diary({
+    const recorded = recordSessions({
       origin: [origins.own, origins.other],
       methods: { call: (params, context) => (contexts.push(context), "called") },
       notifications: { note: (params, context) => void contexts.push(context) },
       ...options,
       onSession: ({ origin }) => sessions.push(origin),
     });
-    const connecting = connected(mine.element, told);
+    const connecting = connected(mine.element, recorded);
     await until(() => mine.received.some(({ method }) => method === "rpc.hello"), "no hello");
     const { id } = mine.received.find(({ method }) => method === "rpc.hello");
     return {
       mine,
       connecting,
-      told: told.told,
+      events: recorded.events,
       sessions,
       contexts,
       refusal: { jsonrpc: "2.0", id, error: { code: -32601, message: "no" } },
@@ -103,26 +103,26 @@ describe("a session with a peer that knows none", () => {
 
   /** Has a document of the other origin in the frame. */
   async function navigated({ element }) {
-    const ready = readiness(element);
-    element.src = frameAddress({}, { file: "puppet.html", origin: origins.other });
+    const ready = untilReady(element);
+    element.src = iframeUrl({}, { file: "scripted-iframe.html", origin: origins.other });
     await ready;
   }
 
-  it("hears only the origin that it began with: another allowed origin begins a new one", async () => {
+  it("receives only from the origin that it began with: another allowed origin begins a new one", async () => {
     const errors = [];
-    const { mine, connecting, told, sessions, contexts, refusal } = await plain({
+    const { mine, connecting, events, sessions, contexts, refusal } = await plain({
       onError: (error) => errors.push(error),
     });
     mine.post(refusal);
     await connecting;
     mine.post(request("call", "first"));
     await until(() => mine.received.some(({ id }) => id === "first"), "no answer");
-    assert.deepEqual([sessions, told], [[origins.own], []]);
+    assert.deepEqual([sessions, events], [[origins.own], []]);
     await navigated(mine);
     mine.post(notification("note"));
     mine.post(request("call", "second"));
     await until(() => mine.received.some(({ id }) => id === "second"), "no answer");
-    assert.deepEqual([sessions, told], [[origins.own, origins.other], ["session-ended"]]);
+    assert.deepEqual([sessions, events], [[origins.own, origins.other], ["session-ended"]]);
     assert.equal(contexts.length, 3);
     // Of the first origin, nothing reaches the second.
     contexts[0].notify("secret");
@@ -136,7 +136,7 @@ describe("a session with a peer that knows none", () => {
     );
   });
 
-  it("has nothing in it that another origin has said before it began", async () => {
+  it("contains no message that another origin has sent before it began", async () => {
     const { mine, connecting, sessions, contexts } = await plain();
     mine.post(notification("note"));
     await mine.settled();
@@ -166,13 +166,13 @@ describe("a session with a peer that knows none", () => {
 
 describe("a frame of another origin that hangs", () => {
   it("cannot hide from the heartbeat by a lock that this side holds", async () => {
-    const other = await puppet({ origin: origins.other });
+    const other = await scriptedIframe({ origin: origins.other });
     const connecting = connected(other.element, { origin: origins.other, heartbeat: 300 });
     await until(() => other.received.some(({ method }) => method === "rpc.hello"), "no hello");
     const { id } = other.received.find(({ method }) => method === "rpc.hello");
     const session = hexId("3");
     let release;
-    // As this page has it for another peer, say.
+    // As this page would have for another peer.
     await new Promise((held) => {
       navigator.locks.request(`portway:${session}`, () => (held(), new Promise((resolve) => (release = resolve))));
     });
@@ -185,7 +185,7 @@ describe("a frame of another origin that hangs", () => {
       "*",
       [port2],
     );
-    const end = new SessionEnd(port1);
+    const end = new ScriptedSession(port1);
     const peer = await connecting;
     end.post({ jsonrpc: "2.0", method: "rpc.lock" });
     await pause(50);

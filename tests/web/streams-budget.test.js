@@ -1,15 +1,15 @@
-// Streams whose handlers never wait: all of one link take turns with everything else on their thread, and what a peer can have
-// sent without reading it is bounded for all of its streams together.
+// Streams whose handlers never wait: all of one link take turns with everything else on their thread, and a peer
+// that does not read can have only a bounded number of items sent, for all of its streams together.
 
 import { assert } from "chai";
-import { JSONRPCServer } from "./rig/portway.js";
-import { rawChannel } from "./rig/ends.js";
-import { until } from "./rig/outcomes.js";
+import { JSONRPCServer } from "./support/portway.js";
+import { scriptedChannel } from "./support/transports.js";
+import { until } from "./support/outcomes.js";
 
 const { setImmediate } = globalThis;
 
 /** How much a count grows at most between two tasks of this thread that follow each other, until `isDone`. */
-async function mostInATask(count, isDone) {
+async function maxItemsInATask(count, isDone) {
   const { port1, port2 } = new MessageChannel();
   let most = 0;
   let last = count();
@@ -31,7 +31,7 @@ async function mostInATask(count, isDone) {
 
 /** A peer that the test plays, of a server with endless generators that never wait. */
 function served(spend = () => {}) {
-  const { transport, raw } = rawChannel();
+  const { transport, remoteEnd } = scriptedChannel();
   const given = {};
   const server = new JSONRPCServer(transport).method("numbers", async function* ({ of }) {
     for (let n = 1; ; n++) {
@@ -40,25 +40,25 @@ function served(spend = () => {}) {
       yield n;
     }
   });
-  // What has credit, and never an item.
+  // A stream with credit that never yields an item.
   server.method("nothing", () => ({ next: () => new Promise(() => {}), return: async () => ({ done: true }) }));
   const asked = (of, credit, method = "numbers") => ({ method, params: { of }, credit });
   return {
-    raw,
+    remoteEnd,
     server,
     given,
     total: () => Object.values(given).reduce((sum, n) => sum + n, 0),
     open: (id, credit, method) =>
-      raw.post({ jsonrpc: "2.0", id, method: "rpc.stream", params: asked(id, credit, method) }),
+      remoteEnd.post({ jsonrpc: "2.0", id, method: "rpc.stream", params: asked(id, credit, method) }),
     openAll: (count, credit, method) => {
       const ids = Array.from({ length: count }, (_, n) => n);
       const values = ids.map((id) => asked(id, credit, method));
-      raw.post({ jsonrpc: "2.0", method: "rpc.columns", params: { ids, methods: "rpc.stream", values } });
+      remoteEnd.post({ jsonrpc: "2.0", method: "rpc.columns", params: { ids, methods: "rpc.stream", values } });
     },
-    credit: (id, count) => raw.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id, count } }),
-    cancel: (id) => raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } }),
-    items: (id) => raw.received.filter(({ method, params }) => method === "rpc.item" && params.id === id).length,
-    answer: (id) => raw.received.find((message) => message.id === id && message.method === undefined),
+    credit: (id, count) => remoteEnd.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id, count } }),
+    cancel: (id) => remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } }),
+    items: (id) => remoteEnd.received.filter(({ method, params }) => method === "rpc.item" && params.id === id).length,
+    answer: (id) => remoteEnd.received.find((message) => message.id === id && message.method === undefined),
   };
 }
 
@@ -71,19 +71,19 @@ describe("all streams of a link", () => {
       const { openAll, total } = served();
       openAll(count, credit);
       const wanted = count * credit;
-      const most = await mostInATask(total, () => total() >= wanted);
+      const most = await maxItemsInATask(total, () => total() >= wanted);
       // Two turns may lie between two tasks of the test.
       assert.isAtMost(most, 512);
     });
   }
 
-  it("take 4 ms in one turn at most, and what one item takes", async () => {
+  it("take at most 4 ms in one turn, and the time of one item", async () => {
     const { openAll, total } = served(() => {
       const end = performance.now() + 2;
       while (performance.now() < end);
     });
     openAll(8, 20);
-    const most = await mostInATask(total, () => total() >= 160);
+    const most = await maxItemsInATask(total, () => total() >= 160);
     assert.isAtMost(most, 6);
   });
 
@@ -97,19 +97,19 @@ describe("all streams of a link", () => {
   });
 
   it("let the peer cancel between two turns", async () => {
-    const { raw, open, cancel, answer, given } = served();
+    const { remoteEnd, open, cancel, answer, given } = served();
     open("a", 20_000);
     cancel("a");
     await until(() => answer("a") !== undefined, "the stream goes on");
     assert.equal(answer("a").error.code, -32800);
-    await raw.before();
+    await remoteEnd.drain();
     assert.isBelow(given.a, 19_500);
   });
 });
 
 describe("the credit of all streams of a peer", () => {
   it("is 65 536 at most: a request beyond it is refused, until others have ended", async () => {
-    const { raw, open, cancel, answer } = served();
+    const { remoteEnd, open, cancel, answer } = served();
     open("a", 60_000, "nothing");
     open("b", 5_536, "nothing");
     open("c", 1, "nothing");
@@ -126,15 +126,15 @@ describe("the credit of all streams of a peer", () => {
     cancel("a");
     cancel("d");
     await until(() => answer("a") !== undefined && answer("d") !== undefined, "the streams go on");
-    await raw.before();
+    await remoteEnd.drain();
   });
 
   it("is counted in columns, too", async () => {
-    const { raw, openAll, cancel, answer } = served();
+    const { remoteEnd, openAll, cancel, answer } = served();
     openAll(256, 1_000, "nothing");
     await until(() => answer(255) !== undefined, "no answer");
     const refused = () => Array.from({ length: 256 }, (_, id) => id).filter((id) => answer(id) !== undefined);
-    await raw.before();
+    await remoteEnd.drain();
     assert.deepEqual(
       refused(),
       Array.from({ length: 256 - 65 }, (_, n) => 65 + n),
@@ -143,25 +143,25 @@ describe("the credit of all streams of a peer", () => {
     await until(() => refused().length === 256, "the streams go on");
   });
 
-  it("is not exceeded by what is given later: what is too much of it does not count", async () => {
-    const { raw, open, credit, cancel, items, answer } = served();
+  it("is not exceeded by credit that is given later: the excess does not count", async () => {
+    const { remoteEnd, open, credit, cancel, items, answer } = served();
     open("a", 65_526, "nothing");
     open("b", 2);
     await until(() => items("b") === 2, "no items");
     credit("b", 100);
     await until(() => items("b") >= 12, "no items");
-    await raw.before();
+    await remoteEnd.drain();
     assert.equal(items("b"), 12);
     // Its window is 10 by now, and stays.
     credit("b", 100);
     await until(() => items("b") >= 22, "no items");
-    await raw.before();
+    await remoteEnd.drain();
     assert.equal(items("b"), 22);
     cancel("a");
     await until(() => answer("a") !== undefined, "the stream goes on");
     credit("b", 100);
     await until(() => items("b") >= 122, "no items");
-    await raw.before();
+    await remoteEnd.drain();
     assert.equal(items("b"), 122);
     cancel("b");
   });

@@ -1,10 +1,10 @@
 import { assert } from "chai";
-import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
-import { channel, rawChannel, recorder } from "./rig/ends.js";
-import { pair } from "./rig/connections.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
+import { channel, scriptedChannel, recorder } from "./support/transports.js";
+import { connectPair } from "./support/connections.js";
+import { rejection, until } from "./support/outcomes.js";
 
-/** A server whose stream counts for ever, and how often its iterator was ended. */
+/** A server with an endless counting stream, and the number of times that its iterator was ended. */
 function counting(transport) {
   const seen = { ended: 0, signal: undefined };
   seen.server = new JSONRPCServer(transport, { onError: (error) => (seen.error = error) });
@@ -19,7 +19,7 @@ function counting(transport) {
   return seen;
 }
 
-/** A transport that can say that the other side is gone. */
+/** A transport that can report the loss of the peer. */
 function losable() {
   const transport = recorder();
   transport.onClose = (handler) => (transport.lose = handler);
@@ -49,15 +49,15 @@ describe("destroy() and streams", () => {
     await others.return();
   });
 
-  it("of the last client tells the other side, too", async () => {
-    const { transport, raw } = rawChannel();
+  it("of the last client notifies the peer, too", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const waiting = [client.stream("a").next(), client.stream("b").next()];
     client.destroy();
     for (const next of waiting) assert.equal((await rejection(next)).reason, "destroyed");
-    await until(() => raw.received.length === 4);
+    await until(() => remoteEnd.received.length === 4);
     assert.deepEqual(
-      raw.received.slice(2).map(({ method, params }) => [method, params.id]),
+      remoteEnd.received.slice(2).map(({ method, params }) => [method, params.id]),
       [
         ["$/cancelRequest", 1],
         ["$/cancelRequest", 2],
@@ -65,7 +65,7 @@ describe("destroy() and streams", () => {
     );
   });
 
-  it("of the client fails what it begins later, and what has not begun", async () => {
+  it("of the client fails streams that begin later, and those that have not begun", async () => {
     const client = new JSONRPCClient(recorder());
     const items = client.stream("a");
     client.destroy();
@@ -84,7 +84,7 @@ describe("destroy() and streams", () => {
     assert.deepEqual([serving.ended, serving.signal.reason.reason, serving.error], [1, "destroyed", undefined]);
   });
 
-  it("of the server says nothing of what its iterators throw at their end", async () => {
+  it("of the server does not report errors that its iterators throw at their end", async () => {
     const { near, far } = channel();
     const server = new JSONRPCServer(far).method("a", async function* () {
       try {
@@ -99,12 +99,12 @@ describe("destroy() and streams", () => {
   });
 });
 
-describe("when the other side is lost, a stream", () => {
+describe("when the peer is lost, a stream", () => {
   for (const [reason, reopens] of [
     ["peer-gone", false],
     ["session-ended", true],
   ]) {
-    it(`fails with ${reason} at the caller, at once, and tells nobody`, async () => {
+    it(`fails with ${reason} at the caller, at once, and notifies no peer`, async () => {
       const transport = losable();
       const client = new JSONRPCClient(transport);
       const items = client.stream("a", undefined, { window: 4 });
@@ -121,7 +121,7 @@ describe("when the other side is lost, a stream", () => {
     });
   }
 
-  it("is given up at the other side if that has only not answered", async () => {
+  it("is cancelled at the peer if that has only not answered", async () => {
     const transport = losable();
     const first = new JSONRPCClient(transport).stream("a").next();
     transport.lose(new CallError("unresponsive", "silent"), true);
@@ -151,11 +151,11 @@ describe("a session that ends", () => {
         ended++;
       }
     };
-    const [near, far] = await pair({ methods: { count } });
+    const [near, far] = await connectPair({ methods: { count } });
     const items = far.stream("count");
     assert.equal((await items.next()).value, 1);
     near.destroy();
-    // What has come before the goodbye may still be taken.
+    // Items that arrived before the goodbye may still be taken.
     const error = await rejection(
       (async () => {
         for await (const n of items) assert.isBelow(n, 100);

@@ -1,33 +1,33 @@
 import { assert } from "chai";
-import { ErrorCode, JSONRPCClient, JSONRPCServer, RPCError } from "./rig/portway.js";
-import { channel, rawChannel } from "./rig/ends.js";
-import { deferred, rejection, until } from "./rig/outcomes.js";
+import { ErrorCode, JSONRPCClient, JSONRPCServer, RPCError } from "./support/portway.js";
+import { channel, scriptedChannel } from "./support/transports.js";
+import { deferred, rejection, until } from "./support/outcomes.js";
 
 /** A caller that the test plays: it asks for a stream under the id 1. */
-function caller(raw) {
+function caller(remoteEnd) {
   return {
     open: (method, credit, params) =>
-      raw.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method, params, credit }, id: 1 }),
-    credit: (count) => raw.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id: 1, count } }),
-    cancel: () => raw.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } }),
-    /** The items that have come so far. */
-    items: async () => (await raw.before()).map(({ params }) => params.value),
+      remoteEnd.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method, params, credit }, id: 1 }),
+    credit: (count) => remoteEnd.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id: 1, count } }),
+    cancel: () => remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } }),
+    /** Returns the items received so far. */
+    items: async () => (await remoteEnd.drain()).map(({ params }) => params.value),
   };
 }
 
 function served(methods) {
-  const { transport, raw } = rawChannel();
+  const { transport, remoteEnd } = scriptedChannel();
   const errors = [];
   const server = new JSONRPCServer(transport, { onError: (error) => errors.push(error) });
   for (const [name, handler] of Object.entries(methods)) server.method(name, handler);
-  return { raw, server, errors, ...caller(raw) };
+  return { remoteEnd, server, errors, ...caller(remoteEnd) };
 }
 
 async function* count(to = Infinity) {
   for (let n = 1; n <= to; n++) yield n;
 }
 
-/** An endless iterator by hand, that keeps what it was asked. */
+/** An endless iterator by hand, that records its calls. */
 function scripted(more) {
   const asked = [];
   let n = 0;
@@ -45,7 +45,7 @@ function scripted(more) {
   };
 }
 
-describe("a handler that gives a stream", () => {
+describe("a handler that returns a stream", () => {
   const sources = {
     "an async generator": () => count(3),
     "an async iterable": () => ({ [Symbol.asyncIterator]: () => count(3) }),
@@ -64,29 +64,29 @@ describe("a handler that gives a stream", () => {
   };
   for (const [what, source] of Object.entries(sources)) {
     it(`may return ${what}`, async () => {
-      const { raw, open } = served({ numbers: source });
+      const { remoteEnd, open } = served({ numbers: source });
       open("numbers", 10);
       for (const value of [1, 2, 3]) {
-        assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value } });
+        assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value } });
       }
-      assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: null, id: 1 });
-      assert.deepEqual(await raw.before(), []);
+      assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: null, id: 1 });
+      assert.deepEqual(await remoteEnd.drain(), []);
     });
   }
 
   it("gets params and context as any other", async () => {
-    const { raw, open } = served({
+    const { remoteEnd, open } = served({
       async *tell(params, { method }) {
         yield [method, params];
       },
     });
     open("tell", 10, { a: 1 });
-    assert.deepEqual((await raw.next()).params.value, ["tell", { a: 1 }]);
+    assert.deepEqual((await remoteEnd.next()).params.value, ["tell", { a: 1 }]);
   });
 
   it("is asked for no more than the caller has given credit for", async () => {
     let given = 0;
-    const { raw, open, credit, items } = served({
+    const { remoteEnd, open, credit, items } = served({
       async *count() {
         for (;;) yield ++given;
       },
@@ -97,13 +97,13 @@ describe("a handler that gives a stream", () => {
     credit(2);
     assert.deepEqual(await items(), [4, 5]);
     for (const nonsense of [0, -1, 1.5, "7", null, undefined, Infinity, NaN]) credit(nonsense);
-    raw.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id: 2, count: 5 } });
-    raw.post({ jsonrpc: "2.0", method: "rpc.credit" });
+    remoteEnd.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id: 2, count: 5 } });
+    remoteEnd.post({ jsonrpc: "2.0", method: "rpc.credit" });
     assert.deepEqual(await items(), []);
     assert.equal(given, 5);
   });
 
-  it("fails once with what it throws", async () => {
+  it("fails once with the error that it throws", async () => {
     for (const fail of [
       () => {
         throw new RPCError(-32000, "no");
@@ -131,49 +131,49 @@ describe("a handler that gives a stream", () => {
           },
         }),
     ]) {
-      const { raw, open, errors } = served({ fail });
+      const { remoteEnd, open, errors } = served({ fail });
       open("fail", 10);
-      assert.deepEqual(await raw.next(), { jsonrpc: "2.0", error: { code: -32000, message: "no" }, id: 1 });
-      assert.deepEqual([await raw.before(), errors], [[], []]);
+      assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", error: { code: -32000, message: "no" }, id: 1 });
+      assert.deepEqual([await remoteEnd.drain(), errors], [[], []]);
     }
   });
 
   it("fails once with an item that cannot be cloned, and is ended", async () => {
     const items = scripted({ next: async () => ({ done: false, value: () => {} }) });
-    const { raw, open, errors } = served({ bad: () => items });
+    const { remoteEnd, open, errors } = served({ bad: () => items });
     open("bad", 10);
-    const { error, id } = await raw.next();
+    const { error, id } = await remoteEnd.next();
     assert.deepEqual([error.code, id], [ErrorCode.InternalError, 1]);
-    assert.deepEqual([await raw.before(), items.asked, errors], [[], ["return"], []]);
+    assert.deepEqual([await remoteEnd.drain(), items.asked, errors], [[], ["return"], []]);
   });
 
-  it("fails once if what it transfers cannot be transferred", async () => {
-    const { raw, open } = served({
+  it("fails once if its transfer list cannot be transferred", async () => {
+    const { remoteEnd, open } = served({
       async *bad(_, { transfer }) {
         transfer([{}]);
         yield 1;
       },
     });
     open("bad", 10);
-    assert.equal((await raw.next()).error.code, ErrorCode.InternalError);
-    assert.deepEqual(await raw.before(), []);
+    assert.equal((await remoteEnd.next()).error.code, ErrorCode.InternalError);
+    assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("may tell of its progress between the items", async () => {
-    const { raw, open } = served({
+  it("may report its progress between the items", async () => {
+    const { remoteEnd, open } = served({
       async *work(_, { progress }) {
         progress(0.5);
         yield 1;
       },
     });
     open("work", 10);
-    assert.deepEqual((await raw.next()).params, { token: 1, value: 0.5 });
-    assert.deepEqual((await raw.next()).params, { id: 1, value: 1 });
+    assert.deepEqual((await remoteEnd.next()).params, { token: 1, value: 0.5 });
+    assert.deepEqual((await remoteEnd.next()).params, { id: 1, value: 1 });
   });
 
   it("may transfer with each item, and keeps nothing of that for its end", async () => {
     const buffers = [];
-    const { raw, open } = served({
+    const { remoteEnd, open } = served({
       async *chunks(_, { transfer }) {
         for (const size of [1, 2]) {
           const buffer = new ArrayBuffer(size);
@@ -187,9 +187,9 @@ describe("a handler that gives a stream", () => {
       },
     });
     open("chunks", 10);
-    assert.equal((await raw.next()).params.value.byteLength, 1);
-    assert.equal((await raw.next()).params.value.byteLength, 2);
-    assert.isNull((await raw.next()).result);
+    assert.equal((await remoteEnd.next()).params.value.byteLength, 1);
+    assert.equal((await remoteEnd.next()).params.value.byteLength, 2);
+    assert.isNull((await remoteEnd.next()).result);
     assert.deepEqual(
       buffers.map(({ byteLength }) => byteLength),
       [0, 0, 3],
@@ -197,49 +197,49 @@ describe("a handler that gives a stream", () => {
   });
 });
 
-describe("a stream that is given up", () => {
+describe("a stream that is abandoned", () => {
   it("ends its iterator once, and is answered once, while it waits for credit", async () => {
     const source = scripted();
-    const { raw, open, cancel, items } = served({ count: () => source });
+    const { remoteEnd, open, cancel, items } = served({ count: () => source });
     open("count", 2);
     assert.deepEqual(await items(), [1, 2]);
     cancel();
     cancel();
-    assert.deepEqual(await raw.next(), {
+    assert.deepEqual(await remoteEnd.next(), {
       jsonrpc: "2.0",
       error: { code: ErrorCode.RequestCancelled, message: "Request cancelled" },
       id: 1,
     });
-    assert.deepEqual([await raw.before(), source.asked], [[], ["next", "next", "return"]]);
+    assert.deepEqual([await remoteEnd.drain(), source.asked], [[], ["next", "next", "return"]]);
   });
 
   it("is so while an item is awaited, and that item is not sent", async () => {
     const item = deferred();
     const source = scripted({ next: () => item.promise });
-    const { raw, open, cancel } = served({ wait: () => source });
+    const { remoteEnd, open, cancel } = served({ wait: () => source });
     open("wait", 2);
-    await raw.before();
+    await remoteEnd.drain();
     cancel();
-    assert.equal((await raw.next()).error.code, ErrorCode.RequestCancelled);
+    assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
     item.resolve({ done: false, value: "late" });
-    assert.deepEqual([await raw.before(), source.asked], [[], ["return"]]);
+    assert.deepEqual([await remoteEnd.drain(), source.asked], [[], ["return"]]);
   });
 
   it("is so while the handler has not returned it yet", async () => {
     const given = deferred();
     const source = scripted();
-    const { raw, open, cancel } = served({ wait: () => given.promise });
+    const { remoteEnd, open, cancel } = served({ wait: () => given.promise });
     open("wait", 2);
     cancel();
-    assert.deepEqual(await raw.before(), []);
+    assert.deepEqual(await remoteEnd.drain(), []);
     given.resolve(source);
-    assert.equal((await raw.next()).error.code, ErrorCode.RequestCancelled);
+    assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
     assert.deepEqual(source.asked, ["return"]);
   });
 
   it("ends a generator that waits with its signal", async () => {
     let ended = 0;
-    const { raw, open, cancel } = served({
+    const { remoteEnd, open, cancel } = served({
       async *wait(_, { signal }) {
         try {
           yield 1;
@@ -250,26 +250,26 @@ describe("a stream that is given up", () => {
       },
     });
     open("wait", 2);
-    assert.equal((await raw.next()).params.value, 1);
+    assert.equal((await remoteEnd.next()).params.value, 1);
     cancel();
-    assert.equal((await raw.next()).error.code, ErrorCode.RequestCancelled);
-    assert.deepEqual([await raw.before(), ended], [[], 1]);
+    assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
+    assert.deepEqual([await remoteEnd.drain(), ended], [[], 1]);
   });
 
-  it("cancels a ReadableStream and lets go of it, though a chunk is awaited", async () => {
+  it("cancels a ReadableStream and releases it, though a chunk is awaited", async () => {
     const reasons = [];
     const readable = new ReadableStream({ cancel: (reason) => void reasons.push(reason.name) });
-    const { raw, open, cancel } = served({ wait: () => readable });
+    const { remoteEnd, open, cancel } = served({ wait: () => readable });
     open("wait", 2);
-    await raw.before();
+    await remoteEnd.drain();
     assert.isTrue(readable.locked);
     cancel();
-    assert.equal((await raw.next()).error.code, ErrorCode.RequestCancelled);
-    assert.deepEqual([reasons, readable.locked, await raw.before()], [["AbortError"], false, []]);
+    assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
+    assert.deepEqual([reasons, readable.locked, await remoteEnd.drain()], [["AbortError"], false, []]);
   });
 
-  it("is answered with what its iterator throws at its end", async () => {
-    const { raw, open, cancel, errors } = served({
+  it("is answered with the error that its iterator throws at its end", async () => {
+    const { remoteEnd, open, cancel, errors } = served({
       async *count() {
         try {
           yield* count();
@@ -279,28 +279,28 @@ describe("a stream that is given up", () => {
       },
     });
     open("count", 1);
-    assert.equal((await raw.next()).params.value, 1);
+    assert.equal((await remoteEnd.next()).params.value, 1);
     cancel();
-    assert.equal((await raw.next()).error.code, -32010);
-    assert.deepEqual([await raw.before(), errors], [[], []]);
+    assert.equal((await remoteEnd.next()).error.code, -32010);
+    assert.deepEqual([await remoteEnd.drain(), errors], [[], []]);
   });
 
   it("needs no iterator that can be ended", async () => {
-    const { raw, open, cancel } = served({ count: () => scripted({ return: undefined }) });
+    const { remoteEnd, open, cancel } = served({ count: () => scripted({ return: undefined }) });
     open("count", 1);
-    assert.equal((await raw.next()).params.value, 1);
+    assert.equal((await remoteEnd.next()).params.value, 1);
     cancel();
-    assert.equal((await raw.next()).error.code, ErrorCode.RequestCancelled);
-    assert.deepEqual(await raw.before(), []);
+    assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
+    assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("lets go of a ReadableStream that has ended by itself, too", async () => {
+  it("releases a ReadableStream that has ended on its own, too", async () => {
     let controller;
     const readable = new ReadableStream({ start: (it) => void (controller = it) });
-    const { raw, open } = served({ wait: () => readable });
+    const { remoteEnd, open } = served({ wait: () => readable });
     open("wait", 2);
     controller.close();
-    assert.isNull((await raw.next()).result);
+    assert.isNull((await remoteEnd.next()).result);
     assert.isFalse(readable.locked);
   });
 });
@@ -320,18 +320,18 @@ describe("a request for a stream", () => {
   ]) {
     it(`is -32602 with the params ${JSON.stringify(params)}, and its handler is not run`, async () => {
       let runs = 0;
-      const { raw } = served({ count: () => void runs++ });
-      raw.post({ jsonrpc: "2.0", method: "rpc.stream", params, id: 1 });
-      const { error, id } = await raw.next();
+      const { remoteEnd } = served({ count: () => void runs++ });
+      remoteEnd.post({ jsonrpc: "2.0", method: "rpc.stream", params, id: 1 });
+      const { error, id } = await remoteEnd.next();
       assert.deepEqual([error.code, id, runs], [ErrorCode.InvalidParams, 1, 0]);
     });
   }
 
   for (const method of ["missing", "rpc.stream"]) {
-    it(`is -32601 for "${method}", which nobody serves`, async () => {
-      const { raw, open } = served({ count });
+    it(`is -32601 for the unknown method "${method}"`, async () => {
+      const { remoteEnd, open } = served({ count });
       open(method, 1);
-      const { error } = await raw.next();
+      const { error } = await remoteEnd.next();
       assert.deepEqual([error.code, error.message], [ErrorCode.MethodNotFound, `Method not found: ${method}`]);
     });
   }
@@ -343,43 +343,43 @@ describe("a request for a stream", () => {
     ["an array", [1, 2]],
     ["a Set", new Set()],
   ]) {
-    it(`is -32603 if the handler gives ${what}, since that is no stream`, async () => {
-      const { raw, open } = served({ plain: () => result });
+    it(`is -32603 if the handler returns ${what}, since that is not a stream`, async () => {
+      const { remoteEnd, open } = served({ plain: () => result });
       open("plain", 1);
-      const { error } = await raw.next();
+      const { error } = await remoteEnd.next();
       assert.deepEqual(
         [error.code, error.message],
         [ErrorCode.InternalError, 'method "plain" does not return a stream; use request()'],
       );
-      assert.deepEqual(await raw.before(), []);
+      assert.deepEqual(await remoteEnd.drain(), []);
     });
   }
 
   it("may be one of a batch, whose answers wait for its end", async () => {
-    const { raw } = served({ count: () => count(2), echo: (params) => params });
-    raw.post([
+    const { remoteEnd } = served({ count: () => count(2), echo: (params) => params });
+    remoteEnd.post([
       { jsonrpc: "2.0", method: "rpc.stream", params: { method: "count", credit: 5 }, id: "s" },
       { jsonrpc: "2.0", method: "echo", params: [1], id: "e" },
     ]);
-    assert.deepEqual((await raw.next()).params, { id: "s", value: 1 });
-    assert.deepEqual((await raw.next()).params, { id: "s", value: 2 });
-    const answers = await raw.next();
+    assert.deepEqual((await remoteEnd.next()).params, { id: "s", value: 1 });
+    assert.deepEqual((await remoteEnd.next()).params, { id: "s", value: 2 });
+    const answers = await remoteEnd.next();
     assert.sameDeepMembers(answers, [
       { jsonrpc: "2.0", result: null, id: "s" },
       { jsonrpc: "2.0", result: [1], id: "e" },
     ]);
   });
 
-  it("does nothing as a notification, and neither do items that nobody asked for", async () => {
+  it("does nothing as a notification, and neither do items of no stream", async () => {
     let runs = 0;
-    const { raw } = served({ count: () => void runs++ });
-    raw.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method: "count", credit: 5 } });
-    raw.post({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: 1 } });
-    assert.deepEqual([await raw.before(), runs], [[], 0]);
+    const { remoteEnd } = served({ count: () => void runs++ });
+    remoteEnd.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method: "count", credit: 5 } });
+    remoteEnd.post({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: 1 } });
+    assert.deepEqual([await remoteEnd.drain(), runs], [[], 0]);
   });
 });
 
-describe("a plain request to a handler that gives a stream", () => {
+describe("a plain request to a handler that returns a stream", () => {
   for (const [what, source] of [
     [
       "an async generator",
@@ -400,7 +400,7 @@ describe("a plain request to a handler that gives a stream", () => {
         }),
     ],
   ]) {
-    it(`is -32603 and says what to do, for ${what}, which is ended`, async () => {
+    it(`is -32603 with a remedy for ${what}, which is ended`, async () => {
       const { near, far } = channel();
       let given;
       new JSONRPCServer(far).method("logs", async () => (given = await source()));
@@ -423,7 +423,7 @@ describe("a plain request to a handler that gives a stream", () => {
     await until(() => !readable.locked);
   });
 
-  it("gives a ReadableStream that is transferred", async function () {
+  it("sends a ReadableStream that is transferred", async function () {
     const { near, far } = channel();
     try {
       const probe = new ReadableStream();
@@ -452,7 +452,7 @@ describe("a plain request to a handler that gives a stream", () => {
     assert.deepEqual(await body.getReader().read(), { done: false, value: "chunk" });
   });
 
-  it("gives arrays, and maps, as the plain results that they are", async () => {
+  it("sends arrays, and maps, as plain results", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("list", () => [1, 2]).method("map", () => new Map([[1, 2]]));
     const client = new JSONRPCClient(near);
@@ -461,17 +461,17 @@ describe("a plain request to a handler that gives a stream", () => {
   });
 });
 
-describe("a stream that is no longer wanted", () => {
-  it("asks its iterator for nothing more, whatever credit still comes", async () => {
+describe("a stream that is cancelled", () => {
+  it("takes no more items of its iterator, with any further credit", async () => {
     const source = scripted({ return: () => new Promise(() => {}) });
-    const { open, credit, cancel, raw } = served({ numbers: () => source });
+    const { open, credit, cancel, remoteEnd } = served({ numbers: () => source });
     open("numbers", 2);
-    await raw.before();
+    await remoteEnd.drain();
     cancel();
-    await raw.before();
+    await remoteEnd.drain();
     const before = source.asked.length;
     credit(5);
-    await raw.before();
+    await remoteEnd.drain();
     assert.deepEqual(source.asked.slice(before), []);
   });
 });

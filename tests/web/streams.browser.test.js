@@ -1,7 +1,7 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCServer, workerTransport } from "./rig/portway.js";
-import { channel } from "./rig/ends.js";
-import { readyWorker } from "./rig/workers.js";
+import { JSONRPCClient, JSONRPCServer, workerTransport } from "./support/portway.js";
+import { channel } from "./support/transports.js";
+import { readyWorker } from "./support/workers.js";
 
 describe("a directory", () => {
   it("is a result as any other, though it can be iterated over", async () => {
@@ -11,7 +11,7 @@ describe("a directory", () => {
       directory = await navigator.storage.getDirectory();
       structuredClone(directory);
     } catch {
-      // This engine has none, or none that crosses.
+      // This engine has no such stream, or cannot transfer it.
       return;
     }
     new JSONRPCServer(far).method("directory", () => directory);
@@ -20,7 +20,7 @@ describe("a directory", () => {
 });
 
 describe("a stream of a worker", () => {
-  it("gives the items of its handler, and ends by break", async () => {
+  it("returns the items of its handler, and ends by break", async () => {
     const client = new JSONRPCClient(workerTransport(await readyWorker("worker.js")));
     const got = [];
     for await (const bytes of client.stream("count", {})) {

@@ -1,7 +1,7 @@
 import { assert } from "chai";
-import { CallError, ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./rig/portway.js";
-import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
-import { deferred, isOpen, rejection, until } from "./rig/outcomes.js";
+import { CallError, ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./support/portway.js";
+import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
+import { deferred, isOpen, rejection, until } from "./support/outcomes.js";
 
 async function all(items) {
   const got = [];
@@ -13,14 +13,14 @@ async function* count(to) {
   for (let n = 1; n <= to; n++) yield n;
 }
 
-/** What a test plays the server with: the request for a stream, and items in answer to it. */
-async function requested(raw) {
-  const { id, ...request } = await raw.next();
+/** The test as the server: the request for a stream, and items in answer to it. */
+async function requested(remoteEnd) {
+  const { id, ...request } = await remoteEnd.next();
   return {
     request,
-    item: (value) => raw.post({ jsonrpc: "2.0", method: "rpc.item", params: { id, value } }),
-    end: () => raw.post({ jsonrpc: "2.0", result: null, id }),
-    fail: (error) => raw.post({ jsonrpc: "2.0", error, id }),
+    item: (value) => remoteEnd.post({ jsonrpc: "2.0", method: "rpc.item", params: { id, value } }),
+    end: () => remoteEnd.post({ jsonrpc: "2.0", result: null, id }),
+    fail: (error) => remoteEnd.post({ jsonrpc: "2.0", error, id }),
   };
 }
 
@@ -29,7 +29,7 @@ for (const [boundary, ends] of [
   ["a transport that delivers at once", loopback],
 ]) {
   describe(`a stream over ${boundary}`, () => {
-    it("gives the items of a handler in order, and then ends", async () => {
+    it("returns the items of a handler in order, and then ends", async () => {
       const { near, far } = ends();
       new JSONRPCServer(far).method("count", ({ to }) => count(to));
       const client = new JSONRPCClient(near);
@@ -76,7 +76,7 @@ for (const [boundary, ends] of [
       assert.deepEqual(await Promise.all(echoes), [[1], [1]]);
     });
 
-    it("is ended at the other side by break, and by what the body throws", async () => {
+    it("is ended at the peer by break, and by an error thrown in the body", async () => {
       for (const leave of [
         () => true,
         () => {
@@ -107,14 +107,14 @@ for (const [boundary, ends] of [
 }
 
 describe("the caller of a stream", () => {
-  it("asks for it when it wants the first item, with the size of its window as credit", async () => {
-    const { transport, raw } = rawChannel();
+  it("requests it when it takes the first item, with the size of its window as credit", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("logs", { level: 1 }, { window: 7 });
     assert.equal(client.pending, 0);
     const first = items.next();
     assert.equal(client.pending, 1);
-    const { request, item, end } = await requested(raw);
+    const { request, item, end } = await requested(remoteEnd);
     assert.deepEqual(request, {
       jsonrpc: "2.0",
       method: "rpc.stream",
@@ -132,24 +132,24 @@ describe("the caller of a stream", () => {
     assert.equal(items[Symbol.asyncIterator](), items);
   });
 
-  it("gives credit when it has taken half of the window, for as many as it has taken", async () => {
-    const { transport, raw } = rawChannel();
+  it("grants credit when it has taken half of the window, for the number of items that it has taken", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const items = new JSONRPCPeer(transport).stream("a", undefined, { window: 4 });
     const first = items.next();
-    const { item } = await requested(raw);
+    const { item } = await requested(remoteEnd);
     for (let n = 0; n < 4; n++) item(n);
     assert.equal((await first).value, 0);
-    assert.deepEqual(await raw.before(), [], "one of four is no half");
+    assert.deepEqual(await remoteEnd.drain(), [], "one of four is no half");
     await items.next();
     const credit = { jsonrpc: "2.0", method: "rpc.credit", params: { id: 1, count: 2 } };
-    assert.deepEqual(await raw.next(), credit);
+    assert.deepEqual(await remoteEnd.next(), credit);
     await items.next();
     await items.next();
-    assert.deepEqual(await raw.next(), credit);
-    assert.deepEqual(await raw.before(), []);
+    assert.deepEqual(await remoteEnd.next(), credit);
+    assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("may want many items at once", async () => {
+  it("may request many items at once", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("count", () => count(3));
     const items = new JSONRPCClient(near).stream("count", undefined, { window: 1 });
@@ -164,13 +164,13 @@ describe("the caller of a stream", () => {
     );
   });
 
-  it("gets what was sent before the end, and before an error, though it takes it later", async () => {
-    const { transport, raw } = rawChannel();
+  it("gets items sent before the end, and before an error, though it takes them later", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     for (const fails of [false, true]) {
       const items = client.stream("a");
       const first = items.next();
-      const { item, end, fail } = await requested(raw);
+      const { item, end, fail } = await requested(remoteEnd);
       [1, 2, 3].forEach(item);
       if (fails) fail({ code: 5, message: "broken" });
       else end();
@@ -182,12 +182,12 @@ describe("the caller of a stream", () => {
     }
   });
 
-  it("fails a stream that sends more than was asked for, and tells the other side", async () => {
-    const { transport, raw } = rawChannel();
+  it("fails a stream that sends more items than requested, and notifies the peer", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("flood", undefined, { window: 2 });
     const first = items.next();
-    const { item } = await requested(raw);
+    const { item } = await requested(remoteEnd);
     for (let n = 0; n < 5; n++) item(n);
     await first;
     await until(() => client.pending === 0);
@@ -197,25 +197,25 @@ describe("the caller of a stream", () => {
       [error.reason, error.method, error.message],
       ["invalid-response", "flood", "JSON-RPC stream has more items than were asked for: flood (id=1)"],
     );
-    // With a window of two, one that is taken makes a credit of one, which came too late for the other side.
-    const told = await raw.next();
-    const cancel = told.method === "rpc.credit" ? await raw.next() : told;
+    // With a window of two, taking one item grants a credit of one, which came too late for the peer.
+    const next = await remoteEnd.next();
+    const cancel = next.method === "rpc.credit" ? await remoteEnd.next() : next;
     assert.deepEqual(cancel, { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
     item("late");
     assert.isTrue((await items.next()).done);
   });
 
   it("ends it by return(), though an item is being waited for", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCPeer(transport);
     const items = client.stream("a");
     const waiting = [items.next(), items.next()];
-    await raw.next();
+    await remoteEnd.next();
     assert.deepEqual(await items.return("x"), { done: true, value: "x" });
     assert.deepEqual(await Promise.all(waiting), Array(2).fill({ done: true, value: undefined }));
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
     await items.return();
-    assert.deepEqual([client.pending, await raw.before()], [0, []]);
+    assert.deepEqual([client.pending, await remoteEnd.drain()], [0, []]);
   });
 
   it("sends nothing for a stream that is ended before it has begun", async () => {
@@ -227,12 +227,12 @@ describe("the caller of a stream", () => {
   });
 
   for (const window of [0, -1, 1.5, NaN, Infinity, "5", 65_537]) {
-    it(`is told at once that ${JSON.stringify(window) ?? window} (${window}) is no window`, () => {
+    it(`throws at once that ${JSON.stringify(window) ?? window} (${window}) is not a window`, () => {
       assert.throws(() => new JSONRPCClient(recorder()).stream("a", {}, { window }), RangeError, "from 1 to 65536");
     });
   }
 
-  it("is told at once of a bad timeout, and at the first item of params that are none", async () => {
+  it("throws at once for a bad timeout, and at the first item for invalid params", async () => {
     const client = new JSONRPCClient(recorder());
     assert.throws(() => client.stream("a", {}, { timeout: -1 }), RangeError);
     const items = client.stream("a", 5);
@@ -240,38 +240,38 @@ describe("the caller of a stream", () => {
     assert.isTrue((await items.next()).done);
   });
 
-  it("hears what could not be cloned of the params, and nothing is left", async () => {
+  it("fails if the params cannot be cloned, and nothing is left", async () => {
     const { near } = channel();
     const client = new JSONRPCClient(near);
     assert.equal((await rejection(client.stream("a", { f: () => {} }).next())).name, "DataCloneError");
     assert.equal(client.pending, 0);
   });
 
-  it("hears of a peer that knows no streams", async () => {
-    const { transport, raw } = rawChannel();
+  it("fails if the peer supports no streams", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const first = new JSONRPCClient(transport).stream("a").next();
-    const { fail } = await requested(raw);
+    const { fail } = await requested(remoteEnd);
     fail({ code: -32601, message: "Method not found: rpc.stream" });
     assert.equal((await rejection(first)).code, ErrorCode.MethodNotFound);
   });
 
   it("takes no progress of a call for an item, and no item for progress", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const progress = [];
     const call = client.request("work", {}, { onProgress: (value) => progress.push(value) });
     const items = client.stream("a");
     const first = items.next();
-    await raw.next();
-    const { item, end } = await requested(raw);
-    raw.post({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: "stray" } });
-    raw.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 2, value: "stray" } });
-    raw.post({ jsonrpc: "2.0", method: "rpc.item", params: null });
-    raw.post({ jsonrpc: "2.0", method: "rpc.item", params: { id: 99, value: 1 } });
+    await remoteEnd.next();
+    const { item, end } = await requested(remoteEnd);
+    remoteEnd.post({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: "stray" } });
+    remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 2, value: "stray" } });
+    remoteEnd.post({ jsonrpc: "2.0", method: "rpc.item", params: null });
+    remoteEnd.post({ jsonrpc: "2.0", method: "rpc.item", params: { id: 99, value: 1 } });
     item("own");
     end();
     assert.equal((await first).value, "own");
-    raw.post({ jsonrpc: "2.0", id: 1, result: "done" });
+    remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "done" });
     assert.equal(await call, "done");
     assert.deepEqual(progress, []);
   });
@@ -283,7 +283,7 @@ describe("the caller of a stream", () => {
         const piece = bytes.slice(at, at + 4);
         transfer([piece.buffer]);
         yield piece;
-        assert.equal(piece.byteLength, 0, "what was transferred is gone here");
+        assert.equal(piece.byteLength, 0, "a transferred buffer is detached here");
       }
     });
     const bytes = new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8, 9]);
@@ -297,17 +297,17 @@ describe("the caller of a stream", () => {
 });
 
 describe("the timeout of a stream", () => {
-  it("is the longest wait for an item, and tells the other side to stop", async () => {
-    const { transport, raw } = rawChannel();
+  it("is the longest wait for an item, and stops the stream at the peer", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("slow", undefined, { timeout: 400 });
     const first = items.next();
-    const { item } = await requested(raw);
+    const { item } = await requested(remoteEnd);
     item(1);
     await first;
     const error = await rejection(items.next());
     assert.deepEqual([error.reason, error.message], ["timeout", "JSON-RPC timeout: slow (id=1)"]);
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
     assert.equal(client.pending, 0);
   });
 
@@ -316,12 +316,12 @@ describe("the timeout of a stream", () => {
     assert.equal((await rejection(client.stream("slow").next())).reason, "timeout");
   });
 
-  it("begins anew with each item", async () => {
-    const { transport, raw } = rawChannel();
+  it("restarts with each item", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const items = new JSONRPCClient(transport).stream("steady", undefined, { timeout: 700 });
     const start = performance.now();
     const got = all(items);
-    const { item, end } = await requested(raw);
+    const { item, end } = await requested(remoteEnd);
     for (let n = 0; n < 6; n++) {
       await isOpen(got, 150);
       item(n);
@@ -331,12 +331,12 @@ describe("the timeout of a stream", () => {
     assert.isAbove(performance.now() - start, 750);
   });
 
-  it("does not run while nobody waits for an item", async () => {
-    const { transport, raw } = rawChannel();
+  it("does not run while the consumer waits for no item", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("a", undefined, { timeout: 500 });
     const first = items.next();
-    const { item, end } = await requested(raw);
+    const { item, end } = await requested(remoteEnd);
     item(1);
     await first;
     const sentinel = client.request("slow", undefined, { timeout: 1_000 });
@@ -348,12 +348,12 @@ describe("the timeout of a stream", () => {
   });
 
   for (const timeout of [0, Infinity]) {
-    it(`is none if it is ${timeout}`, async () => {
-      const { transport, raw } = rawChannel();
+    it(`is absent if it is ${timeout}`, async () => {
+      const { transport, remoteEnd } = scriptedChannel();
       const client = new JSONRPCClient(transport, { timeout: 20 });
       const items = client.stream("a", undefined, { timeout });
       const first = items.next();
-      const { item } = await requested(raw);
+      const { item } = await requested(remoteEnd);
       assert.isTrue(await isOpen(first, 80));
       item(1);
       await first;
@@ -385,7 +385,7 @@ describe("the signal of a stream", () => {
     const reason = new Error("enough");
     controller.abort(reason);
     assert.equal(client.pending, 0);
-    assert.equal(await rejection(items.next()), reason, "what has come and was not taken is dropped");
+    assert.equal(await rejection(items.next()), reason, "items that were not taken are dropped");
     assert.isTrue((await items.next()).done);
     await returned.promise;
     assert.isTrue(signal.aborted);
@@ -399,7 +399,7 @@ describe("the signal of a stream", () => {
     assert.deepEqual(transport.sent, []);
   });
 
-  it("ends it at once and with one cancel, of whatever class its reason is", async () => {
+  it("ends it at once and with one cancel, with a reason of any class", async () => {
     for (const reason of [
       new RPCError(1, "enough"),
       await rejection(new JSONRPCClient(recorder()).request("a", [], { timeout: 1 })),
@@ -411,7 +411,7 @@ describe("the signal of a stream", () => {
       for (const value of [1, 2]) transport.deliver({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value } });
       await first;
       controller.abort(reason);
-      assert.equal(await rejection(items.next()), reason, "what has come and was not taken is dropped");
+      assert.equal(await rejection(items.next()), reason, "items that were not taken are dropped");
       assert.isTrue((await items.next()).done);
       assert.deepEqual(
         transport.sent.map(({ method }) => method),

@@ -1,7 +1,7 @@
 import { assert } from "chai";
-import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
-import { channel, loopback, rawChannel, recorder } from "./rig/ends.js";
-import { isOpen, pause, rejection, until } from "./rig/outcomes.js";
+import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
+import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
+import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
 /** How far timers of a busy machine may be behind. */
 const SLACK = 1_500;
@@ -51,7 +51,7 @@ describe("the timeout of a call", () => {
     assertInTime(await elapsed(new JSONRPCClient(recorder(), { timeout: 30 })), 30);
   });
 
-  it("never ends a call early, nor much later than it says", async () => {
+  it("never ends a call early, nor much later than it specifies", async () => {
     const client = new JSONRPCClient(recorder());
     const timeouts = [1, 5, 16, 50, 100, 160, 250, 400];
     const times = await Promise.all(timeouts.map((timeout) => elapsed(client, timeout)));
@@ -73,26 +73,26 @@ describe("the timeout of a call", () => {
   });
 
   it("does not run into that of a call which was made before and has ended", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 100 });
     const first = client.request("a");
     await pause(60);
-    raw.post({ jsonrpc: "2.0", id: 1, result: 1 });
+    remoteEnd.post({ jsonrpc: "2.0", id: 1, result: 1 });
     await first;
     assertInTime(await elapsed(client), 100);
   });
 
   for (const timeout of [0, Infinity]) {
-    it(`is none if it is ${timeout}`, async () => {
-      const { transport, raw } = rawChannel();
+    it(`is absent if it is ${timeout}`, async () => {
+      const { transport, remoteEnd } = scriptedChannel();
       const client = new JSONRPCClient(transport, { timeout: 20 });
       const call = client.request("a", undefined, { timeout });
       assert.isTrue(await isOpen(call, 100));
-      raw.post({ jsonrpc: "2.0", id: 1, result: "at last" });
+      remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "at last" });
       assert.equal(await call, "at last");
     });
 
-    it(`is none for all calls of a client whose timeout is ${timeout}`, async () => {
+    it(`is absent for all calls of a client whose timeout is ${timeout}`, async () => {
       const client = new JSONRPCClient(recorder(), { timeout });
       const call = client.request("a");
       assert.isTrue(await isOpen(call, 60));
@@ -128,12 +128,12 @@ describe("the timeout of a call", () => {
   });
 
   it("makes a late answer harmless", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const error = await rejection(client.request("slow", undefined, { timeout: 10 }));
-    raw.post({ jsonrpc: "2.0", id: 1, result: "late" });
+    remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "late" });
     const next = client.request("next");
-    raw.post({ jsonrpc: "2.0", id: 2, result: "own" });
+    remoteEnd.post({ jsonrpc: "2.0", id: 2, result: "own" });
     assert.equal(await next, "own");
     assert.equal(error.reason, "timeout");
     assert.equal(client.pending, 0);
@@ -158,7 +158,7 @@ describe("the timeout of a call", () => {
     assert.deepEqual([never.reason.reason, later.value], ["timeout", "done"]);
   });
 
-  it("is ten seconds if nobody says", async function () {
+  it("is ten seconds by default", async function () {
     this.timeout(15_000);
     assertInTime(await defaultTimeout, 10_000);
   });
@@ -265,8 +265,8 @@ describe("many calls, one after the other", () => {
 describe("a call that times out", () => {
   const cancelled = (id) => ({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } });
 
-  it("is cancelled at the peer, once, by itself, in a batch and as a stream", async () => {
-    const { transport, raw } = rawChannel();
+  it("is cancelled at the peer, once, alone, in a batch and as a stream", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 20 });
     await rejection(client.request("slow"));
     const outcomes = await client.batch([{ method: "a" }, { method: "b" }, { method: "n", notify: true }]);
@@ -276,9 +276,9 @@ describe("a call that times out", () => {
     );
     await rejection(client.stream("items").next());
     client.notify("last");
-    await until(() => raw.received.flat().at(-1)?.method === "last");
-    const told = raw.received.flat().filter(({ method }) => method === "$/cancelRequest");
-    assert.deepEqual(told, [1, 2, 3, 4].map(cancelled));
+    await until(() => remoteEnd.received.flat().at(-1)?.method === "last");
+    const cancellations = remoteEnd.received.flat().filter(({ method }) => method === "$/cancelRequest");
+    assert.deepEqual(cancellations, [1, 2, 3, 4].map(cancelled));
   });
 
   it("aborts the signal of its handler", async () => {

@@ -1,8 +1,8 @@
-// What Node does with the memory of some wasm in a transfer list, where browsers refuse: it sends a copy.
+// Node handles the memory of a wasm module in a transfer list by sending a copy, where browsers refuse.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCServer } from "./rig/portway.js";
-import { channel } from "./rig/ends.js";
+import { JSONRPCClient, JSONRPCServer } from "./support/portway.js";
+import { channel } from "./support/transports.js";
 
 function taking() {
   const { near, far } = channel();
@@ -26,7 +26,7 @@ function filled(initial = 1) {
 }
 
 describe("the memory of some wasm in a transfer list", () => {
-  it("is copied, stays what it is, and can still grow", async () => {
+  it("is copied, keeps its content, and can still grow", async () => {
     const { client } = taking();
     const memory = filled();
     const bytes = new Uint8Array(memory.buffer);
@@ -36,7 +36,7 @@ describe("the memory of some wasm in a transfer list", () => {
     assert.equal(memory.buffer.byteLength, 2 * 65_536);
   });
 
-  it("does not keep other buffers of the list from being transferred, whatever their order", async () => {
+  it("does not keep other buffers of the list from being transferred, in any order", async () => {
     for (const memory of [filled(), filled(2)]) {
       for (const turned of [false, true]) {
         const { client } = taking();

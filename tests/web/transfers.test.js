@@ -1,12 +1,12 @@
-// A transfer list that cannot go takes nothing along: what it names is still the caller's.
+// A transfer list that cannot be sent detaches nothing: its objects still belong to the caller.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, inNode, portTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { channel, rawChannel } from "./rig/ends.js";
-import { rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, inNode, portTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { channel, scriptedChannel } from "./support/transports.js";
+import { rejection } from "./support/outcomes.js";
 
-/** A peer that gives back what it gets, and one that calls it; `port` is the one that the caller posts to. */
+/** A peer that echoes its params, and one that calls it; `port` is the one that the caller posts to. */
 function ends() {
   const { near, far, port1: port } = channel();
   const seen = [];
@@ -47,7 +47,7 @@ function locked(stream) {
   return stream;
 }
 
-/** What cannot be transferred beside buffers that can; each is given these, and the port that is posted to. */
+/** Objects that cannot be transferred, beside buffers that can; each gets these, and the port that is posted to. */
 const bad = {
   "a buffer twice": ([first]) => first,
   "a buffer that is gone": gone,
@@ -114,7 +114,7 @@ describe("a transfer list that names", () => {
       });
 
       it("beside one result of a batch does no harm to the others", async () => {
-        const { transport, raw } = rawChannel();
+        const { transport, remoteEnd } = scriptedChannel();
         const good = buffers();
         const list = [...good, name === "the port that it is sent to" ? gone() : make(good)];
         new JSONRPCServer(transport)
@@ -125,8 +125,8 @@ describe("a transfer list that names", () => {
             return buffer;
           })
           .method("plain", () => 1);
-        raw.post(["bad", "good", "plain"].map((method, id) => ({ jsonrpc: "2.0", method, id })));
-        const replies = await raw.next();
+        remoteEnd.post(["bad", "good", "plain"].map((method, id) => ({ jsonrpc: "2.0", method, id })));
+        const replies = await remoteEnd.next();
         assert.deepEqual(
           replies.map(({ id, error }) => [id, error?.code]),
           [
@@ -169,7 +169,7 @@ describe("a transfer list of an item of a stream", () => {
   });
 });
 
-describe("what is given as a transfer list", () => {
+describe("a transfer list", () => {
   it("may be anything that can be iterated over, once", async () => {
     const { client, server } = ends();
     const [buffer] = buffers();
@@ -184,7 +184,7 @@ describe("what is given as a transfer list", () => {
     assert.equal(result.byteLength, 0);
   });
 
-  it("is none if it is null", async () => {
+  it("is absent if it is null", async () => {
     const { client, server } = ends();
     server.method("work", (_, context) => {
       context.transfer(null);
@@ -198,7 +198,7 @@ describe("what is given as a transfer list", () => {
     assert.deepEqual(seen, [1]);
   });
 
-  it("is a TypeError that says so if it is no list", async () => {
+  it("is a clear TypeError if it is not a list", async () => {
     const { client, server } = ends();
     const list = new ArrayBuffer(2);
     const says = /transfer.*list/;
@@ -253,10 +253,10 @@ describe("a transfer list that can go", () => {
     );
     const { data } = await got;
     for (const [index, [, other]] of pairs.entries()) {
-      const heard = new Promise((resolve) => other.addEventListener("message", (event) => resolve(event.data)));
+      const received = new Promise((resolve) => other.addEventListener("message", (event) => resolve(event.data)));
       other.start();
       data.params.moved[index].postMessage(index);
-      assert.equal(await heard, index);
+      assert.equal(await received, index);
       data.params.moved[index].close();
     }
   });
@@ -278,8 +278,8 @@ describe("a transfer list that can go", () => {
 });
 
 describe("the memory of the library's own wasm", () => {
-  it("can be reached from nothing that the package gives out", async () => {
-    const library = await import("./rig/portway.js");
+  it("cannot be reached from any export of the package", async () => {
+    const library = await import("./support/portway.js");
     const memories = new Set();
     const visited = new Set();
     const visit = (value) => {
@@ -306,11 +306,11 @@ describe("the memory of the library's own wasm", () => {
   });
 
   it("is behind no value that crosses", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport).method("a", () => new Uint8Array([1]));
-    raw.post({ jsonrpc: "2.0", method: "a", id: 1 });
-    assert.equal((await raw.next()).result.buffer.byteLength, 1);
+    remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });
+    assert.equal((await remoteEnd.next()).result.buffer.byteLength, 1);
     peer.notify("n", { bytes: new Uint8Array(3) });
-    assert.equal((await raw.next()).params.bytes.buffer.byteLength, 3);
+    assert.equal((await remoteEnd.next()).params.bytes.buffer.byteLength, 3);
   });
 });

@@ -8,11 +8,11 @@ import {
   selfTransport,
   windowTransport,
   workerTransport,
-} from "./rig/portway.js";
-import { channel, loopback, rawChannel, recorder, tapped } from "./rig/ends.js";
-import { pause, until } from "./rig/outcomes.js";
-import { printed } from "./rig/console.js";
-import { afterThisTest } from "./rig/cleanup.js";
+} from "./support/portway.js";
+import { channel, loopback, scriptedChannel, recorder, tapped } from "./support/transports.js";
+import { pause, until } from "./support/outcomes.js";
+import { printed } from "./support/console.js";
+import { afterThisTest } from "./support/cleanup.js";
 
 describe("any object with send and onMessage", () => {
   it("is a transport", async () => {
@@ -75,7 +75,7 @@ describe("any object with send and onMessage", () => {
     assert.equal((await client.request("fail").catch((error) => error)).code, -32603);
   });
 
-  it("may be wrapped by another, to look at what goes through", async () => {
+  it("may be wrapped by another, to inspect its messages", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("a", () => "result");
     const tap = tapped(near);
@@ -93,7 +93,7 @@ describe("any object with send and onMessage", () => {
     assert.equal(await call, "once");
   });
 
-  it("may deliver what has getters that throw: onError is told, and the calls wait on", async () => {
+  it("may deliver messages with getters that throw: onError is called, and the calls wait on", async () => {
     const transport = recorder();
     const errors = [];
     const call = new JSONRPCClient(transport, { onError: (error) => errors.push(error.message) }).request("a");
@@ -108,7 +108,7 @@ describe("any object with send and onMessage", () => {
     assert.deepEqual(errors, ["gotcha"]);
   });
 
-  it("may fail to send a reply: onError is told, and the server lives on", async () => {
+  it("may fail to send a reply: onError is called, and the server lives on", async () => {
     const transport = recorder();
     const errors = [];
     new JSONRPCServer(transport, { onError: (error) => errors.push(error.message) }).method("a", () => "result");
@@ -123,7 +123,7 @@ describe("any object with send and onMessage", () => {
     assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", result: "result", id: 2 }]);
   });
 
-  it("tells the console of faults if there is no onError", async () => {
+  it("logs faults on the console without onError", async () => {
     const transport = recorder();
     const lines = await printed(() => {
       new JSONRPCServer(transport).onNotify("a", () => {
@@ -173,13 +173,13 @@ describe("a transport that is made before there is a handler", () => {
 
 describe("the handler of a transport", () => {
   it("is the newest", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const seen = [];
     transport.onMessage((message) => seen.push(["old", message.method]));
-    raw.post({ jsonrpc: "2.0", method: "a" });
+    remoteEnd.post({ jsonrpc: "2.0", method: "a" });
     await until(() => seen.length === 1);
     transport.onMessage((message) => seen.push(["new", message.method]));
-    raw.post({ jsonrpc: "2.0", method: "b" });
+    remoteEnd.post({ jsonrpc: "2.0", method: "b" });
     await until(() => seen.length === 2);
     assert.deepEqual(seen, [
       ["old", "a"],
@@ -187,24 +187,24 @@ describe("the handler of a transport", () => {
     ]);
   });
 
-  it("gets what is JSON-RPC, alone or in arrays, and nothing else", async () => {
-    const { transport, raw } = rawChannel();
+  it("gets JSON-RPC messages, alone or in arrays, and nothing else", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
     const seen = [];
     transport.onMessage((message) => seen.push(message));
     const ours = [{ jsonrpc: "2.0", method: "a" }, [{ jsonrpc: "2.0", method: "b" }], { jsonrpc: "2.0" }];
     const foreign = [null, "text", { type: "build" }, { jsonrpc: 2 }, { jsonrpc: "1.0", method: "a" }, [1], new Map()];
-    for (const message of [ours[0], ...foreign, ours[1], ours[2]]) raw.post(message);
+    for (const message of [ours[0], ...foreign, ours[1], ours[2]]) remoteEnd.post(message);
     await until(() => seen.length >= 3);
     assert.deepEqual(seen, ours);
   });
 
   it("has to be a function", () => {
-    assert.throws(() => rawChannel().transport.onMessage(), TypeError);
+    assert.throws(() => scriptedChannel().transport.onMessage(), TypeError);
   });
 });
 
 describe("an object that acts as a port", () => {
-  /** Two ends that hand over at once what is posted, and can be closed again and again. */
+  /** Two ends that deliver at once, and can be closed repeatedly. */
   function pair() {
     const end = () => ({
       listeners: new Set(),
@@ -245,15 +245,15 @@ describe("an object that acts as a port", () => {
 });
 
 describe("a port that others use, too", () => {
-  it("lets what is not ours reach the listeners of others, untouched", async () => {
-    const { transport, raw, port } = rawChannel();
+  it("leaves foreign messages to other listeners, untouched", async () => {
+    const { transport, remoteEnd, port } = scriptedChannel();
     const seen = [];
     port.onmessage = ({ data }) => seen.push(data);
     port.addEventListener("message", ({ data }) => seen.push(data));
     new JSONRPCPeer(transport).method("echo", (params) => params);
     const foreign = [{ type: "build", entry: "app.ts" }, "text", 5, null];
-    for (const message of foreign) raw.post(message);
-    assert.deepEqual(await raw.before(), []);
+    for (const message of foreign) remoteEnd.post(message);
+    assert.deepEqual(await remoteEnd.drain(), []);
     assert.deepEqual(
       seen.filter((message) => message?.jsonrpc === undefined),
       foreign.flatMap((message) => [message, message]),
@@ -261,11 +261,11 @@ describe("a port that others use, too", () => {
   });
 
   it("never has its onmessage assigned", async () => {
-    const { transport, raw, port } = rawChannel();
+    const { transport, remoteEnd, port } = scriptedChannel();
     let assigned = 0;
     Object.defineProperty(port, "onmessage", { get: () => null, set: () => void assigned++ });
     const peer = new JSONRPCPeer(transport);
-    await raw.before();
+    await remoteEnd.drain();
     peer.destroy();
     assert.equal(assigned, 0);
   });
@@ -291,18 +291,18 @@ describe("a port that others use, too", () => {
 });
 
 describe("a transport that is made of the wrong thing", () => {
-  it("is a TypeError that says what is missing", () => {
+  it("is a TypeError that names the missing methods", () => {
     for (const wrong of [undefined, null, {}, "port", 5]) {
       assert.throws(() => portTransport(wrong), TypeError, "port");
       assert.throws(() => workerTransport(wrong), TypeError, "worker");
     }
   });
 
-  it("is, for an iframe, a TypeError that says what to pass", () => {
+  it("is, for an iframe, a TypeError that names the right argument", () => {
     assert.throws(() => windowTransport({ contentWindow: {} }), TypeError, "contentWindow");
   });
 
-  it("is a TypeError for selfTransport() outside of a worker, which says what to use", () => {
+  it("is a TypeError for selfTransport() outside of a worker, which names the right function", () => {
     assert.throws(() => selfTransport(), TypeError, /windowTransport|worker/);
   });
 });

@@ -1,7 +1,7 @@
-// What the vectors cannot say: values that are not of JSON. For the rest see vectors.test.js.
+// Values that are not JSON, which the vectors cannot express. For the rest see vectors.test.js.
 
 import { assert } from "chai";
-import { validateMessage } from "./rig/portway.js";
+import { validateMessage } from "./support/portway.js";
 
 const throwing = {
   get() {
@@ -55,7 +55,7 @@ describe("the validator", () => {
     });
   }
 
-  it("does not change what it looks at", () => {
+  it("does not change the message", () => {
     const message = Object.freeze({ jsonrpc: "2.0", method: "a", params: Object.freeze([1]), id: 1 });
     assert.deepEqual(validateMessage(message), { isValid: true, errors: [], warnings: [] });
   });
@@ -66,7 +66,7 @@ describe("the validator", () => {
     assert.isTrue(validateMessage({ jsonrpc: "2.0", result: new Map(), id: 1 }).isValid);
   });
 
-  it("tells of each item of a long batch", () => {
+  it("reports each item of a long batch", () => {
     const batch = Array.from({ length: 5_000 }, (_, n) =>
       n % 2 ? { jsonrpc: "2.0", method: "a", id: n } : { method: "a", id: n },
     );

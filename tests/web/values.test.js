@@ -1,10 +1,10 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCServer, inNode, portTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { channel, rawChannel } from "./rig/ends.js";
-import { rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCServer, inNode, portTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { channel, scriptedChannel } from "./support/transports.js";
+import { rejection } from "./support/outcomes.js";
 
-/** A client, and a server that gives back what it gets. */
+/** A client, and a server that echoes its params. */
 function echo() {
   const { near, far } = channel();
   const seen = [];
@@ -101,12 +101,12 @@ describe("params and results", () => {
       port.close?.();
     });
     const { port1, port2 } = new MessageChannel();
-    const said = new Promise((resolve) => {
+    const message = new Promise((resolve) => {
       port1.addEventListener("message", ({ data }) => resolve(data));
       port1.start();
     });
     await client.request("open", { port: port2 }, { transfer: [port2] });
-    assert.equal(await said, "hello");
+    assert.equal(await message, "hello");
     port1.close();
   });
 
@@ -135,7 +135,7 @@ describe("a transfer", () => {
     assert.deepEqual([...seen[0].bytes], [1, 2, 3]);
   });
 
-  it("copies what is not named", async () => {
+  it("copies values outside of the transfer list", async () => {
     const { client } = echo();
     const bytes = new Uint8Array([1, 2, 3]);
     await client.request("echo", { bytes });
@@ -181,7 +181,7 @@ describe("a transfer", () => {
   });
 });
 
-describe("what cannot be cloned", () => {
+describe("an uncloneable value", () => {
   for (const [name, value] of [
     ["a function", () => {}],
     ["a symbol", Symbol("a")],
@@ -196,24 +196,24 @@ describe("what cannot be cloned", () => {
     ],
   ]) {
     it(`rejects the call when it is ${name} in the params, and nothing is sent or left`, async () => {
-      const { transport, raw } = rawChannel();
+      const { transport, remoteEnd } = scriptedChannel();
       const client = new JSONRPCClient(transport);
       const error = await rejection(client.request("a", { value }));
       assert.include(["DataCloneError", "TypeError"], error.name);
       assert.equal(client.pending, 0);
       client.notify("after");
-      assert.equal((await raw.next()).method, "after");
+      assert.equal((await remoteEnd.next()).method, "after");
     });
 
     it(`is answered with -32603 when it is ${name} in the result, and the server lives on`, async () => {
-      const { transport, raw } = rawChannel();
+      const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("bad", () => ({ value })).method("good", () => "good");
-      raw.post({ jsonrpc: "2.0", method: "bad", id: 1 });
-      raw.post({ jsonrpc: "2.0", method: "good", id: 2 });
-      const { error, id } = await raw.next();
+      remoteEnd.post({ jsonrpc: "2.0", method: "bad", id: 1 });
+      remoteEnd.post({ jsonrpc: "2.0", method: "good", id: 2 });
+      const { error, id } = await remoteEnd.next();
       assert.deepEqual([error.code, id], [-32603, 1]);
       assert.include(error.message, "bad");
-      assert.equal((await raw.next()).result, "good");
+      assert.equal((await remoteEnd.next()).result, "good");
     });
   }
 });

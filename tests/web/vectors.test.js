@@ -1,9 +1,9 @@
-// The vectors of `tests/data` over a real port; `tests/data/README.md` says what they mean.
+// The vectors of `tests/data` over a real port; `tests/data/README.md` defines them.
 
 import { assert } from "chai";
-import { CallError, JSONRPCClient, JSONRPCServer, RPCError, inNode, validateMessage } from "./rig/portway.js";
-import { rawChannel } from "./rig/ends.js";
-import { rejection } from "./rig/outcomes.js";
+import { CallError, JSONRPCClient, JSONRPCServer, RPCError, inNode, validateMessage } from "./support/portway.js";
+import { scriptedChannel } from "./support/transports.js";
+import { rejection } from "./support/outcomes.js";
 
 async function vectors(name) {
   const url = new URL(`../data/${name}.json`, import.meta.url);
@@ -59,14 +59,14 @@ function received({ receive, receive_repeated: repeated }) {
 for (const file of ["spec_examples", "envelope"]) {
   const forBoundaries = (await vectors(file)).filter((vector) => !("receive_text" in vector || "profile" in vector));
 
-  describe(`what a server does with the messages of ${file}.json`, () => {
+  describe(`a server handles the messages of ${file}.json`, () => {
     for (const vector of forBoundaries) {
       it(vector.name, async () => {
-        const { transport, raw } = rawChannel();
+        const { transport, remoteEnd } = scriptedChannel();
         serve(transport);
         const message = received(vector);
-        raw.post(message);
-        const replies = await raw.before();
+        remoteEnd.post(message);
+        const replies = await remoteEnd.drain();
         const expected = "boundary_reply" in vector ? vector.boundary_reply : vector.reply;
         assert.deepEqual(
           replies.map((reply) => canonical(reply, message)),
@@ -79,14 +79,14 @@ for (const file of ["spec_examples", "envelope"]) {
 
 const responses = (await vectors("responses")).filter((vector) => !("answer_text" in vector));
 
-describe("what a client does with the messages of responses.json", () => {
+describe("a client handles the messages of responses.json", () => {
   for (const { name, answer, outcome } of responses) {
     it(name, async () => {
-      const { transport, raw } = rawChannel();
+      const { transport, remoteEnd } = scriptedChannel();
       const call = new JSONRPCClient(transport, { onError() {} }).request("anything");
-      await raw.next();
-      raw.post(answer);
-      raw.post({ jsonrpc: "2.0", id: 1, result: "the call still waits" });
+      await remoteEnd.next();
+      remoteEnd.post(answer);
+      remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "the call still waits" });
       if (outcome === null) {
         assert.equal(await call, "the call still waits");
       } else if (outcome === "invalid") {
@@ -107,7 +107,7 @@ describe("what a client does with the messages of responses.json", () => {
 
 const reports = (await vectors("validator")).filter((vector) => !("message_text" in vector));
 
-describe("what the validator says of the messages of validator.json", () => {
+describe("the validator reports the errors in the messages of validator.json", () => {
   for (const { name, message, expect, errors, warnings } of reports) {
     it(name, () => {
       const report = validateMessage(message, expect === undefined ? undefined : { type: expect });

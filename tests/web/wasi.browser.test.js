@@ -1,14 +1,14 @@
 // A guest in a page that shares no memory.
 
 import { assert } from "chai";
-import { odd } from "./rig/guests.js";
-import { packaged } from "./rig/portway.js";
-import { rejection } from "./rig/outcomes.js";
+import { odd } from "./support/guests.js";
+import { packaged } from "./support/portway.js";
+import { rejection } from "./support/outcomes.js";
 
 const { startWasiGuest } = await import(packaged("wipc-wasi.js"));
 
 describe("a WASI guest in a page that is not isolated", () => {
-  it("is refused, and it is said which headers are missing", async () => {
+  it("is refused, with the names of the missing headers", async () => {
     assert.isFalse(crossOriginIsolated);
     const error = await rejection(startWasiGuest(odd));
     assert.instanceOf(error, Error);

@@ -1,12 +1,12 @@
 // Guests in a worker of a page.
 
 import { assert } from "chai";
-import { afterThisTest } from "./rig/cleanup.js";
-import { printed } from "./rig/console.js";
-import { describeGuest } from "./rig/guest-behaviour.js";
-import { Host, drained, guests, odd } from "./rig/guests.js";
-import { JSONRPCPeer, packaged } from "./rig/portway.js";
-import { isOpen, pause, rejection } from "./rig/outcomes.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { printed } from "./support/console.js";
+import { describeGuest } from "./support/guest-behaviour.js";
+import { Host, readAll, guests, odd } from "./support/guests.js";
+import { JSONRPCPeer, packaged } from "./support/portway.js";
+import { isOpen, pause, rejection } from "./support/outcomes.js";
 
 const { WipcChannel } = await import(packaged("wipc.js"));
 const { startWasiGuest } = await import(packaged("wipc-wasi.js"));
@@ -17,12 +17,12 @@ async function start(module, options) {
   return guest;
 }
 
-/** The guest that does `what`. */
+/** The guest with the behaviour `what`. */
 function oddly(what, options) {
   return start(odd, { args: [what], ...options });
 }
 
-const text = async ({ readable }) => new TextDecoder().decode(await drained(readable));
+const text = async ({ readable }) => new TextDecoder().decode(await readAll(readable));
 
 for (const { name, url } of await guests()) describeGuest(name, () => start(url, { onStderr() {} }));
 
@@ -65,12 +65,12 @@ describe("a guest in a worker", () => {
     assert.include(lines, "portway: Error: oh no");
   });
 
-  it("has its stderr on the console if there is no function", async () => {
+  it("has its stderr on the console without a function for it", async () => {
     const lines = await printed(async () => (await oddly("p", { args: ["p", "one\ntwo"] })).exited);
     assert.deepEqual(lines, ["guest\0p\0one", "two\0"]);
   });
 
-  it("gets what is there, and does not sleep for more, when it reads into several buffers", async () => {
+  it("gets the available bytes, and does not sleep for more, when it reads into several buffers", async () => {
     const guest = await oddly("s");
     const host = guest.writable.getWriter();
     const reader = guest.readable.getReader();
@@ -114,7 +114,7 @@ describe("a guest in a worker, and its streams,", () => {
     }
   });
 
-  it("lets a write be given up that waits", async () => {
+  it("lets a waiting write be aborted", async () => {
     const guest = await oddly("f");
     const writer = guest.writable.getWriter();
     const waiting = writer.write(new Uint8Array(100_000));
@@ -138,11 +138,11 @@ describe("a guest in a worker, and its streams,", () => {
     await channel.ended;
   });
 
-  it("sleeps if nobody reads what it writes, and loses none of it", async () => {
+  it("sleeps if its output is not read, and loses none of it", async () => {
     const guest = await oddly("f");
     await pause(500);
     guest.kill();
-    const there = (await drained(guest.readable)).length;
+    const there = (await readAll(guest.readable)).length;
     assert.isAtLeast(there, 1 << 19);
     assert.isAtMost(there, (1 << 20) + (1 << 17));
   });
@@ -178,14 +178,14 @@ describe("a guest in a worker, and its streams,", () => {
     assert.match((await rejection(guest.writable.getWriter().write(new Uint8Array(1)))).message, /has exited with 0/);
   });
 
-  it("refuses what is no bytes", async () => {
+  it("refuses values that are not bytes", async () => {
     const guest = await oddly("b");
     assert.instanceOf(await rejection(guest.writable.getWriter().write("text")), TypeError);
   });
 });
 
 describe("a guest in a worker that ends before its time", () => {
-  it("by a trap, tells what it was, and its output ends", async () => {
+  it("by a trap, reports the trap, and its output ends", async () => {
     const guest = await oddly("t");
     const { code, error } = await guest.exited;
     assert.isUndefined(code);
@@ -194,7 +194,7 @@ describe("a guest in a worker that ends before its time", () => {
     assert.equal(await text(guest), "guest");
   });
 
-  it("killed while it sleeps in a read, has ended at once, and what it has written can be read", async () => {
+  it("killed while it sleeps in a read, has ended at once, and its output can be read", async () => {
     const [{ url }] = await guests();
     const guest = await start(url);
     const host = new Host(guest);
@@ -207,7 +207,7 @@ describe("a guest in a worker that ends before its time", () => {
     assert.isUndefined(await host.next());
   });
 
-  it("killed by a signal, tells the signal's reason", async () => {
+  it("killed by a signal, reports the reason of the signal", async () => {
     const given = new AbortController();
     const guest = await oddly("b", { signal: given.signal });
     given.abort("no more");
@@ -285,7 +285,7 @@ describe("a guest that cannot be started", () => {
     0,
     11,
   ]);
-  // The same of wasi_snapshot_preview1, which has no such function.
+  // The module without the function of wasi_snapshot_preview1.
   const unknown = new Uint8Array([
     ...foreign.subarray(0, 15),
     28,
@@ -304,7 +304,7 @@ describe("a guest that cannot be started", () => {
     ["a number", 7, {}, TypeError, /guest must be/],
     ["nothing", undefined, {}, TypeError, /guest must be/],
     ["a file that is not there", "/nowhere.wasm", {}, Error, /nowhere\.wasm.*404/],
-    ["a page in the place of the file", "/tests/web/fixtures/puppet.html", {}, Error, /text\/html/],
+    ["a page in the place of the file", "/tests/web/fixtures/scripted-iframe.html", {}, Error, /text\/html/],
     ["a worker's script that is not there", odd, broken("nowhere.js"), Error, /worker.*nowhere\.js/],
     [
       "a worker's script that throws",
@@ -337,14 +337,14 @@ describe("a guest that cannot be started", () => {
     ["a time that is none", odd, { startTimeout: -1 }, RangeError, /startTimeout/],
     ["an onStderr that is no function", odd, { onStderr: {} }, TypeError, /onStderr/],
   ]) {
-    it(`because of ${name} says so`, async () => {
+    it(`because of ${name} names the cause`, async () => {
       const error = await rejection(startWasiGuest(module, { args: ["x"], ...options }));
       assert.instanceOf(error, kind);
       assert.match(error.message, message);
     });
   }
 
-  it("because the browser shares no memory says so", async () => {
+  it("because the browser shares no memory names the cause", async () => {
     const { SharedArrayBuffer } = globalThis;
     delete globalThis.SharedArrayBuffer;
     try {

@@ -5,9 +5,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { afterThisTest } from "./rig/cleanup.js";
-import { describeGuest } from "./rig/guest-behaviour.js";
-import { drained, guests, odd } from "./rig/guests.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { describeGuest } from "./support/guest-behaviour.js";
+import { readAll, guests, odd } from "./support/guests.js";
 
 const script = fileURLToPath(new URL("../../examples/run-wasi.mjs", import.meta.url));
 
@@ -30,13 +30,13 @@ describe("a WASI command in Node", () => {
     process.env.WASI_ENV = "PORTWAY_OF_A_TEST";
     const { readable, exited } = run(file, "a", "ö");
     delete process.env.WASI_ENV;
-    assert.equal(new TextDecoder().decode(await drained(readable)), `${file}\0a\0ö\0PORTWAY_OF_A_TEST=ü\0`);
+    assert.equal(new TextDecoder().decode(await readAll(readable)), `${file}\0a\0ö\0PORTWAY_OF_A_TEST=ü\0`);
     assert.equal((await exited).code, 254);
   });
 
-  it("that traps says so on stderr, behind what it has written", async () => {
+  it("that traps reports it on stderr, behind its output", async () => {
     const { readable, exited } = run(file, "trap");
-    assert.equal((await drained(readable)).length, 5);
+    assert.equal((await readAll(readable)).length, 5);
     const { code, errors } = await exited;
     assert.equal(code, 134);
     assert.match(errors, /odd\.wasm has failed: .*unreachable/);
@@ -47,7 +47,7 @@ describe("a WASI command in Node", () => {
     ["is not there", ["nowhere.wasm"], 126, /nowhere\.wasm cannot be started: .*ENOENT/],
     ["is no WebAssembly", [script], 126, /cannot be started/],
   ]) {
-    it(`that ${what} is told on stderr`, async () => {
+    it(`that ${what} is reported on stderr`, async () => {
       const outcome = await run(...args).exited;
       assert.equal(outcome.code, code);
       assert.match(outcome.errors, text);

@@ -1,8 +1,8 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, packaged, windowTransport } from "./rig/portway.js";
-import { countListeners, frame, heardBy, origins, puppet } from "./rig/frames.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, packaged, windowTransport } from "./support/portway.js";
+import { countListeners, openIframe, receivedBy, origins, scriptedIframe } from "./support/iframes.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection, until } from "./support/outcomes.js";
 
 /** A peer that talks to a frame. */
 function peerOf(element, ...options) {
@@ -30,33 +30,33 @@ async function selfContained(origin) {
 }
 
 const kinds = {
-  "of the same origin": async () => [await frame("frame.html"), undefined],
+  "of the same origin": async () => [await openIframe("frame.html"), undefined],
   "of the same origin, named": async () => [
-    await frame("frame.html", { query: { origin: origins.own } }),
+    await openIframe("frame.html", { query: { origin: origins.own } }),
     { origin: origins.own },
   ],
   "of another origin": async () => [
-    await frame("frame.html", { origin: origins.other, query: { origin: origins.own } }),
+    await openIframe("frame.html", { origin: origins.other, query: { origin: origins.own } }),
     { origin: origins.other },
   ],
   "of another port": async () => [
-    await frame("frame.html", { origin: origins.neighbour, query: { origin: origins.own } }),
-    { origin: origins.neighbour },
+    await openIframe("frame.html", { origin: origins.otherPort, query: { origin: origins.own } }),
+    { origin: origins.otherPort },
   ],
   "that is sandboxed": async () => [
-    await frame("frame.html", { sandbox: "allow-scripts", query: { origin: origins.own } }),
+    await openIframe("frame.html", { sandbox: "allow-scripts", query: { origin: origins.own } }),
     { origin: "null" },
   ],
   "that is sandboxed and has its whole document in an attribute": async () => [
-    await frame("", { sandbox: "allow-scripts", srcdoc: await selfContained(origins.own) }),
+    await openIframe("", { sandbox: "allow-scripts", srcdoc: await selfContained(origins.own) }),
     { origin: "null" },
   ],
   "that has its whole document in an attribute": async () => [
-    await frame("", { srcdoc: await selfContained() }),
+    await openIframe("", { srcdoc: await selfContained() }),
     undefined,
   ],
   "that may be anybody": async () => [
-    await frame("frame.html", { origin: origins.other, query: { origin: "*" } }),
+    await openIframe("frame.html", { origin: origins.other, query: { origin: "*" } }),
     { origin: "*" },
   ],
 };
@@ -76,17 +76,17 @@ for (const [kind, make] of Object.entries(kinds)) {
 
 describe("a window transport", () => {
   it("takes its options in a row, as source and origin", async () => {
-    const element = await frame("frame.html", { origin: origins.other, query: { origin: origins.own } });
+    const element = await openIframe("frame.html", { origin: origins.other, query: { origin: origins.own } });
     assert.deepEqual(await peerOf(element, window, origins.other).request("echo", [1]), [1]);
   });
 
   it("takes a source alone, and is of the own origin then", async () => {
-    const element = await frame("frame.html");
+    const element = await openIframe("frame.html");
     assert.deepEqual(await peerOf(element, window).request("echo", [1]), [1]);
   });
 
   it("carries progress, transfers and ports", async () => {
-    const peer = peerOf(await frame("frame.html"));
+    const peer = peerOf(await openIframe("frame.html"));
     const seen = [];
     await peer.request("progress", [], { onProgress: (n) => seen.push(n) });
     assert.deepEqual(seen, [1, 2, 3]);
@@ -94,13 +94,13 @@ describe("a window transport", () => {
     const result = await peer.request("take", { bytes }, { transfer: [bytes.buffer] });
     assert.deepEqual([result.length, [...result.bytes], bytes.byteLength], [3, [1, 2, 3], 0]);
     const port = await peer.request("connect");
-    const said = new Promise((resolve) => (port.onmessage = ({ data }) => resolve(data)));
+    const message = new Promise((resolve) => (port.onmessage = ({ data }) => resolve(data)));
     port.postMessage("hi");
-    assert.equal(await said, "echo hi");
+    assert.equal(await message, "echo hi");
   });
 
   it("keeps the calls of several frames apart", async () => {
-    const elements = await Promise.all([1, 2, 3].map(() => frame("frame.html")));
+    const elements = await Promise.all([1, 2, 3].map(() => openIframe("frame.html")));
     const peers = elements.map((element, n) => peerOf(element).method("name", () => `page for ${n}`));
     const results = await Promise.all(
       peers.flatMap((peer, n) => [peer.request("echo", [n]), peer.request("callBack")]),
@@ -113,7 +113,7 @@ describe("a window transport", () => {
 
   it("keeps two frames without an origin apart", async () => {
     const options = { sandbox: "allow-scripts", query: { origin: origins.own } };
-    const elements = [await frame("frame.html", options), await frame("frame.html", options)];
+    const elements = [await openIframe("frame.html", options), await openIframe("frame.html", options)];
     const peers = elements.map((element, n) => peerOf(element, { origin: "null" }).method("name", () => n));
     assert.deepEqual(await Promise.all(peers.map((peer) => peer.request("callBack"))), [
       ["back", 0],
@@ -121,8 +121,8 @@ describe("a window transport", () => {
     ]);
   });
 
-  it("keeps what comes before there is a handler", async () => {
-    const child = await puppet();
+  it("keeps messages that arrive before there is a handler", async () => {
+    const child = await scriptedIframe();
     const transport = windowTransport(child.window);
     for (let n = 0; n < 3; n++) child.post({ jsonrpc: "2.0", method: "count", params: [n] });
     await child.settled();
@@ -133,10 +133,10 @@ describe("a window transport", () => {
     assert.deepEqual(seen, [0, 1, 2]);
   });
 
-  it("leaves what is not its own to others, and assigns nothing", async () => {
-    const child = await puppet();
+  it("leaves foreign messages to others, and assigns no property", async () => {
+    const child = await scriptedIframe();
     const before = window.onmessage;
-    const heard = heardBy(windowTransport(child.window));
+    const received = receivedBy(windowTransport(child.window));
     const seen = [];
     const listener = ({ source, data }) => source === child.window && data?.type !== "received" && seen.push(data);
     addEventListener("message", listener);
@@ -155,13 +155,13 @@ describe("a window transport", () => {
     child.post({ jsonrpc: "2.0", method: "console" });
     await child.settled();
     removeEventListener("message", listener);
-    assert.deepEqual(heard, [{ jsonrpc: "2.0", method: "console" }]);
+    assert.deepEqual(received, [{ jsonrpc: "2.0", method: "console" }]);
     assert.deepEqual(seen.slice(0, foreign.length), foreign);
     assert.equal(window.onmessage, before);
   });
 
   it("removes its one listener when it is destroyed", async () => {
-    const child = await puppet();
+    const child = await scriptedIframe();
     const listeners = countListeners(window);
     const peers = Array.from({ length: 20 }, () => new JSONRPCPeer(windowTransport(child.window)));
     // Transports on one window share it.
@@ -171,14 +171,14 @@ describe("a window transport", () => {
   });
 
   it("leaves no listener after ten thousand peers have come and gone", async () => {
-    const child = await puppet();
+    const child = await scriptedIframe();
     const listeners = countListeners(window);
     for (let n = 0; n < 10_000; n++) new JSONRPCPeer(windowTransport(child.window)).destroy();
     assert.equal(listeners.size, 0);
   });
 
   it("ends the calls that wait, within a second, when its frame is removed, and refuses later ones at once", async () => {
-    const element = await frame("frame.html");
+    const element = await openIframe("frame.html");
     const peer = peerOf(element);
     await peer.request("echo");
     const call = peer.request("never", [], { timeout: 0 });
@@ -190,7 +190,7 @@ describe("a window transport", () => {
   });
 
   it("ends a call that is made after its frame was removed, within a second, when it was called right before", async () => {
-    const element = await frame("frame.html");
+    const element = await openIframe("frame.html");
     const peer = peerOf(element);
     await peer.request("echo");
     element.remove();
@@ -200,7 +200,7 @@ describe("a window transport", () => {
   });
 
   it("transfers nothing where the list is null", async () => {
-    const peer = peerOf(await frame("frame.html"));
+    const peer = peerOf(await openIframe("frame.html"));
     const buffer = new ArrayBuffer(8);
     await peer.request("echo", [buffer], { transfer: null });
     peer.notify("echo", [buffer], { transfer: null });
@@ -208,7 +208,7 @@ describe("a window transport", () => {
   });
 
   it("takes nothing away for a window that has gone, though it was called right before", async () => {
-    const element = await frame("frame.html");
+    const element = await openIframe("frame.html");
     const peer = peerOf(element);
     await peer.request("echo");
     element.remove();
@@ -217,10 +217,10 @@ describe("a window transport", () => {
     assert.equal(buffer.byteLength, 8);
   });
 
-  it("tells onError of a message that cannot be read here, and the calls go on", async () => {
+  it("reports a message that cannot be read to onError, and the calls go on", async () => {
     // Where an engine does not hand a module of wasm to another origin, this is such a message; others deliver it.
     const errors = [];
-    const child = await puppet({ origin: origins.other });
+    const child = await scriptedIframe({ origin: origins.other });
     const peer = new JSONRPCPeer(windowTransport(child.window, { origin: origins.other }), {
       onError: (error) => errors.push(error.message),
     });
@@ -237,7 +237,7 @@ describe("a window transport", () => {
   });
 
   it("looks after its window only while calls wait", async () => {
-    const element = await frame("frame.html");
+    const element = await openIframe("frame.html");
     const peer = peerOf(element);
     const timers = new Set();
     const { setInterval, clearInterval } = globalThis;
@@ -265,7 +265,7 @@ describe("a window transport", () => {
   });
 
   it("rejects a call whose params cannot be cloned, and works on", async () => {
-    const client = new JSONRPCClient(windowTransport((await frame("frame.html")).contentWindow));
+    const client = new JSONRPCClient(windowTransport((await openIframe("frame.html")).contentWindow));
     afterThisTest(() => client.destroy());
     assert.equal((await rejection(client.request("echo", [() => {}]))).name, "DataCloneError");
     assert.deepEqual(await client.request("echo", [1]), [1]);

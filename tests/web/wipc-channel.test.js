@@ -13,21 +13,22 @@ import {
   encodeWipc,
   parseWipcJSON,
   pipes,
-  rawPipe,
+  scriptedPipe,
   text,
   utf8,
-} from "./rig/wipc.js";
-import { JSONRPCServer } from "./rig/portway.js";
-import { isOpen, pause, until } from "./rig/outcomes.js";
-import { printed } from "./rig/console.js";
+} from "./support/wipc.js";
+import { JSONRPCServer } from "./support/portway.js";
+import { isOpen, pause, until } from "./support/outcomes.js";
+import { printed } from "./support/console.js";
 
-/** Hooks that note what they get. */
-function noting(told = []) {
-  const note = (name) => (argument) => void told.push([name, typeof argument === "number" ? argument : text(argument)]);
+/** Hooks that record their arguments as events. */
+function recordHooks(events = []) {
+  const record = (name) => (argument) =>
+    void events.push([name, typeof argument === "number" ? argument : text(argument)]);
   const hooks = Object.fromEntries(
-    ["onOpen", "onClose", "onCall", "onData", "onPassthrough", "onTruncated"].map((name) => [name, note(name)]),
+    ["onOpen", "onClose", "onCall", "onData", "onPassthrough", "onTruncated"].map((name) => [name, record(name)]),
   );
-  return { told, hooks };
+  return { events, hooks };
 }
 
 describe("a WIPC channel", () => {
@@ -36,7 +37,7 @@ describe("a WIPC channel", () => {
     ["guest", "host"],
   ]) {
     it(`takes frames of every type from ${from} to ${to}, in order`, async () => {
-      const { told, hooks } = noting();
+      const { events, hooks } = recordHooks();
       const ends = channels(to === "host" ? hooks : {}, to === "guest" ? hooks : {});
       await ends[from].send(OPEN, "1");
       ends[from].send(CALL, utf8("2"));
@@ -44,8 +45,8 @@ describe("a WIPC channel", () => {
       ends[from].sendJSON(CALL, { n: 4 });
       ends[from].send(DATA);
       ends[from].close("5");
-      await until(() => told.length === 6);
-      assert.deepEqual(told, [
+      await until(() => events.length === 6);
+      assert.deepEqual(events, [
         ["onOpen", "1"],
         ["onCall", "2"],
         ["onData", "3"],
@@ -56,14 +57,14 @@ describe("a WIPC channel", () => {
     });
   }
 
-  it("hands over what is no frame, and what a frame at the end has lacked", async () => {
-    const { told, hooks } = noting();
-    const raw = rawPipe(hooks);
+  it("hands over bytes outside of frames, and the size missing from a frame at the end", async () => {
+    const { events, hooks } = recordHooks();
+    const remoteEnd = scriptedPipe(hooks);
     const cut = encodeWipc(DATA, "never").subarray(0, 11);
-    raw.postBytes(concat([utf8("one"), encodeWipc(DATA, "2"), utf8("three"), encodeWipc(DATA, "4"), cut]));
-    raw.end();
-    assert.deepEqual(await raw.channel.ended, { closed: false, error: undefined });
-    assert.deepEqual(told, [
+    remoteEnd.postBytes(concat([utf8("one"), encodeWipc(DATA, "2"), utf8("three"), encodeWipc(DATA, "4"), cut]));
+    remoteEnd.end();
+    assert.deepEqual(await remoteEnd.channel.ended, { closed: false, error: undefined });
+    assert.deepEqual(events, [
       ["onPassthrough", "one"],
       ["onData", "2"],
       ["onPassthrough", "three"],
@@ -74,7 +75,7 @@ describe("a WIPC channel", () => {
     ]);
   });
 
-  it("writes each frame in one piece, and waits where the other side does not read", async () => {
+  it("writes each frame in one piece, and waits while the peer does not read", async () => {
     const [near, far] = pipes();
     const channel = new WipcChannel(near);
     const written = [channel.send(DATA, "1"), channel.send(DATA, "2")];
@@ -103,8 +104,8 @@ describe("a WIPC channel", () => {
   });
 
   it("refuses wrong frames before anything is written, and lives on", async () => {
-    const raw = rawPipe();
-    const { channel } = raw;
+    const remoteEnd = scriptedPipe();
+    const { channel } = remoteEnd;
     assert.throws(() => channel.send(4), RangeError);
     assert.throws(() => channel.send(DATA, {}), TypeError);
     assert.throws(() => channel.sendJSON(CALL, undefined), TypeError);
@@ -112,8 +113,8 @@ describe("a WIPC channel", () => {
     assert.throws(() => channel.close({}), TypeError);
     await channel.send(DATA, "right");
     channel.close();
-    await until(() => raw.told.isEnded);
-    assert.deepEqual(raw.said, [
+    await until(() => remoteEnd.output.isEnded);
+    assert.deepEqual(remoteEnd.frames, [
       [DATA, "right"],
       [CLOSE, ""],
     ]);
@@ -131,22 +132,22 @@ describe("a WIPC channel", () => {
     assert.isFalse(near.readable.locked);
   });
 
-  it("tells of what its hooks throw, and goes on", async () => {
+  it("reports errors that its hooks throw, and goes on", async () => {
     const errors = [];
     const seen = [];
-    const raw = rawPipe({
+    const remoteEnd = scriptedPipe({
       onError: (error) => errors.push(error.name),
       onCall: (payload) => seen.push(parseWipcJSON(payload)),
       async onData() {
         throw new TypeError("late");
       },
     });
-    await raw.postBytes(concat([encodeWipc(CALL, "{"), encodeWipc(DATA, ""), encodeWipc(CALL, '"right"')]));
+    await remoteEnd.postBytes(concat([encodeWipc(CALL, "{"), encodeWipc(DATA, ""), encodeWipc(CALL, '"right"')]));
     await until(() => errors.length === 2);
     assert.deepEqual([errors, seen], [["SyntaxError", "TypeError"], ["right"]]);
   });
 
-  it("prints them where there is no onError, and what onError throws", async () => {
+  it("prints them without onError, and errors that onError throws", async () => {
     const lines = await printed(async (lines) => {
       const onData = () => {
         throw new Error("oh no");
@@ -154,9 +155,9 @@ describe("a WIPC channel", () => {
       const onError = () => {
         throw new Error("oh no, too");
       };
-      await rawPipe({ onData }).post(DATA);
+      await scriptedPipe({ onData }).post(DATA);
       await until(() => lines.length === 1);
-      await rawPipe({ onData, onError }).post(DATA);
+      await scriptedPipe({ onData, onError }).post(DATA);
       await until(() => lines.length === 3);
     });
     assert.include(lines[0], "oh no");
@@ -168,28 +169,28 @@ describe("a WIPC channel", () => {
       const onData = () => {
         throw new Error("oh no");
       };
-      await rawPipe({ onData, onError: () => Promise.reject(new Error("oh no, too")) }).post(DATA);
+      await scriptedPipe({ onData, onError: () => Promise.reject(new Error("oh no, too")) }).post(DATA);
       await until(() => lines.length === 2);
     });
     assert.deepEqual(lines, ["portway: Error: oh no, too", "portway: Error: oh no"]);
   });
 
-  it("gives a header up whose payload does not come in time", async () => {
-    const { told, hooks } = noting();
-    const raw = rawPipe({ ...hooks, headerTimeout: 50 });
+  it("abandons a header whose payload does not arrive in time", async () => {
+    const { events, hooks } = recordHooks();
+    const remoteEnd = scriptedPipe({ ...hooks, headerTimeout: 50 });
     const falseMagic = concat([encodeWipc(DATA).subarray(0, 5), utf8(" is\n")]);
-    await raw.postBytes(concat([falseMagic, encodeWipc(DATA, "1")]));
-    await raw.post(DATA, "2");
-    await until(() => told.filter(([name]) => name === "onData").length === 2);
+    await remoteEnd.postBytes(concat([falseMagic, encodeWipc(DATA, "1")]));
+    await remoteEnd.post(DATA, "2");
+    await until(() => events.filter(([name]) => name === "onData").length === 2);
     assert.deepEqual(
-      told.filter(([name]) => name === "onData"),
+      events.filter(([name]) => name === "onData"),
       [
         ["onData", "1"],
         ["onData", "2"],
       ],
     );
     assert.equal(
-      told
+      events
         .filter(([name]) => name === "onPassthrough")
         .map(([, bytes]) => bytes)
         .join(""),
@@ -198,38 +199,38 @@ describe("a WIPC channel", () => {
   });
 
   it("waits for a payload otherwise", async () => {
-    const { told, hooks } = noting();
-    const raw = rawPipe(hooks);
+    const { events, hooks } = recordHooks();
+    const remoteEnd = scriptedPipe(hooks);
     const frame = encodeWipc(DATA, "abc");
-    await raw.postBytes(frame.subarray(0, 10));
+    await remoteEnd.postBytes(frame.subarray(0, 10));
     await pause(100);
-    await raw.postBytes(frame.subarray(10));
-    await until(() => told.length === 1);
-    assert.deepEqual(told, [["onData", "abc"]]);
+    await remoteEnd.postBytes(frame.subarray(10));
+    await until(() => events.length === 1);
+    assert.deepEqual(events, [["onData", "abc"]]);
   });
 });
 
 describe("CLOSE", () => {
-  it("that a host has got ends what it sends, and closes its stream; what comes after it is still handed over", async () => {
-    const { told, hooks } = noting();
-    const raw = rawPipe(hooks);
-    await raw.postBytes(concat([encodeWipc(CLOSE, "bye"), encodeWipc(DATA, "1")]));
-    await raw.post(DATA, "2");
-    await until(() => told.length === 3);
-    assert.deepEqual(told, [
+  it("received by a host ends its output, and closes its stream; later frames are still handed over", async () => {
+    const { events, hooks } = recordHooks();
+    const remoteEnd = scriptedPipe(hooks);
+    await remoteEnd.postBytes(concat([encodeWipc(CLOSE, "bye"), encodeWipc(DATA, "1")]));
+    await remoteEnd.post(DATA, "2");
+    await until(() => events.length === 3);
+    assert.deepEqual(events, [
       ["onClose", "bye"],
       ["onData", "1"],
       ["onData", "2"],
     ]);
-    assertClosed(() => raw.channel.send(DATA), "closed-by-peer");
-    await until(() => raw.told.isEnded);
-    assert.deepEqual(raw.said, []);
-    raw.end();
-    assert.deepEqual(await raw.channel.ended, { closed: true, error: undefined });
+    assertClosed(() => remoteEnd.channel.send(DATA), "closed-by-peer");
+    await until(() => remoteEnd.output.isEnded);
+    assert.deepEqual(remoteEnd.frames, []);
+    remoteEnd.end();
+    assert.deepEqual(await remoteEnd.channel.ended, { closed: true, error: undefined });
   });
 
-  it("that a host gets again and again closes its stream, and is reported, once", async () => {
-    const { told, hooks } = noting();
+  it("that a host receives repeatedly closes its stream, and is reported, once", async () => {
+    const { events, hooks } = recordHooks();
     const [near, far] = pipes();
     const writer = near.writable.getWriter();
     const close = writer.close.bind(writer);
@@ -240,79 +241,79 @@ describe("CLOSE", () => {
       .getWriter()
       .write(concat([...Array(100).fill(encodeWipc(CLOSE)), encodeWipc(DATA, "late")]))
       .catch(() => {});
-    await until(() => told.length > 1);
+    await until(() => events.length > 1);
     await pause(20);
-    assert.deepEqual([closed, told.length], [1, 2]);
+    assert.deepEqual([closed, events.length], [1, 2]);
     channel.destroy();
   });
 
   it("that a guest has got leaves it time for its last words", async () => {
-    const { told, hooks } = noting();
-    const raw = rawPipe({ ...hooks, role: "guest" });
-    await raw.post(CLOSE);
-    raw.end();
-    await raw.channel.ended;
-    await raw.channel.send(DATA, "still here");
-    raw.channel.close();
-    await until(() => raw.told.isEnded);
-    assert.deepEqual(raw.said, [
+    const { events, hooks } = recordHooks();
+    const remoteEnd = scriptedPipe({ ...hooks, role: "guest" });
+    await remoteEnd.post(CLOSE);
+    remoteEnd.end();
+    await remoteEnd.channel.ended;
+    await remoteEnd.channel.send(DATA, "still here");
+    remoteEnd.channel.close();
+    await until(() => remoteEnd.output.isEnded);
+    assert.deepEqual(remoteEnd.frames, [
       [DATA, "still here"],
       [CLOSE, ""],
     ]);
-    assertClosed(() => raw.channel.send(DATA), "closed");
-    assert.deepEqual(told, [["onClose", ""]]);
+    assertClosed(() => remoteEnd.channel.send(DATA), "closed");
+    assert.deepEqual(events, [["onClose", ""]]);
   });
 
-  it("that was sent is the last frame, once, and the channel ends with the other side", async () => {
-    const raw = rawPipe({ closeTimeout: 0 });
-    raw.channel.send(DATA, "1");
-    const ended = raw.channel.close("bye");
-    assert.equal(raw.channel.close("again"), ended);
-    assertClosed(() => raw.channel.send(DATA), "closed");
-    await until(() => raw.told.isEnded);
-    assert.deepEqual(raw.said, [
+  it("that was sent is the last frame, once, and the channel ends with the peer", async () => {
+    const remoteEnd = scriptedPipe({ closeTimeout: 0 });
+    remoteEnd.channel.send(DATA, "1");
+    const ended = remoteEnd.channel.close("bye");
+    assert.equal(remoteEnd.channel.close("again"), ended);
+    assertClosed(() => remoteEnd.channel.send(DATA), "closed");
+    await until(() => remoteEnd.output.isEnded);
+    assert.deepEqual(remoteEnd.frames, [
       [DATA, "1"],
       [CLOSE, "bye"],
     ]);
     assert.isTrue(await isOpen(ended));
-    raw.end();
+    remoteEnd.end();
     assert.deepEqual(await ended, { closed: false, error: undefined });
   });
 
   it("may be sent by send, too", async () => {
-    const raw = rawPipe();
-    raw.channel.send(CLOSE, "bye");
-    await until(() => raw.told.isEnded);
-    assert.deepEqual(raw.said, [[CLOSE, "bye"]]);
+    const remoteEnd = scriptedPipe();
+    remoteEnd.channel.send(CLOSE, "bye");
+    await until(() => remoteEnd.output.isEnded);
+    assert.deepEqual(remoteEnd.frames, [[CLOSE, "bye"]]);
   });
 
   it("that is not heeded ends the channel after a while", async () => {
     const start = performance.now();
-    await rawPipe({ closeTimeout: 60 }).channel.close();
+    await scriptedPipe({ closeTimeout: 60 }).channel.close();
     assert.isAtLeast(performance.now() - start, 50);
-    await rawPipe().channel.close("", { timeout: 60 });
+    await scriptedPipe().channel.close("", { timeout: 60 });
     assert.isBelow(performance.now() - start, 1_500);
-    assert.throws(() => rawPipe().channel.close("", { timeout: -1 }), RangeError);
+    assert.throws(() => scriptedPipe().channel.close("", { timeout: -1 }), RangeError);
   });
 });
 
 describe("a channel whose stream", () => {
-  it("ends refuses what is sent", async () => {
-    const raw = rawPipe();
-    raw.end();
-    assert.deepEqual(await raw.channel.ended, { closed: false, error: undefined });
-    assertClosed(() => raw.channel.send(DATA), "ended");
+  it("ends refuses later frames", async () => {
+    const remoteEnd = scriptedPipe();
+    remoteEnd.end();
+    assert.deepEqual(await remoteEnd.channel.ended, { closed: false, error: undefined });
+    assertClosed(() => remoteEnd.channel.send(DATA), "ended");
   });
 
-  it("fails says so, and refuses what is sent", async () => {
-    const raw = rawPipe();
+  it("fails reports it, and refuses later frames", async () => {
+    const remoteEnd = scriptedPipe();
     const error = new Error("the wire is cut");
-    raw.fail(error);
-    assert.deepEqual(await raw.channel.ended, { closed: false, error });
-    assertClosed(() => raw.channel.send(DATA), "ended");
+    remoteEnd.fail(error);
+    assert.deepEqual(await remoteEnd.channel.ended, { closed: false, error });
+    assertClosed(() => remoteEnd.channel.send(DATA), "ended");
   });
 
-  it("cannot be written to any more refuses what is sent, and still reads", async () => {
+  it("cannot be written to any more refuses later frames, and still reads", async () => {
     const seen = [];
     const [near, far] = pipes();
     const channel = new WipcChannel(near, { onData: (payload) => seen.push(text(payload)) });
@@ -331,15 +332,15 @@ describe("a channel whose stream", () => {
     channel.destroy();
   });
 
-  it("brings something that is no bytes tells of it, and reads on", async () => {
+  it("delivers a value that is not bytes reports it, and reads on", async () => {
     const errors = [];
     const seen = [];
-    const raw = rawPipe({
+    const remoteEnd = scriptedPipe({
       onError: (error) => errors.push(error.message),
       onData: (payload) => seen.push(text(payload)),
     });
-    await raw.postBytes("text");
-    await raw.post(DATA, "1");
+    await remoteEnd.postBytes("text");
+    await remoteEnd.post(DATA, "1");
     await until(() => seen.length === 1);
     assert.lengthOf(errors, 1);
     assert.include(errors[0], "Uint8Array");
@@ -351,13 +352,13 @@ describe("a channel whose stream", () => {
         let handled = 0;
         const take = () => {
           handled += 1;
-          if (handled === 5) raw.channel.destroy();
+          if (handled === 5) remoteEnd.channel.destroy();
         };
-        const raw = rawPipe({ role, onData: take });
-        if (type === CALL) new JSONRPCServer(raw.channel.transport(), { onError() {} }).method("take", take);
+        const remoteEnd = scriptedPipe({ role, onData: take });
+        if (type === CALL) new JSONRPCServer(remoteEnd.channel.transport(), { onError() {} }).method("take", take);
         const frame = encodeWipc(type, '{"jsonrpc":"2.0","method":"take","id":1}');
-        raw.postBytes(concat(Array.from({ length: 100 }, () => frame))).catch(() => {});
-        await raw.channel.ended;
+        remoteEnd.postBytes(concat(Array.from({ length: 100 }, () => frame))).catch(() => {});
+        await remoteEnd.channel.ended;
         await pause(20);
         assert.equal(handled, 5);
       }
@@ -366,74 +367,74 @@ describe("a channel whose stream", () => {
 
   it("is destroyed by onPassthrough hands over nothing of the frame behind the text", async () => {
     for (const type of [OPEN, DATA, CALL, CLOSE]) {
-      const { told, hooks } = noting();
-      const raw = rawPipe({ ...hooks, onPassthrough: () => raw.channel.destroy() });
-      raw.postBytes(concat([utf8("text"), encodeWipc(type, "{}")])).catch(() => {});
-      await raw.channel.ended;
+      const { events, hooks } = recordHooks();
+      const remoteEnd = scriptedPipe({ ...hooks, onPassthrough: () => remoteEnd.channel.destroy() });
+      remoteEnd.postBytes(concat([utf8("text"), encodeWipc(type, "{}")])).catch(() => {});
+      await remoteEnd.channel.ended;
       await pause(20);
-      assert.deepEqual(told, []);
+      assert.deepEqual(events, []);
     }
   });
 
   it("is destroyed from outside reports no truncated frame", async () => {
-    const { told, hooks } = noting();
-    const raw = rawPipe(hooks);
-    await raw.postBytes(encodeWipc(DATA, "x".repeat(100)).subarray(0, 50));
+    const { events, hooks } = recordHooks();
+    const remoteEnd = scriptedPipe(hooks);
+    await remoteEnd.postBytes(encodeWipc(DATA, "x".repeat(100)).subarray(0, 50));
     await pause(20);
-    raw.channel.destroy();
-    await raw.channel.ended;
+    remoteEnd.channel.destroy();
+    await remoteEnd.channel.ended;
     await pause(20);
-    assert.deepEqual(told, []);
+    assert.deepEqual(events, []);
   });
 
   it("is destroyed by a handler runs no handler for the calls that have waited", async () => {
     for (const waiting of [500, 9_900]) {
       let handled = 0;
-      const raw = rawPipe();
-      const transport = raw.channel.transport();
+      const remoteEnd = scriptedPipe();
+      const transport = remoteEnd.channel.transport();
       const frame = encodeWipc(CALL, '{"jsonrpc":"2.0","method":"take","id":1}');
-      await raw.postBytes(concat(Array.from({ length: waiting }, () => frame)));
+      await remoteEnd.postBytes(concat(Array.from({ length: waiting }, () => frame)));
       await pause(100);
       new JSONRPCServer(transport, { onError() {} }).method("take", () => {
-        if (++handled === 3) raw.channel.destroy();
+        if (++handled === 3) remoteEnd.channel.destroy();
       });
       // More comes while those are handled.
-      for (let n = 0; n < waiting; n++) raw.postBytes(frame).catch(() => {});
-      await raw.channel.ended;
+      for (let n = 0; n < waiting; n++) remoteEnd.postBytes(frame).catch(() => {});
+      await remoteEnd.channel.ended;
       await pause(50);
       assert.equal(handled, 3);
     }
   });
 
-  it("is destroyed, before or after its end, stops the handlers at work, and is idle", async () => {
+  it("is destroyed, before or after its end, stops the running handlers, and is idle", async () => {
     for (const role of ["host", "guest"]) {
       for (const endsFirst of [false, true]) {
-        const raw = rawPipe({ role });
+        const remoteEnd = scriptedPipe({ role });
         let signal;
-        new JSONRPCServer(raw.channel.transport()).method(
+        new JSONRPCServer(remoteEnd.channel.transport()).method(
           "hang",
           (params, context) => ((signal = context.signal), new Promise(() => {})),
         );
-        await raw.post(CALL, '{"jsonrpc":"2.0","method":"hang","id":1}');
+        await remoteEnd.post(CALL, '{"jsonrpc":"2.0","method":"hang","id":1}');
         await until(() => signal !== undefined);
         if (endsFirst) {
-          raw.end();
-          await raw.channel.ended;
+          remoteEnd.end();
+          await remoteEnd.channel.ended;
         }
-        raw.channel.destroy();
-        await raw.channel.ended;
-        assert.isFalse(await isOpen(raw.channel.idle()));
+        remoteEnd.channel.destroy();
+        await remoteEnd.channel.ended;
+        assert.isFalse(await isOpen(remoteEnd.channel.idle()));
         assert.isTrue(signal.aborted);
       }
     }
   });
 
   it("is destroyed ends at once", async () => {
-    const raw = rawPipe();
-    raw.channel.destroy();
-    raw.channel.destroy();
-    assert.deepEqual(await raw.channel.ended, { closed: false, error: undefined });
-    assertClosed(() => raw.channel.send(DATA), "destroyed");
-    assert.isTrue(raw.streams.readable.locked);
+    const remoteEnd = scriptedPipe();
+    remoteEnd.channel.destroy();
+    remoteEnd.channel.destroy();
+    assert.deepEqual(await remoteEnd.channel.ended, { closed: false, error: undefined });
+    assertClosed(() => remoteEnd.channel.send(DATA), "destroyed");
+    assert.isTrue(remoteEnd.streams.readable.locked);
   });
 });

@@ -1,7 +1,7 @@
 // Frames of WIPC to bytes and back. `tests/data/wipc-vectors.json` has the cases, which the native suite runs, too.
 
 import { assert } from "chai";
-import { inNode } from "./rig/portway.js";
+import { inNode } from "./support/portway.js";
 import {
   CALL,
   CLOSE,
@@ -21,7 +21,7 @@ import {
   text,
   unhex,
   utf8,
-} from "./rig/wipc.js";
+} from "./support/wipc.js";
 
 const vectors = await load("wipc-vectors.json");
 
@@ -56,11 +56,11 @@ describe("the decoder of WIPC", () => {
         ),
         expected,
       );
-      assert.deepEqual(reference(whole, maxPayload), expected, "what the reference says");
+      assert.deepEqual(reference(whole, maxPayload), expected, "the reference decoder");
     });
   }
 
-  it("finds in 10 000 random streams, in random pieces, what the reference finds", () => {
+  it("finds in 10 000 random streams, in random pieces, the frames that the reference finds", () => {
     const random = randomNumbers(1);
     const shreds = ["W", "WI", "WIP", "WIPC", "C", "x", "\n", "\0", "\x01", "\x02", "\x03", "\x04"].map(utf8);
     let frames = 0;
@@ -99,7 +99,7 @@ describe("the decoder of WIPC", () => {
     assert.isAbove(truncated, 1_000, "few streams end in a frame");
   });
 
-  it("gives a payload that comes whole as a view, and one that comes in pieces as a copy", () => {
+  it("returns a payload that arrives whole as a view, and one in pieces as a copy", () => {
     const frame = encodeWipc(DATA, "abcdef");
     const payloads = [];
     const decoder = new WipcDecoder({ frame: (_, payload) => payloads.push(payload) });
@@ -143,7 +143,7 @@ describe("the decoder of WIPC", () => {
       assert.throws(() => decoder.push(wrong), TypeError, "chunk must be");
   });
 
-  it("is a TypeError without hooks, and a RangeError with a limit that is none", () => {
+  it("is a TypeError without hooks, and a RangeError with an invalid limit", () => {
     for (const hooks of [undefined, {}, { frame: 1 }]) assert.throws(() => new WipcDecoder(hooks), TypeError, "frame");
     for (const maxPayload of [-1, 1.5, 2 ** 32, NaN, "5"]) {
       assert.throws(() => new WipcDecoder({ frame() {} }, { maxPayload }), RangeError, "maxPayload");
@@ -209,7 +209,7 @@ describe("a hook of the decoder that throws", () => {
     assert.throws(() => decoder.push(encodeWipc(OPEN)), Error, "frame");
   });
 
-  it("by using the decoder gets an error that says so, and nothing is lost", () => {
+  it("by using the decoder gets a clear error, and nothing is lost", () => {
     const payloads = [];
     const errors = [];
     const decoder = new WipcDecoder({
@@ -231,7 +231,7 @@ describe("a hook of the decoder that throws", () => {
   });
 });
 
-describe("a frame that is given up", () => {
+describe("an abandoned frame", () => {
   const falseMagic = concat([utf8("WIPC"), new Uint8Array([2]), utf8(" is\n")]);
 
   it("is searched again from its second byte", () => {
@@ -301,7 +301,7 @@ describe("the encoder of WIPC", () => {
     }
   });
 
-  it("refuses what is no type and no payload", () => {
+  it("refuses an invalid type and an invalid payload", () => {
     for (const type of [-1, 4, 255, 1.5, "2", undefined, NaN])
       assert.throws(() => encodeWipc(type), RangeError, "type");
     for (const payload of [5, {}, true, [1, 2]]) assert.throws(() => encodeWipc(DATA, payload), TypeError, "payload");
@@ -314,7 +314,7 @@ describe("the encoder of WIPC", () => {
   });
 });
 
-it("parseWipcJSON gives the value of a payload, or says what is wrong", () => {
+it("parseWipcJSON returns the value of a payload, or throws its error", () => {
   assert.deepEqual(parseWipcJSON(utf8('{"id":1,"method":"grün"}')), { id: 1, method: "grün" });
   for (const wrong of ["", "{", "hello", "\ufeff1"]) assert.throws(() => parseWipcJSON(utf8(wrong)), SyntaxError);
   assert.throws(() => parseWipcJSON(new Uint8Array([0x22, 0xff, 0x22])), TypeError);

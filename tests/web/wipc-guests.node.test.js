@@ -4,10 +4,10 @@ import { assert } from "chai";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { JSONRPCClient, JSONRPCPeer, packaged } from "./rig/portway.js";
-import { CALL, CLOSE, DATA, WipcChannel, assertClosed, encodeWipc, text } from "./rig/wipc.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { pause, rejection, until } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, packaged } from "./support/portway.js";
+import { CALL, CLOSE, DATA, WipcChannel, assertClosed, encodeWipc, text } from "./support/wipc.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { pause, rejection, until } from "./support/outcomes.js";
 
 const { spawnGuest } = await import(packaged("wipc-node.js"));
 
@@ -93,7 +93,7 @@ describe("a guest that is a child process", () => {
     assert.deepEqual(await guest.close(), { code: 0, signal: null });
   });
 
-  it("takes large params and gives large results", async () => {
+  it("takes large params and returns large results", async () => {
     const guest = await guestOf("echo");
     const client = new JSONRPCClient(guest.transport());
     const [large] = await client.request("echo", ["ä".repeat(2 << 20)]);
@@ -110,15 +110,15 @@ describe("a guest that is a child process", () => {
     await guest.close();
   });
 
-  it("exits within a frame: the rest is passed through, and told of", async () => {
-    const told = [];
+  it("exits within a frame: the rest is passed through, and reported", async () => {
+    const events = [];
     const guest = await guestOf("cut", {
-      onData: (payload) => told.push(text(payload)),
-      onPassthrough: (bytes) => told.push(bytes.length),
-      onTruncated: (size) => told.push({ size }),
+      onData: (payload) => events.push(text(payload)),
+      onPassthrough: (bytes) => events.push(bytes.length),
+      onTruncated: (size) => events.push({ size }),
     });
     await guest.channel.ended;
-    assert.deepEqual(told, ["whole", 9, 3, { size: 12 }]);
+    assert.deepEqual(events, ["whole", 9, 3, { size: 12 }]);
     assert.deepEqual(await guest.exited, { code: 3, signal: null });
   });
 
@@ -142,7 +142,7 @@ describe("a guest that is a child process", () => {
 });
 
 describe("a guest that cannot be started", () => {
-  it("rejects, and says which", async () => {
+  it("rejects, with the reason", async () => {
     const { message, cause } = await rejection(spawnGuest("no-such-command", ["x"]));
     assert.include(message, "no-such-command cannot be started");
     assert.equal(cause.code, "ENOENT");
@@ -214,7 +214,7 @@ describe("a guest that dies", () => {
 });
 
 describe("a guest that is asked to close", () => {
-  it("finishes its work, and says its last words", async () => {
+  it("finishes its work, and sends its last messages", async () => {
     const seen = [];
     const guest = await guestOf("echo", { onData: (payload) => seen.push(text(payload)) });
     const client = new JSONRPCClient(guest.transport());
@@ -274,7 +274,7 @@ describe("a guest that is asked to close", () => {
   });
 });
 
-describe("a guest that closes by itself", () => {
+describe("a guest that closes on its own", () => {
   it("exits with its exit code, and the host sends no more", async () => {
     const closed = [];
     const guest = await guestOf("echo", { onClose: (payload) => closed.push(text(payload)) });
@@ -309,14 +309,14 @@ describe("a guest that closes by itself", () => {
   });
 });
 
-describe("a guest whose host reads no answers", function () {
+describe("a guest whose answers are not read", function () {
   this.timeout(30_000);
 
   it("and ends its input exits", async () => {
     const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "echo"], { stdio: ["pipe", "pipe", "inherit"] });
     afterThisTest(() => guest.kill("SIGKILL"));
     const exited = once(guest, "exit");
-    // Once it says OPEN, it is ready.
+    // Once it sends OPEN, it is ready.
     await once(guest.stdout, "data");
     guest.stdout.pause();
     const ask = (id) => encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "repeat", params: [60_000], id }));

@@ -1,4 +1,4 @@
-// What hostile guests and hosts cost in memory, as processes.
+// The memory that hostile guests and hosts cost, as processes.
 
 import { assert } from "chai";
 import { execFileSync, spawn } from "node:child_process";
@@ -6,10 +6,10 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { JSONRPCPeer, JSONRPCServer, packaged } from "./rig/portway.js";
-import { CALL, DATA, WipcChannel, WipcDecoder, concat, encodeWipc, parseWipcJSON } from "./rig/wipc.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { pause, rejection, until } from "./rig/outcomes.js";
+import { JSONRPCPeer, JSONRPCServer, packaged } from "./support/portway.js";
+import { CALL, DATA, WipcChannel, WipcDecoder, concat, encodeWipc, parseWipcJSON } from "./support/wipc.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { pause, rejection, until } from "./support/outcomes.js";
 
 const { spawnGuest } = await import(packaged("wipc-node.js"));
 
@@ -23,7 +23,7 @@ function fixture(file) {
   return fileURLToPath(new URL(`fixtures/${file}`, import.meta.url));
 }
 
-/** What is in use after all that nobody needs is gone, in bytes. */
+/** The memory in use after a collection, in bytes. */
 function used() {
   collect();
   const { heapUsed, arrayBuffers, external } = process.memoryUsage();
@@ -59,7 +59,7 @@ describe("a hostile guest", function () {
     ["by a promise", async (text) => text()],
     ["a little later", (text) => new Promise((resolve) => setImmediate(() => resolve(text())))],
   ]) {
-    it(`that asks and does not read makes the host hold no more than what it may leave unread: answered ${kind}`, async () => {
+    it(`that requests and does not read makes the host buffer at most its limit: answered ${kind}`, async () => {
       const before = used();
       const guest = await hostile("unread");
       let handled = 0;
@@ -85,7 +85,7 @@ describe("a hostile guest", function () {
         received += payload.length;
         return guest.channel.send(DATA, payload);
       },
-      // When it is killed, what waits cannot be sent.
+      // When it is killed, its queued frames cannot be sent.
       onError() {},
     });
     let last = -1;
@@ -115,7 +115,7 @@ describe("a hostile guest", function () {
     new JSONRPCServer(guest.transport());
     const most = await growth(() => isDone, before);
     assert.isTrue(isDone);
-    // What was read and is no longer needed is not always gone yet.
+    // Bytes that were read and are no longer needed may not be freed yet.
     assert.isBelow(most, 100 * MIB);
   });
 
@@ -150,7 +150,7 @@ describe("small frames that come in large pieces of memory", function () {
     return chunk;
   };
 
-  /** What is in use more than before, once memory that is free has been given back: that may take a while. */
+  /** The growth of the memory in use, once free memory has been returned to the system: that may take a while. */
   const kept = async (before) => {
     let least = Infinity;
     for (let n = 0; n < 30 && least > 32 * MIB; n++) {
@@ -160,7 +160,7 @@ describe("small frames that come in large pieces of memory", function () {
     return least;
   };
 
-  it("are kept without it while nobody handles them", async () => {
+  it("are kept without it while they are not handled", async () => {
     const { readable, writable } = new TransformStream();
     const channel = new WipcChannel({ readable, writable: new WritableStream() });
     afterThisTest(() => channel.destroy());
@@ -209,14 +209,14 @@ describe("small frames that come in large pieces of memory", function () {
 describe("a hostile host", function () {
   this.timeout(60_000);
 
-  /** A guest of ours, whose output nobody reads until `read`. */
+  /** A guest of ours, whose output is not read until `read`. */
   async function guestOf(mode) {
     const child = spawn(process.execPath, [fixture("wipc-guest.mjs"), mode], { stdio: ["pipe", "pipe", "inherit"] });
     afterThisTest(() => child.kill("SIGKILL"));
     child.stdin.on("error", () => {});
     const frames = [];
     const decoder = new WipcDecoder({ frame: (type, payload) => frames.push([type, payload]) });
-    // Once it says OPEN, it is ready.
+    // Once it sends OPEN, it is ready.
     const [chunk] = await once(child.stdout, "data");
     child.stdout.pause();
     decoder.push(chunk);

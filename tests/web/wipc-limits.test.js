@@ -1,7 +1,7 @@
-// What a peer can make one end of WIPC hold, and that nothing is lost at the bound.
+// The bytes that a peer can make one end of WIPC buffer, and that nothing is lost at the bound.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
 import {
   CALL,
   CLOSE,
@@ -14,19 +14,19 @@ import {
   encodeWipc,
   parseWipcJSON,
   pipes,
-  rawPipe,
+  scriptedPipe,
   text,
   utf8,
-} from "./rig/wipc.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { deferred, isOpen, pause, rejection, until } from "./rig/outcomes.js";
-import { printed } from "./rig/console.js";
+} from "./support/wipc.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { deferred, isOpen, pause, rejection, until } from "./support/outcomes.js";
+import { printed } from "./support/console.js";
 
 /** Bytes of output that the peer may leave unread. */
 const UNWRITTEN = 16 << 20;
 const KIB_64 = "x".repeat(65_536);
 
-/** An end whose output is read only by `read`, which keeps all that comes. */
+/** An end whose output is read only by `read`, which records all frames. */
 function unread(options) {
   const [near, far] = pipes();
   const channel = new WipcChannel(near, options);
@@ -43,7 +43,7 @@ function unread(options) {
       return written;
     },
     end: () => writer.close().catch(() => {}),
-    /** One who reads piece by piece. */
+    /** A peer that reads piece by piece. */
     reader: () => far.readable.getReader(),
     read() {
       const reader = far.readable.getReader();
@@ -70,7 +70,7 @@ function requests(method, count, first = 0) {
   return concat(Array.from({ length: count }, (_, n) => request(method, first + n)));
 }
 
-/** Until `count()` has stayed the same for a while. */
+/** Resolves once `count()` has stayed the same for a while. */
 async function settled(count) {
   for (let last = -1; last !== count(); await pause(50)) last = count();
   return count();
@@ -120,7 +120,7 @@ describe("a WIPC peer that asks and does not read", function () {
     await until(() => end.received === 500);
   });
 
-  it("has no more waiting by a batch or by what came before there was a handler", async () => {
+  it("has no more queued by a batch or by messages that arrived before a handler", async () => {
     const end = unread();
     await end.post(
       concat([requests("big", 500), encodeWipc(CALL, JSON.stringify([{ jsonrpc: "2.0", method: "big", id: "b" }]))]),
@@ -140,7 +140,7 @@ describe("a WIPC peer that asks and does not read", function () {
     );
   });
 
-  it("has what hooks send back waiting, and no more of it", async () => {
+  it("has the frames that hooks send back queued, and no more of them", async () => {
     let handled = 0;
     const end = unread({
       onData(payload) {
@@ -168,7 +168,7 @@ describe("a WIPC peer that asks and does not read", function () {
     await until(() => end.received === 1_000);
   });
 
-  it("has items of a stream waiting, and no more of them than that, whatever its credit is", async () => {
+  it("has items of a stream queued, and no more than that, with any credit", async () => {
     const end = unread();
     let given = 0;
     new JSONRPCServer(end.channel.transport())
@@ -194,7 +194,7 @@ describe("a WIPC peer that asks and does not read", function () {
     );
   });
 
-  it("still has its frames taken while the application sends much by itself", async () => {
+  it("still has its frames taken while the application sends much on its own", async () => {
     const seen = [];
     const end = unread({ onData: (payload) => seen.push(text(payload)) });
     for (let n = 0; n < 20; n++) end.channel.send(DATA, new Uint8Array(1 << 20));
@@ -235,7 +235,7 @@ describe("a WIPC peer that asks, does not read, and ends", function () {
   this.timeout(30_000);
 
   for (const role of ["host", "guest"]) {
-    it(`does not keep a ${role} from its end, which says what was dropped`, async () => {
+    it(`does not keep a ${role} from its end, which names the dropped messages`, async () => {
       const end = unread({ role, closeTimeout: 100 });
       let handled = 0;
       new JSONRPCServer(end.channel.transport()).method("big", () => ((handled += 1), KIB_64));
@@ -299,24 +299,24 @@ describe("a WIPC peer that sends much at once", function () {
         for (const end = performance.now() + 1; performance.now() < end; );
         done += 1;
       };
-      const raw = rawPipe(hook === undefined ? {} : { [hook]: work });
-      serve?.(new JSONRPCServer(raw.channel.transport()), work);
-      raw.postBytes(concat(Array.from({ length: COUNT }, () => frame))).catch(() => {});
+      const remoteEnd = scriptedPipe(hook === undefined ? {} : { [hook]: work });
+      serve?.(new JSONRPCServer(remoteEnd.channel.transport()), work);
+      remoteEnd.postBytes(concat(Array.from({ length: COUNT }, () => frame))).catch(() => {});
       await until(() => done === COUNT);
       assert.isAbove(turns, 3);
     });
   }
 
-  it("leaves timers their turns: requests that nobody has handled yet", async () => {
+  it("leaves timers their turns: requests that are not handled yet", async () => {
     let done = 0;
     let turns = 0;
     const timer = setInterval(() => (turns += done > 0 && done < COUNT ? 1 : 0), 1);
     afterThisTest(() => clearInterval(timer));
-    const raw = rawPipe();
-    raw.channel.transport();
-    await raw.postBytes(concat(Array.from({ length: COUNT }, () => note)));
+    const remoteEnd = scriptedPipe();
+    remoteEnd.channel.transport();
+    await remoteEnd.postBytes(concat(Array.from({ length: COUNT }, () => note)));
     await pause(50);
-    new JSONRPCServer(raw.channel.transport()).onNotify("work", () => {
+    new JSONRPCServer(remoteEnd.channel.transport()).onNotify("work", () => {
       for (const end = performance.now() + 1; performance.now() < end; );
       done += 1;
     });
@@ -338,10 +338,10 @@ describe("a WIPC peer that sends much at once", function () {
         for (const end = performance.now() + 20; performance.now() < end; );
         done += 1;
       };
-      const raw = rawPipe({ onData: work });
-      if (type === CALL) new JSONRPCServer(raw.channel.transport()).onNotify("work", work);
+      const remoteEnd = scriptedPipe({ onData: work });
+      if (type === CALL) new JSONRPCServer(remoteEnd.channel.transport()).onNotify("work", work);
       const frame = encodeWipc(type, JSON.stringify({ jsonrpc: "2.0", method: "work", params: [KIB_64] }));
-      for (const chunk of chunked(Array.from({ length: 20 }, () => frame))) raw.postBytes(chunk).catch(() => {});
+      for (const chunk of chunked(Array.from({ length: 20 }, () => frame))) remoteEnd.postBytes(chunk).catch(() => {});
       await until(() => done === 20);
       assert.isAbove(turns, 3);
     });
@@ -370,13 +370,13 @@ describe("a WIPC peer that sends much at once", function () {
     let turns = 0;
     const timer = setInterval(() => (turns += done > 0 && done < COUNT ? 1 : 0), 1);
     afterThisTest(() => clearInterval(timer));
-    const raw = rawPipe({
+    const remoteEnd = scriptedPipe({
       onPassthrough() {
         for (const end = performance.now() + 1; performance.now() < end; );
         done += 1;
       },
     });
-    for (let n = 0; n < COUNT; n++) raw.postBytes(utf8("text")).catch(() => {});
+    for (let n = 0; n < COUNT; n++) remoteEnd.postBytes(utf8("text")).catch(() => {});
     await until(() => done === COUNT);
     assert.isAbove(turns, 3);
   });
@@ -437,30 +437,30 @@ describe("a request over WIPC whose id cannot be echoed", function () {
     ],
   ]) {
     it(`is answered once, under null, and forgotten: ${what}`, async () => {
-      const raw = rawPipe({ role: "guest" });
-      const peer = new JSONRPCPeer(raw.channel.transport())
+      const remoteEnd = scriptedPipe({ role: "guest" });
+      const peer = new JSONRPCPeer(remoteEnd.channel.transport())
         .method("hang", () => new Promise(() => {}))
         .method("echo", (params) => params);
       afterThisTest(() => peer.destroy());
-      for (let n = 0; n < 100; n++) await raw.post(CALL, json);
-      await until(() => raw.messages.length === 100);
-      for (const { id, error } of raw.messages) assert.deepEqual([id, error.code], [null, -32600]);
-      await raw.channel.idle();
-      await raw.postBytes(request("echo", "z".repeat(1_024), [1]));
-      await until(() => raw.messages.length === 101);
-      assert.deepEqual(raw.messages[100].result, [1]);
+      for (let n = 0; n < 100; n++) await remoteEnd.post(CALL, json);
+      await until(() => remoteEnd.messages.length === 100);
+      for (const { id, error } of remoteEnd.messages) assert.deepEqual([id, error.code], [null, -32600]);
+      await remoteEnd.channel.idle();
+      await remoteEnd.postBytes(request("echo", "z".repeat(1_024), [1]));
+      await until(() => remoteEnd.messages.length === 101);
+      assert.deepEqual(remoteEnd.messages[100].result, [1]);
     });
   }
 
   it("is answered with its batch: an integer that JavaScript reads as another", async () => {
-    const raw = rawPipe();
-    new JSONRPCServer(raw.channel.transport()).method("echo", (params) => params);
-    await raw.post(
+    const remoteEnd = scriptedPipe();
+    new JSONRPCServer(remoteEnd.channel.transport()).method("echo", (params) => params);
+    await remoteEnd.post(
       CALL,
       '[{"jsonrpc":"2.0","method":"echo","params":[1],"id":9007199254740991},{"jsonrpc":"2.0","method":"echo","id":9007199254740992},{"jsonrpc":"2.0","method":"echo","id":9007199254740993}]',
     );
-    await until(() => raw.messages.length === 1);
-    const outcomes = raw.messages[0].map(({ id, result, error }) => [id, result ?? error.data.reason]);
+    await until(() => remoteEnd.messages.length === 1);
+    const outcomes = remoteEnd.messages[0].map(({ id, result, error }) => [id, result ?? error.data.reason]);
     assert.sameDeepMembers(outcomes, [
       [2 ** 53 - 1, [1]],
       [null, "invalid-id-type"],
@@ -469,11 +469,11 @@ describe("a request over WIPC whose id cannot be echoed", function () {
   });
 
   it("is answered with its batch, whose other requests count until then", async () => {
-    const raw = rawPipe({ role: "guest" });
+    const remoteEnd = scriptedPipe({ role: "guest" });
     const gate = deferred();
-    new JSONRPCServer(raw.channel.transport()).method("wait", () => gate.promise);
+    new JSONRPCServer(remoteEnd.channel.transport()).method("wait", () => gate.promise);
     const one = { jsonrpc: "2.0", method: "wait" };
-    await raw.post(
+    await remoteEnd.post(
       CALL,
       JSON.stringify([
         { ...one, id: 1 },
@@ -482,13 +482,13 @@ describe("a request over WIPC whose id cannot be echoed", function () {
         { ...one, id: "z".repeat(2_000) },
       ]),
     );
-    const idle = raw.channel.idle();
+    const idle = remoteEnd.channel.idle();
     assert.isTrue(await isOpen(idle));
     gate.resolve(5);
     await idle;
-    await until(() => raw.messages.length === 1);
+    await until(() => remoteEnd.messages.length === 1);
     assert.sameDeepMembers(
-      raw.messages[0].map(({ id, result, error }) => [id, result ?? error.code]),
+      remoteEnd.messages[0].map(({ id, result, error }) => [id, result ?? error.code]),
       [
         [1, 5],
         [null, -32600],
@@ -498,59 +498,62 @@ describe("a request over WIPC whose id cannot be echoed", function () {
     );
   });
 
-  it("does not end the wait for a request under null that is at work", async () => {
-    const raw = rawPipe({ role: "guest" });
+  it("does not end the wait for a running request under null", async () => {
+    const remoteEnd = scriptedPipe({ role: "guest" });
     const gate = deferred();
-    new JSONRPCServer(raw.channel.transport()).method("wait", () => gate.promise);
-    await raw.post(CALL, '{"jsonrpc":"2.0","method":"wait","id":null}');
-    await raw.post(CALL, "no JSON");
-    await until(() => raw.messages.length === 1);
-    const idle = raw.channel.idle();
+    new JSONRPCServer(remoteEnd.channel.transport()).method("wait", () => gate.promise);
+    await remoteEnd.post(CALL, '{"jsonrpc":"2.0","method":"wait","id":null}');
+    await remoteEnd.post(CALL, "no JSON");
+    await until(() => remoteEnd.messages.length === 1);
+    const idle = remoteEnd.channel.idle();
     assert.isTrue(await isOpen(idle));
     gate.resolve(5);
     await idle;
   });
 });
 
-describe("the requests at work over WIPC", function () {
+describe("the running requests over WIPC", function () {
   this.timeout(30_000);
 
   it("are 1 024 at most; one more is refused, and counts no longer", async () => {
-    const raw = rawPipe();
+    const remoteEnd = scriptedPipe();
     const gate = deferred();
-    new JSONRPCServer(raw.channel.transport()).method("wait", () => gate.promise);
-    await raw.postBytes(requests("wait", 1_025));
-    await until(() => raw.messages.length === 1);
-    const [{ id, error }] = raw.messages;
+    new JSONRPCServer(remoteEnd.channel.transport()).method("wait", () => gate.promise);
+    await remoteEnd.postBytes(requests("wait", 1_025));
+    await until(() => remoteEnd.messages.length === 1);
+    const [{ id, error }] = remoteEnd.messages;
     assert.deepEqual([id, error.code, error.data.reason], [1_024, -32600, "too-many-requests"]);
     gate.resolve(1);
-    await raw.channel.idle();
-    await until(() => raw.messages.length === 1_025);
+    await remoteEnd.channel.idle();
+    await until(() => remoteEnd.messages.length === 1_025);
   });
 
   it("came with 64 MiB at most; one more is refused until one of them is answered", async () => {
-    const raw = rawPipe();
+    const remoteEnd = scriptedPipe();
     const gates = [];
-    new JSONRPCServer(raw.channel.transport()).method("wait", () => (gates.push(deferred()), gates.at(-1).promise));
+    new JSONRPCServer(remoteEnd.channel.transport()).method(
+      "wait",
+      () => (gates.push(deferred()), gates.at(-1).promise),
+    );
     const large = request("wait", 1, ["x".repeat(9 << 20)]);
-    for (let n = 0; n < 8; n++) await raw.postBytes(large);
-    await until(() => raw.messages.length === 1);
-    const [{ id, error }] = raw.messages;
+    for (let n = 0; n < 8; n++) await remoteEnd.postBytes(large);
+    await until(() => remoteEnd.messages.length === 1);
+    const [{ id, error }] = remoteEnd.messages;
     assert.deepEqual([id, error.code, error.data.reason, gates.length], [1, -32600, "too-many-requests", 7]);
-    await raw.postBytes(request("wait", 8));
+    await remoteEnd.postBytes(request("wait", 8));
     gates[0].resolve(1);
-    await until(() => raw.messages.length === 2);
-    await raw.postBytes(large);
+    await until(() => remoteEnd.messages.length === 2);
+    await remoteEnd.postBytes(large);
     await until(() => gates.length === 9);
     for (const gate of gates) gate.resolve(1);
-    await raw.channel.idle();
+    await remoteEnd.channel.idle();
   });
 
   it("of a batch count with all of its payload, until the last of them is answered", async () => {
-    const raw = rawPipe();
+    const remoteEnd = scriptedPipe();
     const gates = [];
     let notes = 0;
-    new JSONRPCServer(raw.channel.transport())
+    new JSONRPCServer(remoteEnd.channel.transport())
       .method("wait", () => (gates.push(deferred()), gates.at(-1).promise))
       .onNotify("note", () => (notes += 1));
     const wait = (id) => ({ jsonrpc: "2.0", method: "wait", id });
@@ -563,10 +566,10 @@ describe("the requests at work over WIPC", function () {
           wait(`${id}b`),
         ]),
       );
-    for (let n = 0; n < 8; n++) await raw.postBytes(batch(n));
-    await until(() => raw.messages.length === 1);
+    for (let n = 0; n < 8; n++) await remoteEnd.postBytes(batch(n));
+    await until(() => remoteEnd.messages.length === 1);
     assert.deepEqual(
-      raw.messages[0].map(({ id, error }) => [id, error.data.reason]),
+      remoteEnd.messages[0].map(({ id, error }) => [id, error.data.reason]),
       [
         ["7a", "too-many-requests"],
         ["7b", "too-many-requests"],
@@ -575,24 +578,27 @@ describe("the requests at work over WIPC", function () {
     assert.deepEqual([gates.length, notes], [14, 8]);
     // One of two: the payload still counts.
     gates[0].resolve(1);
-    await raw.postBytes(request("wait", "later", ["x".repeat(9 << 20)]));
-    await until(() => raw.messages.length === 2);
-    assert.deepEqual([raw.messages[1].id, raw.messages[1].error?.data.reason], ["later", "too-many-requests"]);
+    await remoteEnd.postBytes(request("wait", "later", ["x".repeat(9 << 20)]));
+    await until(() => remoteEnd.messages.length === 2);
+    assert.deepEqual(
+      [remoteEnd.messages[1].id, remoteEnd.messages[1].error?.data.reason],
+      ["later", "too-many-requests"],
+    );
     gates[1].resolve(1);
-    await until(() => raw.messages.length === 3);
-    await raw.postBytes(request("wait", "taken", ["x".repeat(9 << 20)]));
+    await until(() => remoteEnd.messages.length === 3);
+    await remoteEnd.postBytes(request("wait", "taken", ["x".repeat(9 << 20)]));
     await until(() => gates.length === 15);
     for (const gate of gates) gate.resolve(1);
-    await raw.channel.idle();
+    await remoteEnd.channel.idle();
   });
 
   it("are forgotten with the server that is destroyed, though others use the channel on", async () => {
-    const raw = rawPipe({ role: "guest" });
-    const server = new JSONRPCServer(raw.channel.transport()).method("hang", () => new Promise(() => {}));
-    const peer = new JSONRPCPeer(raw.channel.transport()).method("echo", (params) => params);
-    await raw.postBytes(concat([request("hang", 1), request("echo", 2, [])]));
-    await until(() => raw.messages.length === 1);
-    const idle = raw.channel.idle();
+    const remoteEnd = scriptedPipe({ role: "guest" });
+    const server = new JSONRPCServer(remoteEnd.channel.transport()).method("hang", () => new Promise(() => {}));
+    const peer = new JSONRPCPeer(remoteEnd.channel.transport()).method("echo", (params) => params);
+    await remoteEnd.postBytes(concat([request("hang", 1), request("echo", 2, [])]));
+    await until(() => remoteEnd.messages.length === 1);
+    const idle = remoteEnd.channel.idle();
     assert.isTrue(await isOpen(idle));
     server.destroy();
     await idle;
@@ -600,26 +606,26 @@ describe("the requests at work over WIPC", function () {
   });
 
   it("are forgotten with the last user of the channel", async () => {
-    const raw = rawPipe({ role: "guest" });
+    const remoteEnd = scriptedPipe({ role: "guest" });
     let isRunning = false;
-    const server = new JSONRPCServer(raw.channel.transport()).method(
+    const server = new JSONRPCServer(remoteEnd.channel.transport()).method(
       "hang",
       () => ((isRunning = true), new Promise(() => {})),
     );
-    await raw.postBytes(request("hang", 1));
+    await remoteEnd.postBytes(request("hang", 1));
     await until(() => isRunning);
     server.destroy();
-    await raw.channel.idle();
+    await remoteEnd.channel.idle();
   });
 
   it("that came in one piece with CLOSE are all answered before a guest is idle", async () => {
-    const raw = rawPipe({ role: "guest" });
-    new JSONRPCServer(raw.channel.transport()).method("echo", async (params) => params);
+    const remoteEnd = scriptedPipe({ role: "guest" });
+    new JSONRPCServer(remoteEnd.channel.transport()).method("echo", async (params) => params);
     let idle;
-    await raw.postBytes(concat([requests("echo", 100), encodeWipc(CLOSE), requests("echo", 100, 100)]));
-    idle = raw.channel.idle();
+    await remoteEnd.postBytes(concat([requests("echo", 100), encodeWipc(CLOSE), requests("echo", 100, 100)]));
+    idle = remoteEnd.channel.idle();
     await idle;
-    await until(() => raw.messages.length === 200);
+    await until(() => remoteEnd.messages.length === 200);
   });
 });
 
@@ -639,43 +645,43 @@ describe("a message over WIPC that is too long", function () {
     ["in two pieces", [long.subarray(0, 500), long.subarray(500)]],
     ["byte by byte", Array.from(long, (_, at) => long.subarray(at, at + 1))],
   ]) {
-    it(`is answered -32600 and passed over, and the next is answered: ${how}`, async () => {
+    it(`is answered -32600 and ignored, and the next is answered: ${how}`, async () => {
       const passed = [];
-      const raw = rawPipe({ ...limit, onPassthrough: (bytes) => passed.push(text(bytes)) });
-      new JSONRPCServer(raw.channel.transport()).method("echo", (params) => params);
-      for (const piece of pieces) await raw.postBytes(piece);
-      await raw.postBytes(request("echo", 2, [1]));
-      await until(() => raw.messages.length === 2);
-      assert.deepEqual(raw.messages, [oversize, { jsonrpc: "2.0", result: [1], id: 2 }]);
+      const remoteEnd = scriptedPipe({ ...limit, onPassthrough: (bytes) => passed.push(text(bytes)) });
+      new JSONRPCServer(remoteEnd.channel.transport()).method("echo", (params) => params);
+      for (const piece of pieces) await remoteEnd.postBytes(piece);
+      await remoteEnd.postBytes(request("echo", 2, [1]));
+      await until(() => remoteEnd.messages.length === 2);
+      assert.deepEqual(remoteEnd.messages, [oversize, { jsonrpc: "2.0", result: [1], id: 2 }]);
       assert.deepEqual(passed, []);
     });
   }
 
   it("has 10 485 760 bytes by default", async () => {
-    const raw = rawPipe();
+    const remoteEnd = scriptedPipe();
     const lengths = [];
-    new JSONRPCServer(raw.channel.transport()).method(
+    new JSONRPCServer(remoteEnd.channel.transport()).method(
       "length",
       ([value]) => (lengths.push(value.length), value.length),
     );
     const frame = (length) => request("length", 1, ["x".repeat(length - request("length", 1, [""]).length + 9)]);
     const most = frame(10_485_760);
     assert.equal(most.length, 9 + 10_485_760);
-    await raw.postBytes(most);
+    await remoteEnd.postBytes(most);
     const tooLong = frame(10_485_761);
-    await raw.postBytes(tooLong.subarray(0, 1_000));
-    await raw.postBytes(tooLong.subarray(1_000));
-    await until(() => raw.messages.length === 2);
-    assert.equal(raw.messages[0].result, lengths[0]);
-    assert.deepEqual([lengths.length, raw.messages[1]], [1, oversize]);
+    await remoteEnd.postBytes(tooLong.subarray(0, 1_000));
+    await remoteEnd.postBytes(tooLong.subarray(1_000));
+    await until(() => remoteEnd.messages.length === 2);
+    assert.equal(remoteEnd.messages[0].result, lengths[0]);
+    assert.deepEqual([lengths.length, remoteEnd.messages[1]], [1, oversize]);
   });
 
   it("ends the call that it answers, and is reported to a side that only calls", async () => {
-    const raw = rawPipe(limit);
+    const remoteEnd = scriptedPipe(limit);
     const errors = [];
-    const client = new JSONRPCClient(raw.channel.transport(), { onError: ({ message }) => errors.push(message) });
+    const client = new JSONRPCClient(remoteEnd.channel.transport(), { onError: ({ message }) => errors.push(message) });
     const call = rejection(client.request("a", [], { timeout: 0 }));
-    await raw.post(CALL, JSON.stringify({ jsonrpc: "2.0", result: "x".repeat(1_000), id: 1 }));
+    await remoteEnd.post(CALL, JSON.stringify({ jsonrpc: "2.0", result: "x".repeat(1_000), id: 1 }));
     const { reason, message } = await call;
     assert.equal(reason, "unreadable-response");
     assert.include(message, "maxMessage");
@@ -695,34 +701,34 @@ describe("a message over WIPC that is too long", function () {
 
   it("goes to onCall, which has no limit but that of frames", async () => {
     const lengths = [];
-    const raw = rawPipe({ ...limit, onCall: (payload) => lengths.push(payload.length) });
-    await raw.postBytes(long.subarray(0, 500));
-    await raw.postBytes(long.subarray(500));
+    const remoteEnd = scriptedPipe({ ...limit, onCall: (payload) => lengths.push(payload.length) });
+    await remoteEnd.postBytes(long.subarray(0, 500));
+    await remoteEnd.postBytes(long.subarray(500));
     await until(() => lengths.length === 1);
     assert.deepEqual(lengths, [long.length - 9]);
   });
 
-  it("that the end cuts off has its header passed through, and is told of", async () => {
-    const told = [];
-    const raw = rawPipe({
+  it("that the end cuts off has its header passed through, and is reported", async () => {
+    const events = [];
+    const remoteEnd = scriptedPipe({
       ...limit,
-      onPassthrough: (bytes) => told.push(bytes.length),
-      onTruncated: (size) => told.push({ size }),
+      onPassthrough: (bytes) => events.push(bytes.length),
+      onTruncated: (size) => events.push({ size }),
     });
-    await raw.postBytes(long.subarray(0, 500));
-    raw.end();
-    await raw.channel.ended;
-    assert.deepEqual(told, [9, { size: 500 }]);
+    await remoteEnd.postBytes(long.subarray(0, 500));
+    remoteEnd.end();
+    await remoteEnd.channel.ended;
+    assert.deepEqual(events, [9, { size: 500 }]);
   });
 
-  it("and that is no frame after all is given up in time", async () => {
-    const raw = rawPipe({ ...limit, headerTimeout: 50 });
-    new JSONRPCServer(raw.channel.transport()).method("echo", (params) => params);
-    await raw.postBytes(long.subarray(0, 500));
+  it("and that is not a frame after all is abandoned in time", async () => {
+    const remoteEnd = scriptedPipe({ ...limit, headerTimeout: 50 });
+    new JSONRPCServer(remoteEnd.channel.transport()).method("echo", (params) => params);
+    await remoteEnd.postBytes(long.subarray(0, 500));
     await pause(100);
-    await raw.postBytes(request("echo", 2, [1]));
-    await until(() => raw.messages.length === 1);
-    assert.deepEqual(raw.messages, [{ jsonrpc: "2.0", result: [1], id: 2 }]);
+    await remoteEnd.postBytes(request("echo", 2, [1]));
+    await until(() => remoteEnd.messages.length === 1);
+    assert.deepEqual(remoteEnd.messages, [{ jsonrpc: "2.0", result: [1], id: 2 }]);
   });
 
   it("needs a limit that is one", () => {
@@ -732,7 +738,7 @@ describe("a message over WIPC that is too long", function () {
   });
 });
 
-describe("CALL frames that nobody handles yet", function () {
+describe("CALL frames that are not handled yet", function () {
   this.timeout(30_000);
 
   for (const [what, frame, count] of [
@@ -741,9 +747,9 @@ describe("CALL frames that nobody handles yet", function () {
   ]) {
     it(`make reading pause, with a warning, and all are handled later: ${what}`, async () => {
       let data = 0;
-      const raw = rawPipe({ onData: () => (data += 1) });
+      const remoteEnd = scriptedPipe({ onData: () => (data += 1) });
       const lines = await printed(async (lines) => {
-        raw.postBytes(concat([...Array.from({ length: count }, () => frame), encodeWipc(DATA)])).catch(() => {});
+        remoteEnd.postBytes(concat([...Array.from({ length: count }, () => frame), encodeWipc(DATA)])).catch(() => {});
         await until(() => lines.length === 1);
         await pause(50);
       });
@@ -751,34 +757,34 @@ describe("CALL frames that nobody handles yet", function () {
       assert.include(lines[0], "reading is paused");
       assert.equal(data, 0);
       let handled = 0;
-      new JSONRPCServer(raw.channel.transport()).method("echo", () => (handled += 1));
+      new JSONRPCServer(remoteEnd.channel.transport()).method("echo", () => (handled += 1));
       await until(() => data === 1);
       assert.equal(handled, count);
     });
   }
 
   it("are warned of once, though the input ends while more of them wait than may", async () => {
-    const raw = rawPipe();
-    raw.channel.transport();
+    const remoteEnd = scriptedPipe();
+    remoteEnd.channel.transport();
     const frame = request("echo", 1);
     const lines = await printed(async (lines) => {
-      await raw.postBytes(concat(Array.from({ length: 9_999 }, () => frame)));
+      await remoteEnd.postBytes(concat(Array.from({ length: 9_999 }, () => frame)));
       await pause(50);
-      raw.postBytes(concat(Array.from({ length: 20_000 }, () => frame))).catch(() => {});
+      remoteEnd.postBytes(concat(Array.from({ length: 20_000 }, () => frame))).catch(() => {});
       await until(() => lines.length > 0);
-      raw.end();
-      await raw.channel.ended;
+      remoteEnd.end();
+      await remoteEnd.channel.ended;
     });
     assert.lengthOf(lines, 1);
   });
 
   it("count with 256 bytes more than their payload each", async () => {
     let data = 0;
-    const raw = rawPipe({ onData: () => (data += 1) });
+    const remoteEnd = scriptedPipe({ onData: () => (data += 1) });
     const payload = "x".repeat(1_600);
     await printed(async (lines) => {
       // Without those, there are fewer than 10 000, and fewer than 16 MiB.
-      raw
+      remoteEnd
         .postBytes(concat([...Array.from({ length: 9_500 }, () => encodeWipc(CALL, payload)), encodeWipc(DATA)]))
         .catch(() => {});
       await until(() => lines.length === 1 || data === 1);
@@ -787,28 +793,28 @@ describe("CALL frames that nobody handles yet", function () {
   });
 
   it("do not keep the channel from its end", async () => {
-    const raw = rawPipe();
+    const remoteEnd = scriptedPipe();
     await printed(async () => {
-      raw.postBytes(concat(Array.from({ length: 10_100 }, () => request("echo", 1)))).catch(() => {});
-      raw.end();
-      assert.deepEqual(await raw.channel.ended, { closed: false, error: undefined });
+      remoteEnd.postBytes(concat(Array.from({ length: 10_100 }, () => request("echo", 1)))).catch(() => {});
+      remoteEnd.end();
+      assert.deepEqual(await remoteEnd.channel.ended, { closed: false, error: undefined });
     });
   });
 });
 
-describe("what costs a WIPC peer little", function () {
+describe("messages that cost a WIPC peer little", function () {
   this.timeout(30_000);
 
   /** A server, and how many of the messages that follow are answered. */
   async function after(payloads, rpc) {
-    const raw = rawPipe();
-    new JSONRPCServer(raw.channel.transport(), { onError() {}, ...rpc })
+    const remoteEnd = scriptedPipe();
+    new JSONRPCServer(remoteEnd.channel.transport(), { onError() {}, ...rpc })
       .method("echo", (params) => params)
       .onNotify("note", () => {});
-    for (const payload of payloads) await raw.post(CALL, payload);
-    await raw.postBytes(request("echo", "last", [1]));
-    await until(() => raw.messages.some(({ id }) => id === "last"));
-    return raw.messages;
+    for (const payload of payloads) await remoteEnd.post(CALL, payload);
+    await remoteEnd.postBytes(request("echo", "last", [1]));
+    await until(() => remoteEnd.messages.some(({ id }) => id === "last"));
+    return remoteEnd.messages;
   }
 
   it("ends in an answer, however deep it is nested", async () => {
@@ -834,7 +840,7 @@ describe("what costs a WIPC peer little", function () {
     assert.equal(third.id, "last");
   });
 
-  it("is nothing at all for what no request or stream has asked for", async () => {
+  it("is nothing at all for messages of no request or stream", async () => {
     const notes = ["$/cancelRequest", "rpc.credit", "rpc.item", "$/progress"].map((method) =>
       JSON.stringify({ jsonrpc: "2.0", method, params: { id: 1, token: 1, count: 1, value: 1 } }),
     );
@@ -842,13 +848,13 @@ describe("what costs a WIPC peer little", function () {
   });
 
   it("is found in a stream of bytes and of headers that are none", async () => {
-    const raw = rawPipe({ maxPayload: 1_000 });
-    new JSONRPCServer(raw.channel.transport()).method("echo", (params) => params);
+    const remoteEnd = scriptedPipe({ maxPayload: 1_000 });
+    new JSONRPCServer(remoteEnd.channel.transport()).method("echo", (params) => params);
     for (const noise of ["WIPC\x02", "W", "WIPC\x02\xff\xff\xff\x7f", "WIPC\x07\0\0\0\0"]) {
-      await raw.postBytes(Uint8Array.from(noise.repeat(50_000), (letter) => letter.charCodeAt(0)));
+      await remoteEnd.postBytes(Uint8Array.from(noise.repeat(50_000), (letter) => letter.charCodeAt(0)));
     }
     for (const byte of concat([utf8("W".repeat(2_000)), request("echo", 1, [1])]))
-      await raw.postBytes(Uint8Array.of(byte));
-    await until(() => raw.messages.length === 1);
+      await remoteEnd.postBytes(Uint8Array.of(byte));
+    await until(() => remoteEnd.messages.length === 1);
   });
 });

@@ -1,6 +1,6 @@
 // WIPC with npm `wipc-js` at the other end: its host of our guest, and its guest of our host; and the example.
 //
-// What it cannot do is left out here: it loses a frame whose magic is split over two reads, waits for the payload of any
+// Its gaps are left out here: it loses a frame whose magic is split over two reads, waits for the payload of any
 // text that begins with the magic, throws at a reserved type, and drops the payloads of OPEN and CLOSE.
 
 import { assert } from "chai";
@@ -11,11 +11,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { JSONRPCClient, packaged } from "./rig/portway.js";
-import { DATA, OPEN, text } from "./rig/wipc.js";
-import { Channel, MessageType, path } from "./rig/wipc-js.mjs";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { JSONRPCClient, packaged } from "./support/portway.js";
+import { DATA, OPEN, text } from "./support/wipc.js";
+import { Channel, MessageType, path } from "./support/wipc-js.mjs";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection, until } from "./support/outcomes.js";
 
 const { spawnGuest } = await import(packaged("wipc-node.js"));
 const here = (file) => fileURLToPath(new URL(file, import.meta.url));
@@ -65,7 +65,7 @@ describe("the host of wipc-js", () => {
     assert.equal(seen.passed, "");
   });
 
-  it("is told that its call is none without a version, and that it is no JSON", async () => {
+  it("gets errors for a call without a version, and for invalid JSON", async () => {
     const { seen, channel } = host();
     await until(() => seen.opened === 1);
     channel.sendJSON(MessageType.CALL, { id: 1, method: "echo", params: ["arg"] });
@@ -113,7 +113,7 @@ describe("a guest of wipc-js", () => {
   });
 });
 
-it("the example does what it says, with the package installed", async () => {
+it("the example works as described, with the package installed", async () => {
   const folder = mkdtempSync(join(tmpdir(), "wipc-guest-"));
   afterThisTest(() => rmSync(folder, { recursive: true }));
   cpSync(here("../../examples/wipc-guest-js"), folder, { recursive: true });

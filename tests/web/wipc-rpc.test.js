@@ -1,7 +1,7 @@
 // JSON-RPC 2.0 in CALL frames.
 
 import { assert } from "chai";
-import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./rig/portway.js";
+import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./support/portway.js";
 import {
   CALL,
   CLOSE,
@@ -12,23 +12,23 @@ import {
   concat,
   encodeWipc,
   pipes,
-  rawPipe,
+  scriptedPipe,
   text,
-} from "./rig/wipc.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { deferred, isOpen, rejection, until } from "./rig/outcomes.js";
-import { printed } from "./rig/console.js";
+} from "./support/wipc.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { deferred, isOpen, rejection, until } from "./support/outcomes.js";
+import { printed } from "./support/console.js";
 
-/** A server at the channel, and what the test says as the other side. */
+/** A server at the channel, and the test as its peer. */
 function served(options, rpc) {
-  const raw = rawPipe(options);
-  const server = new JSONRPCServer(raw.channel.transport(), { onError() {}, ...rpc });
+  const remoteEnd = scriptedPipe(options);
+  const server = new JSONRPCServer(remoteEnd.channel.transport(), { onError() {}, ...rpc });
   server
     .method("echo", (params) => params)
     .method("fail", () => {
       throw new RPCError(-32001, "no");
     });
-  return { ...raw, raw, server };
+  return { ...remoteEnd, remoteEnd, server };
 }
 
 const error = (code, message, id) => ({ jsonrpc: "2.0", error: { code, message }, id });
@@ -106,19 +106,19 @@ describe("JSON-RPC over WIPC", () => {
     for (const [name, result] of Object.entries(results)) server.method(name, () => result);
     const client = new JSONRPCClient(host.transport());
     const names = Object.keys(results);
-    const told = ({ value, reason }) => value ?? [reason.code, reason.message.replace(/: .*/, "")];
+    const outcome = ({ value, reason }) => value ?? [reason.code, reason.message.replace(/: .*/, "")];
     const wanted = [
       ...names.slice(0, 3).map((name) => [-32603, `The result of "${name}" cannot be sent`]),
       "1970-01-01T00:00:00.000Z",
     ];
-    assert.deepEqual((await Promise.allSettled(names.map((name) => client.request(name)))).map(told), wanted);
-    assert.deepEqual((await client.batch(names.map((method) => ({ method })))).map(told), wanted);
+    assert.deepEqual((await Promise.allSettled(names.map((name) => client.request(name)))).map(outcome), wanted);
+    assert.deepEqual((await client.batch(names.map((method) => ({ method })))).map(outcome), wanted);
     const items = client.stream("items");
     assert.deepEqual(await items.next(), { done: false, value: 1 });
     assert.equal((await rejection(items.next())).code, -32603);
   });
 
-  it("is one link, whoever asks for the transport", () => {
+  it("is one link for every caller of transport()", () => {
     const { host } = channels();
     assert.equal(host.transport(), host.transport());
   });
@@ -137,16 +137,16 @@ describe("JSON-RPC over WIPC", () => {
     );
   });
 
-  it("keeps the calls that come before anybody serves", async () => {
-    const raw = rawPipe();
-    await raw.post(CALL, JSON.stringify({ jsonrpc: "2.0", method: "echo", params: [1], id: "early" }));
-    await raw.post(DATA);
-    new JSONRPCServer(raw.channel.transport()).method("echo", (params) => params);
-    await until(() => raw.messages.length === 1);
-    assert.deepEqual(raw.messages, [{ jsonrpc: "2.0", result: [1], id: "early" }]);
+  it("keeps the calls that arrive before there is a server", async () => {
+    const remoteEnd = scriptedPipe();
+    await remoteEnd.post(CALL, JSON.stringify({ jsonrpc: "2.0", method: "echo", params: [1], id: "early" }));
+    await remoteEnd.post(DATA);
+    new JSONRPCServer(remoteEnd.channel.transport()).method("echo", (params) => params);
+    await until(() => remoteEnd.messages.length === 1);
+    assert.deepEqual(remoteEnd.messages, [{ jsonrpc: "2.0", result: [1], id: "early" }]);
   });
 
-  it("transfers nothing, and says so", async () => {
+  it("transfers nothing, and reports it", async () => {
     const { host } = channels();
     const { buffer } = new Uint8Array(1);
     const failure = await rejection(
@@ -156,7 +156,7 @@ describe("JSON-RPC over WIPC", () => {
     assert.equal(buffer.byteLength, 1);
   });
 
-  it("fails only the call whose params JSON has no words for", async () => {
+  it("fails only the call whose params cannot be JSON", async () => {
     const { host, guest } = channels();
     new JSONRPCServer(guest.transport()).method("echo", (params) => params);
     const client = new JSONRPCClient(host.transport());
@@ -172,26 +172,29 @@ describe("a CALL frame", () => {
     ["nothing", ""],
     ["half a message", '{"jsonrpc":"2.0",'],
   ]) {
-    it(`with ${what} in it is answered -32700 by the side that serves, which lives on`, async () => {
-      const { raw } = served();
-      await raw.post(CALL, payload);
-      await raw.post(CALL, '{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}');
-      await until(() => raw.messages.length === 2);
-      assert.deepEqual(raw.messages, [error(-32700, "Parse error", null), { jsonrpc: "2.0", result: [1], id: 1 }]);
+    it(`with ${what} in it is answered -32700 by the server, which lives on`, async () => {
+      const { remoteEnd } = served();
+      await remoteEnd.post(CALL, payload);
+      await remoteEnd.post(CALL, '{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}');
+      await until(() => remoteEnd.messages.length === 2);
+      assert.deepEqual(remoteEnd.messages, [
+        error(-32700, "Parse error", null),
+        { jsonrpc: "2.0", result: [1], id: 1 },
+      ]);
     });
   }
 
-  it("without JSON is told of, and not answered, by a side that only calls", async () => {
-    const raw = rawPipe();
+  it("without JSON is reported, and not answered, by a side that only calls", async () => {
+    const remoteEnd = scriptedPipe();
     const errors = [];
-    const client = new JSONRPCClient(raw.channel.transport(), { onError: ({ message }) => errors.push(message) });
+    const client = new JSONRPCClient(remoteEnd.channel.transport(), { onError: ({ message }) => errors.push(message) });
     const call = client.request("a");
-    await raw.post(CALL, "hello");
-    await raw.post(CALL, '{"jsonrpc":"2.0","result":5,"id":1}');
+    await remoteEnd.post(CALL, "hello");
+    await remoteEnd.post(CALL, '{"jsonrpc":"2.0","result":5,"id":1}');
     assert.equal(await call, 5);
     assert.lengthOf(errors, 1);
     assert.include(errors[0], "CALL frame");
-    assert.lengthOf(raw.messages, 1);
+    assert.lengthOf(remoteEnd.messages, 1);
   });
 
   for (const [what, sent, id] of [
@@ -204,22 +207,22 @@ describe("a CALL frame", () => {
     ["an empty array", [], null],
   ]) {
     it(`with ${what} is answered -32600`, async () => {
-      const { raw } = served();
-      await raw.post(CALL, JSON.stringify(sent));
-      await raw.post(CALL, '{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}');
-      await until(() => raw.messages.length === 2);
+      const { remoteEnd } = served();
+      await remoteEnd.post(CALL, JSON.stringify(sent));
+      await remoteEnd.post(CALL, '{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}');
+      await until(() => remoteEnd.messages.length === 2);
       const [
         {
           error: { code, message },
           id: answered,
         },
         right,
-      ] = raw.messages;
+      ] = remoteEnd.messages;
       assert.deepEqual([code, message, answered, right.result], [-32600, "Invalid Request", id, [1]]);
     });
   }
 
-  it("with a batch whose answers are too long together has each answered by itself, and makes no text of all of them", async () => {
+  it("with a batch whose answers are too long together has each answered by itself, without a text of all of them", async () => {
     const { host, guest } = channels();
     const long = "x".repeat(1 << 20);
     new JSONRPCServer(guest.transport()).method("long", () => long);
@@ -238,8 +241,8 @@ describe("a CALL frame", () => {
   });
 
   it("with a batch has each of its elements answered", async () => {
-    const { raw } = served();
-    await raw.post(
+    const { remoteEnd } = served();
+    await remoteEnd.post(
       CALL,
       JSON.stringify([
         1,
@@ -249,8 +252,8 @@ describe("a CALL frame", () => {
         [],
       ]),
     );
-    await until(() => raw.messages.length === 1);
-    const answers = raw.messages[0].map(({ id, result, error }) => [id, result ?? error.code]);
+    await until(() => remoteEnd.messages.length === 1);
+    const answers = remoteEnd.messages[0].map(({ id, result, error }) => [id, result ?? error.code]);
     assert.sameDeepMembers(answers, [
       [null, -32600],
       [7, -32600],
@@ -259,32 +262,32 @@ describe("a CALL frame", () => {
     ]);
   });
 
-  it("with a response without a version is passed over", async () => {
-    const raw = rawPipe();
-    const peer = new JSONRPCPeer(raw.channel.transport()).method("echo", (params) => params);
+  it("with a response without a version is ignored", async () => {
+    const remoteEnd = scriptedPipe();
+    const peer = new JSONRPCPeer(remoteEnd.channel.transport()).method("echo", (params) => params);
     const call = peer.request("a");
-    await raw.post(CALL, '{"result":1,"id":1}');
-    await raw.post(CALL, '[{"result":1,"id":1}]');
-    await raw.post(CALL, '{"jsonrpc":"2.0","result":2,"id":1}');
+    await remoteEnd.post(CALL, '{"result":1,"id":1}');
+    await remoteEnd.post(CALL, '[{"result":1,"id":1}]');
+    await remoteEnd.post(CALL, '{"jsonrpc":"2.0","result":2,"id":1}');
     assert.equal(await call, 2);
-    assert.lengthOf(raw.messages, 1);
+    assert.lengthOf(remoteEnd.messages, 1);
   });
 });
 
 describe("the calls that wait", () => {
   for (const [how, end, says, roles = ["host", "guest"]] of [
-    ["the stream ends", (raw) => raw.end(), "the stream has ended"],
-    ["the stream fails", (raw) => raw.fail(new Error("cut")), "cut"],
-    ["its host closes", (raw) => raw.post(CLOSE), "the peer has closed the channel", ["guest"]],
+    ["the stream ends", (remoteEnd) => remoteEnd.end(), "the stream has ended"],
+    ["the stream fails", (remoteEnd) => remoteEnd.fail(new Error("cut")), "cut"],
+    ["its host closes", (remoteEnd) => remoteEnd.post(CLOSE), "the peer has closed the channel", ["guest"]],
   ]) {
     for (const role of roles) {
       it(`end at once when ${how}, for a ${role}, and later ones are refused`, async () => {
-        const raw = rawPipe({ role });
-        const client = new JSONRPCClient(raw.channel.transport());
+        const remoteEnd = scriptedPipe({ role });
+        const client = new JSONRPCClient(remoteEnd.channel.transport());
         const waiting = rejection(client.request("a", [], { timeout: 0 }));
-        await until(() => raw.messages.length === 1);
+        await until(() => remoteEnd.messages.length === 1);
         const start = performance.now();
-        end(raw);
+        end(remoteEnd);
         const { reason, cause } = await waiting;
         assert.deepEqual([reason, cause.message], ["peer-gone", says]);
         assert.isBelow(performance.now() - start, 500);
@@ -294,31 +297,33 @@ describe("the calls that wait", () => {
   }
 
   it("are answered, too, behind the CLOSE of a guest, and end with its stream", async () => {
-    const raw = rawPipe();
-    const client = new JSONRPCClient(raw.channel.transport());
+    const remoteEnd = scriptedPipe();
+    const client = new JSONRPCClient(remoteEnd.channel.transport());
     const answered = client.request("a", [], { timeout: 0 });
     const waiting = rejection(client.request("b", [], { timeout: 0 }));
-    await until(() => raw.messages.length === 2);
-    await raw.postBytes(concat([encodeWipc(CLOSE), encodeWipc(CALL, '{"jsonrpc":"2.0","result":"last","id":1}')]));
+    await until(() => remoteEnd.messages.length === 2);
+    await remoteEnd.postBytes(
+      concat([encodeWipc(CLOSE), encodeWipc(CALL, '{"jsonrpc":"2.0","result":"last","id":1}')]),
+    );
     assert.equal(await answered, "last");
     assert.equal((await rejection(client.request("c"))).name, "WipcClosedError");
-    raw.end();
+    remoteEnd.end();
     const { reason, cause } = await waiting;
     assert.deepEqual([reason, cause.message], ["peer-gone", "the peer has closed the channel"]);
   });
 
   it("end two seconds after the CLOSE of a guest that stays", async () => {
-    const raw = rawPipe();
-    const client = new JSONRPCClient(raw.channel.transport());
+    const remoteEnd = scriptedPipe();
+    const client = new JSONRPCClient(remoteEnd.channel.transport());
     const waiting = rejection(client.request("a", [], { timeout: 0 }));
-    await until(() => raw.messages.length === 1);
+    await until(() => remoteEnd.messages.length === 1);
     const start = performance.now();
-    await raw.post(CLOSE);
+    await remoteEnd.post(CLOSE);
     assert.equal((await waiting).reason, "peer-gone");
     assert.approximately(performance.now() - start, 2_000, 500);
   });
 
-  it("end when the other side has stopped to read, after the answers that are on their way", async () => {
+  it("end when the peer has stopped to read, after the answers that are on their way", async () => {
     const [near, far] = pipes();
     const channel = new WipcChannel(near);
     afterThisTest(() => channel.destroy());
@@ -331,82 +336,82 @@ describe("the calls that wait", () => {
   });
 
   it("are refused at once on a channel that has ended before", async () => {
-    const raw = rawPipe();
-    raw.end();
-    await raw.channel.ended;
-    const client = new JSONRPCClient(raw.channel.transport());
+    const remoteEnd = scriptedPipe();
+    remoteEnd.end();
+    await remoteEnd.channel.ended;
+    const client = new JSONRPCClient(remoteEnd.channel.transport());
     const { name, reason } = await rejection(client.request("a", [], { timeout: 0 }));
     assert.include(["ended", "peer-gone"], reason, name);
   });
 
   it("are answered, too, after our own CLOSE", async () => {
-    const raw = rawPipe();
-    const client = new JSONRPCClient(raw.channel.transport());
+    const remoteEnd = scriptedPipe();
+    const client = new JSONRPCClient(remoteEnd.channel.transport());
     const call = client.request("a");
-    raw.channel.close();
-    await until(() => raw.said.length === 2);
-    await raw.post(CALL, '{"jsonrpc":"2.0","result":"last","id":1}');
+    remoteEnd.channel.close();
+    await until(() => remoteEnd.frames.length === 2);
+    await remoteEnd.post(CALL, '{"jsonrpc":"2.0","result":"last","id":1}');
     assert.equal(await call, "last");
     assert.equal((await rejection(client.request("b"))).name, "WipcClosedError");
   });
 });
 
-describe("the requests that are at work", () => {
+describe("the running requests", () => {
   it("are still answered by a guest that has got CLOSE, and not by a host", async () => {
     for (const role of ["guest", "host"]) {
-      const { raw, server } = served({ role });
+      const { remoteEnd, server } = served({ role });
       const gate = deferred();
       let signal;
       server.method("slow", (_, context) => {
         ({ signal } = context);
         return gate.promise;
       });
-      await raw.post(CALL, '{"jsonrpc":"2.0","method":"slow","id":1}');
-      await raw.post(CLOSE);
+      await remoteEnd.post(CALL, '{"jsonrpc":"2.0","method":"slow","id":1}');
+      await remoteEnd.post(CLOSE);
       await until(() => signal !== undefined);
       let isIdle = false;
       if (role === "guest") {
-        raw.channel.idle().then(() => (isIdle = true));
+        remoteEnd.channel.idle().then(() => (isIdle = true));
         assert.isFalse(signal.aborted);
-        assert.isTrue(await isOpen(raw.channel.idle()));
+        assert.isTrue(await isOpen(remoteEnd.channel.idle()));
       } else {
         await until(() => signal.aborted);
       }
       gate.resolve("done");
       if (role === "host") {
-        await raw.channel.idle();
-        await until(() => raw.told.isEnded);
-        assert.deepEqual(raw.said, []);
+        await remoteEnd.channel.idle();
+        await until(() => remoteEnd.output.isEnded);
+        assert.deepEqual(remoteEnd.frames, []);
         continue;
       }
       await until(() => isIdle);
-      await until(() => raw.messages.length === 1);
-      assert.deepEqual(raw.messages, [{ jsonrpc: "2.0", result: "done", id: 1 }]);
+      await until(() => remoteEnd.messages.length === 1);
+      assert.deepEqual(remoteEnd.messages, [{ jsonrpc: "2.0", result: "done", id: 1 }]);
     }
   });
 
-  it("are none where nobody serves, and those that nobody serves yet count", async () => {
-    const raw = rawPipe({ role: "guest" });
+  it("do not count without a server, and count before there is one", async () => {
+    const remoteEnd = scriptedPipe({ role: "guest" });
     const request = '{"jsonrpc":"2.0","method":"echo","id":1}';
-    await raw.post(CALL, request);
-    await raw.post(CLOSE);
-    raw.end();
-    await raw.channel.ended;
-    const idle = raw.channel.idle();
+    await remoteEnd.post(CALL, request);
+    await remoteEnd.post(CLOSE);
+    remoteEnd.end();
+    await remoteEnd.channel.ended;
+    const idle = remoteEnd.channel.idle();
     assert.isTrue(await isOpen(idle));
-    new JSONRPCClient(raw.channel.transport());
+    new JSONRPCClient(remoteEnd.channel.transport());
     await idle;
-    assert.deepEqual(raw.messages, []);
+    assert.deepEqual(remoteEnd.messages, []);
   });
 
   it("of one id, or of a batch, all count", async () => {
-    const { raw, server } = served({ role: "guest" });
+    const { remoteEnd, server } = served({ role: "guest" });
     const gates = [deferred(), deferred(), deferred()];
     let next = 0;
     server.method("slow", () => gates[next++].promise);
     const one = { jsonrpc: "2.0", method: "slow", id: 1 };
-    await raw.post(CALL, JSON.stringify(one));
-    await raw.post(
+    await remoteEnd.post(CALL, JSON.stringify(one));
+    await remoteEnd.post(
       CALL,
       JSON.stringify([
         { ...one, id: "1" },
@@ -414,7 +419,7 @@ describe("the requests that are at work", () => {
       ]),
     );
     await until(() => next === 3);
-    const idle = raw.channel.idle();
+    const idle = remoteEnd.channel.idle();
     for (const gate of gates) {
       assert.isTrue(await isOpen(idle));
       gate.resolve();
@@ -422,32 +427,32 @@ describe("the requests that are at work", () => {
     await idle;
   });
 
-  it("do not reach a channel that is closed, and nobody is troubled", async () => {
-    const { raw, server } = served();
+  it("do not reach a channel that is closed, and cause no error", async () => {
+    const { remoteEnd, server } = served();
     const gate = deferred();
     let isRunning = false;
     server.method("slow", () => {
       isRunning = true;
       return gate.promise;
     });
-    await raw.post(CALL, '{"jsonrpc":"2.0","method":"slow","id":1}');
+    await remoteEnd.post(CALL, '{"jsonrpc":"2.0","method":"slow","id":1}');
     await until(() => isRunning);
     const lines = await printed(async () => {
-      raw.channel.close();
+      remoteEnd.channel.close();
       gate.resolve();
-      await until(() => raw.told.isEnded);
+      await until(() => remoteEnd.output.isEnded);
     });
     assert.deepEqual(lines, []);
-    assert.deepEqual(raw.said, [[CLOSE, ""]]);
+    assert.deepEqual(remoteEnd.frames, [[CLOSE, ""]]);
   });
 });
 
 it("destroy() of the last user of the transport closes the channel", async () => {
-  const raw = rawPipe();
-  const peer = new JSONRPCPeer(raw.channel.transport());
+  const remoteEnd = scriptedPipe();
+  const peer = new JSONRPCPeer(remoteEnd.channel.transport());
   const waiting = rejection(peer.request("a"));
   peer.destroy();
   assert.equal((await waiting).reason, "destroyed");
-  await until(() => raw.told.isEnded);
-  assert.deepEqual(raw.said.at(-1), [CLOSE, ""]);
+  await until(() => remoteEnd.output.isEnded);
+  assert.deepEqual(remoteEnd.frames.at(-1), [CLOSE, ""]);
 });

@@ -12,8 +12,8 @@ import {
   hex,
   text,
   utf8,
-} from "./rig/wipc.js";
-import { pause, rejection } from "./rig/outcomes.js";
+} from "./support/wipc.js";
+import { pause, rejection } from "./support/outcomes.js";
 
 function streamOf(parts) {
   return new ReadableStream({
@@ -32,15 +32,15 @@ async function all(readable) {
 }
 
 describe("WipcDecoderStream", () => {
-  it("gives frames, and the rest to its hooks", async () => {
-    const told = [];
+  it("returns frames, and the rest to its hooks", async () => {
+    const events = [];
     const bytes = concat([
       utf8("hi"),
       encodeWipc(OPEN),
       encodeWipc(DATA, "abc"),
       encodeWipc(CALL, "never").subarray(0, 11),
     ]);
-    const hooks = { passthrough: (bytes) => told.push(text(bytes)), truncated: (size) => told.push(size) };
+    const hooks = { passthrough: (bytes) => events.push(text(bytes)), truncated: (size) => events.push(size) };
     const pieces = Array.from(bytes, (byte) => Uint8Array.of(byte));
     const frames = await all(streamOf(pieces).pipeThrough(new WipcDecoderStream(hooks)));
     assert.deepEqual(
@@ -50,8 +50,8 @@ describe("WipcDecoderStream", () => {
         [DATA, "abc"],
       ],
     );
-    assert.equal(told.at(-1), 11);
-    assert.equal(told.slice(0, -1).join(""), `hi${text(encodeWipc(CALL, "never").subarray(0, 11))}`);
+    assert.equal(events.at(-1), 11);
+    assert.equal(events.slice(0, -1).join(""), `hi${text(encodeWipc(CALL, "never").subarray(0, 11))}`);
   });
 
   it("has the limit that it is given", async () => {
@@ -74,7 +74,7 @@ describe("WipcDecoderStream", () => {
     await reader.cancel();
   });
 
-  it("fails with what a hook throws", async () => {
+  it("fails with the error that a hook throws", async () => {
     const passthrough = () => {
       throw new Error("oh no");
     };
@@ -84,19 +84,19 @@ describe("WipcDecoderStream", () => {
 });
 
 describe("WipcEncoderStream", () => {
-  it("gives one chunk for each frame", async () => {
+  it("returns one chunk for each frame", async () => {
     const chunks = await all(
       streamOf([{ type: OPEN }, { type: DATA, payload: "abc" }]).pipeThrough(new WipcEncoderStream()),
     );
     assert.deepEqual(chunks.map(hex), [hex(encodeWipc(OPEN)), hex(encodeWipc(DATA, "abc"))]);
   });
 
-  it("fails for what is no frame", async () => {
+  it("fails for a value that is not a frame", async () => {
     const error = await rejection(all(streamOf([{ type: 9 }]).pipeThrough(new WipcEncoderStream())));
     assert.instanceOf(error, RangeError);
   });
 
-  it("makes the reader of its frames see what was written, through both", async () => {
+  it("makes the reader of its frames see the written frames, through both", async () => {
     const encoder = new WipcEncoderStream();
     const frames = all(encoder.readable.pipeThrough(new WipcDecoderStream()));
     const writer = encoder.writable.getWriter();

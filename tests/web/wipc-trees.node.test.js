@@ -7,10 +7,10 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { packaged } from "./rig/portway.js";
-import { DATA } from "./rig/wipc.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection, until } from "./rig/outcomes.js";
+import { packaged } from "./support/portway.js";
+import { DATA } from "./support/wipc.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection, until } from "./support/outcomes.js";
 
 const { spawnGuest } = await import(packaged("wipc-node.js"));
 
@@ -171,8 +171,8 @@ describe("a host that handles a signal itself", () => {
     afterThisTest(() => host.kill("SIGKILL"));
     await until(program.isThere, "there is no server", 30_000);
     host.kill("SIGTERM");
-    const [heard] = await once(host.stdout, "data");
-    assert.equal(String(heard), "heard\n");
+    const [received] = await once(host.stdout, "data");
+    assert.equal(String(received), "heard\n");
     assert.isFalse(program.hasSaved());
     host.stdin.end("exits 7");
     assert.deepEqual(await once(host, "exit"), [7, null]);

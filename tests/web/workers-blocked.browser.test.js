@@ -1,12 +1,12 @@
 // Workers that a Content-Security-Policy keeps from starting.
 
 import { assert } from "chai";
-import { JSONRPCClient, connect, workerTransport } from "./rig/portway.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { connected, listenersOf, timersSet } from "./rig/connections.js";
-import { frameAddress, readiness } from "./rig/frames.js";
-import { rejection } from "./rig/outcomes.js";
-import { worker } from "./rig/workers.js";
+import { JSONRPCClient, connect, workerTransport } from "./support/portway.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { connected, listenersOf, countTimers } from "./support/connections.js";
+import { iframeUrl, untilReady } from "./support/iframes.js";
+import { rejection } from "./support/outcomes.js";
+import { worker } from "./support/workers.js";
 
 /** A worker whose own policy forbids the modules that it imports. */
 function blocked(query) {
@@ -19,7 +19,7 @@ function blocked(query) {
 describe("a worker whose policy blocks its modules", () => {
   it("has connect rejected with worker-failed, and leaves nothing behind", async () => {
     const started = blocked();
-    const [listeners, timers] = [listenersOf(started), timersSet()];
+    const [listeners, timers] = [listenersOf(started), countTimers()];
     const { reason, message } = await rejection(connect(started, { connectTimeout: 0 }));
     assert.equal(reason, "worker-failed");
     assert.match(message, /has not started/);
@@ -42,7 +42,7 @@ describe("a worker whose policy blocks its modules", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("is told from one whose policy allows them", async () => {
+  it("differs from one whose policy allows them", async () => {
     const peer = await connected(worker("connect-worker.js", { csp: "script-src 'self' 'wasm-unsafe-eval'" }));
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
@@ -51,14 +51,14 @@ describe("a worker whose policy blocks its modules", () => {
 describe("in a page whose policy forbids workers", () => {
   async function outcomes(policy) {
     const element = document.createElement("iframe");
-    element.src = frameAddress(policy === undefined ? {} : { csp: policy }, { file: "blocked-worker.html" });
-    const ready = readiness(element);
+    element.src = iframeUrl(policy === undefined ? {} : { csp: policy }, { file: "blocked-worker.html" });
+    const ready = untilReady(element);
     document.body.append(element);
     afterThisTest(() => element.remove());
     return (await ready).outcomes;
   }
 
-  it("connect and a plain call reject, and say that the worker has not started", async () => {
+  it("connect and a plain call reject, and report that the worker has not started", async () => {
     const { connect, call } = await outcomes("script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'");
     for (const { resolved, isCallError, name } of [connect, call]) {
       assert.isUndefined(resolved);

@@ -1,9 +1,9 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, portTransport, workerTransport } from "./rig/portway.js";
-import { readyWorker, said, worker } from "./rig/workers.js";
-import { countListeners } from "./rig/frames.js";
-import { afterThisTest } from "./rig/cleanup.js";
-import { rejection } from "./rig/outcomes.js";
+import { JSONRPCClient, JSONRPCPeer, portTransport, workerTransport } from "./support/portway.js";
+import { readyWorker, nextMessage, worker } from "./support/workers.js";
+import { countListeners } from "./support/iframes.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection } from "./support/outcomes.js";
 
 /** A peer that talks to a worker. */
 async function connected(file = "worker.js") {
@@ -62,7 +62,7 @@ describe("a worker", () => {
     peer.destroy();
     assert.equal(started.onmessage, onmessage);
     started.postMessage({ type: "what is onmessage?" });
-    assert.isTrue((await said(started, "onmessage")).kept);
+    assert.isTrue((await nextMessage(started, "onmessage")).kept);
   });
 
   it("notices a cancellation in a step of its loop, if it yields", async () => {
@@ -96,7 +96,7 @@ describe("a worker", () => {
   it("goes on with ad-hoc messages after its own peer is destroyed", async () => {
     const { worker, peer } = await connected();
     assert.deepEqual((await rejection(peer.request("destroy"))).data, { reason: "destroyed" });
-    const pong = said(worker, "pong");
+    const pong = nextMessage(worker, "pong");
     worker.postMessage({ type: "ping", n: 1 });
     assert.equal((await pong).n, 1);
   });
@@ -107,7 +107,7 @@ describe("a worker", () => {
     assert.equal((await rejection(peer.request("echo", [], { timeout: 30 }))).reason, "timeout");
   });
 
-  it("ends the calls that wait, and refuses later ones, if its script is not there", async () => {
+  it("ends the calls that wait, and refuses later ones, if its script is missing", async () => {
     const gone = new Worker(new URL("fixtures/no-such-worker.js", import.meta.url), { type: "module" });
     const client = new JSONRPCClient(workerTransport(gone), { timeout: 0 });
     const { reason, message } = await rejection(client.request("a"));
@@ -180,14 +180,14 @@ describe("a worker", () => {
     assert.deepEqual(await peer.request("echo", ["still here"]), ["still here"]);
   });
 
-  it("is told by a TypeError that it has no windows", async () => {
+  it("throws a TypeError that it has no windows", async () => {
     const { peer } = await connected();
     assert.match(await peer.request("windowTransport"), /^TypeError: /);
   });
 });
 
 describe("a shared worker", () => {
-  /** A peer for a port of its own; what is called before the worker runs waits in the port. */
+  /** A peer for a port of its own; calls before the worker runs wait in the port. */
   function connect(name) {
     const url = new URL("fixtures/shared-worker.js", import.meta.url);
     const { port } = new SharedWorker(url, { type: "module", name });
@@ -207,7 +207,7 @@ describe("a shared worker", () => {
     assert.sameMembers(await Promise.all(peers.map((peer) => peer.request("number"))), [1, 2]);
   });
 
-  it("is told by a TypeError that selfTransport() is not for it", async () => {
+  it("throws a TypeError that selfTransport() is not for it", async () => {
     assert.match(await connect(`specs ${Math.random()}`).request("selfTransport"), /^TypeError: .*portTransport/);
   });
 });
@@ -241,11 +241,11 @@ describe("calls that are made before a worker has loaded its wasm", () => {
     );
   });
 
-  it("are answered with an error if the wasm is not there, and so are later ones", async () => {
+  it("are answered with an error if the wasm is missing, and so are later ones", async () => {
     const started = worker("early-worker.js", { wasm: "/nowhere.wasm?delay=100" });
     const client = new JSONRPCClient(workerTransport(started));
     afterThisTest(() => client.destroy());
-    const failed = said(started, "failed");
+    const failed = nextMessage(started, "failed");
     const [first, second] = [await rejection(client.request("echo")), await rejection(client.request("echo"))];
     await failed;
     for (const error of [first, second]) {
@@ -259,10 +259,10 @@ describe("calls that are made before a worker has loaded its wasm", () => {
     const started = worker("early-retry-worker.js");
     const client = new JSONRPCClient(workerTransport(started));
     afterThisTest(() => client.destroy());
-    await said(started, "failed");
+    await nextMessage(started, "failed");
     assert.equal((await rejection(client.request("echo", [1]))).code, -32603);
     started.postMessage({ type: "retry" });
-    await said(started, "loaded");
+    await nextMessage(started, "loaded");
     assert.deepEqual(await client.request("echo", [2]), [2]);
   });
 });

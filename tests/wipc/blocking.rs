@@ -21,7 +21,7 @@ fn calls(texts: &[&str]) -> Vec<u8> {
     stream(&texts.iter().map(|text| (FrameType::Call, *text)).collect::<Vec<_>>())
 }
 
-/// What a guest has written.
+/// The output of a guest.
 fn written(bytes: &[u8]) -> Vec<(FrameType, String)> {
     let mut guest = Guest::on(bytes, io::sink());
     let mut frames = Vec::new();
@@ -31,7 +31,7 @@ fn written(bytes: &[u8]) -> Vec<(FrameType, String)> {
     frames
 }
 
-/// What a server answers, as JSON.
+/// The answers of a server, as JSON.
 fn answers(server: GuestServer<'_>, input: &[u8]) -> Vec<Value> {
     let mut out = Vec::new();
     server.serve(&mut Guest::on(input, &mut out)).unwrap();
@@ -45,7 +45,7 @@ fn adder() -> GuestServer<'static> {
         .method("add", |(a, b): (i64, i64), _| a.checked_add(b).ok_or_else(|| RpcError::invalid_params("too large")))
 }
 
-/// Gives its bytes one by one, and an interruption before each.
+/// Returns its bytes one by one, and an interruption before each.
 struct Drops(Cursor<Vec<u8>>, bool);
 
 impl Read for Drops {
@@ -69,7 +69,7 @@ fn frames_are_received_however_they_come_and_the_rest_is_dropped() -> Test {
 }
 
 #[test]
-fn nothing_is_read_after_close_and_what_came_with_it_is_received() -> Test {
+fn nothing_is_read_after_close_and_frames_before_it_are_received() -> Test {
     let bytes = stream(&[(FrameType::Close, "bye"), (FrameType::Data, "with it")]);
     let late = stream(&[(FrameType::Data, "late")]);
     let mut guest = Guest::on(bytes.chain(&late[..]), Vec::new());
@@ -96,7 +96,7 @@ fn frames_that_are_no_calls_go_to_their_own_handler_with_their_payload() {
 }
 
 #[test]
-fn a_server_whose_handler_says_close_ends_with_that() {
+fn a_server_ends_when_its_handler_sends_close() {
     let server = GuestServer::new().method("leave", |(): (), host| {
         host.send(FrameType::Close, b"\"bye\"").unwrap();
         Ok::<_, RpcError>(())
@@ -118,7 +118,7 @@ fn nothing_is_sent_behind_a_close() -> Test {
 }
 
 #[test]
-fn an_input_that_ends_inside_of_a_frame_is_told_once() -> Test {
+fn an_input_that_ends_inside_a_frame_is_reported_once() -> Test {
     let bytes = stream(&[(FrameType::Data, "0123456789")]);
     let mut guest = Guest::on(&bytes[..15], io::sink());
     let problem = guest.receive().unwrap_err();
@@ -129,7 +129,7 @@ fn an_input_that_ends_inside_of_a_frame_is_told_once() -> Test {
 }
 
 #[test]
-fn a_payload_over_the_limit_is_no_frame() -> Test {
+fn a_payload_over_the_limit_is_not_a_frame() -> Test {
     let bytes = stream(&[(FrameType::Data, "0123456789"), (FrameType::Data, "012345678")]);
     let mut guest = Guest::on(&bytes[..], io::sink()).with_max_payload(9);
     assert_eq!(guest.receive()?.map(|frame| frame.payload.len()), Some(9));
@@ -186,7 +186,7 @@ fn a_call_over_the_limit_is_refused_before_it_is_read() {
 }
 
 #[test]
-fn a_handler_tells_its_host_things_before_it_answers() {
+fn a_handler_sends_its_host_notifications_before_it_answers() {
     let server = GuestServer::new().method("work", |(): (), host| {
         host.notify("progress", &[50]).unwrap();
         host.send(FrameType::Data, b"{\"half\":true}").unwrap();

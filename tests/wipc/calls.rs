@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use crate::guests::{PATIENCE, Test, guest};
 
-/// A client of a guest, and what the guest prints.
+/// A client of a guest, and the output of the guest.
 fn client(role: &str) -> std::io::Result<(Client, Arc<Mutex<Vec<u8>>>)> {
     let printed = Arc::new(Mutex::new(Vec::new()));
     let listener = Arc::clone(&printed);
@@ -30,7 +30,7 @@ fn client(role: &str) -> std::io::Result<(Client, Arc<Mutex<Vec<u8>>>)> {
     Ok((Client::new(transport), printed))
 }
 
-/// A transport whose other end is a pair of hands.
+/// A transport, and its other end under manual control.
 fn by_hand() -> std::io::Result<(Transport, DuplexStream)> {
     let (near, far) = duplex(100_000);
     let (reader, writer) = split(near);
@@ -43,7 +43,7 @@ fn frame(frame_type: FrameType, payload: &str) -> Vec<u8> {
     out
 }
 
-/// The next so many frames.
+/// The next `count` frames.
 async fn frames(stream: &mut DuplexStream, count: usize) -> std::io::Result<Vec<(FrameType, String)>> {
     let mut decoder = Decoder::new();
     let mut found = Vec::new();
@@ -69,7 +69,7 @@ async fn a_guest_without_a_runtime_answers_calls() -> Test {
     let big = json!(["WIPC\u{2}".repeat(100_000)]);
     assert_eq!(timeout(PATIENCE, client.call::<Value>("echo", &big)).await?, Ok(big));
     assert_eq!(timeout(PATIENCE, client.call::<i64>("count", &(4,))).await?, Ok(4));
-    assert!(printed.lock().unwrap().ends_with(b"the total is 4\n"), "what it prints is passed through");
+    assert!(printed.lock().unwrap().ends_with(b"the total is 4\n"), "its output is passed through");
     client.destroy();
     let Closed::Exited(status) = timeout(PATIENCE, client.closed()).await? else {
         // It was this side that has ended it.
@@ -96,7 +96,7 @@ async fn a_guest_calls_back_while_it_is_called_and_data_keeps_its_place() -> Tes
 }
 
 #[tokio::test]
-async fn what_runs_in_a_guest_is_finished_before_it_exits() -> Test {
+async fn running_requests_of_a_guest_are_finished_before_it_exits() -> Test {
     let (near, mut far) = by_hand()?;
     let server = Server::new(near);
     server.method("slow", |(): (), _: Context| async move {
@@ -118,7 +118,7 @@ async fn what_runs_in_a_guest_is_finished_before_it_exits() -> Test {
 }
 
 #[tokio::test]
-async fn an_end_of_ours_is_told_with_close_behind_everything_else() -> Test {
+async fn our_end_sends_close_after_all_other_frames() -> Test {
     let (near, mut far) = by_hand()?;
     let client = Client::new(near);
     client.notify("hello", &())?;
@@ -146,7 +146,7 @@ async fn a_guest_exits_with_close_when_its_host_drops_the_client() -> Test {
 }
 
 #[tokio::test]
-async fn a_guest_that_says_close_gets_nothing_more_and_what_it_still_says_is_heard() -> Test {
+async fn a_guest_that_sends_close_gets_no_more_frames_and_its_later_frames_are_received() -> Test {
     let (client, printed) = client("says close")?;
     // The answer comes behind CLOSE.
     assert_eq!(timeout(PATIENCE, client.call::<i64>("count", &())).await?, Ok(5));
@@ -169,7 +169,7 @@ fn client_of(script: &str) -> std::io::Result<(Client, mpsc::UnboundedReceiver<F
 }
 
 #[tokio::test]
-async fn what_a_guest_does_not_read_does_not_hold_up_the_end_that_it_has_said() -> Test {
+async fn unread_input_of_a_guest_does_not_delay_the_end_that_it_announced() -> Test {
     let script = "printf 'WIPC\\001\\0\\0\\0\\0'; sleep 0.2; printf 'WIPC\\003\\0\\0\\0\\0'; exit 3";
     let (client, mut told) = client_of(script)?;
     client.send_frame(FrameType::Data, &vec![0; 1_000_000])?;
@@ -180,9 +180,9 @@ async fn what_a_guest_does_not_read_does_not_hold_up_the_end_that_it_has_said() 
 }
 
 #[tokio::test]
-async fn what_a_guest_has_said_is_heard_though_it_has_ended_before_it_read_all() -> Test {
+async fn frames_of_a_guest_are_received_though_it_ended_before_it_read_all_input() -> Test {
     let (client, mut told) = client_of("printf 'WIPC\\003\\0\\0\\0\\0WIPC\\001\\0\\0\\0\\0'; sleep 0.2; exit 3")?;
-    // So much that nothing is read before some of it leaves, which none does.
+    // Too much to be read before some of it is written, and none is.
     client.send_frame(FrameType::Data, &vec![0; 20_000_000])?;
     let Closed::Exited(status) = timeout(PATIENCE / 2, client.closed()).await? else { return Err("no status".into()) };
     assert_eq!(status.code(), Some(3));
@@ -192,7 +192,7 @@ async fn what_a_guest_has_said_is_heard_though_it_has_ended_before_it_read_all()
 }
 
 #[tokio::test]
-async fn a_guest_that_says_close_and_stays_is_killed() -> Test {
+async fn a_guest_that_sends_close_and_stays_is_killed() -> Test {
     let script = "read -r line; printf 'WIPC\\001\\0\\0\\0\\0'; exec sleep 600";
     let transport = Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?;
     let client = Client::new(transport.with_grace(Duration::from_millis(100)));
@@ -209,7 +209,7 @@ fn one_grace(grace: Duration) -> Range<Duration> {
 }
 
 #[tokio::test]
-async fn a_guest_that_says_close_and_stays_is_killed_after_one_grace() -> Test {
+async fn a_guest_that_sends_close_and_stays_is_killed_after_one_grace_period() -> Test {
     let script = "printf 'WIPC\\001\\0\\0\\0\\0'; exec sleep 600";
     let (told, mut frames) = mpsc::unbounded_channel();
     let transport = Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?;
@@ -283,7 +283,7 @@ async fn a_guest_that_dies_in_a_frame_ends_all_calls() -> Test {
 }
 
 #[tokio::test]
-async fn what_is_no_call_is_answered_and_the_stream_goes_on() -> Test {
+async fn an_invalid_call_is_answered_and_the_stream_goes_on() -> Test {
     let (near, mut far) = by_hand()?;
     let server = Server::new(near);
     server.method_sync("one", |(): (), _: Context| Ok::<_, RpcError>(1));
@@ -308,7 +308,7 @@ async fn what_is_no_call_is_answered_and_the_stream_goes_on() -> Test {
 }
 
 #[tokio::test]
-async fn a_payload_that_stops_holds_up_others_for_as_long_as_it_is_told_to() -> Test {
+async fn an_incomplete_payload_blocks_others_for_the_configured_time() -> Test {
     let (near, mut far) = by_hand()?;
     let server = Server::new(near.with_payload_timeout(Duration::from_millis(100)));
     server.method_sync("one", |(): (), _: Context| Ok::<_, RpcError>(1));
@@ -323,7 +323,7 @@ async fn a_payload_that_stops_holds_up_others_for_as_long_as_it_is_told_to() -> 
 }
 
 #[tokio::test]
-async fn frames_are_refused_where_there_are_none() -> Test {
+async fn frames_are_refused_in_framings_without_them() -> Test {
     let (near, _far) = Transport::pair()?;
     let client = Client::new(near);
     let refused = client.send_frame(FrameType::Data, b"").unwrap_err();
@@ -382,7 +382,7 @@ async fn frames_that_are_no_calls_are_handed_over_with_their_payloads_and_not_an
 }
 
 #[tokio::test]
-async fn a_panic_on_a_frame_is_told_and_ends_nothing() -> Test {
+async fn a_panic_on_a_frame_is_reported_and_ends_nothing() -> Test {
     let (tell, mut told) = mpsc::unbounded_channel();
     let transport = Transport::child(&mut guest("serve"), Framing::Wipc)?
         .on_frame(|frame| assert_ne!(frame.frame_type, FrameType::Open, "on purpose"))
@@ -544,7 +544,7 @@ async fn a_call_of_two_hundred_megabytes_is_refused_at_its_header_and_kept_by_no
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_guest_whose_host_does_not_read_stops_reading_and_holds_little() -> Test {
+async fn a_guest_stops_reading_and_buffers_little_if_its_host_does_not_read() -> Test {
     for role in ["serve", "peer", "async echo"] {
         let mut child = guest(role).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
         let mut stdin = child.stdin.take().unwrap();

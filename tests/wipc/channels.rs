@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use crate::guests::{PATIENCE, Test};
 
 #[tokio::test]
-async fn a_payload_that_does_not_come_is_none_after_its_time() -> Test {
+async fn a_missing_payload_is_abandoned_after_its_timeout() -> Test {
     let (near, mut far) = duplex(1_000);
     let (reader, writer) = split(near);
     let printed = Arc::new(Mutex::new(Vec::<u8>::new()));
@@ -41,7 +41,7 @@ async fn a_payload_that_does_not_come_is_none_after_its_time() -> Test {
 }
 
 #[tokio::test]
-async fn a_receiver_that_is_given_up_loses_nothing() -> Test {
+async fn a_dropped_receiver_loses_nothing() -> Test {
     let (near, mut far) = duplex(1_000);
     let (reader, writer) = split(near);
     let (_sender, mut receiver) = Channel::guest(reader, writer)?.split();
@@ -56,11 +56,11 @@ async fn a_receiver_that_is_given_up_loses_nothing() -> Test {
 }
 
 #[tokio::test]
-async fn a_sender_that_is_given_up_leaves_no_half_of_a_frame() -> Test {
+async fn a_dropped_sender_leaves_no_half_frame() -> Test {
     let (near, mut far) = duplex(100);
     let (reader, writer) = split(near);
     let (sender, _receiver) = Channel::guest(reader, writer)?.split();
-    // Nobody reads: the queue is full at some time, and senders wait.
+    // The output is not read: the queue is full at some time, and senders wait.
     let mut sent = 0;
     for number in 0..40_u8 {
         match timeout(Duration::from_millis(5), sender.send(FrameType::Data, &[number; 90])).await {
@@ -113,7 +113,7 @@ async fn a_channel_sends_nothing_behind_its_own_close() -> Test {
 }
 
 #[tokio::test]
-async fn a_host_that_has_heard_close_sends_nothing_of_what_still_waits() -> Test {
+async fn a_host_that_received_close_sends_no_queued_frames() -> Test {
     let (near, mut far) = duplex(200);
     let (reader, writer) = split(near);
     let (sender, mut receiver) = Channel::host(reader, writer)?.split();
@@ -143,7 +143,7 @@ async fn a_host_that_has_heard_close_sends_nothing_of_what_still_waits() -> Test
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_has_heard_close_ends_its_output_though_the_guest_reads_nothing() -> Test {
+async fn a_host_that_received_close_ends_its_output_though_the_guest_reads_nothing() -> Test {
     let (near, far) = duplex(200);
     let (reader, writer) = split(near);
     let (dropped, mut is_dropped) = oneshot::channel::<()>();
@@ -164,7 +164,8 @@ async fn a_host_that_has_heard_close_ends_its_output_though_the_guest_reads_noth
     Ok(())
 }
 
-/// A channel with three queued frames of 1 000 bytes, whose pipe holds 200. The last value signals the drop of its writer.
+/// A channel with three queued frames of 1 000 bytes, whose pipe holds 200. The last value signals the drop of its
+/// writer.
 async fn full_channel() -> Result<(Sender, Receiver, DuplexStream, oneshot::Receiver<()>)> {
     let (near, far) = duplex(200);
     let (reader, writer) = split(near);

@@ -1,5 +1,5 @@
-//! The guests: this program itself, started with the name of a role. What libtest prints before it is what a guest may print
-//! between its frames.
+//! The guests: this program itself, started with the name of a role. The output of libtest before it stands for text
+//! that a guest prints between its frames.
 
 use std::env;
 use std::error::Error;
@@ -73,7 +73,7 @@ async fn quiet_peer() -> io::Result<()> {
     Ok(())
 }
 
-/// Gives back each frame, `CLOSE` too.
+/// Echoes each frame, `CLOSE` too.
 fn echo() -> io::Result<()> {
     let mut guest = Guest::new();
     while let Some(frame) = guest.receive()? {
@@ -131,7 +131,7 @@ async fn peer() -> io::Result<()> {
     Ok(())
 }
 
-/// Reads, and does nothing of what it is told.
+/// Reads its input, and ignores it.
 fn stubborn() -> io::Result<()> {
     Guest::new().send(FrameType::Open, b"")?;
     let mut bytes = Vec::new();
@@ -148,7 +148,7 @@ fn torn() -> io::Result<()> {
     exit(3);
 }
 
-/// Says `CLOSE` in the middle of it, and then takes leave.
+/// Sends `CLOSE` in the middle of a frame, and then exits.
 fn says_close() -> io::Result<()> {
     let mut guest = Guest::new();
     guest.receive()?;

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use crate::guests::{PATIENCE, Test, guest};
 use crate::trees::{SHAPES, Shape, Tree};
 
-/// A host, and what its guest prints.
+/// A host, and the output of its guest.
 fn host(role: &str) -> std::io::Result<(Host, Arc<Mutex<Vec<u8>>>)> {
     let printed = Arc::new(Mutex::new(Vec::new()));
     let listener = Arc::clone(&printed);
@@ -37,7 +37,7 @@ async fn each_type_of_frame_goes_to_a_guest_and_back() -> Test {
         }
         let status = timeout(PATIENCE, host.close(b"bye")).await??;
         assert_eq!(status.code(), Some(0), "{role}");
-        assert!(printed.lock().unwrap().starts_with(b"\nrunning 1 test\n"), "what it printed is passed through");
+        assert!(printed.lock().unwrap().starts_with(b"\nrunning 1 test\n"), "its output is passed through");
     }
     Ok(())
 }
@@ -57,7 +57,7 @@ async fn close_goes_to_a_guest_and_back_and_nothing_is_sent_after_it() -> Test {
 }
 
 #[tokio::test]
-async fn what_a_guest_says_behind_its_close_still_arrives() -> Test {
+async fn frames_of_a_guest_behind_its_close_still_arrive() -> Test {
     let (mut host, printed) = host("says close")?;
     host.send(FrameType::Data, b"").await?;
     assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Close, "bye")));
@@ -70,7 +70,7 @@ async fn what_a_guest_says_behind_its_close_still_arrives() -> Test {
 }
 
 #[tokio::test]
-async fn a_guest_that_ends_inside_of_a_frame_is_told_and_its_bytes_are_passed_through() -> Test {
+async fn a_guest_that_ends_inside_a_frame_is_reported_and_its_bytes_are_passed_through() -> Test {
     let (mut host, printed) = host("torn")?;
     let problem = timeout(PATIENCE, host.receive()).await?.unwrap_err();
     assert_eq!(problem.kind(), ErrorKind::UnexpectedEof);
@@ -93,7 +93,7 @@ async fn a_guest_that_does_not_exit_is_killed() -> Test {
 }
 
 #[tokio::test]
-async fn a_guest_that_does_not_read_is_killed_whatever_waits_to_be_written() -> Test {
+async fn a_guest_that_does_not_read_is_killed_with_frames_still_queued() -> Test {
     let host = Host::spawn(Command::new("sleep").arg("600"))?.with_grace(Duration::from_millis(200));
     let sender = host.sender();
     let sending = tokio::spawn(async move { while sender.send(FrameType::Data, &[0; 100_000]).await.is_ok() {} });
@@ -159,7 +159,7 @@ async fn no_descendant_of_a_guest_is_left_however_it_ends() -> Test {
     Ok(())
 }
 
-/// The script of a guest that says `CLOSE`.
+/// The script of a guest that sends `CLOSE`.
 const SAYS_CLOSE: &str = "printf 'WIPC\\001\\000\\000\\000\\000'";
 
 fn shell(script: &str) -> std::io::Result<Host> {
@@ -167,7 +167,7 @@ fn shell(script: &str) -> std::io::Result<Host> {
 }
 
 #[tokio::test]
-async fn a_guest_that_says_close_and_stays_is_killed_two_seconds_later() -> Test {
+async fn a_guest_that_sends_close_and_stays_is_killed_two_seconds_later() -> Test {
     let mut host = shell(&format!("{SAYS_CLOSE}; exec sleep 600"))?;
     assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Close, "")));
     let start = Instant::now();
@@ -179,7 +179,7 @@ async fn a_guest_that_says_close_and_stays_is_killed_two_seconds_later() -> Test
 }
 
 #[tokio::test]
-async fn a_guest_that_says_close_and_stays_is_killed_whether_or_not_its_host_receives() -> Test {
+async fn a_guest_that_sends_close_and_stays_is_killed_even_if_its_host_does_not_receive() -> Test {
     let script = format!("echo $$; {SAYS_CLOSE}; exec sleep 600");
     let printed = Arc::new(Mutex::new(Vec::new()));
     let listener = Arc::clone(&printed);
@@ -199,7 +199,7 @@ async fn a_guest_that_says_close_and_stays_is_killed_whether_or_not_its_host_rec
 }
 
 #[tokio::test]
-async fn a_guest_that_says_close_reads_the_end_of_its_input() -> Test {
+async fn a_guest_that_sends_close_reads_the_end_of_its_input() -> Test {
     let mut host = shell(&format!("{SAYS_CLOSE}; cat >/dev/null; exit 5"))?;
     assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Close, "")));
     assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
@@ -208,7 +208,7 @@ async fn a_guest_that_says_close_reads_the_end_of_its_input() -> Test {
 }
 
 #[tokio::test]
-async fn a_sender_that_waits_for_a_guest_fails_when_that_says_close_or_exits() -> Test {
+async fn a_sender_that_waits_for_a_guest_fails_when_the_guest_sends_close_or_exits() -> Test {
     // A process of the guest keeps its input open, and reads nothing.
     let exits = "exec 3<&0; sleep 30 <&3 3<&- >/dev/null & sleep 0.2; exit 0";
     for (script, problem) in [
@@ -246,7 +246,7 @@ async fn a_guest_that_is_sent_close_reads_the_end_of_its_input_and_is_killed_if_
 }
 
 #[tokio::test]
-async fn a_close_that_is_given_up_leaves_nothing_behind() -> Test {
+async fn a_dropped_close_leaves_nothing_behind() -> Test {
     // A process of the guest keeps its input and its output open.
     let listener = Arc::new(());
     let held = Arc::clone(&listener);
@@ -280,7 +280,7 @@ async fn sending_to_a_guest_that_is_gone_fails_and_ends_nothing_else() -> Test {
 }
 
 #[tokio::test]
-async fn a_guest_that_is_not_there_is_told_at_once() {
+async fn a_missing_guest_is_an_error_at_once() {
     let problem = Host::spawn(&mut Command::new("/no/such/guest")).unwrap_err();
     assert_eq!(problem.kind(), ErrorKind::NotFound);
 }
@@ -297,7 +297,7 @@ fn assert_lines_are_whole(printed: &[u8]) {
 }
 
 #[tokio::test]
-async fn frames_are_whole_among_what_other_threads_print() -> Test {
+async fn frames_are_whole_among_the_output_of_other_threads() -> Test {
     for role in ["chatty", "chatty async"] {
         let (mut host, printed) = host(role)?;
         let lengths = (0..200).map(|number| number * 53).chain([3_000_000, 5_000_000]);
@@ -328,7 +328,7 @@ async fn frames_are_whole_among_what_other_threads_print() -> Test {
 }
 
 #[tokio::test]
-async fn answers_are_whole_among_what_other_threads_print() -> Test {
+async fn answers_are_whole_among_the_output_of_other_threads() -> Test {
     let printed = Arc::new(Mutex::new(Vec::new()));
     let listener = Arc::clone(&printed);
     let transport = Transport::child(&mut guest("chatty peer"), Framing::Wipc)?.on_diagnostic(move |diagnostic| {

@@ -15,11 +15,11 @@ use tokio::time::timeout;
 use crate::guests::{PATIENCE, Test};
 
 /// A limit that is easy to reach.
-const MOST: usize = 2_000;
+const MAX_MESSAGE_BYTES: usize = 2_000;
 
 fn limits() -> Limits {
     let mut limits = Limits::DEFAULT;
-    limits.message_bytes = MOST;
+    limits.message_bytes = MAX_MESSAGE_BYTES;
     limits
 }
 
@@ -78,7 +78,7 @@ async fn a_request_is_as_long_as_a_message_may_be_and_a_longer_one_fails_where_i
     let (transport, mut there) = by_hand()?;
     let client = Client::new(transport);
     let empty = r#"{"jsonrpc":"2.0","id":1,"method":"a\"method","params":[""]}"#;
-    let text = filler(empty, MOST);
+    let text = filler(empty, MAX_MESSAGE_BYTES);
     for _ in 0..2 {
         let longer = client.call::<()>("a\"method", &[format!("{text}x")]);
         let Err(CallError::Params(problem)) = timeout(PATIENCE, longer).await? else {
@@ -87,7 +87,7 @@ async fn a_request_is_as_long_as_a_message_may_be_and_a_longer_one_fails_where_i
         assert!(problem.contains("2000 bytes") && problem.contains("2001"), "{problem}");
     }
     let call = client.call::<u32>("a\"method", &[&text]).start();
-    assert_eq!(there.receive().await?.len(), MOST, "the first message that leaves");
+    assert_eq!(there.receive().await?.len(), MAX_MESSAGE_BYTES, "the first message that leaves");
     there.send(r#"{"jsonrpc":"2.0","id":1,"result":5}"#).await?;
     assert_eq!(timeout(PATIENCE, call).await?, Ok(5));
     let stream = client.stream::<()>("items", &[&text]).collect::<Vec<_>>();
@@ -100,14 +100,14 @@ async fn a_notification_is_as_long_as_a_message_may_be_and_a_longer_one_fails_wh
     let (transport, mut there) = by_hand()?;
     let client = Client::new(transport);
     let empty = r#"{"jsonrpc":"2.0","method":"note","params":[""]}"#;
-    let text = filler(empty, MOST);
+    let text = filler(empty, MAX_MESSAGE_BYTES);
     assert!(matches!(client.notify("note", &[format!("{text}x")]), Err(CallError::Params(_))));
     assert_eq!(client.notify("note", &[&text]), Ok(()));
-    assert_eq!(there.receive().await?.len(), MOST);
+    assert_eq!(there.receive().await?.len(), MAX_MESSAGE_BYTES);
     // A line break between two tokens does not leave.
     let spaced: Box<serde_json::value::RawValue> = serde_json::from_str(&format!("[\"{text}\"\n]"))?;
     assert_eq!(client.notify("note", &spaced), Ok(()));
-    assert_eq!(there.receive().await?.len(), MOST);
+    assert_eq!(there.receive().await?.len(), MAX_MESSAGE_BYTES);
     Ok(())
 }
 
@@ -124,18 +124,18 @@ async fn a_result_is_as_long_as_a_message_may_be_and_a_longer_one_becomes_an_err
     serve(&server);
     server.forget();
     let id = "i\\\"d";
-    let most = MOST - format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":""}}"#).len();
+    let most = MAX_MESSAGE_BYTES - format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":""}}"#).len();
     for (method, length, is_short) in [
         ("make", most, true),
         ("make", most + 1, false),
-        ("make", 10 * MOST, false),
+        ("make", 10 * MAX_MESSAGE_BYTES, false),
         ("fail", 100, true),
-        ("fail", MOST, false),
+        ("fail", MAX_MESSAGE_BYTES, false),
         ("make", 1, true),
     ] {
         there.send(&format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"{method}","params":[{length}]}}"#)).await?;
         let text = there.receive().await?;
-        assert!(text.len() <= MOST, "{} bytes", text.len());
+        assert!(text.len() <= MAX_MESSAGE_BYTES, "{} bytes", text.len());
         let answer: Value = serde_json::from_str(&text)?;
         assert_eq!(answer["id"], "i\"d");
         assert_eq!(is_too_long(&answer["error"]), !is_short, "{method}, {length}: {answer:.300}");
@@ -160,7 +160,7 @@ async fn of_a_batch_that_is_too_long_together_the_longest_results_become_errors(
     let batch = [request(1, 10), request(2, 1_200), request(3, 500), request(4, 900)];
     there.send(&format!("[{}]", batch.join(","))).await?;
     let text = there.receive().await?;
-    assert!(text.len() <= MOST, "{} bytes", text.len());
+    assert!(text.len() <= MAX_MESSAGE_BYTES, "{} bytes", text.len());
     let mut answers: Vec<Value> = serde_json::from_str(&text)?;
     answers.sort_by_key(|answer| answer["id"].as_u64());
     let lengths: Vec<_> = answers.iter().map(|answer| answer["result"].as_str().map(str::len)).collect();
@@ -170,7 +170,7 @@ async fn of_a_batch_that_is_too_long_together_the_longest_results_become_errors(
 }
 
 #[tokio::test]
-async fn a_stream_ends_with_an_error_at_an_item_that_is_too_long_and_progress_says_so() -> Test {
+async fn a_stream_ends_with_an_error_at_an_oversized_item_and_oversized_progress_is_an_error() -> Test {
     let (transport, mut there) = by_hand()?;
     let server = Server::new(transport);
     serve(&server);
@@ -218,7 +218,7 @@ async fn between_two_peers_ten_mebibytes_go_and_one_more_byte_is_an_error_at_the
     Ok(())
 }
 
-/// What a guest without a runtime answers.
+/// The answers of a guest without a runtime.
 fn answers(server: GuestServer<'_>, input: &[&str]) -> Vec<String> {
     let mut bytes = Vec::new();
     input.iter().for_each(|text| encode(FrameType::Call, text.as_bytes(), &mut bytes).unwrap());
@@ -234,8 +234,8 @@ fn answers(server: GuestServer<'_>, input: &[&str]) -> Vec<String> {
 
 #[test]
 fn a_guest_without_a_runtime_sends_nothing_longer_either() {
-    let most = MOST - r#"{"jsonrpc":"2.0","id":1,"result":""}"#.len();
-    let note = MOST - r#"{"jsonrpc":"2.0","method":"note","params":[""]}"#.len();
+    let most = MAX_MESSAGE_BYTES - r#"{"jsonrpc":"2.0","id":1,"result":""}"#.len();
+    let note = MAX_MESSAGE_BYTES - r#"{"jsonrpc":"2.0","method":"note","params":[""]}"#.len();
     let server = GuestServer::new()
         .method("make", |(length,): (usize,), _| Ok::<_, RpcError>("x".repeat(length)))
         .method("tell", |(length,): (usize,), host| match host.notify("note", &["x".repeat(length)]) {
@@ -249,10 +249,14 @@ fn a_guest_without_a_runtime_sends_nothing_longer_either() {
     let input =
         [request("make", most), request("make", most + 1), request("tell", note), request("tell", note + 1), batch];
     let texts = answers(server, &input.iter().map(String::as_str).collect::<Vec<_>>());
-    assert!(texts.iter().all(|text| text.len() <= MOST), "{:?}", texts.iter().map(String::len).collect::<Vec<_>>());
+    assert!(
+        texts.iter().all(|text| text.len() <= MAX_MESSAGE_BYTES),
+        "{:?}",
+        texts.iter().map(String::len).collect::<Vec<_>>()
+    );
     let values: Vec<Value> = texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
     assert_eq!(values.len(), 6);
-    assert_eq!(texts[0].len(), MOST);
+    assert_eq!(texts[0].len(), MAX_MESSAGE_BYTES);
     assert!(is_too_long(&values[1]["error"]), "{:.300}", values[1]);
     assert_eq!(
         (&values[2]["method"], &values[3]["result"], &values[4]["result"]),

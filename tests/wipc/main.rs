@@ -8,10 +8,10 @@ mod channels;
 mod guests;
 mod hosts;
 mod lengths;
-#[path = "../shared/standard_streams.rs"]
+#[path = "../common/standard_streams.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod non_blocking;
 mod standard_streams;
-#[path = "../shared/process_trees.rs"]
+#[path = "../common/process_trees.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]
 mod trees;

@@ -1,5 +1,5 @@
-// birpc, as the probes use it: wired to the channel by `post`, `on` and `off`, the rest by default. What it has no call
-// for is not there.
+// birpc, as the probes use it: wired to the channel by `post`, `on` and `off`, the rest by default. Features
+// without a call are left out.
 
 import { createBirpc } from "birpc";
 import { channelOf } from "./by-hand.mjs";

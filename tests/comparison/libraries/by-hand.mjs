@@ -1,6 +1,6 @@
-// What one writes for a library that leaves its channel to its user: how to send, how to listen, how to stop.
+// The channel that users write for libraries without one: sending, listening and stopping.
 
-/** The channel at an endpoint of this kind; a window is heard only from its own origin and as itself. */
+/** The channel at an endpoint of this kind. A window accepts messages only from its own origin and its own window. */
 export function channelOf(endpoint, kind = "port") {
   const remote = kind === "frame" ? endpoint.contentWindow : kind === "parent" ? endpoint : undefined;
   const target = remote === undefined ? endpoint : globalThis;

@@ -1,6 +1,7 @@
-// What is compared, in the order of the columns. `module` is the file beside this one, and the name in node_modules.
+// The compared libraries, in the order of the columns. `module` is the file beside this one, and the name in
+// node_modules.
 //
-// `typicalImport` is what a page and its worker need to call each other, `more` what else there is to call by.
+// `typicalImport` is the import of a page and its worker for calls, `more` a larger one.
 
 export const catalogue = [
   {

@@ -1,4 +1,4 @@
-// Comlink, as the probes use it: `wrap` and `expose` with their defaults. What it has no call for is not there.
+// Comlink, as the probes use it: `wrap` and `expose` with their defaults. Features without a call are left out.
 
 import * as Comlink from "comlink";
 

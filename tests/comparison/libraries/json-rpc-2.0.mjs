@@ -1,11 +1,11 @@
-// json-rpc-2.0, as the probes use it: wired to the channel as its README wires it to a WebSocket. What it has no call for
-// is not there.
+// json-rpc-2.0, as the probes use it: wired to the channel as its README wires it to a WebSocket. Features without a
+// call are left out.
 
 import { JSONRPCClient, JSONRPCErrorException, JSONRPCServer, JSONRPCServerAndClient } from "json-rpc-2.0";
 import { channelOf } from "./by-hand.mjs";
 
 export const errorClass = JSONRPCErrorException;
-/** It has no `close`; its README says which function to call when the channel closes. */
+/** It has no `close`; its README names the function to call when the channel closes. */
 export const closedByHand = true;
 
 export function failure(code, message, data) {
@@ -45,7 +45,7 @@ export async function both(endpoint, methods, kind) {
 
 function start(channel, methods) {
   const server = new JSONRPCServer();
-  // The second parameter is what a caller of `request` passes on, so a transfer list can go that way.
+  // `request` passes its second parameter on, so a transfer list can go that way.
   const client = new JSONRPCClient((message, options) => {
     try {
       channel.post(message, options?.transfer ?? []);

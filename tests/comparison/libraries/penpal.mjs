@@ -1,4 +1,4 @@
-// Penpal, as the probes use it: `connect` with its defaults. What it has no call for is not there.
+// Penpal, as the probes use it: `connect` with its defaults. Features without a call are left out.
 
 import { CallOptions, PortMessenger, Reply, WindowMessenger, WorkerMessenger, connect } from "penpal";
 

@@ -47,7 +47,7 @@ function register(server, methods) {
   for (const [method, handler] of Object.entries(methods)) {
     server.method(method, (params, context) =>
       handler(params, {
-        onCancel: (told) => context.signal.addEventListener("abort", told),
+        onCancel: (onAbort) => context.signal.addEventListener("abort", onAbort),
         progress: context.progress,
         transfer(value, list) {
           context.transfer(list);

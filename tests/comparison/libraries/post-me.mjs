@@ -1,5 +1,5 @@
-// post-me, as the probes use it: the handshakes with their defaults; who calls is the parent. What it has no call for is
-// not there.
+// post-me, as the probes use it: the handshakes with their defaults; the caller is the parent. Features without a call
+// are left out.
 
 import { ChildHandshake, ParentHandshake, PortMessenger, WindowMessenger, WorkerMessenger } from "post-me";
 
@@ -35,7 +35,7 @@ async function accept(endpoint, methods, kind) {
   return connection;
 }
 
-/** It asks what to transfer by the method; that is kept here by the result. */
+/** The library asks for a transfer list by method; these are stored by result. */
 const transfers = new WeakMap();
 
 function exposed(methods) {

@@ -1,5 +1,5 @@
-// vscode-jsonrpc, as the probes use it: its reader and writer for browsers, with their defaults. What it has no call
-// for is not there.
+// vscode-jsonrpc, as the probes use it: its reader and writer for browsers, with their defaults. Features
+// without a call are left out.
 
 import {
   BrowserMessageReader,
@@ -54,7 +54,7 @@ function start(endpoint, methods) {
   for (const [method, handler] of Object.entries(methods)) {
     connection.onRequest(method, (params, token) =>
       handler(params, {
-        onCancel: (told) => token.onCancellationRequested(told),
+        onCancel: (onAbort) => token.onCancellationRequested(onAbort),
         progress: (value) => connection.sendProgress(progressType, params.token, value),
       }),
     );

@@ -1,6 +1,6 @@
-// What the probes have in common: two ends of a channel, what crosses it, and how a promise ended.
+// Shared by the probes: two ends of a channel, the messages on it, and the outcome of a promise.
 
-/** A library joined to itself over a new channel; `seen` is what crossed it, both ways. */
+/** A library connected to itself over a new channel; `seen` are the messages on it, in both directions. */
 export async function connected(library, methods) {
   const { port1, port2 } = new MessageChannel();
   const seen = tap(port1, port2);
@@ -8,7 +8,7 @@ export async function connected(library, methods) {
   return { ...(await library.call(port1)), seen, here: port1, there: port2 };
 }
 
-/** Listens to what arrives at the ports, and touches nothing. */
+/** Listens to the messages of the ports, and changes nothing. */
 export function tap(...ports) {
   const seen = [];
   for (const port of ports) port.addEventListener("message", ({ data }) => seen.push(data));
@@ -16,7 +16,8 @@ export function tap(...ports) {
 }
 
 /**
- * How a promise, or a function that makes one, ended: `fulfilled`, `rejected`, or `pending` after so many milliseconds.
+ * Returns the outcome of a promise, or of a function that returns one: `fulfilled`, `rejected`, or `pending` after
+ * `limit` ms.
  */
 export async function ending(promise, limit = 2000) {
   try {
@@ -36,7 +37,7 @@ export async function ending(promise, limit = 2000) {
 }
 
 /** An ending in words, which become part of the expected results. */
-export function told({ state, error }) {
+export function describe({ state, error }) {
   if (state !== "rejected") return state;
   return `rejected with ${error instanceof Error ? error.message : String(error)}`;
 }
@@ -45,15 +46,15 @@ export function pause(milliseconds) {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Until whatever is under way has arrived, on a busy machine, too. */
+/** Resolves once all messages under way have arrived, on a busy machine, too. */
 export function quiet() {
   return pause(400);
 }
 
-/** The outcome of a probe: what the table says, and what was seen. */
+/** The outcome of a probe: the words of the table, and the observation. */
 export function outcome(says, saw) {
   return { says, saw };
 }
 
-/** For what a library has no call for. */
+/** The outcome for a library without such a call. */
 export const NOTHING = outcome("no", "it has no such call");

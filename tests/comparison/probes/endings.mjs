@@ -1,6 +1,6 @@
-// Whether a call that goes wrong comes to an end. What ends it when the other side dies is in tests/interop.
+// Whether a failing call ends. How it ends when the peer dies is in tests/interop.
 
-import { connected, ending, outcome, pause, told } from "./channel.mjs";
+import { connected, ending, outcome, pause, describe } from "./channel.mjs";
 
 export const endings = [
   {
@@ -11,7 +11,7 @@ export const endings = [
       const end = await ending(() => call("build", { callback() {} }));
       const next = await ending(call("build", {}));
       const failed = end.state === "rejected" && next.value === 1;
-      return outcome(failed ? "yes" : "no", `${told(end)}; the next: ${next.state}`);
+      return outcome(failed ? "yes" : "no", `${describe(end)}; the next: ${next.state}`);
     },
   },
   {
@@ -28,7 +28,7 @@ export const endings = [
       };
       await fail(500);
       const before = await fail(500);
-      // A call that is kept costs 2000 bytes; what the engine itself keeps now and then is below 100.
+      // A call that is retained costs 2000 bytes; the engine itself retains fewer than 100 now and then.
       const stays = ((await fail(5000)) - before) / 5000 < 500;
       return outcome(stays ? "yes" : "no", stays ? "the heap stays" : "the heap grows with each call");
     },
@@ -39,7 +39,7 @@ export const endings = [
     async probe(library) {
       const { call } = await connected(library, { build: () => ({ callback() {} }) });
       const end = await ending(call("build", {}));
-      return outcome(end.state === "rejected" ? "yes" : "no", told(end));
+      return outcome(end.state === "rejected" ? "yes" : "no", describe(end));
     },
   },
   {

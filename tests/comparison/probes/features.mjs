@@ -1,8 +1,8 @@
-// What a call can carry, and what one can do while it runs.
+// The options of a call, and actions while it runs.
 
 import axios from "axios";
 import { createServer } from "node:http";
-import { NOTHING, connected, ending, outcome, pause, quiet, told } from "./channel.mjs";
+import { NOTHING, connected, ending, outcome, pause, quiet, describe } from "./channel.mjs";
 
 /** All texts in a value, those that an error hides from `Object.keys` included. */
 function textsIn(value, seen = new Set()) {
@@ -64,10 +64,10 @@ export const features = [
     id: "cancel",
     text: "Cancelling ends the call at once and tells the handler",
     async probe(library) {
-      let heard = false;
+      let received = false;
       const { call, callAndCancel } = await connected(library, {
         async build(_, { onCancel }) {
-          onCancel?.(() => (heard = true));
+          onCancel?.(() => (received = true));
           await pause(1500);
         },
         echo: () => 1,
@@ -81,8 +81,8 @@ export const features = [
       const end = await ending(running, 300);
       await quiet();
       const ended = end.state === "rejected";
-      const says = ended && heard ? "yes" : ended || heard ? "partly" : "no";
-      return outcome(says, `the call: ${told(end)}, handler told: ${heard}`);
+      const says = ended && received ? "yes" : ended || received ? "partly" : "no";
+      return outcome(says, `the call: ${describe(end)}, handler told: ${received}`);
     },
   },
   {

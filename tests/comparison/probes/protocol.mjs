@@ -1,7 +1,7 @@
-// What crosses the channel, and who else may be on it.
+// The messages on the channel, and other users of it.
 
 import init, { validateMessage } from "../../../pkg/node.js";
-import { NOTHING, connected, ending, outcome, pause, quiet, tap, told } from "./channel.mjs";
+import { NOTHING, connected, ending, outcome, pause, quiet, tap, describe } from "./channel.mjs";
 
 const echo = { echo: ({ text }) => text };
 
@@ -60,15 +60,15 @@ export const protocol = [
     id: "notification",
     text: "Notifications: nothing is sent back",
     async probe(library) {
-      let heard = 0;
-      const { notify, seen } = await connected(library, { log: () => void heard++ });
+      let received = 0;
+      const { notify, seen } = await connected(library, { log: () => void received++ });
       // A handshake may still be under way.
       await quiet();
       const before = seen.length;
       notify("log", { text: "hi" });
       await quiet();
       const crossed = seen.length - before;
-      return outcome(heard === 1 && crossed === 1 ? "yes" : "no", `heard: ${heard}, messages: ${crossed}`);
+      return outcome(received === 1 && crossed === 1 ? "yes" : "no", `heard: ${received}, messages: ${crossed}`);
     },
   },
   {
@@ -125,7 +125,7 @@ export const protocol = [
         return Promise.all(["anna", "bert"].map((name, n) => clients[n].call("profile", { name })));
       });
       const answers = end.value?.join();
-      return outcome(answers === "anna,bert" ? "yes" : "no", answers ?? told(end));
+      return outcome(answers === "anna,bert" ? "yes" : "no", answers ?? describe(end));
     },
   },
   {
@@ -145,19 +145,19 @@ export const protocol = [
     text: "Shares a port: messages and `onmessage` of others are left alone",
     async probe(library, noise) {
       const { port1, port2 } = new MessageChannel();
-      let heard = 0;
-      const onmessage = () => void heard++;
+      let received = 0;
+      const onmessage = () => void received++;
       port1.onmessage = onmessage;
       port2.onmessage = onmessage;
       const seen = tap(port1, port2);
       library.serve(port2, echo);
       const { call } = await library.call(port1);
       await call("echo", { text: "hi" });
-      const before = { heard, seen: seen.length, noise: noise.length };
+      const before = { received, seen: seen.length, noise: noise.length };
       for (const port of [port1, port2]) for (const message of FOREIGN) port.postMessage(message);
       await quiet();
       const sent = 2 * FOREIGN.length;
-      const kept = heard - before.heard === sent;
+      const kept = received - before.received === sent;
       const replies = seen.length - before.seen - sent;
       const complaints = noise.length - before.noise;
       const end = await ending(call("echo", { text: "hi" }));

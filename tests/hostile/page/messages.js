@@ -8,7 +8,7 @@ const nested = (levels, inner) => {
   return value;
 };
 
-/** Nearly as long as an array can be, but in WebKit, which walks through what it clones. */
+/** Nearly the maximum length of an array; less in WebKit, where cloning is linear in the length. */
 const HOLES = /AppleWebKit(?!.*Chrome)/.test(navigator.userAgent) ? 1_000 : 4_000_000_000;
 
 /** Each is a list of messages that are posted at once. */
@@ -111,7 +111,7 @@ globalThis.kinds = {
   ],
 };
 
-/** The bytes of a value, where what occurs again is only named again, as in a structured clone. */
+/** Returns the bytes of a value. A repeated object counts as a reference, as in a structured clone. */
 globalThis.sizeOf = (value, seen = new Set()) => {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 8;
@@ -124,7 +124,7 @@ globalThis.sizeOf = (value, seen = new Set()) => {
   return sum;
 };
 
-/** Plays the session, and counts what comes back. */
+/** Plays the session, and counts the bytes that come back. */
 globalThis.countBack = () => {
   globalThis.bytesBack = 0;
   session.port.onmessage = ({ data }) => {

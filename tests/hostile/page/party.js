@@ -1,4 +1,5 @@
-// A document that a test controls over a port. It keeps every other message that it receives, and can play a peer by hand.
+// A document that a test controls over a port. It keeps every other message that it receives, and can play a peer by
+// hand.
 
 /** The messages of this window, and of the ports that came with them. */
 globalThis.received = [];
@@ -68,7 +69,10 @@ globalThis.answerHello = async (target, result = {}) => {
   return hello;
 };
 
-/** Repeats a hello until `target` answers, and plays the session that this begins. Of two ids the lesser one is answered. */
+/**
+ * Repeats a hello until `target` answers, and plays the session that this begins. Of two ids the lesser one is
+ * answered.
+ */
 globalThis.sendHello = (target, id = `${"0".repeat(16)}${randomId().slice(16)}`) =>
   new Promise((resolve) => {
     const features = ["batch", "cancel", "columns", "progress", "stream"];
@@ -85,7 +89,9 @@ globalThis.sendHello = (target, id = `${"0".repeat(16)}${randomId().slice(16)}`)
     });
   });
 
-/** Every forged message that needs no knowledge, to a window; the number of them. Ports that come with answers are kept. */
+/**
+ * Every forged message that needs no knowledge, to a window; the number of them. Ports that come with answers are kept.
+ */
 globalThis.forge = (target, overheard = []) => {
   const id = randomId;
   const features = ["batch", "cancel", "columns", "lane", "progress", "stream"];
@@ -158,7 +164,7 @@ globalThis.connectTo = async (target, options) => {
 
 /** Makes generated messages and posts them to `target`; see generator.js. */
 globalThis.attackFrom = async (target, seed, by, options) => {
-  const { Attacker } = await import("/tests/hostile/rig/generator.js");
+  const { Attacker } = await import("/tests/hostile/support/generator.js");
   globalThis.attacker = new Attacker(seed, by, (one, transfer) => target.postMessage(one, "*", transfer), options);
   globalThis.onReceived = (data) => attacker.receive(data);
 };

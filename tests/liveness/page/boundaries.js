@@ -1,4 +1,4 @@
-// Living pairs, on every boundary: a peer here, and an end of `ends/` over there.
+// Living pairs, on every boundary: a peer here, and an end of `fixtures/` over there.
 
 import init, * as portway from "/pkg/portway.js";
 
@@ -12,9 +12,9 @@ export const origins = { own: query.get("own"), other: query.get("other") };
 /** Forty frames at once take their time to come up. */
 const connectTimeout = 60_000;
 
-export const endUrl = (file, origin = origins.own) => `${origin}/tests/liveness/ends/${file}`;
+export const fixtureUrl = (file, origin = origins.own) => `${origin}/tests/liveness/fixtures/${file}`;
 
-/** The kinds of frames: where they are, and what they count as. */
+/** The kinds of frames, each with its origin and its name. */
 export const frameKinds = {
   "own origin": { at: origins.own, origin: origins.own },
   "another origin": { at: origins.other, origin: origins.other },
@@ -25,7 +25,7 @@ export function frameElement(kind, file, query) {
   const { at, sandbox } = frameKinds[kind];
   const element = document.createElement("iframe");
   if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);
-  element.src = `${endUrl(file, at)}?${new URLSearchParams({ origin: origins.own, ...query })}`;
+  element.src = `${fixtureUrl(file, at)}?${new URLSearchParams({ origin: origins.own, ...query })}`;
   document.body.append(element);
   return element;
 }
@@ -39,7 +39,7 @@ export async function frame(kind, { heartbeat, ...options } = {}) {
 }
 
 export function worker(file = "worker.js", query = {}) {
-  return new Worker(`${endUrl(file)}?${new URLSearchParams(query)}`, { type: "module" });
+  return new Worker(`${fixtureUrl(file)}?${new URLSearchParams(query)}`, { type: "module" });
 }
 
 /** A worker, connected. */
@@ -49,7 +49,7 @@ export async function connectedWorker({ heartbeat } = {}) {
   return { worker: started, peer: await connect(started, { connectTimeout, ...options }) };
 }
 
-/** A port whose other end is in a worker that `start` gives; `nest.js` hands it on to a worker of its own. */
+/** A port whose other end is in a worker that `start` returns; `nest.js` passes it on to a worker of its own. */
 export async function workersPort(file) {
   const { port1, port2 } = new MessageChannel();
   const holder = worker(file);
@@ -60,12 +60,12 @@ export async function workersPort(file) {
 /** Another window; undefined if the engine lets no script open one. */
 export function open(file, query = {}, origin = origins.own) {
   return (
-    window.open(`${endUrl(file, origin)}?${new URLSearchParams(query)}`, "_blank", "popup,width=200,height=200") ??
+    window.open(`${fixtureUrl(file, origin)}?${new URLSearchParams(query)}`, "_blank", "popup,width=200,height=200") ??
     undefined
   );
 }
 
-/** Until a window of ours, or a frame, has loaded what it needs. */
+/** Resolves once a window of ours, or a frame, has loaded the library. */
 export async function ready(realm) {
   const deadline = performance.now() + connectTimeout;
   while (!realm.ready) {

@@ -6,11 +6,11 @@ import { measure } from "./measure.js";
 const close = ({ element, box }) => (box ?? element).remove();
 
 const deaths = {
-  /** By itself: nobody else may reload a frame of another origin. */
+  /** By itself: no other window may reload a frame of another origin. */
   "is reloaded": ({ element }) => element.contentWindow.postMessage({ type: "reload" }, "*"),
   "is navigated to another origin": ({ element }) => {
     const elsewhere = element.src.startsWith(origins.own) ? origins.other : origins.own;
-    element.src = `${elsewhere}/tests/liveness/ends/empty.html`;
+    element.src = `${elsewhere}/tests/liveness/fixtures/empty.html`;
   },
   "is removed": ({ element }) => element.remove(),
   "is moved in the document": (pair) => {

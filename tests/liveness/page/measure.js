@@ -4,7 +4,7 @@ const asked =
   typeof location === "undefined" ? process.env.PORTWAY_RUNS : new URLSearchParams(location.search).get("runs");
 /** How many of each kind die. */
 export const RUNS = Number(asked ?? 20);
-/** Deaths are so far apart that they fall on every phase of a poll. */
+/** The time between deaths, so that they fall on every phase of a poll. */
 const APART = 25;
 const SLOW_START = 300;
 /** A call that has not ended by then hangs. */
@@ -12,12 +12,12 @@ const PATIENCE = 16_000;
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** `count` of what `make` makes, all at once. */
+/** Calls `make` `count` times, all at once. */
 export const many = (count, make) => Promise.all(Array.from({ length: count }, (_, n) => make(n)));
 
 /**
- * How a call ends, and when: by the clock of the realm that made it. The promise is of this realm; those of a window that is
- * closed are never heard of again.
+ * Resolves to the end of a call and its time, by the clock of the realm that made it. The promise is of this realm,
+ * since those of a closed window never settle.
  */
 export function ending(call, clock = performance) {
   return new Promise((resolve) => {
@@ -33,8 +33,8 @@ const hung = () => pause(PATIENCE).then(() => ({ reason: "it hangs" }));
 /**
  * Opens pairs, kills them, and measures.
  *
- * `open(n)` gives `{ peer, clock? }`: a peer in the realm that survives, and that realm's clock. `kill(pair)` is the death
- * of its other side; `killAll(pairs)` kills all of them at once, and gives the time.
+ * `open(n)` returns `{ peer, clock? }`: a peer in the realm that survives, and the clock of that realm. `kill(pair)`
+ * kills the far end; `killAll(pairs)` kills all of them at once, and returns the time.
  */
 export async function measure({ runs = RUNS, open, kill, killAll, close = () => {}, timeout = 0, apart = APART }) {
   const pairs = await many(runs, open);
@@ -45,9 +45,9 @@ export async function measure({ runs = RUNS, open, kill, killAll, close = () => 
   };
   try {
     const ends = pairs.map(({ peer, clock }) => ending(peer.request("never", [], { timeout }), clock));
-    // What comes up again in the place of the dead takes no time from those that die next.
+    // Reloading documents in the place of the dead ones takes no time from later deaths.
     ends.forEach((end, n) => end.then(() => since[n] !== undefined && leave(pairs[n])));
-    // An answer to a later call: the other side is at work on the earlier one.
+    // The peer has answered a later call, so it has received the earlier one.
     await Promise.all(pairs.map(({ peer }) => peer.request("echo", [], { timeout: PATIENCE })));
     if (killAll !== undefined) since.fill(await killAll(pairs));
     else {
@@ -64,8 +64,8 @@ export async function measure({ runs = RUNS, open, kill, killAll, close = () => 
 }
 
 /**
- * Measures what never comes up: `begin(n, started)` starts a pair and gives what has to reject. If it calls `started`, the time
- * counts from there: how long a busy machine takes to start a worker is not ours to bound.
+ * Measures pairs that never connect: `begin(n, started)` starts a pair and returns the promise that must reject. If it
+ * calls `started`, the time counts from there, since a busy machine may start a worker late.
  */
 export async function measureStart({ runs = RUNS, begin }) {
   const since = [];

@@ -1,15 +1,15 @@
-// Transports without `connect`: what they notice by themselves, and what is left to the timeout.
+// Transports without `connect`: the ends that they notice by themselves, and those left to the timeout.
 
 import { frameElement, frameKinds, portway, worker } from "./boundaries.js";
 import { measure, measureStart } from "./measure.js";
 
 const { JSONRPCPeer, portTransport, windowTransport, workerTransport } = portway;
 
-/** What the calls that nothing else ends are given. */
+/** The timeout of calls that nothing else ends. */
 const timeout = 1_500;
 
 /** The next message of its own that this window or worker sends. */
-function said(target, isFrom) {
+function untilMessage(target, isFrom) {
   return new Promise((resolve) => {
     target.addEventListener("message", function listener(event) {
       if (event.data?.type !== "ready" || !isFrom(event)) return;
@@ -19,7 +19,7 @@ function said(target, isFrom) {
   });
 }
 
-const isReady = (element) => said(window, ({ source }) => source === element.contentWindow);
+const isReady = (element) => untilMessage(window, ({ source }) => source === element.contentWindow);
 
 async function plainFrame() {
   const element = frameElement("own origin", "plain-frame.html");
@@ -30,11 +30,11 @@ async function plainFrame() {
 
 async function plainWorker() {
   const started = worker("plain-worker.js");
-  await said(started, () => true);
+  await untilMessage(started, () => true);
   return { worker: started, peer: new JSONRPCPeer(workerTransport(started)) };
 }
 
-/** A port whose other side is in this page. */
+/** A port whose other end is in this page. */
 function plainPort() {
   const { port1, port2 } = new MessageChannel();
   const far = new JSONRPCPeer(portTransport(port2))

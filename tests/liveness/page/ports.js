@@ -1,6 +1,6 @@
-// Ports whose other side dies, and this side's own end.
+// Ports whose peer dies, and the end of this side itself.
 
-import { connectTimeout, frame, endUrl, ready, workersPort } from "./boundaries.js";
+import { connectTimeout, frame, fixtureUrl, ready, workersPort } from "./boundaries.js";
 import { measure } from "./measure.js";
 
 const close = ({ worker }) => worker.terminate();
@@ -8,7 +8,7 @@ const close = ({ worker }) => worker.terminate();
 /** A frame of this origin that lets the page open ends in its name, within `parent`. */
 async function holder(parent) {
   const element = parent.document.createElement("iframe");
-  element.src = endUrl("holder.html");
+  element.src = fixtureUrl("holder.html");
   parent.document.body.append(element);
   await ready(element.contentWindow);
   return element;
@@ -19,7 +19,7 @@ async function siblings() {
   const [outer, sibling] = await Promise.all([holder(window), holder(window)]);
   const inner = await holder(outer.contentWindow);
   const { port1, port2 } = new MessageChannel();
-  const { methods } = await import(endUrl("serve.js"));
+  const { methods } = await import(fixtureUrl("serve.js"));
   inner.contentWindow.connect(port1, { connectTimeout, methods });
   const { connect, performance } = sibling.contentWindow;
   return { outer, sibling, peer: await connect(port2, { connectTimeout }), clock: performance };

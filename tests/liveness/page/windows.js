@@ -1,6 +1,6 @@
 // Windows that are closed: one that the page has opened, and one that has opened the survivor.
 
-import { connect, connectTimeout, endUrl, open, origins, ready } from "./boundaries.js";
+import { connect, connectTimeout, fixtureUrl, open, origins, ready } from "./boundaries.js";
 import { measure } from "./measure.js";
 
 async function popup(origin) {
@@ -12,8 +12,8 @@ async function popup(origin) {
 /** A window, and one that it has opened; the page keeps hold of both. */
 async function family() {
   const parent = await ready(open("holder.html"));
-  const child = await ready(parent.open(endUrl("holder.html"), "_blank", "popup,width=200,height=200"));
-  const { methods } = await import(endUrl("serve.js"));
+  const child = await ready(parent.open(fixtureUrl("holder.html"), "_blank", "popup,width=200,height=200"));
+  const { methods } = await import(fixtureUrl("serve.js"));
   parent.connect(child, { connectTimeout, methods });
   return { opened: parent, child, peer: await child.connect(parent, { connectTimeout }), clock: child.performance };
 }

@@ -5,7 +5,7 @@ import { measure, measureStart } from "./measure.js";
 
 const close = ({ worker }) => worker.terminate();
 
-/** Workers whose connection never comes about. The time counts from when such a worker runs, or the browser says it never will. */
+/** Workers that never connect. The time counts from the start of the worker, or from the browser's error about it. */
 function startOf(file, isThere = true) {
   return () => {
     const started = [];
@@ -32,7 +32,7 @@ export const workers = {
   "a worker of a sandboxed frame is terminated": () => inSandbox(),
 };
 
-/** What the sandboxed frame has measured; see `ends/sandbox.js`. */
+/** Returns the measurements of the sandboxed frame; see `fixtures/sandbox.js`. */
 function inSandbox() {
   const element = frameElement("sandboxed", "sandbox.html");
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// What is in the tarball, and what its package.json promises.
+// The content of the tarball, and the promises of its package.json.
 
 import { nodeResolve } from "@rollup/plugin-node-resolve";
 import assert from "node:assert/strict";

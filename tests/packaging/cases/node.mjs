@@ -1,4 +1,4 @@
-// Node: ES modules, worker threads, and what CommonJS gets.
+// Node: ES modules, worker threads, and the error for CommonJS.
 
 import assert from "node:assert/strict";
 import { run } from "../tool.mjs";

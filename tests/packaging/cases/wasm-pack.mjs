@@ -1,4 +1,4 @@
-// `wasm-pack build --target web` at the root, which is what a Rust person would try first: no bundling, no finishing.
+// `wasm-pack build --target web` at the root, which Rust programmers would try first: no bundling, no finishing.
 
 import assert from "node:assert/strict";
 import { cp } from "node:fs/promises";

@@ -28,7 +28,7 @@ function start() {
   return { child, connection, log, strays, exit: once(child, "exit").then(([code]) => code) };
 }
 
-/** A test with a daemon of its own, which has to end well and to have sent nothing that nobody asked for. */
+/** A test with a daemon of its own, which must end with success and must have sent no unexpected message. */
 const check = (name, work) =>
   suite.test(name, async () => {
     const daemon = start();
@@ -75,7 +75,7 @@ await check("errors arrive with code, message and data", async ({ connection }) 
   const level = await fails(connection.sendRequest("setLogLevel", { level: "verbose" }));
   assert.equal(level.code, rpc.ErrorCodes.InvalidParams);
   assert.deepEqual([level.data.param, level.data.received, level.data.accepted], ["level", "verbose", LEVELS]);
-  // vscode-jsonrpc puts a single value that is no object into an array.
+  // vscode-jsonrpc puts a single value that is not an object into an array.
   const params = await fails(connection.sendRequest("version", 5));
   assert.deepEqual([params.code, params.data.received], [rpc.ErrorCodes.InvalidParams, "array"]);
 });

@@ -1,4 +1,4 @@
-// A guest of WIPC whose handlers fail as libraries do: what tests/peers/portway_js.rs calls.
+// A guest of WIPC whose handlers fail as libraries do; tests/peers/portway_js.rs calls it.
 
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";

@@ -1,4 +1,4 @@
-// A server on vscode-jsonrpc, over standard input and output: what tests/peers/vscode_jsonrpc.rs calls.
+// A server on vscode-jsonrpc, over standard input and output; tests/peers/vscode_jsonrpc.rs calls it.
 
 import rpc from "vscode-jsonrpc/node";
 

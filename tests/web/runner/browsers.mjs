@@ -1,5 +1,5 @@
-// Starts a browser under its WebDriver. xtask says by PORTWAY_* variables where they are; else they are looked up where
-// Debian and `cargo xtask setup` put them.
+// Starts a browser under its WebDriver. xtask passes their paths in PORTWAY_* variables; without these, the paths of
+// Debian and of `cargo xtask setup` are used.
 
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
@@ -55,7 +55,7 @@ export async function startBrowser(engine, more = [], { sharing = false } = {}) 
   const { driver, port, environment, capabilities } = engines[engine](more);
   const number = await freePort();
   const [command, ...args] = [...driver, port(number)];
-  // A group of its own, so that what it starts ends with it.
+  // A group of its own, so that its children end with it.
   // The others need no telling. Here it would be for pages that are not isolated, too.
   const shared = sharing && engine === "webkit" ? { JSC_useSharedArrayBuffer: "1" } : {};
   const child = spawn(command, args, { env: { ...env, ...environment, ...shared }, stdio: "ignore", detached: true });
@@ -91,7 +91,7 @@ export async function startBrowser(engine, more = [], { sharing = false } = {}) 
   }
 }
 
-/** Until the driver on this port answers. */
+/** Resolves once the driver on this port answers. */
 async function answering(port) {
   const deadline = Date.now() + 20_000;
   for (;;) {

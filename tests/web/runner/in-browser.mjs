@@ -2,7 +2,7 @@
 
 import { startBrowser } from "./browsers.mjs";
 import { prepareGuests } from "./guests.mjs";
-import { tryKeptPage } from "./kept-page.mjs";
+import { tryKeptPage } from "./back-forward-cache.mjs";
 import { startServers } from "./server.mjs";
 
 const POLL = 200;

@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import Mocha from "mocha";
-import { ConsoleWatch } from "../rig/console.js";
+import { ConsoleWatch } from "../support/console.js";
 import { Tally, describe } from "./tally.js";
 
 /** For mocha, which wants a reporter. */

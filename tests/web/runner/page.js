@@ -1,6 +1,6 @@
-// Runs the specs that the address names; `window.tally` says how far it is.
+// Runs the specs that the address names; `window.tally` is the progress.
 
-import { ConsoleWatch } from "../rig/console.js";
+import { ConsoleWatch } from "../support/console.js";
 import { Tally, describe } from "./tally.js";
 
 const { mocha } = window;

@@ -1,6 +1,6 @@
 // Serves the repository, read-only, from several origins.
 //
-// A request may say how it wants to be treated, in its query: `delay` (ms), `status`, `type` (of the content), `csp` (a
+// The query of a request may ask for a treatment: `delay` (ms), `status`, `type` (of the content), `csp` (a
 // Content-Security-Policy), `isolated` (from other origins).
 
 import { readFile } from "node:fs/promises";
@@ -20,8 +20,8 @@ const types = {
 };
 
 /**
- * `own` is the page's; `other` differs from it in host and port, `neighbour` in the port alone. `onPost` gets what pages
- * post as JSON, and its result is the answer.
+ * `own` is the page's; `other` differs from it in host and port, `otherPort` in the port alone. `onPost` gets JSON
+ * posted by pages, and its result is the answer.
  */
 export async function startServers(onPost) {
   const servers = [1, 2, 3].map(() => createServer((request, response) => answer(request, response, onPost)));
@@ -30,7 +30,7 @@ export async function startServers(onPost) {
     origins: {
       own: `http://localhost:${ports[0]}`,
       other: `http://127.0.0.1:${ports[1]}`,
-      neighbour: `http://localhost:${ports[2]}`,
+      otherPort: `http://localhost:${ports[2]}`,
     },
     stop() {
       for (const server of servers) {
@@ -64,7 +64,7 @@ export async function answer(request, response, onPost) {
   if (query.has("isolated")) {
     headers["cross-origin-opener-policy"] = "same-origin";
   }
-  // What an isolated page starts as a worker has to say it, too.
+  // The worker of an isolated page needs the headers, too.
   if (query.has("isolated") || pathname.endsWith("/wasi-worker.js"))
     headers["cross-origin-embedder-policy"] = "require-corp";
   await new Promise((resolve) => setTimeout(resolve, Number(query.get("delay") ?? 0)));

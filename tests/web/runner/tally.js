@@ -1,6 +1,6 @@
-// Counts what mocha reports. Runs in Node and in the runner page, and so imports nothing.
+// Counts the reports of mocha. Runs in Node and in the runner page, and so imports nothing.
 
-/** What a run came to: `passed`, `failures` and the counts of each file; `current` is the test that runs. */
+/** The results of a run: `passed`, `failures` and the counts of each file; `current` is the running test. */
 export class Tally {
   passed = 0;
   failures = [];

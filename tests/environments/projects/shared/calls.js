@@ -9,7 +9,7 @@ export function equal(found, wanted) {
 const { setTimeout, clearTimeout } = globalThis;
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Two transports: what one sends, the other receives. */
+/** Two transports: each receives the messages of the other. */
 export function pair() {
   const ends = [{}, {}];
   ends.forEach((end, n) => {
@@ -82,8 +82,8 @@ export function callTests(library) {
 }
 
 /**
- * The tests under fake timers. `fake` has `use({ only, again })`, `advance(ms)`, `real()` and, if timers can be dropped,
- * `clear()`; `fresh()` resolves to another copy of the library.
+ * The tests under fake timers. `fake` has `use({ only, again })`, `advance(ms)`, `real()` and, if timers can be
+ * dropped, `clear()`; `fresh()` resolves to another copy of the library.
  */
 export function clockTests(library, fake, fresh) {
   const { JSONRPCClient, connect, default: init } = library;

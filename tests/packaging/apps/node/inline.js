@@ -7,7 +7,7 @@ import init, * as portway from "portway";
 await initInline();
 const report = validateMessage({ jsonrpc: "2.0", method: "add", id: 1 });
 
-// The address of the wasm is part of what the package exports.
+// The address of the wasm is an export of the package.
 portway.initSync(readFileSync(createRequire(import.meta.url).resolve("portway/portway_bg.wasm")));
 // It has been started, so this loads nothing.
 await init("file:///nowhere");

@@ -1,6 +1,6 @@
 import { JSONRPCPeer, RPCError, selfTransport } from "portway";
 
-/** What the worker does once the wasm is there. */
+/** The methods of the worker once the wasm is loaded. */
 export function serve() {
   const peer = new JSONRPCPeer(selfTransport());
   peer

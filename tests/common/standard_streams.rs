@@ -1,0 +1,443 @@
+//! A process whose standard streams are made non-blocking: before it starts, just after that, or while it waits.
+//!
+//! `O_NONBLOCK` belongs to the open file description. A test that keeps a duplicate of a descriptor of the process can
+//! therefore set the flag at any time, as another process can.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::net::Shutdown;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::retry_on_intr;
+
+/// Nothing that a test waits for takes longer, on any machine.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+const CHUNK: usize = 64 * 1024;
+
+/// When the flag is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    BeforeTheStart,
+    AtTheStart,
+    /// While the process waits for input.
+    Later,
+}
+
+impl When {
+    pub const ALL: [Self; 3] = [Self::BeforeTheStart, Self::AtTheStart, Self::Later];
+}
+
+/// On which streams the flag is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streams {
+    Input,
+    Output,
+    Both,
+}
+
+impl Streams {
+    pub const ALL: [Self; 3] = [Self::Input, Self::Output, Self::Both];
+}
+
+/// The kind of the streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Pipes,
+    Sockets,
+}
+
+impl Kind {
+    pub const ALL: [Self; 2] = [Self::Pipes, Self::Sockets];
+
+    /// Returns the end that is read and the end that is written.
+    pub fn make(self) -> (OwnedFd, OwnedFd) {
+        match self {
+            Self::Pipes => {
+                let (reader, writer) = io::pipe().unwrap();
+                (reader.into(), writer.into())
+            }
+            Self::Sockets => {
+                let (reader, writer) = UnixStream::pair().unwrap();
+                reader.shutdown(Shutdown::Write).unwrap();
+                (reader.into(), writer.into())
+            }
+        }
+    }
+}
+
+pub fn set_nonblocking(descriptor: &impl AsFd) {
+    let flags = fcntl_getfl(descriptor).unwrap();
+    fcntl_setfl(descriptor, flags | OFlags::NONBLOCK).unwrap();
+}
+
+pub fn is_nonblocking(descriptor: &impl AsFd) -> bool {
+    fcntl_getfl(descriptor).unwrap().contains(OFlags::NONBLOCK)
+}
+
+/// Waits until a descriptor is ready, at most for [`PATIENCE`].
+fn until_ready(descriptor: &impl AsFd, readiness: PollFlags) {
+    let limit = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+    // The end of a child interrupts it.
+    let ready = retry_on_intr(|| poll(&mut [PollFd::new(descriptor, readiness)], Some(&limit))).unwrap();
+    assert!(ready > 0, "nothing happened within {PATIENCE:?}");
+}
+
+/// Reads the bytes that have come, and returns their number; 0 is the end.
+pub fn read_some(reader: &OwnedFd, buffer: &mut [u8]) -> usize {
+    until_ready(reader, PollFlags::IN);
+    rustix::io::read(reader, buffer).unwrap()
+}
+
+/// Reads to the end, slowly.
+pub fn read_to_end(reader: &OwnedFd) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        match read_some(reader, &mut chunk) {
+            0 => return bytes,
+            count => bytes.extend_from_slice(&chunk[..count]),
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Writes all bytes to our end, which is non-blocking too.
+pub fn write_all(writer: &OwnedFd, bytes: &[u8]) {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        until_ready(writer, PollFlags::OUT);
+        match rustix::io::write(writer, rest) {
+            Ok(count) => rest = &rest[count..],
+            Err(rustix::io::Errno::AGAIN) => {}
+            Err(error) => panic!("the process does not read its input: {error}"),
+        }
+    }
+}
+
+/// A program that answers each request.
+#[derive(Clone, Copy)]
+pub struct Subject {
+    pub command: fn() -> Command,
+    /// The output before the first answer ends with this.
+    pub preamble: &'static [u8],
+    pub request: fn(&str) -> Vec<u8>,
+    pub answer: fn(&str) -> Vec<u8>,
+}
+
+/// A running program and our ends of its streams.
+pub struct Running {
+    subject: Subject,
+    child: Child,
+    /// `None` once it was closed.
+    input: Option<OwnedFd>,
+    output: OwnedFd,
+    /// Duplicates of the descriptors of the process.
+    duplicates: Vec<OwnedFd>,
+    sent: usize,
+}
+
+impl Running {
+    /// Starts the program and sets the flag on these streams, unless the test sets it later.
+    pub fn start(subject: Subject, streams: Streams, when: When, kind: Kind) -> Self {
+        let mut running = Self::start_as((subject.command)(), subject, streams, kind, when == When::BeforeTheStart);
+        if when == When::AtTheStart {
+            running.set_nonblocking();
+        }
+        running
+    }
+
+    fn start_as(mut command: Command, subject: Subject, streams: Streams, kind: Kind, is_nonblocking: bool) -> Self {
+        let (their_input, input) = kind.make();
+        let (output, their_output) = kind.make();
+        let mut duplicates = Vec::new();
+        if streams != Streams::Output {
+            duplicates.push(their_input.try_clone().unwrap());
+        }
+        if streams != Streams::Input {
+            duplicates.push(their_output.try_clone().unwrap());
+        }
+        if is_nonblocking {
+            duplicates.iter().for_each(set_nonblocking);
+        }
+        set_nonblocking(&input);
+        set_nonblocking(&output);
+        let child = command.stdin(their_input).stdout(their_output).spawn().unwrap();
+        Self { subject, child, input: Some(input), output, duplicates, sent: 0 }
+    }
+
+    pub fn set_nonblocking(&mut self) {
+        self.duplicates.iter().for_each(set_nonblocking);
+    }
+
+    pub fn input(&self) -> &OwnedFd {
+        self.input.as_ref().unwrap()
+    }
+
+    /// Reads the output before the first answer.
+    pub fn read_preamble(&self) {
+        let mut written = Vec::new();
+        while !written.ends_with(self.subject.preamble) {
+            let mut byte = [0];
+            assert_eq!(read_some(&self.output, &mut byte), 1, "it ended: {}", String::from_utf8_lossy(&written));
+            written.push(byte[0]);
+        }
+    }
+
+    /// Sends a request with this many bytes, in pieces of this size with a pause after each, and reads the answer.
+    pub fn exchange(&mut self, bytes: usize, piece: usize) {
+        let payload = payload(self.sent, bytes);
+        self.sent += 1;
+        let request = (self.subject.request)(&payload);
+        let input = self.input.as_ref().unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for piece in request.chunks(piece) {
+                    write_all(input, piece);
+                    thread::sleep(Duration::from_millis(3));
+                }
+            });
+            self.expect(&payload, Duration::from_micros(200));
+        });
+    }
+
+    /// Reads the answer to a request with this payload, with a pause after each piece.
+    pub fn expect(&self, payload: &str, pause: Duration) {
+        let answer = (self.subject.answer)(payload);
+        let mut rest = &answer[..];
+        let mut chunk = vec![0; CHUNK];
+        while !rest.is_empty() {
+            let most = rest.len().min(CHUNK);
+            let count = read_some(&self.output, &mut chunk[..most]);
+            assert_ne!(count, 0, "the output ended {} bytes before the end of an answer", rest.len());
+            let (expected, after) = rest.split_at(count);
+            assert!(chunk[..count] == *expected, "{} bytes before the end of an answer, other bytes come", rest.len());
+            rest = after;
+            thread::sleep(pause);
+        }
+    }
+
+    /// Closes the input, and checks that the program succeeds, writes nothing more, and has not changed the flag.
+    pub fn finish(mut self) {
+        assert!(self.duplicates.iter().all(is_nonblocking), "the program has changed the flag");
+        self.duplicates.clear();
+        self.input = None;
+        let rest = read_to_end(&self.output);
+        assert!(rest.is_empty(), "{}", String::from_utf8_lossy(&rest));
+        assert!(self.end().success());
+    }
+
+    /// Waits until the program ends.
+    pub fn end(&mut self) -> ExitStatus {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(start.elapsed() < PATIENCE, "it does not end");
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Returns the processor time that the program uses in the given time; zero without `/proc`.
+    pub fn processor_time_within(&self, time: Duration) -> Duration {
+        let before = processor_time(self.child.id());
+        thread::sleep(time);
+        processor_time(self.child.id()) - before
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended, unless the test has failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// User and system time of all threads (proc_pid_stat(5), fields 14 and 15), in ticks of 10 ms.
+fn processor_time(process: u32) -> Duration {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else { return Duration::ZERO };
+    let (_, fields) = stat.rsplit_once(") ").unwrap();
+    let ticks: u64 = fields.split(' ').skip(11).take(2).map(|field| field.parse::<u64>().unwrap()).sum();
+    Duration::from_millis(ticks * 10)
+}
+
+/// Text that shows its number, and where a part of it is missing.
+pub fn payload(number: usize, bytes: usize) -> String {
+    let mut text = format!("{number} ");
+    while text.len() < bytes {
+        text.push_str(&format!("{number:03}-{:08} the quick brown fox jumps over the lazy dog, ", text.len()));
+    }
+    text.truncate(bytes);
+    text
+}
+
+/// Checks small and large exchanges, with input that comes in pieces and output that is read slowly.
+pub fn serves(subject: Subject, streams: Streams, when: When, kind: Kind) {
+    let mut running = Running::start(subject, streams, when, kind);
+    running.read_preamble();
+    // The program finds no input, which is not the end of the input.
+    thread::sleep(Duration::from_millis(20));
+    running.exchange(10, usize::MAX);
+    if when == When::Later {
+        running.set_nonblocking();
+    }
+    running.exchange(100, 30);
+    running.exchange(700_001, 100_000);
+    running.exchange(10, usize::MAX);
+    running.finish();
+}
+
+/// Checks that at all times, on all streams.
+pub fn serves_whenever_the_flag_is_set(subject: Subject) {
+    for when in When::ALL {
+        thread::scope(|scope| {
+            for (streams, kind) in Streams::ALL.into_iter().flat_map(|streams| Kind::ALL.map(|kind| (streams, kind))) {
+                let name = format!("{streams:?} {when:?} {kind:?}");
+                thread::Builder::new()
+                    .name(name)
+                    .spawn_scoped(scope, move || serves(subject, streams, when, kind))
+                    .unwrap();
+            }
+        });
+    }
+}
+
+/// The processor time that a process may use within [`WATCHED`] while it can neither read nor write.
+const IDLE: Duration = Duration::from_millis(30);
+const WATCHED: Duration = Duration::from_millis(400);
+
+/// Checks 100 MB in and 100 MB out, with a reader that first waits and then is slow.
+pub fn carries_100_megabytes_each_way(subject: Subject) {
+    const MESSAGES: usize = 128;
+    let sizes = (0..MESSAGES).map(|number| 700_000 + number * 1_283);
+    assert!(sizes.clone().sum::<usize>() > 100_000_000);
+    let mut running = Running::start(subject, Streams::Both, When::BeforeTheStart, Kind::Pipes);
+    running.read_preamble();
+    running.exchange(10, usize::MAX);
+    let idle = running.processor_time_within(WATCHED);
+    assert!(idle <= IDLE, "it waits for input, and takes {idle:?} of {WATCHED:?}");
+    let payloads: Vec<String> = sizes.enumerate().map(|(number, size)| payload(number, size)).collect();
+    thread::scope(|scope| {
+        let input = running.input();
+        let writer = scope.spawn(|| payloads.iter().for_each(|payload| write_all(input, &(subject.request)(payload))));
+        // The program continues until it can neither write nor hold more input.
+        let start = Instant::now();
+        let mut waiting = WATCHED;
+        while waiting > IDLE {
+            assert!(start.elapsed() < PATIENCE, "it cannot write, and takes {waiting:?} of {WATCHED:?}");
+            waiting = running.processor_time_within(WATCHED);
+        }
+        assert!(!writer.is_finished(), "all of it is held in memory");
+        payloads.iter().for_each(|payload| running.expect(payload, Duration::from_micros(300)));
+    });
+    running.finish();
+}
+
+/// Starts a program with its own standard streams. It touches them at the start of the program, or at a signal, and
+/// Node then makes them non-blocking.
+const WRAPPER: &str = "
+    const [when, program, ...rest] = process.argv.slice(1);
+    const touch = () => [process.stdin, process.stdout];
+    process.on('SIGUSR2', touch);
+    const child = require('node:child_process').spawn(program, rest, { stdio: 'inherit' });
+    child.on('spawn', () => when === 'start' && touch());
+    child.on('exit', (code) => process.exit(code ?? 99));
+";
+
+/// Returns a command in which a script for Node starts the program; `None` without Node.
+pub fn behind_node(command: &Command, when: When) -> Option<Command> {
+    if Command::new("node").arg("--version").stdout(Stdio::null()).status().is_err() {
+        eprintln!("there is no node in PATH: nothing is tested");
+        return None;
+    }
+    let mut wrapper = Command::new("node");
+    wrapper.args(["-e", WRAPPER, "--", if when == When::AtTheStart { "start" } else { "signal" }]);
+    wrapper.arg(command.get_program()).args(command.get_args().map(OsString::from));
+    wrapper.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    Some(wrapper)
+}
+
+/// Waits until Node has set the flag on this description.
+pub fn until_nonblocking(descriptor: &impl AsFd) {
+    let start = Instant::now();
+    while !is_nonblocking(descriptor) {
+        assert!(start.elapsed() < PATIENCE, "node does not set the flag");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Checks the same exchanges with a program that a script for Node has started.
+pub fn serves_behind_node(subject: Subject) {
+    for when in [When::AtTheStart, When::Later] {
+        let Some(command) = behind_node(&(subject.command)(), when) else { return };
+        let mut running = Running::start_as(command, subject, Streams::Both, Kind::Pipes, false);
+        running.read_preamble();
+        if when == When::Later {
+            running.exchange(10, usize::MAX);
+            let process = rustix::process::Pid::from_child(&running.child);
+            rustix::process::kill_process(process, rustix::process::Signal::USR2).unwrap();
+        }
+        running.duplicates.iter().for_each(until_nonblocking);
+        running.exchange(10, usize::MAX);
+        running.exchange(2_000_001, 100_000);
+        // Node changes the flag at its end.
+        running.duplicates.clear();
+        running.finish();
+    }
+}
+
+/// Runs a command to its end with this input, and streams that are non-blocking. Returns the exit code and the output.
+pub fn run(mut command: Command, input: &[u8], when: When, kind: Kind) -> (Option<i32>, Vec<u8>) {
+    let (their_input, our_input) = kind.make();
+    let (our_output, their_output) = kind.make();
+    let duplicates = [their_input.try_clone().unwrap(), their_output.try_clone().unwrap()];
+    if when == When::BeforeTheStart {
+        duplicates.iter().for_each(set_nonblocking);
+    }
+    let mut child = command.stdin(their_input).stdout(their_output).spawn().unwrap();
+    // It has our copies of their ends.
+    drop(command);
+    if when == When::AtTheStart {
+        duplicates.iter().for_each(set_nonblocking);
+    }
+    // The command finds no input at first, and then a part of it.
+    thread::sleep(Duration::from_millis(30));
+    let (first, rest) = input.split_at(input.len() / 2);
+    let output = thread::scope(|scope| {
+        scope.spawn(move || {
+            write_all(&our_input, first);
+            thread::sleep(Duration::from_millis(30));
+            if when == When::Later {
+                duplicates.iter().for_each(set_nonblocking);
+            }
+            drop(duplicates);
+            rest.chunks(100_000).for_each(|piece| write_all(&our_input, piece));
+        });
+        thread::sleep(Duration::from_millis(30));
+        read_to_end(&our_output)
+    });
+    (child.wait().unwrap().code(), output)
+}
+
+/// Runs a command with this input, and with files as its streams. Returns the exit code and the output.
+pub fn run_with_files(command: &mut Command, input: &[u8], is_nonblocking: bool) -> io::Result<(Option<i32>, Vec<u8>)> {
+    let folder = tempfile::tempdir()?;
+    let path = |name| folder.path().join(name);
+    fs::write(path("input"), input)?;
+    let (their_input, their_output) = (fs::File::open(path("input"))?, fs::File::create(path("output"))?);
+    if is_nonblocking {
+        set_nonblocking(&their_input);
+        set_nonblocking(&their_output);
+    }
+    let status = command.stdin(their_input).stdout(their_output).status()?;
+    Ok((status.code(), fs::read(path("output"))?))
+}

@@ -1,0 +1,153 @@
+//! Any bytes, cut anywhere, against a reading of the specification that is as plain as can be.
+
+use portway::codec::wipc::{Decoder, Event, Frame, FrameType, HEADER_BYTES, MAX_PAYLOAD, encode, header};
+
+/// The content of a stream: frames with their positions in the passthrough.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Finds {
+    /// Each frame, and how many bytes were passed through before it.
+    pub frames: Vec<(usize, FrameType, Vec<u8>)>,
+    pub passthrough: Vec<u8>,
+    pub truncated: Option<u64>,
+}
+
+impl Finds {
+    pub fn record(&mut self, event: Event<'_>) {
+        assert_eq!(self.truncated, None, "there is more behind the end");
+        match event {
+            Event::Frame(Frame { frame_type, payload }) => {
+                self.frames.push((self.passthrough.len(), frame_type, payload.to_vec()));
+            }
+            Event::Passthrough(bytes) => {
+                assert!(!bytes.is_empty(), "an empty piece is passed through");
+                self.passthrough.extend_from_slice(bytes);
+            }
+            Event::Oversize { .. } | Event::Dropped { .. } => panic!("there is no limit"),
+            Event::Truncated { held } => self.truncated = Some(held),
+        }
+    }
+
+    /// Returns the stream, rebuilt from its content.
+    pub fn put_together(&self) -> Vec<u8> {
+        let mut stream = Vec::new();
+        let mut from = 0;
+        for (place, frame_type, payload) in &self.frames {
+            stream.extend_from_slice(&self.passthrough[from..*place]);
+            encode(*frame_type, payload, &mut stream).unwrap();
+            from = *place;
+        }
+        stream.extend_from_slice(&self.passthrough[from..]);
+        stream
+    }
+}
+
+/// Returns the content that a decoder finds in these pieces and their end.
+pub fn find_in<'p>(max_payload: u32, pieces: impl IntoIterator<Item = &'p [u8]>) -> Finds {
+    let mut decoder = Decoder::with_max_payload(max_payload);
+    let mut finds = Finds::default();
+    for mut piece in pieces {
+        while let Some(event) = decoder.next(&mut piece) {
+            finds.record(event);
+        }
+        assert!(piece.is_empty(), "not all of a piece is used");
+    }
+    while let Some(event) = decoder.finish() {
+        finds.record(event);
+    }
+    assert_eq!(decoder.unfinished(), None);
+    finds
+}
+
+/// Decodes byte by byte from the whole stream.
+pub fn expected(max_payload: u32, stream: &[u8]) -> Finds {
+    let mut finds = Finds::default();
+    let mut at = 0;
+    while at < stream.len() {
+        let rest = &stream[at..];
+        let magic = &b"WIPC"[..rest.len().min(4)];
+        let code = rest.get(4).copied().unwrap_or(0);
+        let length = rest.get(5..9).map_or(0, |length| u32::from_le_bytes(length.try_into().unwrap()));
+        let is_header = rest.starts_with(magic) && code < 4 && length <= max_payload;
+        let end = HEADER_BYTES as u64 + u64::from(length);
+        if is_header && rest.len() >= HEADER_BYTES && rest.len() as u64 >= end {
+            let payload = rest[HEADER_BYTES..end as usize].to_vec();
+            finds.frames.push((finds.passthrough.len(), FrameType::from_code(code).unwrap(), payload));
+            at += end as usize;
+        } else if is_header {
+            finds.passthrough.extend_from_slice(rest);
+            finds.truncated = (rest.len() >= 4).then_some(rest.len() as u64);
+            break;
+        } else {
+            finds.passthrough.push(stream[at]);
+            at += 1;
+        }
+    }
+    finds
+}
+
+/// Numbers that come again for the same seed (xorshift).
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % end
+    }
+}
+
+/// A stream in which nearly everything looks nearly like a frame.
+pub fn any_stream(dice: &mut Dice) -> Vec<u8> {
+    let mut stream = Vec::new();
+    for _ in 0..dice.below(7) {
+        let payload: Vec<u8> = match dice.below(4) {
+            0 => Vec::new(),
+            1 => b"WIPC\x02\x01\0\0\0"[..dice.below(10)].to_vec(),
+            2 => b"IPCWIPC"[dice.below(7)..].to_vec(),
+            _ => (0..dice.below(30)).map(|_| dice.below(256) as u8).collect(),
+        };
+        let code = dice.below(5) as u8;
+        let mut frame = header(FrameType::Open, payload.len()).unwrap().to_vec();
+        frame[4] = if code == 4 { dice.below(256) as u8 } else { code };
+        match dice.below(10) {
+            0..=4 => frame.extend(payload),
+            // Cut off, too long, or a length of which nothing is true.
+            5 => frame.truncate(dice.below(HEADER_BYTES)),
+            6 => frame[5 + dice.below(4)] = dice.below(256) as u8,
+            7 => frame.extend(&payload[payload.len() / 2..]),
+            8 => frame = payload,
+            _ => frame = b"WIWIPCWWIPC is a protocol\nWIP"[dice.below(29)..].to_vec(),
+        }
+        stream.extend(frame);
+    }
+    stream
+}
+
+/// Cuts a stream anywhere.
+pub fn cut<'s>(dice: &mut Dice, mut stream: &'s [u8]) -> Vec<&'s [u8]> {
+    let longest = [1, 3, 10, 40][dice.below(4)];
+    let mut pieces = Vec::new();
+    while !stream.is_empty() {
+        let (piece, rest) = stream.split_at((dice.below(longest) + 1).min(stream.len()));
+        pieces.push(piece);
+        stream = rest;
+    }
+    pieces
+}
+
+/// Checks that the decoder finds the content of a stream, whole and in pieces; `seed` identifies the stream.
+pub fn check(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let stream = any_stream(&mut dice);
+    let max_payload = [MAX_PAYLOAD, MAX_PAYLOAD, 20, 0][dice.below(4)];
+    let expected = expected(max_payload, &stream);
+    assert_eq!(expected.put_together(), stream, "seed {seed}");
+    let pieces = cut(&mut dice, &stream);
+    assert_eq!(find_in(max_payload, pieces), expected, "in pieces, seed {seed}: {stream:?}");
+    assert_eq!(find_in(max_payload, [&stream[..]]), expected, "whole, seed {seed}: {stream:?}");
+}

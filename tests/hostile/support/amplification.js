@@ -1,0 +1,42 @@
+// The cost of one message: bytes sent for each byte received, milliseconds of blocking, and bytes held afterwards.
+
+import { assert } from "chai";
+import { inNode } from "../../web/support/portway.js";
+import { figure } from "./settings.js";
+
+async function read() {
+  if (!inNode) return (await fetch("/tests/hostile/bounds.json")).json();
+  const { readFile } = await import("node:fs/promises");
+  return JSON.parse(await readFile(new URL("../bounds.json", import.meta.url), "utf8"));
+}
+
+export const bounds = await read();
+export const rowsOf = (where) => bounds.rows.filter((row) => row.where === where);
+
+/** A few answers are always allowed, however short the message was. */
+const CONSTANT = 1_024;
+
+globalThis.measured = [];
+
+/**
+ * Compares a measurement with its row: bytes in and out, milliseconds, and bytes held. With `isStated`, the figures of
+ * the row are those of this engine; any other engine has to keep the limits for all rows.
+ */
+export function check({ id, where, what, ...row }, { bytesIn, bytesOut, ms, held }, isStated) {
+  const times = Math.max(0, bytesOut - CONSTANT) / bytesIn;
+  const stays = held === undefined ? undefined : Math.max(0, held - 128 * CONSTANT) / bytesIn;
+  globalThis.measured.push({
+    id,
+    where,
+    sends: row.sends === null ? null : times,
+    blocks: ms,
+    ...(stays !== undefined && { holds: stays }),
+  });
+  const kb = (bytes) => `${(bytes / 1_000).toFixed(1)} KB`;
+  figure(
+    `${where}: ${what}: ${kb(bytesIn)} in, ${kb(bytesOut)} out, ${ms.toFixed(1)} ms${held === undefined ? "" : `, ${kb(Math.max(0, held))} held`}`,
+  );
+  if (row.sends !== null) assert.isAtMost(times, isStated ? row.sends : bounds.maxSent, "bytes out for each byte in");
+  assert.isAtMost(ms, isStated ? row.blocks : bounds.maxBlocked, "ms that it blocks");
+  if (stays !== undefined) assert.isAtMost(stays, row.holds + 0.5, "bytes that stay for each byte in");
+}

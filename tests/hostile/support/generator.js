@@ -1,0 +1,401 @@
+// Makes sequences of handshake messages in any order and form. It runs in documents of other parties, too, and so
+// imports nothing.
+
+/** Random numbers that follow from a seed (mulberry32). */
+export class Random {
+  #state;
+
+  constructor(seed) {
+    this.#state = seed >>> 0;
+  }
+
+  /** From 0 to 1. */
+  next() {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let t = this.#state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** A whole number below `end`. */
+  below(end) {
+    return Math.floor(this.next() * end);
+  }
+
+  pick(list) {
+    return list[this.below(list.length)];
+  }
+
+  id() {
+    let id = "";
+    while (id.length < 32) id += this.below(16).toString(16);
+    return id;
+  }
+}
+
+/**
+ * WebKitGTK 2.50.6 crashes after a port is transferred that is closed or in use: a read of address 0x11a in its own
+ * code.
+ */
+const CRASHES = /AppleWebKit(?!.*Chrome)/.test(globalThis.navigator?.userAgent ?? "");
+
+const FEATURES = ["batch", "cancel", "columns", "lane", "progress", "stream"];
+const MAX_KNOWN = 20;
+const message = (rest) => ({ jsonrpc: "2.0", ...rest });
+
+/** Values that are wrong in most places. */
+const ODD = [
+  null,
+  undefined,
+  0,
+  -1,
+  1.5,
+  NaN,
+  true,
+  "",
+  "x",
+  "x".repeat(31),
+  "f".repeat(33),
+  "F".repeat(32),
+  [],
+  {},
+  [null],
+  { id: 1 },
+];
+const REASONS = ["closed", "left", "replaced", "", "x", undefined, null, 5, {}];
+
+/** A rough count of the bytes of a value, as JSON would have them. */
+export function weigh(value, depth = 0) {
+  if (typeof value === "string") return value.length + 2;
+  if (typeof value !== "object" || value === null || depth > 6) return 4;
+  let sum = 2;
+  if (Array.isArray(value)) for (const item of value.slice(0, 1_000)) sum += 1 + weigh(item, depth + 1);
+  else for (const key in value) sum += key.length + 4 + weigh(value[key], depth + 1);
+  return sum;
+}
+
+/**
+ * A sender of such messages: the peer itself, a stranger, or a former document of the peer. `post` posts to the
+ * boundary. Every call names its sender and its route, so that a handler can compare them with the present session.
+ * With `mayEnd`, some messages end a connection for good, as a peer is allowed to: by a goodbye, or by closing a port.
+ */
+export class Attacker {
+  sent = 0;
+  received = 0;
+  bytesOut = 0;
+  bytesReceived = 0;
+  /** Ports of former sessions, each with its route. */
+  past = [];
+  /** All ports that there were: none is closed by accident. */
+  ports = [];
+  #random;
+  #by;
+  #post;
+  #mayEnd;
+  /** The host's present id, as far as it is known, and ids of all kinds. */
+  #current;
+  #spent = [];
+  #own = [];
+  #others = [];
+  #keys = [];
+  #ports = [];
+  #lanes = [];
+  /** The port or lane by which something came last. */
+  #live;
+  #closed = [];
+  /** The route that each id of a hello would begin. */
+  #routes = new Map();
+  #lastRoute = 0;
+
+  constructor(seed, by, post, { mayEnd = true, run = 0 } = {}) {
+    this.#random = new Random(seed);
+    this.#by = `${by}`;
+    this.#lastRoute = run * 1e6;
+    this.#post = post;
+    this.#mayEnd = mayEnd;
+  }
+
+  /** Takes a message that came over the boundary. */
+  receive(data) {
+    this.received++;
+    if (data?.portway !== undefined) this.#live = this.#lanes.find(({ lane }) => lane === data.portway) ?? this.#live;
+    if (data?.method === "rpc.hello" && data.id !== this.#current) {
+      keep(this.#spent, this.#current);
+      this.#current = data.id;
+    } else if (data?.result !== undefined) {
+      const { id } = data;
+      // A plain session answers calls of its own, whose results may be null.
+      const result = Object(data.result);
+      const route = this.#routes.get(id);
+      if (result.session !== undefined) keep(this.#others, result.session);
+      if (result.port !== undefined && route !== undefined) this.#use(result.port, route);
+      else if (typeof result.lane === "string" && route !== undefined) keep(this.#lanes, { lane: result.lane, route });
+    }
+    this.#count(data);
+  }
+
+  /** Takes ids that were overheard. */
+  learn({ current, ids }) {
+    this.#current = current;
+    for (const id of ids) keep(this.#others, id);
+  }
+
+  get knows() {
+    return {
+      current: this.#current,
+      ids: [...this.#spent, ...this.#own, ...this.#others, ...this.#keys].slice(-MAX_KNOWN),
+    };
+  }
+
+  /** Sends a valid hello that the host answers: without these, few sessions would begin. */
+  begin() {
+    const id = `00000000${this.#random.id().slice(8)}`;
+    this.#routes.set(id, this.#newRoute());
+    this.sent++;
+    this.#out(
+      message({
+        id,
+        method: "rpc.hello",
+        params: { version: 1, channel: "", features: this.#features(this.#routes.get(id)) },
+      }),
+    );
+  }
+
+  /** Sends `count` messages. */
+  burst(count) {
+    for (let n = 0; n < count; n++) this.#one();
+  }
+
+  /** Ends the use of its ports, and returns them: they belong to past sessions from here on. */
+  leave() {
+    const past = [...this.past, ...this.#ports].slice(-MAX_KNOWN);
+    this.#ports = [];
+    this.#lanes = [];
+    this.#live = undefined;
+    return past;
+  }
+
+  #count(data) {
+    this.bytesReceived += weigh(data);
+  }
+
+  #use(port, route) {
+    const one = { port, route };
+    port.onmessage = ({ data }) => {
+      this.received++;
+      // A withdrawn answer ends with a goodbye, too.
+      if (data?.method !== "rpc.bye") this.#live = one;
+      else if (this.#live === one) this.#live = undefined;
+      this.#count(data);
+      if (data?.method === "rpc.key") keep(this.#keys, data.params?.key);
+    };
+    this.ports.push(port);
+    keep(this.#ports, one);
+    // The session begins with this message.
+    if (this.#random.below(8) > 0) port.postMessage(message({ method: "rpc.ping" }));
+  }
+
+  #id() {
+    const random = this.#random;
+    switch (random.below(10)) {
+      case 0:
+      case 1:
+      case 2:
+        return this.#current ?? random.id();
+      case 3:
+        return random.pick(this.#spent) ?? random.id();
+      case 4:
+        return random.pick(this.#own) ?? random.id();
+      case 5:
+        return random.pick(this.#others) ?? random.id();
+      case 6:
+        return random.pick(ODD);
+      // The least and the greatest, so that either side answers.
+      case 7:
+        return `0${random.id().slice(1)}`;
+      case 8:
+        return `f${random.id().slice(1)}`;
+      default:
+        return random.id();
+    }
+  }
+
+  #features(route) {
+    const random = this.#random;
+    // Its route comes first: only the beginning of a long list is read.
+    if (random.below(20) === 0) return [route, ...random.pick([ODD, Array(1_000).fill("x"), [{}, [], "lane"]])];
+    return [route, ...FEATURES.filter(() => random.below(4) > 0)];
+  }
+
+  #newRoute() {
+    return `${this.#by} ${++this.#lastRoute}`;
+  }
+
+  #hello() {
+    const random = this.#random;
+    const id = this.#id();
+    if (!this.#routes.has(id)) this.#routes.set(id, this.#newRoute());
+    keep(this.#own, id);
+    const channel = random.below(10) === 0 ? random.pick(ODD) : "";
+    const params =
+      random.below(30) === 0
+        ? random.pick(ODD)
+        : { version: random.pick([1, 1, 2, null]), channel, features: this.#features(this.#routes.get(id)) };
+    return [message({ id, method: "rpc.hello", params })];
+  }
+
+  #answer() {
+    const random = this.#random;
+    const id = random.below(2) === 0 && this.#current !== undefined ? this.#current : this.#id();
+    if (random.below(12) === 0) {
+      const code = this.#mayEnd ? random.pick([-32601, -32601, -32603, "x", undefined]) : -32601;
+      return [
+        message({ id, error: random.below(6) === 0 && this.#mayEnd ? random.pick(ODD) : { code, message: "x" } }),
+      ];
+    }
+    if (random.below(40) === 0) return [message({ id, result: random.pick(ODD) })];
+    const route = this.#newRoute();
+    const result = {
+      session: random.below(3) > 0 ? random.id() : this.#id(),
+      version: 1,
+      features: this.#features(route),
+    };
+    const transfer = [];
+    const kind = random.below(12);
+    if (kind < 5) {
+      const { port1, port2 } = new MessageChannel();
+      this.#use(port1, route);
+      if (kind === 0 && this.#mayEnd && !CRASHES) {
+        // One that was closed before it was sent.
+        port1.close();
+        keep(this.#closed, port2);
+      }
+      result.port = port2;
+      transfer.push(port2);
+    } else if (kind === 5) {
+      // A new name: a used one would belong to two routes.
+      result.lane = random.below(4) > 0 ? random.id() : random.pick(ODD);
+      if (typeof result.lane === "string") keep(this.#lanes, { lane: result.lane, route });
+    } else if (kind === 6 && this.#mayEnd && !CRASHES && this.#ports.length > 0) {
+      // The near end of a port whose far end the host has already, if it can still be sent.
+      const used = random.pick(this.#ports);
+      result.port = used.port;
+      used.route = route;
+      transfer.push(used.port);
+      this.#ports.splice(this.#ports.indexOf(used), 1);
+    } else if (kind === 7) result.port = random.pick(ODD);
+    return [message({ id, result }), transfer];
+  }
+
+  #note() {
+    const random = this.#random;
+    const key = random.below(2) ? random.pick(this.#keys) : this.#id();
+    switch (random.below(7)) {
+      case 0: {
+        // Most of them end the session, and little can be seen without one.
+        if (random.below(5) > 0) return message({ method: "rpc.ping" });
+        const reasons = this.#mayEnd ? REASONS : REASONS.filter((reason) => reason !== "replaced");
+        return message({
+          method: "rpc.bye",
+          params: random.below(10) === 0 ? random.pick(ODD) : { reason: random.pick(reasons), key },
+        });
+      }
+      case 1:
+        return message({ method: "rpc.key", params: random.below(5) === 0 ? random.pick(ODD) : { key } });
+      case 2:
+        return message({ method: "rpc.lock" });
+      case 3:
+        return message({ method: "rpc.load" });
+      case 4:
+        return message({ method: "rpc.pong" });
+      default:
+        return message({ method: "rpc.ping" });
+    }
+  }
+
+  #call(route) {
+    const random = this.#random;
+    const params = { by: this.#by, route };
+    const id = random.pick([1, 2, 3, random.below(100), "a", null, undefined, this.#current]);
+    const method = random.pick(["secret", "secret", "secret", "slow", "unknown", "rpc.unknown", "", 5]);
+    switch (random.below(12)) {
+      case 0:
+        return message({ id, result: params });
+      case 1:
+        return message({ id, error: { code: random.below(100), message: "x" } });
+      case 2:
+        return message({
+          method: "rpc.columns",
+          params: { ids: [1, 2, 3], methods: "secret", values: [params, params, params] },
+        });
+      case 3:
+        return message({
+          method: "rpc.columns",
+          params: {
+            ids: random.pick([[1], undefined, ODD]),
+            methods: random.pick(["echo", ODD]),
+            values: random.pick([[params], ODD, undefined]),
+          },
+        });
+      case 4:
+        return [message({ id, method, params }), message({ method: "secret", params }), message({ id: 4, result: 1 })];
+      case 5:
+        return message({
+          id,
+          method: "rpc.stream",
+          params: { method: "items", params, credit: random.pick([1, 5, 0, 65_536, "x"]) },
+        });
+      case 6:
+        return message({
+          method: random.pick(["rpc.item", "rpc.credit", "$/cancelRequest", "$/progress"]),
+          params: { id, token: id, value: params, count: random.pick([1, 65_536, -1, "x"]) },
+        });
+      case 7:
+        return message({ id: random.pick(ODD), method: random.pick(ODD), params: random.pick(ODD) });
+      default:
+        return message({ id, method, params });
+    }
+  }
+
+  #one() {
+    const random = this.#random;
+    this.sent++;
+    const kind = random.below(20);
+    try {
+      if (kind < 4) return this.#out(...this.#hello());
+      if (kind < 7) return this.#out(...this.#answer());
+      // Most of them in the present session.
+      if (kind < 16 && this.#live !== undefined && random.below(3) > 0) return this.#through(this.#live, kind);
+      const [ports, lanes] = [this.past.length > 0 && random.below(3) === 0 ? this.past : this.#ports, this.#lanes];
+      const isByPort = ports.length > 0 && random.below(4) > 0;
+      if (isByPort) return this.#through(random.below(2) ? ports.at(-1) : random.pick(ports), kind);
+      if (lanes.length > 0 && random.below(2) > 0) return this.#through(random.pick(lanes), kind);
+      if (kind === 19) return this.#out(random.pick(ODD));
+      this.#out(kind < 9 ? this.#note() : this.#call("boundary"));
+    } catch {
+      // A port that cannot be sent any more.
+    }
+  }
+
+  /** By a port or a lane. */
+  #through({ port, lane, route }, kind) {
+    const one = kind < 9 ? this.#note() : this.#call(route);
+    if (port === undefined) return this.#out({ portway: lane, message: one });
+    this.bytesOut += weigh(one);
+    port.postMessage(one);
+  }
+
+  #out(one, transfer = []) {
+    this.bytesOut += weigh(one);
+    this.#post(one, transfer);
+  }
+}
+
+function keep(list, item) {
+  if (item === undefined) return;
+  list.push(item);
+  if (list.length > MAX_KNOWN) {
+    list.shift();
+  }
+}

@@ -1,0 +1,127 @@
+//! Ten thousand connections to one process, some of them bad clients.
+#![cfg(all(unix, feature = "native"))]
+
+mod process;
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use portway::{Client, Context, Framing, Listener, RpcError, Transport};
+use tokio::io::AsyncWriteExt;
+use tokio::net::UnixStream;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use self::process::{ServerProcess, raise_open_files};
+
+const CONNECTIONS: usize = 10_000;
+/// How many of each kind of bad clients there are besides.
+const BAD_CLIENTS: usize = 100;
+/// How many calls are under way at a time.
+const AT_ONCE: usize = 256;
+/// For the sockets of both sides, and the other open files of a process.
+const OPEN_FILES: u64 = (CONNECTIONS + 3 * BAD_CLIENTS + 200) as u64;
+const MAX_MEMORY_KB: u64 = 400 * 1024;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_connections_are_held_and_answered_beside_bad_clients() -> Result<(), Box<dyn Error>> {
+    if !raise_open_files(OPEN_FILES) {
+        println!("NOT RUN: this needs {OPEN_FILES} open files a process; see `ulimit -Hn`");
+        return Ok(());
+    }
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("server.sock");
+    let server = ServerProcess::start(&path).await?;
+    let before = server.memory_kb()?;
+
+    let start = Instant::now();
+    let mut clients = Vec::with_capacity(CONNECTIONS);
+    for _ in 0..CONNECTIONS {
+        clients.push(Client::new(Transport::unix(&path, Framing::ContentLength).await?));
+    }
+    ask_all(&clients, |number| number).await?;
+    let idle = server.memory_kb()?;
+    println!(
+        "{CONNECTIONS} connections, each answered once, after {:.1} s: {} KB, {:.1} KB each",
+        start.elapsed().as_secs_f64(),
+        idle.resident,
+        (idle.resident - before.resident) as f64 / CONNECTIONS as f64
+    );
+
+    let bad_clients = bad_clients(&path).await?;
+    // Another order than that of their beginning.
+    let latencies = ask_all(&clients, |number| number * 7919 % CONNECTIONS).await?;
+    let percentile = |percent: usize| latencies.get(latencies.len() * percent / 100).copied().unwrap_or_default();
+    let all = server.memory_kb()?;
+    println!(
+        "beside {} bad clients: median {:?}, 99 % {:?}; {} KB at the most",
+        3 * BAD_CLIENTS,
+        percentile(50),
+        percentile(99),
+        all.peak
+    );
+    assert!(percentile(99) < Duration::from_secs(2), "{:?}", percentile(99));
+    assert!(all.peak <= MAX_MEMORY_KB, "{} KB", all.peak);
+    drop(bad_clients);
+    Ok(())
+}
+
+/// Calls through each client once, and returns the durations, sorted.
+async fn ask_all(clients: &[Client], order: impl Fn(usize) -> usize) -> Result<Vec<Duration>, Box<dyn Error>> {
+    let turns = Arc::new(Semaphore::new(AT_ONCE));
+    let mut tasks = Vec::with_capacity(clients.len());
+    for number in 0..clients.len() {
+        let number = order(number);
+        let client = clients.get(number).ok_or("no such client")?.clone();
+        let turn = Arc::clone(&turns).acquire_owned().await?;
+        tasks.push(tokio::spawn(async move {
+            let start = Instant::now();
+            let echo = client.call::<usize>("echo", &(number,)).timeout(PATIENCE).await;
+            drop(turn);
+            (echo == Ok(number)).then(|| start.elapsed()).ok_or_else(|| format!("{number}: {echo:?}"))
+        }));
+    }
+    let mut latencies = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        latencies.push(task.await??);
+    }
+    latencies.sort_unstable();
+    Ok(latencies)
+}
+
+/// Some ask for more than a socket holds and read nothing, some stop in the middle of a message, some vanish there.
+async fn bad_clients(path: &std::path::Path) -> Result<Vec<UnixStream>, Box<dyn Error>> {
+    let mut kept = Vec::new();
+    for number in 0..BAD_CLIENTS {
+        let mut deaf = UnixStream::connect(path).await?;
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"large"}}"#);
+        let request = format!("Content-Length: {}\r\n\r\n{body}", body.len());
+        timeout(PATIENCE, deaf.write_all(request.repeat(10).as_bytes())).await??;
+        kept.push(deaf);
+        let mut half = UnixStream::connect(path).await?;
+        half.write_all(b"Content-Length: 1000000\r\n\r\n{\"jsonrpc\":").await?;
+        kept.push(half);
+        let mut gone = UnixStream::connect(path).await?;
+        gone.write_all(b"Content-Length: 1000\r\n\r\n{").await?;
+    }
+    Ok(kept)
+}
+
+/// The server, in a process of its own; see [`ServerProcess`].
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "runs as a process of the other test"]
+async fn serve() -> Result<(), Box<dyn Error>> {
+    raise_open_files(OPEN_FILES);
+    let path = ServerProcess::path_of_this()?;
+    let listener = Listener::unix(path, Framing::ContentLength).await?;
+    let large = Arc::new(serde_json::value::to_raw_value(&"x".repeat(40_000))?);
+    let serving = listener.serve(move |peer| {
+        peer.method("echo", |(number,): (usize,), _: Context| async move { Ok::<_, RpcError>(number) });
+        let large = Arc::clone(&large);
+        peer.server().method_sync("large", move |(): (), _: Context| Ok::<_, RpcError>((*large).clone()));
+    });
+    serving.await?;
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! The server as a process of its own: this very program, with another test of it.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::net::UnixStream;
+use tokio::process::{Child, Command};
+
+const PATH: &str = "PORTWAY_TEST_SOCKET";
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// It is killed when it is dropped.
+pub(crate) struct ServerProcess(Child);
+
+/// The memory of a process, in KB.
+pub(crate) struct Memory {
+    pub(crate) resident: u64,
+    pub(crate) peak: u64,
+}
+
+impl ServerProcess {
+    /// Starts it, and waits until it listens.
+    pub(crate) async fn start(path: &Path) -> io::Result<Self> {
+        let child = Command::new(env::current_exe()?)
+            .args(["--exact", "serve", "--ignored"])
+            .env(PATH, path)
+            .stdout(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()?;
+        let start = Instant::now();
+        while UnixStream::connect(path).await.is_err() {
+            if start.elapsed() > PATIENCE {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the server does not listen"));
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Ok(Self(child))
+    }
+
+    /// Where the server that this process is should listen.
+    pub(crate) fn path_of_this() -> io::Result<PathBuf> {
+        env::var_os(PATH).map(PathBuf::from).ok_or_else(|| io::Error::other("it is started by the other test"))
+    }
+
+    pub(crate) fn memory_kb(&self) -> io::Result<Memory> {
+        let process = self.0.id().ok_or_else(|| io::Error::other("the server has ended"))?;
+        let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            let number = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
+            number.ok_or_else(|| io::Error::other(format!("no {name} in its status")))
+        };
+        Ok(Memory { resident: field("VmRSS:")?, peak: field("VmHWM:")? })
+    }
+}
+
+/// Lets this process have `count` files open; returns `false` if the system does not allow it.
+pub(crate) fn raise_open_files(count: u64) -> bool {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current.is_none_or(|current| current >= count) {
+        return true;
+    }
+    setrlimit(Resource::Nofile, Rlimit { current: Some(count.min(maximum.unwrap_or(count))), maximum }).is_ok()
+        && maximum.is_none_or(|maximum| maximum >= count)
+}

@@ -1,0 +1,474 @@
+//! A peer that does not read, or sends too much, harms no other peer, and loses no message.
+
+use std::error::Error;
+use std::time::Duration;
+
+use portway::limits::Limits;
+use portway::profile::Profile;
+use portway::{CallError, Client, Context, Diagnostic, Framing, Peer, RpcError, Server, Transport};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::wire::{PATIENCE, frame, limits, wire_of};
+
+type Test = Result<(), Box<dyn Error>>;
+
+#[tokio::test]
+async fn reading_goes_on_while_replies_wait_to_be_written_up_to_the_limit() -> Test {
+    let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
+    let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 300_000);
+    let server = Server::new(transport.with_limits(limits));
+    server.method_sync("big", |(): (), _: Context| Ok::<_, RpcError>("x".repeat(100_000)));
+    server.forget();
+    // Three replies fit; after the fourth nothing more is read, until they have been taken.
+    let request = |id: u32| frame(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"big"}}"#));
+    let mut sent = 0;
+    while timeout(Duration::from_millis(200), there.send_bytes(&request(sent))).await.is_ok() {
+        sent += 1;
+        assert!(sent < 1_000, "reading never paused");
+    }
+    assert!(sent >= 4, "{sent}");
+    // The truncated one is not sent again: all others are answered, in order.
+    for id in 0..sent {
+        let answer = there.receive().await?;
+        assert_eq!(answer["id"], id);
+        assert_eq!(answer["result"].as_str().map(str::len), Some(100_000));
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_does_not_read_is_not_called_for_ever_by_calls_that_have_ended() -> Test {
+    for cancels in [false, true] {
+        let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
+        let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000);
+        let client = Client::new(transport.with_limits(limits)).with_timeout(Duration::from_millis(100));
+        let filler = "x".repeat(10_000);
+        let mut ended = 0;
+        loop {
+            let call = client.call::<Value>("work", &(&filler,));
+            // One that is dropped is cancelled.
+            let outcome = if cancels { timeout(Duration::from_millis(10), call).await } else { Ok(call.await) };
+            match outcome {
+                Ok(Err(CallError::Congested)) => break,
+                Ok(Err(CallError::TimedOut)) | Err(_) => ended += 1,
+                Ok(other) => return Err(format!("{other:?}").into()),
+            }
+            assert!(ended < 100, "it was never refused");
+        }
+        // The number that the limit allows.
+        assert!((8..=14).contains(&ended), "{ended}");
+        // Once the peer reads, it is called again.
+        let serving = tokio::spawn(async move {
+            loop {
+                let message = there.receive().await?;
+                if message["method"] == "again" {
+                    there.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": 1 }).to_string()).await?;
+                }
+            }
+            #[allow(unreachable_code, reason = "it says what the errors are")]
+            Ok::<_, Box<dyn Error + Send + Sync>>(())
+        });
+        timeout(PATIENCE, client.ready()).await?;
+        assert_eq!(client.call::<i64>("again", &()).await, Ok(1));
+        serving.abort();
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn notifications_to_a_peer_that_does_not_read_are_refused_and_none_is_lost() -> Test {
+    let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
+    let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000);
+    let client = Client::new(transport.with_limits(limits));
+    let mut sent = 0;
+    loop {
+        match client.notify("line", &(sent, "x".repeat(1_000))) {
+            Ok(()) => sent += 1,
+            Err(error) => {
+                assert_eq!(error, CallError::Congested);
+                break;
+            }
+        }
+        assert!(sent < 1_000, "it was never refused");
+    }
+    let reader = tokio::spawn(async move {
+        for number in 0..=sent {
+            let message = there.receive().await?;
+            assert_eq!(message["params"][0], number);
+        }
+        Ok::<_, std::io::Error>(())
+    });
+    timeout(PATIENCE, client.ready()).await?;
+    client.notify("line", &(sent, "and one more"))?;
+    timeout(PATIENCE, reader).await???;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_cancel_does_not_wait_for_the_peer_to_read() -> Test {
+    let (transport, there) = wire_of(64, Framing::ContentLength)?;
+    let client = Client::new(transport);
+    let call = client.call::<()>("big", &["x".repeat(100_000)]).start();
+    tokio::task::yield_now().await;
+    drop(call);
+    assert_eq!(client.pending(), 0);
+    drop(there);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_large_reply_through_a_small_pipe_is_complete() -> Test {
+    let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
+    let server = Server::new(transport);
+    server.method("echo", |value: Value, _: Context| async move { Ok::<_, RpcError>(value) });
+    server.forget();
+    let large = json!(["é€😀".repeat(1_000_000)]);
+    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "echo", "params": large }).to_string();
+    there.send(&request).await?;
+    let answer = there.receive().await?;
+    assert_eq!(answer["result"], large);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn frames_of_many_writers_never_mix() -> Test {
+    let (transport, mut there) = wire_of(100, Framing::ContentLength)?;
+    let client = Client::new(transport);
+    for writer in 0..8 {
+        let client = client.clone();
+        tokio::spawn(async move {
+            for number in 0..200 {
+                let sent = client.notify("line", &(writer, number, "x".repeat(number % 37)));
+                assert_eq!(sent, Ok(()));
+            }
+        });
+    }
+    let mut next = [0_u64; 8];
+    for _ in 0..1_600 {
+        let message = there.receive().await?;
+        let writer = message["params"][0].as_u64().and_then(|writer| next.get_mut(writer as usize));
+        let Some(expected) = writer else { return Err("no such writer".into()) };
+        assert_eq!(message["params"][1], *expected);
+        *expected += 1;
+    }
+    assert_eq!(next, [200; 8]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn requests_beyond_the_limit_are_refused_and_the_others_are_answered() -> Test {
+    let (transport, mut there) = wire_of(64 * 1024, Framing::ContentLength)?;
+    let limits = limits(|limits: &mut Limits| limits.in_flight = 2);
+    let server = Server::new(transport.with_limits(limits));
+    server.method("wait", |(): (), _: Context| async {
+        std::future::pending::<()>().await;
+        Ok::<_, RpcError>(())
+    });
+    server.forget();
+    for id in 1..=3 {
+        there.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"wait"}}"#)).await?;
+    }
+    let refused = there.receive().await?;
+    assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&json!(3), &json!("too-many-requests")));
+    Ok(())
+}
+
+#[tokio::test]
+async fn requests_with_more_bytes_than_the_limit_are_refused_and_the_others_go_on() -> Test {
+    let (transport, mut there) = wire_of(64 * 1024, Framing::ContentLength)?;
+    let server = Server::new(transport);
+    server.method("wait", |_: Value, _: Context| async {
+        std::future::pending::<()>().await;
+        Ok::<_, RpcError>(())
+    });
+    server.method_sync("version", |(): (), _: Context| Ok::<_, RpcError>(1));
+    server.forget();
+    // 64 MiB hold 67 of these.
+    let params = format!("[\"{}\"]", "p".repeat(1_000_000));
+    for id in 1..=70 {
+        there.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"wait","params":{params}}}"#)).await?;
+    }
+    for id in 68..=70 {
+        let refused = there.receive().await?;
+        assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&json!(id), &json!("too-many-requests")));
+    }
+    // A call without params is not refused, and an end makes room.
+    there.send(r#"{"jsonrpc":"2.0","id":71,"method":"version"}"#).await?;
+    assert_eq!(there.receive().await?["result"], 1);
+    there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":5}}"#).await?;
+    assert_eq!(there.receive().await?["id"], 5);
+    there.send(&format!(r#"{{"jsonrpc":"2.0","id":72,"method":"version","params":{params}}}"#)).await?;
+    assert_eq!(there.receive().await?["error"]["code"], -32602, "it is no longer refused for its size");
+    Ok(())
+}
+
+/// Sends this again and again until nothing more is read; how often it was.
+async fn send_until_pause(
+    there: &mut crate::wire::Wire,
+    message: impl Fn(u32) -> Vec<u8>,
+) -> Result<u32, &'static str> {
+    let mut sent = 0;
+    while timeout(Duration::from_millis(300), there.send_bytes(&message(sent))).await.is_ok() {
+        sent += 1;
+        if sent == 20_000 {
+            return Err("reading never paused");
+        }
+    }
+    Ok(sent)
+}
+
+#[tokio::test]
+async fn where_one_request_runs_at_a_time_reading_pauses_while_too_much_waits_for_it() -> Test {
+    for (method, id, bytes) in [("then", "7", 50_000), ("told", "", 50_000), ("told", "", 0)] {
+        let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
+        let limits = limits(|limits: &mut Limits| limits.in_flight_bytes = 300_000);
+        let (open, gate) = tokio::sync::oneshot::channel::<()>();
+        let gate = std::sync::Mutex::new(Some(gate));
+        let server = Server::new(transport.with_profile(Profile::DAEMON).with_limits(limits));
+        server.method("first", move |(): (), _: Context| {
+            let gate = gate.lock().ok().and_then(|mut gate| gate.take());
+            async move {
+                if let Some(gate) = gate {
+                    let _ = gate.await;
+                }
+                Ok::<_, RpcError>(())
+            }
+        });
+        server.method("then", |_: Value, _: Context| async move { Ok::<_, RpcError>(()) });
+        server.forget();
+        there.send(r#"{"jsonrpc":"2.0","id":0,"method":"first"}"#).await?;
+        let id = if id.is_empty() { String::new() } else { format!(r#""id":{id},"#) };
+        let params = format!("[\"{}\"]", "x".repeat(bytes));
+        let one = frame(&format!(r#"{{"jsonrpc":"2.0",{id}"method":"{method}","params":{params}}}"#));
+        let sent = send_until_pause(&mut there, |_| one.clone()).await?;
+        assert!(sent >= 5, "{method}: {sent}");
+        let _ = open.send(());
+        // It goes on where it has paused: the rest of the frame that was cut short is still to come.
+        assert_eq!(there.receive().await?["id"], 0);
+        if method == "then" {
+            for _ in 0..sent {
+                assert_eq!(there.receive().await?["id"], 7, "nothing was refused");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_peer_that_does_not_read_is_not_read_in_every_role_and_framing() -> Test {
+    let message = |framing: Framing, text: &str| {
+        let mut bytes = Vec::new();
+        framing.encode(text, &mut bytes);
+        bytes
+    };
+    for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
+        for role in ["client", "server", "peer"] {
+            let (transport, mut there) = wire_of(4_096, framing)?;
+            let transport = transport.with_limits(limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000));
+            let (client, peer);
+            match role {
+                "client" => {
+                    client = Client::new(transport);
+                    client.notify("hello", &())?;
+                }
+                "server" => Server::new(transport).forget(),
+                _ => {
+                    peer = Peer::new(transport);
+                    peer.forget();
+                }
+            }
+            // Each is answered with "Method not found", as a batch of two, too.
+            let one = r#"{"jsonrpc":"2.0","id":1,"method":"nothing of the kind"}"#;
+            for text in [one.to_owned(), format!("[{one},{one}]")] {
+                let bytes = message(framing, &text).repeat(10);
+                let sent = send_until_pause(&mut there, |_| bytes.clone()).await;
+                let sent = sent.map_err(|problem| format!("{framing}, {role}: {problem}"))?;
+                assert!(sent < 1_000, "{framing}, {role}: {sent}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn answers_are_read_before_the_peer_has_read_all_calls() -> Test {
+    let (here, there) = Transport::pair()?;
+    let server = Server::new(there);
+    server.method("echo", |value: Value, _: Context| async move { Ok::<_, RpcError>(value) });
+    server.forget();
+    let client = Client::new(here);
+    // More, in each direction, than either side holds unwritten.
+    let params = json!(["x".repeat(100_000)]);
+    let calls: Vec<_> = (0..400).map(|_| client.call::<Value>("echo", &params).timeout(None).start()).collect();
+    for call in calls {
+        assert_eq!(timeout(PATIENCE, call).await??, params);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn running_notifications_are_bounded_like_requests_and_dropped_beyond() -> Test {
+    for (params, in_flight, in_flight_bytes) in [("[]", 2, usize::MAX), (r#"["xxxxxxxx"]"#, 1_024, 30)] {
+        let (transport, mut there) = wire_of(64 * 1024, Framing::ContentLength)?;
+        let limits = limits(|limits: &mut Limits| {
+            (limits.in_flight, limits.in_flight_bytes) = (in_flight, in_flight_bytes);
+        });
+        let (tell, mut dropped) = tokio::sync::mpsc::unbounded_channel();
+        let server = Server::new(transport.with_limits(limits).on_diagnostic(move |diagnostic| {
+            if let Diagnostic::DroppedNotification { method } = diagnostic {
+                let _ = tell.send(method.to_owned());
+            }
+        }));
+        let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
+        let (begin, mut begun) = tokio::sync::mpsc::unbounded_channel();
+        server.method("wait", {
+            let gate = std::sync::Arc::clone(&gate);
+            move |_: Value, _: Context| {
+                let (gate, begin) = (std::sync::Arc::clone(&gate), begin.clone());
+                async move {
+                    let _ = begin.send(());
+                    gate.acquire().await.map_err(|_| RpcError::internal("closed"))?.forget();
+                    Ok::<_, RpcError>(())
+                }
+            }
+        });
+        server.forget();
+        let notification = format!(r#"{{"jsonrpc":"2.0","method":"wait","params":{params}}}"#);
+        for _ in 0..5 {
+            there.send(&notification).await?;
+        }
+        for _ in 0..3 {
+            assert_eq!(timeout(PATIENCE, dropped.recv()).await?.as_deref(), Some("wait"));
+        }
+        for _ in 0..2 {
+            timeout(PATIENCE, begun.recv()).await?.ok_or("it has not begun")?;
+        }
+        // An end makes room again.
+        gate.add_permits(2);
+        let taken = async {
+            loop {
+                there.send(&notification).await?;
+                tokio::select! {
+                    _ = begun.recv() => return Ok::<_, std::io::Error>(()),
+                    _ = dropped.recv() => tokio::time::sleep(Duration::from_millis(5)).await,
+                }
+            }
+        };
+        timeout(PATIENCE, taken).await??;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn credit_that_the_peer_does_not_read_pauses_reading() -> Test {
+    for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
+        let (transport, mut there) = wire_of(4_096, framing)?;
+        let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 20_000);
+        let client = Client::new(transport.with_limits(limits));
+        let mut items = client.stream::<u32>("count", &()).window(1);
+        let (took, mut taken) = tokio::sync::mpsc::unbounded_channel();
+        let taking = tokio::spawn(async move {
+            while let Some(Ok(_)) = futures_util::StreamExt::next(&mut items).await {
+                let _ = took.send(());
+            }
+        });
+        let mut item = Vec::new();
+        framing.encode(r#"{"jsonrpc":"2.0","method":"rpc.item","params":{"id":1,"value":5}}"#, &mut item);
+        // Its window is one. Each taken item makes room for another one, which the client grants by a notification.
+        assert_eq!(there.receive_frame(framing).await?["method"], "rpc.stream");
+        let mut sent = 0;
+        loop {
+            let exchange = async {
+                there.send_bytes(&item).await.map_err(|_| "it cannot be sent")?;
+                taken.recv().await.ok_or("the stream has ended")
+            };
+            match timeout(Duration::from_secs(1), exchange).await {
+                Ok(exchanged) => exchanged?,
+                Err(_) => break,
+            }
+            sent += 1;
+            assert!(sent < 5_000, "{framing}: reading never paused");
+        }
+        assert!(sent > 100, "{framing}: {sent}");
+        // It goes on once the client is read.
+        for _ in 0..sent {
+            let credit = there.receive_frame(framing).await?;
+            assert_eq!((&credit["method"], &credit["params"]["count"]), (&json!("rpc.credit"), &json!(1)));
+        }
+        timeout(PATIENCE, taken.recv()).await?.ok_or("the stream has ended")?;
+        drop(there);
+        timeout(PATIENCE, taking).await??;
+    }
+    Ok(())
+}
+
+/// A peer may send a million members that mean nothing.
+#[test]
+fn a_rejected_message_does_not_allocate_a_list_of_its_members() -> Test {
+    let most = |other_members: &str| -> Result<u64, Box<dyn Error>> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let message = frame(&format!(r#"{{"jsonrpc":"2.0","id":[],"method":"m",{other_members}}}"#));
+        let mut outcome = Ok(Value::Null);
+        let memory = allocation_counter::measure(|| {
+            outcome = runtime.block_on(async {
+                let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
+                let server = Server::new(transport.on_diagnostic(|diagnostic| {
+                    assert!(matches!(diagnostic, Diagnostic::Rejected { method: Some("m"), .. }), "{diagnostic:?}");
+                }));
+                server.forget();
+                there.send_bytes(&message).await?;
+                there.receive().await
+            });
+        });
+        assert_eq!(outcome?["error"]["data"]["reason"], "invalid-id-type");
+        Ok(memory.bytes_max)
+    };
+    let many: Vec<String> = (0..100_000).map(|number| format!(r#""{number}":0"#)).collect();
+    let many = many.join(",");
+    let one = format!(r#""text":"{}""#, "x".repeat(many.len()));
+    let (one, many) = (most(&one)?, most(&many)?);
+    assert!(many < one + 1_000_000, "{many} bytes for many members, {one} for one");
+    Ok(())
+}
+
+/// After SECURITY.md: the calls of both end by their timeouts, and so does any later one.
+#[tokio::test]
+async fn two_peers_that_both_leave_too_many_answers_unread_wait_for_each_other_and_their_calls_time_out() -> Test {
+    for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
+        let (near, far) = tokio::io::duplex(4_096);
+        let peers = [near, far].map(|end| {
+            let (reader, writer) = tokio::io::split(end);
+            let transport = Transport::new(reader, writer, framing)?;
+            let peer = Peer::new(transport.with_limits(limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000)));
+            peer.server().method("big", |(): (), _: Context| async { Ok::<_, RpcError>("x".repeat(10_000)) });
+            Ok::<_, std::io::Error>(peer)
+        });
+        let [one, other] = peers;
+        let (one, other) = (one?, other?);
+        let limit = Duration::from_secs(2);
+        let calls: Vec<_> = (0..400)
+            .flat_map(|_| {
+                [one.client(), other.client()].map(|client| client.call::<String>("big", &()).timeout(limit).start())
+            })
+            .collect();
+        let mut timed_out = 0;
+        for call in calls {
+            match timeout(PATIENCE, call).await? {
+                Ok(text) => assert_eq!(text.len(), 10_000),
+                Err(error) => {
+                    assert_eq!(error, CallError::TimedOut, "{framing}");
+                    timed_out += 1;
+                }
+            }
+        }
+        assert!(timed_out > 0, "{framing}: they do not wait for each other: say so in SECURITY.md");
+        let later = one.client().call::<String>("big", &()).timeout(Duration::from_millis(50));
+        assert_eq!(timeout(PATIENCE, later).await?, Err(CallError::TimedOut));
+        // An end of one ends both.
+        one.client().destroy();
+        timeout(PATIENCE, one.client().closed()).await?;
+        timeout(PATIENCE, other.client().closed()).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! Tasks beside a link have their turns, however much its peer sends.
+
+use std::error::Error;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use portway::{Client, Closed, Context, Diagnostic, Framing, RpcError, Server, Transport};
+use tokio::io::{AsyncRead, ReadBuf, sink};
+use tokio::task::{JoinHandle, yield_now};
+use tokio::time::timeout;
+
+use crate::wire::{PATIENCE, frame, limits, wire, wire_of};
+
+type Test = Result<(), Box<dyn Error>>;
+
+/// Counts the turns that a task of the same thread has.
+fn counter() -> (Arc<AtomicUsize>, JoinHandle<()>) {
+    let turns = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&turns);
+    let task = tokio::spawn(async move {
+        loop {
+            counted.fetch_add(1, Ordering::Relaxed);
+            yield_now().await;
+        }
+    });
+    (turns, task)
+}
+
+/// An input that has this many pieces, and never waits for one.
+struct Pieces {
+    left: usize,
+}
+
+impl AsyncRead for Pieces {
+    fn poll_read(mut self: Pin<&mut Self>, _: &mut TaskContext<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if let Some(left) = self.left.checked_sub(1) {
+            self.left = left;
+            buffer.put_slice(b"xx");
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn an_input_that_never_waits_leaves_others_their_turns() -> Test {
+    for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
+        let (turns, counting) = counter();
+        let client = Client::new(Transport::new(Pieces { left: 100_000 }, sink(), framing)?);
+        client.notify("start", &())?;
+        assert_eq!(timeout(PATIENCE, client.closed()).await?, Closed::End);
+        counting.abort();
+        let turns = turns.load(Ordering::Relaxed);
+        assert!(turns > 100, "{turns} turns while 100 000 pieces were read, {framing}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn rescanned_bytes_count_towards_the_turn_of_a_link_like_new_ones() -> Test {
+    const LENGTH: usize = 1_000_000;
+    let (transport, mut there) = wire()?;
+    let (turns, counting) = counter();
+    let (tell, told) = mpsc::channel();
+    let counted = Arc::clone(&turns);
+    let server = Server::new(transport.on_diagnostic(move |diagnostic| {
+        if matches!(diagnostic, Diagnostic::Rejected { .. }) {
+            let _ = tell.send(counted.load(Ordering::Relaxed));
+        }
+    }));
+    let serving = tokio::spawn(server.run());
+    // Bytes received before pay for repeated reading of the rest.
+    for _ in 0..16 {
+        there.send_bytes(&frame(&format!("{{\"jsonrpc\":\"2.0\",\"method\":\"n\"{}}}", " ".repeat(LENGTH)))).await?;
+    }
+    // Each header claims all that follows, and is read again behind the one before it.
+    let mut body = " ".repeat(LENGTH);
+    for _ in 0..100 {
+        body = format!("(Content-Length: {}\r\n\r\n{body}", body.len());
+    }
+    there.send_bytes(&frame(&body)).await?;
+    there.finish().await?;
+    timeout(PATIENCE, serving).await??;
+    counting.abort();
+    let at: Vec<usize> = told.try_iter().collect();
+    assert!(at.len() >= 100, "{} bodies were rejected", at.len());
+    let most = at.chunk_by(|one, next| one == next).map(<[usize]>::len).max().unwrap_or_default();
+    assert!(most <= 40, "{most} megabytes were read again in one turn");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_handlers_of_one_batch_leave_others_their_turns() -> Test {
+    const CALLS: usize = 1_000;
+    let (transport, mut there) = wire()?;
+    let (turns, counting) = counter();
+    let (report, reported) = mpsc::channel();
+    let counted = Arc::clone(&turns);
+    let server = Server::new(transport);
+    server.method("turn", move |(): (), _: Context| {
+        let _ = report.send(counted.load(Ordering::Relaxed));
+        async { Ok::<_, RpcError>(()) }
+    });
+    let serving = tokio::spawn(server.run());
+    let calls: Vec<String> =
+        (1..=CALLS).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"turn\"}}")).collect();
+    there.send(&format!("[{}]", calls.join(","))).await?;
+    // Messages behind the batch, received before all of it is handled, are handled after it.
+    there.send("{\"jsonrpc\":\"2.0\",\"id\":\"last\",\"method\":\"turn\"}").await?;
+    let replies = timeout(PATIENCE, there.receive()).await??;
+    assert_eq!(replies.as_array().map(Vec::len), Some(CALLS));
+    assert_eq!(timeout(PATIENCE, there.receive()).await??["id"], "last");
+    there.finish().await?;
+    timeout(PATIENCE, serving).await??;
+    counting.abort();
+    let at: Vec<usize> = reported.try_iter().collect();
+    assert_eq!(at.len(), CALLS + 1);
+    assert!(at.is_sorted(), "the handlers ran in another order than their calls came");
+    let most = at.chunk_by(|one, next| one == next).map(<[usize]>::len).max().unwrap_or_default();
+    assert!(most <= 300, "{most} handlers of one batch began in one turn");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_link_that_ends_within_a_batch_answers_the_calls_before() -> Test {
+    const CALLS: usize = 1_000;
+    let (transport, mut there) = wire()?;
+    let server = Server::new(transport);
+    let stopper = server.stopper();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    server.method("turn", move |(): (), _: Context| {
+        if counted.fetch_add(1, Ordering::Relaxed) == CALLS / 2 {
+            stopper.stop();
+        }
+        async { Ok::<_, RpcError>(()) }
+    });
+    let serving = tokio::spawn(server.run());
+    let calls: Vec<String> =
+        (1..=CALLS).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"turn\"}}")).collect();
+    there.send(&format!("[{}]", calls.join(","))).await?;
+    let replies = timeout(PATIENCE, there.receive()).await??;
+    assert!(replies.as_array().is_some_and(|replies| replies.len() >= CALLS / 2), "{} replies", replies);
+    timeout(PATIENCE, serving).await??;
+    assert_eq!(count.load(Ordering::Relaxed), CALLS / 2 + 1);
+    Ok(())
+}
+
+/// Runs a handler that blocks its thread for `ms` milliseconds.
+fn block(milliseconds: u64) {
+    std::thread::sleep(Duration::from_millis(milliseconds));
+}
+
+#[tokio::test]
+async fn a_message_that_is_complete_is_not_timed_out_while_its_link_is_behind() -> Test {
+    const CALLS: usize = 600;
+    for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
+        let (transport, mut there) = wire_of(1 << 20, framing)?;
+        let transport = transport.with_limits(limits(|limits| limits.partial_frame_ms = 300));
+        let (report, mut answered) = tokio::sync::mpsc::unbounded_channel();
+        let server = Server::new(transport.with_payload_timeout(Duration::from_millis(300)));
+        server.method("work", move |(call,): (usize,), _: Context| {
+            block(2);
+            let _ = report.send(call);
+            async { Ok::<_, RpcError>(()) }
+        });
+        let serving = tokio::spawn(server.run());
+        let request = |call: usize| {
+            let mut bytes = Vec::new();
+            let text = format!("{{\"jsonrpc\":\"2.0\",\"id\":{call},\"method\":\"work\",\"params\":[{call}]}}");
+            framing.encode(&text, &mut bytes);
+            bytes
+        };
+        // Half of a message arrives 200 ms before its rest, and the handlers after it take longer than its timeout.
+        let all: Vec<u8> = (1..=CALLS).flat_map(request).collect();
+        let (first, rest) = all.split_at(30);
+        there.send_bytes(first).await?;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        there.send_bytes(rest).await?;
+        for call in 1..=CALLS {
+            assert_eq!(timeout(PATIENCE, answered.recv()).await?, Some(call), "{framing}");
+        }
+        drop(there);
+        timeout(PATIENCE, serving).await??;
+    }
+    Ok(())
+}

@@ -1,0 +1,292 @@
+//! An answer that cannot be read ends its own call, and no other.
+
+use std::error::Error;
+use std::time::Duration;
+
+use portway::limits::Limits;
+use portway::message::Unreadable;
+use portway::{Call, CallError, Client, Diagnostic, Framing, Peer, Transport};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::wire::{PATIENCE, Wire, limits, wire_of};
+
+type Test = Result<(), Box<dyn Error>>;
+
+const FRAMINGS: [Framing; 3] = [Framing::ContentLength, Framing::Newline, Framing::Wipc];
+
+fn frame_of(framing: Framing, text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    framing.encode(text, &mut bytes);
+    bytes
+}
+
+/// Some calls that wait for ever, whose requests have been read, over a link that accepts messages of 2 000 bytes.
+async fn waiting(
+    framing: Framing,
+    count: usize,
+    change: impl FnOnce(Transport) -> Transport,
+) -> Result<(Client, Vec<Call<Value>>, Wire), Box<dyn Error>> {
+    let (transport, mut there) = wire_of(64 * 1024, framing)?;
+    let limits = limits(|limits: &mut Limits| limits.message_bytes = 2_000);
+    let client = Client::new(change(transport.with_limits(limits)));
+    let calls: Vec<_> = (0..count).map(|_| client.call("wait", &()).timeout(None).start()).collect();
+    for _ in 0..count {
+        there.receive_frame(framing).await?;
+    }
+    Ok((client, calls, there))
+}
+
+/// Unreadable answers to the call with this id.
+fn unreadable(id: u64) -> Vec<(String, Unreadable)> {
+    let answer = |result: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+    let long = "x".repeat(3_000);
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    vec![
+        (answer(&format!("\"{long}\"")), Unreadable::TooLarge),
+        (answer("NaN"), Unreadable::NotJson),
+        (answer("[1"), Unreadable::NotJson),
+        (format!(r#"{{"jsonrpc":"2.0","result":Infinity,"id":{id}}}"#), Unreadable::NotJson),
+        (answer(&deep), Unreadable::TooDeep),
+        (answer(r#""\ud83d""#), Unreadable::LoneSurrogate),
+        (answer("1e400"), Unreadable::NumberOutOfRange),
+        (answer(r#"1,"result":2"#), Unreadable::RepeatedMember),
+        (
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":1,"message":"\udc00"}}}}"#),
+            Unreadable::LoneSurrogate,
+        ),
+        (format!("[{}]", answer(r#""\ud83d""#)), Unreadable::LoneSurrogate),
+        (format!("[{}]", answer("NaN")), Unreadable::NotJson),
+    ]
+}
+
+#[tokio::test]
+async fn an_unreadable_answer_ends_its_own_call_and_no_other() -> Test {
+    for framing in FRAMINGS {
+        for (text, why) in unreadable(2) {
+            let (client, calls, mut there) = waiting(framing, 3, |transport| transport).await?;
+            there.send_bytes(&frame_of(framing, &text)).await?;
+            let mut calls = calls.into_iter();
+            let (first, second, third) = (calls.next().ok_or("")?, calls.next().ok_or("")?, calls.next().ok_or("")?);
+            let end = timeout(PATIENCE, second).await.map_err(|_| format!("{framing}: {text:.80} ended nothing"))?;
+            assert_eq!(end, Err(CallError::Unreadable(why)), "{framing}: {text:.80}");
+            assert_eq!(client.pending(), 2, "{framing}: {text:.80}");
+            for (id, call) in [(1, first), (3, third)] {
+                there
+                    .send_bytes(&frame_of(framing, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{id}}}"#)))
+                    .await?;
+                assert_eq!(timeout(PATIENCE, call).await?, Ok(id.into()));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn many_unreadable_answers_end_their_own_calls_and_no_other() -> Test {
+    for framing in FRAMINGS {
+        let (_client, mut calls, mut there) = waiting(framing, 30, |transport| transport).await?;
+        for id in 1..30 {
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":NaN}}"#);
+            there.send_bytes(&frame_of(framing, &answer)).await?;
+        }
+        there.send_bytes(&frame_of(framing, r#"{"jsonrpc":"2.0","id":30,"result":30}"#)).await?;
+        let last = calls.pop().ok_or("")?;
+        for call in calls {
+            let end = timeout(PATIENCE, call).await?;
+            assert_eq!(end, Err(CallError::Unreadable(Unreadable::NotJson)), "{framing}");
+        }
+        assert_eq!(timeout(PATIENCE, last).await?, Ok(30.into()), "{framing}");
+    }
+    Ok(())
+}
+
+/// Answers with unreadable ids.
+fn nameless() -> Vec<(String, Unreadable)> {
+    let long = "x".repeat(3_000);
+    vec![
+        (format!(r#"{{"jsonrpc":"2.0","result":"{long}","id":1}}"#), Unreadable::TooLarge),
+        (r#"{"jsonrpc":"2.0","id":1,"id":2,"result":1}"#.to_owned(), Unreadable::RepeatedMember),
+        (r#"{"jsonrpc":"2.0","result":NaN}"#.to_owned(), Unreadable::NotJson),
+        (r#"{"jsonrpc":"2.0","result":"x}"#.to_owned(), Unreadable::NotJson),
+    ]
+}
+
+#[tokio::test]
+async fn an_answer_without_a_readable_id_ends_the_only_pending_call() -> Test {
+    for framing in FRAMINGS {
+        for (text, why) in nameless() {
+            let (_client, calls, mut there) = waiting(framing, 1, |transport| transport).await?;
+            there.send_bytes(&frame_of(framing, &text)).await?;
+            let call = calls.into_iter().next().ok_or("")?;
+            let end = timeout(PATIENCE, call).await.map_err(|_| format!("{framing}: {text:.80} ended nothing"))?;
+            assert_eq!(end, Err(CallError::Unreadable(why)), "{framing}: {text:.80}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_answer_without_an_id_ends_none_of_several_calls_and_is_reported() -> Test {
+    for framing in FRAMINGS {
+        for (text, why) in nameless() {
+            let (told, mut heard) = mpsc::unbounded_channel();
+            let listen = |transport: Transport| {
+                transport.on_diagnostic(move |diagnostic| {
+                    if let Diagnostic::UnreadableAnswer(why) = diagnostic {
+                        let _ = told.send(why);
+                    }
+                })
+            };
+            let (client, _calls, mut there) = waiting(framing, 2, listen).await?;
+            there.send_bytes(&frame_of(framing, &text)).await?;
+            assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some(why), "{framing}: {text:.80}");
+            assert_eq!(client.pending(), 2);
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_late_answer_to_a_call_that_was_dropped_ends_no_other() -> Test {
+    let (transport, mut there) = wire_of(64 * 1024, Framing::ContentLength)?;
+    let (told, mut heard) = mpsc::unbounded_channel();
+    let client = Client::new(transport.on_diagnostic(move |diagnostic| {
+        if let Diagnostic::UnreadableAnswer(why) = diagnostic {
+            let _ = told.send(why);
+        }
+    }));
+    drop(client.call::<Value>("given up", &()).start());
+    let call = client.call::<Value>("wait", &()).timeout(None).start();
+    for _ in 0..3 {
+        there.receive().await?;
+    }
+    there.send(r#"{"jsonrpc":"2.0","result":NaN}"#).await?;
+    assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some(Unreadable::NotJson));
+    assert_eq!(client.pending(), 1);
+    // Once its answer has come, a later answer can only belong to the other call.
+    there.send(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32800,"message":"Request cancelled"}}"#).await?;
+    there.send(r#"{"jsonrpc":"2.0","result":NaN}"#).await?;
+    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Unreadable(Unreadable::NotJson)));
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_unreadable_call_of_the_peer_ends_no_own_call() -> Test {
+    for framing in FRAMINGS {
+        let (transport, mut there) = wire_of(64 * 1024, framing)?;
+        let peer = Peer::new(transport.with_limits(limits(|limits: &mut Limits| limits.message_bytes = 2_000)));
+        let call = peer.call::<Value>("wait", &()).timeout(None).start();
+        there.receive_frame(framing).await?;
+        let long = "x".repeat(3_000);
+        for text in [
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"log","params":["{long}"]}}"#),
+            format!(r#"{{"jsonrpc":"2.0","method":"log","params":["{long}"]}}"#),
+            r#"{"jsonrpc":"2.0","id":1,"method":"log","params":[NaN]}"#.to_owned(),
+            r#"{"level":30,"id":1,"result":NaN}"#.to_owned(),
+        ] {
+            // A line of a log is not of the protocol; the same text in a frame might be.
+            if framing == Framing::Newline || text.contains("method") {
+                there.send_bytes(&frame_of(framing, &text)).await?;
+            }
+        }
+        there.send_bytes(&frame_of(framing, r#"{"jsonrpc":"2.0","id":1,"result":"yes"}"#)).await?;
+        assert_eq!(timeout(PATIENCE, call).await?, Ok("yes".into()), "{framing}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_id_of_an_answer_that_is_too_long_is_found_in_its_first_kibibyte() -> Test {
+    for framing in FRAMINGS {
+        // The length up to the comma behind the id.
+        let answer = |id_ends_at: usize| {
+            let (start, end) = (r#"{"jsonrpc":"2.0","x":""#, r#"","id":2,"#);
+            let padding = "x".repeat(id_ends_at - start.len() - end.len());
+            format!("{start}{padding}{end}\"result\":\"{}\"}}", "x".repeat(3_000))
+        };
+        let (client, calls, mut there) = waiting(framing, 2, |transport| transport).await?;
+        there.send_bytes(&frame_of(framing, &answer(1_025))).await?;
+        there.send_bytes(&frame_of(framing, &answer(1_024))).await?;
+        let call = calls.into_iter().nth(1).ok_or("")?;
+        assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Unreadable(Unreadable::TooLarge)), "{framing}");
+        assert_eq!(client.pending(), 0, "the first call was dropped with the list");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_answer_with_a_wrong_content_type_ends_its_call() -> Test {
+    let (_client, calls, mut there) = waiting(Framing::ContentLength, 2, |transport| transport).await?;
+    let body = r#"{"jsonrpc":"2.0","id":1,"result":1}"#;
+    there
+        .send_bytes(format!("Content-Type: application/xml\r\nContent-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
+        .await?;
+    let call = calls.into_iter().next().ok_or("")?;
+    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Unreadable(Unreadable::ContentType)));
+    let (_client, calls, mut there) = waiting(Framing::ContentLength, 1, |transport| transport).await?;
+    let padding = "x".repeat(10_000);
+    there
+        .send_bytes(format!("Content-Length: {}\r\nX-Padding: {padding}\r\n\r\n{body}", body.len()).as_bytes())
+        .await?;
+    let call = calls.into_iter().next().ok_or("")?;
+    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Unreadable(Unreadable::HeaderTooLarge)));
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_stops_ends_its_call() -> Test {
+    for framing in FRAMINGS {
+        let listen = |transport: Transport| transport.with_payload_timeout(Duration::from_secs(30));
+        let (client, calls, mut there) = waiting(framing, 2, listen).await?;
+        let answer = frame_of(framing, r#"{"jsonrpc":"2.0","id":2,"result":"slow"}"#);
+        let start = tokio::time::Instant::now();
+        there.send_bytes(answer.get(..answer.len() - 10).ok_or("")?).await?;
+        let mut calls = calls.into_iter();
+        let (first, second) = (calls.next().ok_or("")?, calls.next().ok_or("")?);
+        assert_eq!(second.await, Err(CallError::Unreadable(Unreadable::Stalled)), "{framing}");
+        assert!((30_000..30_200).contains(&start.elapsed().as_millis()), "{framing}: {:?}", start.elapsed());
+        assert_eq!(client.pending(), 1);
+        drop(first);
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_whose_bytes_keep_coming_is_accepted_however_long_it_takes() -> Test {
+    for framing in [Framing::ContentLength, Framing::Newline] {
+        for serves in [false, true] {
+            let (transport, mut there) = wire_of(64 * 1024, framing)?;
+            let (client, _peer) = if serves {
+                let peer = Peer::new(transport);
+                (peer.client().clone(), Some(peer))
+            } else {
+                (Client::new(transport), None)
+            };
+            let call = client.call::<Value>("slow", &()).timeout(Duration::from_secs(3_600)).start();
+            there.receive_frame(framing).await?;
+            for byte in frame_of(framing, r#"{"jsonrpc":"2.0","id":1,"result":"here"}"#) {
+                there.send_bytes(&[byte]).await?;
+                tokio::time::sleep(Duration::from_secs(20)).await;
+            }
+            assert_eq!(call.await, Ok("here".into()), "{framing}");
+            // Without a pending call, it has the time of any other message.
+            let (told, mut heard) = mpsc::unbounded_channel();
+            let (transport, mut there) = wire_of(64 * 1024, framing)?;
+            let client = Client::new(transport.on_diagnostic(move |diagnostic| {
+                if let Diagnostic::Frame(fault) = diagnostic {
+                    let _ = told.send(fault);
+                }
+            }));
+            client.notify("begin", &())?;
+            there.receive_frame(framing).await?;
+            for byte in frame_of(framing, r#"{"jsonrpc":"2.0","method":"slow"}"#).into_iter().take(30) {
+                there.send_bytes(&[byte]).await?;
+                tokio::time::sleep(Duration::from_secs(2)).await;
+            }
+            assert!(heard.try_recv().is_ok(), "{framing}");
+        }
+    }
+    Ok(())
+}

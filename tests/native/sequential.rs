@@ -1,0 +1,218 @@
+//! The end of a link whose profile runs one request at a time: the running request is answered, and waiting ones are
+//! not forgotten.
+
+use std::error::Error;
+use std::io;
+use std::pin::Pin;
+use std::sync::mpsc;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use portway::profile::Profile;
+use portway::{Closed, Context, Diagnostic, Framing, RpcError, Server, Transport};
+use serde_json::json;
+use tokio::io::{AsyncWrite, DuplexStream, WriteHalf};
+use tokio::sync::mpsc::unbounded_channel;
+use tokio::sync::oneshot;
+use tokio::task::{block_in_place, yield_now};
+use tokio::time::{Instant, timeout};
+
+use crate::serving::TellsWhenDropped;
+use crate::wire::{PATIENCE, Wire, frame, wire};
+
+type Test = Result<(), Box<dyn Error>>;
+
+/// Requests with the ids 1, 2, ..., in one piece.
+fn requests(count: u64) -> Vec<u8> {
+    let request = |id| json!({ "jsonrpc": "2.0", "id": id, "method": "work", "params": [id] }).to_string();
+    (1..=count).flat_map(|id| frame(&request(id))).collect()
+}
+
+async fn are_answered_in_order(there: &mut Wire, count: u64) -> Test {
+    for id in 1..=count {
+        assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": id, "result": id }));
+    }
+    assert_eq!(there.rest().await?, "");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_stopped_server_answers_the_running_request_and_starts_no_waiting_one() -> Test {
+    let (transport, mut there) = wire()?;
+    let (begins, mut begun) = unbounded_channel();
+    let (open, gate) = oneshot::channel::<()>();
+    let gate = std::sync::Mutex::new(Some(gate));
+    let server = Server::new(transport.with_profile(Profile::DAEMON));
+    let stopper = server.stopper();
+    server.method("work", move |(number,): (u64,), _: Context| {
+        let _ = begins.send(number);
+        let gate = gate.lock().ok().and_then(|mut gate| gate.take());
+        async move {
+            if let Some(gate) = gate {
+                let _ = gate.await;
+            }
+            Ok::<_, RpcError>(number)
+        }
+    });
+    let running = tokio::spawn(server.run());
+    there.send_bytes(&requests(5)).await?;
+    assert_eq!(timeout(PATIENCE, begun.recv()).await?, Some(1));
+    stopper.stop();
+    // Later messages, too.
+    there.send_bytes(&requests(1)).await?;
+    yield_now().await;
+    assert!(open.send(()).is_ok());
+    are_answered_in_order(&mut there, 1).await?;
+    assert_eq!(timeout(PATIENCE, running).await??, Closed::Local);
+    assert_eq!(begun.recv().await, None, "a request was begun after the stop");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_handler_that_stops_its_server_is_the_last_to_run() -> Test {
+    let (transport, mut there) = wire()?;
+    let (begins, mut begun) = unbounded_channel();
+    let server = Server::new(transport.with_profile(Profile::DAEMON));
+    let stopper = server.stopper();
+    server.method("work", move |(number,): (u64,), _: Context| {
+        let _ = begins.send(number);
+        let stopper = stopper.clone();
+        async move {
+            yield_now().await;
+            if number == 3 {
+                stopper.stop();
+            }
+            Ok::<_, RpcError>(number)
+        }
+    });
+    let running = tokio::spawn(server.run());
+    there.send_bytes(&requests(10)).await?;
+    are_answered_in_order(&mut there, 3).await?;
+    assert_eq!(timeout(PATIENCE, running).await??, Closed::Local);
+    for number in 1..=3 {
+        assert_eq!(begun.recv().await, Some(number));
+    }
+    assert_eq!(begun.recv().await, None, "a request was begun after the stop");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_exceeds_the_grace_period_after_a_stop_is_dropped_without_an_answer() -> Test {
+    let (transport, mut there) = wire()?;
+    let (told, mut heard) = unbounded_channel();
+    let server = Server::new(transport.with_profile(Profile::DAEMON).with_grace(Duration::from_secs(2)));
+    let stopper = server.stopper();
+    server.method("work", move |_: (u64,), _: Context| {
+        let _ = told.send("begun");
+        let guard = TellsWhenDropped(told.clone(), "dropped");
+        async move {
+            std::future::pending::<()>().await;
+            drop(guard);
+            Ok::<_, RpcError>(())
+        }
+    });
+    let running = tokio::spawn(server.run());
+    there.send_bytes(&requests(3)).await?;
+    assert_eq!(heard.recv().await, Some("begun"));
+    let start = Instant::now();
+    stopper.stop();
+    assert_eq!(running.await?, Closed::Local);
+    assert!((2_000..2_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
+    assert_eq!(heard.recv().await, Some("dropped"));
+    assert_eq!(heard.recv().await, None, "the next one was begun");
+    assert_eq!(there.rest().await?, "");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_end_of_the_input_all_that_wait_have_one_grace() -> Test {
+    let (transport, mut there) = wire()?;
+    let server = Server::new(transport.with_profile(Profile::DAEMON).with_grace(Duration::from_secs(2)));
+    server.method("work", |(number,): (u64,), _: Context| async move {
+        tokio::time::sleep(Duration::from_millis(450)).await;
+        Ok::<_, RpcError>(number)
+    });
+    let start = Instant::now();
+    let running = tokio::spawn(server.run());
+    there.send_bytes(&requests(10)).await?;
+    there.finish().await?;
+    are_answered_in_order(&mut there, 4).await?;
+    assert_eq!(running.await?, Closed::End);
+    assert!((2_000..2_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_the_end_of_the_input_all_that_wait_are_answered_in_order() -> Test {
+    for round in 0..200 {
+        let (transport, mut there) = wire()?;
+        let server = Server::new(transport.with_profile(Profile::DAEMON));
+        server.method("work", move |(number,): (u64,), _: Context| async move {
+            match (number + round) % 4 {
+                0 => tokio::time::sleep(Duration::from_micros(50)).await,
+                1 => drop(tokio::spawn(yield_now()).await),
+                2 => yield_now().await,
+                _ => {}
+            }
+            Ok::<_, RpcError>(number)
+        });
+        let running = tokio::spawn(server.run());
+        there.send_bytes(&requests(30)).await?;
+        there.finish().await?;
+        are_answered_in_order(&mut there, 30).await?;
+        assert_eq!(timeout(PATIENCE, running).await??, Closed::End);
+    }
+    Ok(())
+}
+
+/// An output whose first write takes until two requests are answered, each of which is reported.
+struct Slow {
+    output: WriteHalf<DuplexStream>,
+    answered: mpsc::Receiver<()>,
+    has_waited: bool,
+}
+
+impl AsyncWrite for Slow {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut TaskContext<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if !std::mem::replace(&mut self.has_waited, true) {
+            let answered = block_in_place(|| (0..2).all(|_| self.answered.recv_timeout(PATIENCE).is_ok()));
+            assert!(answered, "the second request does not run while the first answer is written");
+        }
+        Pin::new(&mut self.output).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.output).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.output).poll_shutdown(context)
+    }
+}
+
+/// Then the third one is ready to begin, and nothing runs and nothing is left to write.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_is_answered_while_the_one_before_is_written_does_not_end_the_link() -> Test {
+    let (near, far) = tokio::io::duplex(64 * 1024);
+    let mut there = Wire::new(far);
+    let (input, output) = tokio::io::split(near);
+    let (tell, answered) = mpsc::channel();
+    let transport = Transport::new(input, Slow { output, answered, has_waited: false }, Framing::ContentLength)?;
+    let server = Server::new(transport.with_profile(Profile::DAEMON).on_diagnostic(move |diagnostic| {
+        if let Diagnostic::Answered { .. } = diagnostic {
+            // The receiver is gone with the output.
+            let _ = tell.send(());
+        }
+    }));
+    server.method("work", |(number,): (u64,), _: Context| async move {
+        // The first is not done before the end of the input is known.
+        tokio::time::sleep(Duration::from_millis(if number == 1 { 100 } else { 1 })).await;
+        Ok::<_, RpcError>(number)
+    });
+    let running = tokio::spawn(server.run());
+    there.send_bytes(&requests(5)).await?;
+    there.finish().await?;
+    are_answered_in_order(&mut there, 5).await?;
+    assert_eq!(timeout(PATIENCE, running).await??, Closed::End);
+    Ok(())
+}

@@ -1,0 +1,139 @@
+// The calling side of a link: makes calls by the hundred thousand and records how each one ended.
+
+import { after, forget, later } from "./instruments.js";
+import { WORKLOADS, pick } from "./workloads.js";
+
+/** The sizes of bursts, used in turn. The server accepts 1 024 requests at a time. */
+const BURSTS = [10, 100, 30, 300, 1000];
+const MAX_IN_FLIGHT = 1000;
+/** Every call ends within this time. */
+const DRAIN_TIMEOUT_MS = 120_000;
+const MAX_FAILURES = 20;
+
+export class Caller {
+  /** Aborted once the calls of a burst are on their way. */
+  group = new AbortController();
+  forever = new AbortController();
+  made = 0;
+  ended = 0;
+  notes = 0;
+  /** The number of calls that ended as expected, by workload. */
+  counts = new Array(WORKLOADS.length).fill(0);
+  wrong = [];
+  wrongCount = 0;
+  maxInFlight = 0;
+  #inFlight = 0;
+  #wake;
+  #workloads;
+  #ends;
+  #random;
+
+  constructor(name, peer, portway, total, seed) {
+    this.name = name;
+    this.peer = peer;
+    this.portway = portway;
+    this.#workloads = new Uint8Array(total);
+    this.#ends = new Uint8Array(total);
+    this.#random = generator(seed);
+  }
+
+  /** Makes `count` calls, spread over `ms` milliseconds or longer if the machine is slow, and waits for their ends. */
+  async run(count, ms) {
+    const start = performance.now();
+    for (let sent = 0, burst = 0; sent < count; burst++) {
+      const size = Math.min(BURSTS[burst % BURSTS.length], count - sent);
+      await this.#below(MAX_IN_FLIGHT - size);
+      const early = start + (ms * sent) / count - performance.now();
+      if (early > 0) await after(early);
+      this.#burst(size);
+      sent += size;
+    }
+    await this.#below(0);
+  }
+
+  #burst(size) {
+    for (let left = size; left > 0; ) {
+      const workload = pick(this.#random(), left);
+      this.#make(workload);
+      left -= workload.width;
+      if (this.#random() < 0.05) {
+        this.notes++;
+        this.peer.notify("note");
+      }
+    }
+    const { group } = this;
+    this.group = new AbortController();
+    group.abort(new Error("the whole burst is not wanted any more"));
+  }
+
+  #make(workload) {
+    const n = this.made;
+    this.#workloads.fill(workload.index, n, n + workload.width);
+    this.made += workload.width;
+    this.#inFlight += workload.width;
+    this.maxInFlight = Math.max(this.maxInFlight, this.#inFlight);
+    workload.make(this, n).then(
+      () => this.#end(workload, n),
+      (error) => this.#end(workload, n, error),
+    );
+  }
+
+  #end(workload, n, error) {
+    for (let i = n; i < n + workload.width; i++) this.#ends[i]++;
+    this.ended += workload.width;
+    this.#inFlight -= workload.width;
+    if (error === undefined) this.counts[workload.index] += workload.width;
+    else this.#addFailure(`call ${n} (${workload.name}): ${error.message ?? error}`);
+    this.#wake?.();
+  }
+
+  #addFailure(text) {
+    this.wrongCount++;
+    if (this.wrong.length < MAX_FAILURES) this.wrong.push(text);
+  }
+
+  /** Resolves once at most `limit` calls are in flight. Throws with the numbers of calls that do not end. */
+  async #below(limit) {
+    let isLate = false;
+    const timer = later(() => {
+      isLate = true;
+      this.#wake?.();
+    }, DRAIN_TIMEOUT_MS);
+    while (this.#inFlight > limit && !isLate) await new Promise((resolve) => (this.#wake = resolve));
+    forget(timer);
+    this.#wake = undefined;
+    if (!isLate) return;
+    const open = Array.from(this.#ends.subarray(0, this.made).entries()).filter(([, ends]) => ends === 0);
+    const named = open.slice(0, MAX_FAILURES).map(([n]) => `${n} (${WORKLOADS[this.#workloads[n]].name})`);
+    throw new Error(
+      `${this.name}: ${open.length} calls have no end after ${DRAIN_TIMEOUT_MS / 1000} s: ${named.join(", ")}`,
+    );
+  }
+
+  /** Compares the calls with those the peer served: `served[n]` is how many times a handler ran for call `n`. */
+  compare(served) {
+    for (let n = 0; n < this.made; n++) {
+      const workload = WORKLOADS[this.#workloads[n]];
+      const wanted = workload.numbered ? 1 : 0;
+      if (this.#ends[n] !== 1) this.#addFailure(`call ${n} (${workload.name}) has ${this.#ends[n]} ends`);
+      if (served[n] !== wanted) this.#addFailure(`call ${n} (${workload.name}) was served ${served[n]} times`);
+    }
+  }
+
+  ledger() {
+    const { name, made, ended, notes, wrong, wrongCount, maxInFlight } = this;
+    const counts = Object.fromEntries(WORKLOADS.map((workload) => [workload.name, this.counts[workload.index]]));
+    return { name, made, ended, notes, counts, wrong, wrongCount, maxInFlight };
+  }
+}
+
+/** Returns a generator of random numbers that follow from the seed (mulberry32). */
+function generator(seed) {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,79 @@
+// The part of a worker or an iframe in the soak: one lasting link with the page, and short-lived links.
+
+import { figures } from "./instruments.js";
+import { PATIENCE } from "./workloads.js";
+import { answer } from "./control.js";
+import { Caller } from "./caller.js";
+import { Service } from "./service.js";
+
+const OPTIONS = { timeout: PATIENCE };
+
+/**
+ * Runs a context that talks to `owner` by plain transports or by `connect`. `source` and `post` are for `control.js`.
+ */
+export function runPeerContext({ portway, source, post, owner, transport }) {
+  let service;
+  let caller;
+  /** The number of short-lived ends that are open. */
+  let open = 0;
+  const served = new Service(1_000_000);
+
+  function visit(peer) {
+    open++;
+    let isOpen = true;
+    return () => {
+      if (isOpen) open--;
+      isOpen = false;
+      peer.destroy();
+    };
+  }
+
+  answer(source, post, {
+    /** Opens the lasting end. With `connects`, it is made by `connect`. */
+    async start({ name, total, seed, connects }) {
+      service = new Service(total);
+      let peer;
+      if (connects) {
+        const methods = service.methods(portway, () => peer);
+        peer = await portway.connect(owner, { ...OPTIONS, methods, notifications: service.notifications() });
+      } else {
+        peer = service.serve(new portway.JSONRPCPeer(transport(), OPTIONS), portway);
+      }
+      caller = new Caller(name, peer, portway, total, seed);
+    },
+    run: ({ count, ms }) => caller.run(count, ms),
+    figures,
+    progress: () => caller.ended,
+    ledger: () => ({ caller: caller.ledger(), service: service.ledger() }),
+    /** Compares the calls made here with those that the page served. */
+    compare: ({ served }) => caller.compare(served),
+
+    /** Opens a plain end on a port, until the notification `leave`. */
+    servePort({ port }) {
+      const peer = served.serve(new portway.JSONRPCPeer(portway.portTransport(port), OPTIONS), portway);
+      peer.onNotify("leave", visit(peer));
+    },
+    /**
+     * Opens an end by `connect`, on a port or on the owner of this context, until the notification `leave` or the loss
+     * of the peer.
+     */
+    async serveConnected({ port, channel }) {
+      let leave = () => {};
+      let peer;
+      const options = {
+        ...OPTIONS,
+        channel,
+        methods: served.methods(portway, () => peer),
+        notifications: { ...served.notifications(), leave: () => leave() },
+        onLost: () => leave(),
+      };
+      peer = await portway.connect(port ?? owner, options);
+      const go = visit(peer);
+      leave = () => {
+        go();
+        port?.close();
+      };
+    },
+    open: () => open,
+  });
+}

@@ -1,0 +1,49 @@
+// A worker in Rust that traps on request, and the effects on JavaScript beside it. It reports them to the page in
+// messages of its own, beside those of the library.
+
+import init, { serveUntilTrap } from "../../../../wasm-bindgen-test.js";
+import { JSONRPCClient } from "../../src/js/client.js";
+import { portTransport } from "../../src/web/transports.js";
+import { withSmallMemory } from "../web/support/small-memory.js";
+
+/** How often Rust has been called since it trapped first. */
+let callsAfterTrap;
+
+function counted(run) {
+  return (...args) => {
+    if (callsAfterTrap !== undefined) callsAfterTrap++;
+    try {
+      return run(...args);
+    } catch (error) {
+      callsAfterTrap ??= 0;
+      throw error;
+    }
+  };
+}
+
+const { instantiate } = WebAssembly;
+WebAssembly.instantiate = async (module, imports) => {
+  const instance = await instantiate(module, imports);
+  const exports = { ...instance.exports };
+  for (const [name, member] of Object.entries(exports))
+    if (typeof member === "function") exports[name] = counted(member);
+  return { instance: { exports }, module };
+};
+
+const bytes = await (await fetch(new URL("../../../../wasm-bindgen-test_bg.wasm", import.meta.url))).arrayBuffer();
+await init({ module_or_path: new WebAssembly.Module(withSmallMemory(new Uint8Array(bytes), 32)) });
+
+const silence = new MessageChannel();
+serveUntilTrap(silence.port2);
+
+// A client of JavaScript in the same wasm.
+const { port1 } = new MessageChannel();
+const client = new JSONRPCClient(portTransport(port1), { timeout: 0 });
+const end = client.request("never").catch((error) => error);
+
+addEventListener("message", async ({ data }) => {
+  if (data !== "how did the others end?") return;
+  const { reason } = await end;
+  const later = await client.request("later").catch((error) => error.reason);
+  postMessage({ reason, later, callsAfterTrap });
+});

@@ -1,0 +1,80 @@
+//! A worker that traps on request.
+
+use std::hint::black_box;
+
+use portway::{Client, Context, RpcError, Server, Transport};
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen_futures::spawn_local;
+
+use crate::wire::sleep;
+
+// These imports include the files in the package; the worker imports them.
+#[wasm_bindgen(module = "/tests/wasm/crashing_worker.js")]
+#[allow(dead_code, reason = "nothing of it is called")]
+extern "C" {
+    fn crashing_worker();
+}
+#[wasm_bindgen(module = "/tests/web/support/small-memory.js")]
+#[allow(dead_code, reason = "nothing of it is called")]
+extern "C" {
+    fn small_memory();
+}
+
+/// Run by the worker; `silence` is a port without a peer.
+#[wasm_bindgen(js_name = serveUntilTrap)]
+#[allow(unreachable_pub, reason = "wasm-bindgen exports what is public")]
+pub fn serve_until_trap(silence: &JsValue) {
+    let server = Server::new(Transport::current_worker().unwrap());
+    server
+        .method("echo", |(text,): (String,), _: Context| async move { Ok::<_, RpcError>(text) })
+        .method("wait", |(), _| std::future::pending::<Result<(), RpcError>>())
+        .on_notify("note", |(_text,): (String,), _| {});
+    for (name, die) in WAYS {
+        server
+            .method_sync(name, move |(), _| {
+                die();
+                Ok::<_, RpcError>(())
+            })
+            .method(&format!("{name}Later"), move |(), _| async move {
+                sleep(0.0).await;
+                die();
+                Ok::<_, RpcError>(())
+            })
+            .method(&format!("{name}Elsewhere"), move |(), _| {
+                spawn_local(async move {
+                    sleep(0.0).await;
+                    die();
+                });
+                std::future::pending::<Result<(), RpcError>>()
+            });
+    }
+    server.forget();
+    // A call of its own, with a timer that is still to come.
+    let client = Client::new(Transport::port(silence).unwrap()).with_timeout(std::time::Duration::from_millis(300));
+    spawn_local(async move {
+        let _ = client.call::<()>("into the silence", &()).await;
+    });
+}
+
+/// The ways to trap.
+pub(crate) const WAYS: [(&str, fn()); 4] =
+    [("panic", || panic!("a secret")), ("overflow", overflow), ("exhaust", exhaust), ("trap", trap)];
+
+fn overflow() {
+    fn deeper(level: u64) -> u64 {
+        let here = black_box([level; 4]);
+        if level == u64::MAX { 0 } else { deeper(black_box(level + 1)) + here[1] }
+    }
+    black_box(deeper(0));
+}
+
+fn exhaust() {
+    loop {
+        std::mem::forget(black_box(Vec::<u8>::with_capacity(1 << 16)));
+    }
+}
+
+fn trap() {
+    core::arch::wasm32::unreachable();
+}

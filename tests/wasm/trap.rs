@@ -1,0 +1,88 @@
+//! A worker in Rust that dies, seen from the page.
+
+use std::time::Duration;
+
+use portway::{CallError, Client, Transport};
+use wasm_bindgen::JsValue;
+use wasm_bindgen_test::wasm_bindgen_test;
+
+use crate::wire::{ask, crashing_worker, sleep};
+
+const HANG: Duration = Duration::from_secs(60);
+
+fn dead() -> CallError {
+    CallError::PeerDied
+}
+
+fn client_of(worker: &JsValue) -> Client {
+    Client::new(Transport::worker(worker).unwrap()).with_timeout(HANG)
+}
+
+async fn echo(client: &Client) -> Result<String, CallError> {
+    client.call("echo", &("hello",)).await
+}
+
+/// Asserts that a worker that dies in a method leaves nothing open, on either side.
+async fn dies_of(method: &str) {
+    let worker = crashing_worker();
+    let client = client_of(&worker);
+    assert_eq!(echo(&client).await, Ok("hello".to_owned()), "{method}");
+    let waiting = client.call::<()>("wait", &()).start();
+    let given_up = client.call::<()>("wait", &()).start();
+    assert_eq!(client.call::<()>(method, &()).await, Err(dead()), "{method}");
+    assert_eq!(waiting.await, Err(dead()), "{method}");
+    drop(given_up);
+    client.notify("note", &("too late",)).unwrap();
+    assert_eq!(echo(&client).await, Err(dead()), "{method}");
+    assert_eq!(client.pending(), 0);
+    // By then the timer of the worker's own call would have come.
+    sleep(400.0).await;
+    let seen = ask(&worker, "how did the others end?").await.as_string().unwrap();
+    let elsewhere = usize::from(!method.starts_with("panic") && method.ends_with("Elsewhere"));
+    let expected = format!(r#"{{"reason":"wasm-died","later":"wasm-died","callsAfterTrap":{elsewhere}}}"#);
+    assert_eq!(seen, expected, "{method}");
+
+    let worker = crashing_worker();
+    assert_eq!(echo(&client_of(&worker)).await, Ok("hello".to_owned()), "a new worker");
+}
+
+#[wasm_bindgen_test]
+async fn a_handler_that_panics_ends_all_calls() {
+    dies_of("panic").await;
+}
+
+#[wasm_bindgen_test]
+async fn a_handler_that_panics_after_an_await_ends_all_calls() {
+    dies_of("panicLater").await;
+}
+
+#[wasm_bindgen_test]
+async fn a_task_that_panics_beside_the_handlers_ends_all_calls() {
+    dies_of("panicElsewhere").await;
+}
+
+#[wasm_bindgen_test]
+async fn a_full_stack_ends_all_calls() {
+    dies_of("overflow").await;
+    dies_of("overflowLater").await;
+    // In a worker, Firefox reports an uncaught stack overflow nowhere.
+    let agent = js_sys::Reflect::get(&js_sys::global(), &"navigator".into())
+        .and_then(|navigator| js_sys::Reflect::get(&navigator, &"userAgent".into()));
+    if !agent.unwrap().as_string().unwrap().contains("Firefox") {
+        dies_of("overflowElsewhere").await;
+    }
+}
+
+#[wasm_bindgen_test]
+async fn exhausted_memory_ends_all_calls() {
+    for method in ["exhaust", "exhaustLater", "exhaustElsewhere"] {
+        dies_of(method).await;
+    }
+}
+
+#[wasm_bindgen_test]
+async fn a_trap_ends_all_calls() {
+    for method in ["trap", "trapLater", "trapElsewhere"] {
+        dies_of(method).await;
+    }
+}

@@ -1,0 +1,112 @@
+// The times that a connection takes from its caller, at their ends: none, very long, and the default.
+
+import { assert } from "chai";
+import { JSONRPCClient, connect } from "./support/portway.js";
+import { connected, hexId, ports, scriptedPort } from "./support/connections.js";
+import { scriptedChannel } from "./support/transports.js";
+import { isOpen, pause, rejection } from "./support/outcomes.js";
+
+/** None, and the values that timers of engines treat as immediate. */
+const endless = [0, Infinity, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5, 1e15, 1e300];
+
+describe("the time to connect", () => {
+  it("is long enough by default for a side that begins after three seconds", async () => {
+    const [near, far] = ports();
+    const connecting = connected(near);
+    await pause(3_000);
+    await connected(far, { methods: { echo: ([n]) => n } });
+    assert.equal(await (await connecting).request("echo", [1]), 1);
+  });
+
+  for (const connectTimeout of endless) {
+    it(`of ${connectTimeout} ms does not end at once`, async () => {
+      const [near, far] = ports();
+      const connecting = connected(near, { connectTimeout });
+      connecting.catch(() => {});
+      assert.isTrue(await isOpen(connecting, 100));
+      await connected(far, { methods: { echo: ([n]) => n } });
+      assert.equal(await (await connecting).request("echo", [1]), 1);
+    });
+  }
+
+  it("of a millisecond ends", async () => {
+    assert.equal((await rejection(connect(ports()[0], { connectTimeout: 1 }))).reason, "no-answer");
+  });
+});
+
+describe("the heartbeat of a connection", () => {
+  for (const heartbeat of endless) {
+    it(`of ${heartbeat} ms takes no peer for dead at once, and floods no peer`, async () => {
+      const { port, scriptedPeer } = scriptedPort();
+      const events = [];
+      const connecting = connected(port, { heartbeat, timeout: 0, onLost: ({ reason }) => events.push(reason) });
+      const end = await scriptedPeer.open({ session: hexId(1) });
+      const call = (await connecting).request("a");
+      const request = await end.nextCall();
+      assert.isTrue(await isOpen(call, 150));
+      // A message shows that the port is used.
+      assert.isAtMost(end.received.filter(({ method }) => method === "rpc.ping").length, 1);
+      end.answer(request, "there");
+      assert.equal(await call, "there");
+      assert.deepEqual(events, []);
+    });
+  }
+
+  it("of 90 ms ends the calls to a silent peer", async () => {
+    const { port, scriptedPeer } = scriptedPort();
+    const connecting = connected(port, { heartbeat: 90, timeout: 0 });
+    await scriptedPeer.open({ session: hexId(1) });
+    assert.equal((await rejection((await connecting).request("a"))).reason, "unresponsive");
+  });
+});
+
+describe("the total time of a call", () => {
+  /** A call with this total time, and the request that the peer receives. */
+  async function calling(options) {
+    const { transport, remoteEnd } = scriptedChannel();
+    const client = new JSONRPCClient(transport);
+    const call = client.request("a", undefined, options);
+    call.catch(() => {});
+    const { id } = await remoteEnd.next();
+    const progress = (value) => remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token: id, value } });
+    return { client, call, progress, answer: (result) => remoteEnd.post({ jsonrpc: "2.0", id, result }) };
+  }
+
+  for (const totalTimeout of endless) {
+    it(`of ${totalTimeout} ms does not end it at once, alone or with progress`, async () => {
+      for (const timeout of [0, 5_000, 2 ** 31]) {
+        const alone = await calling({ totalTimeout, timeout });
+        const seen = [];
+        const both = await calling({ totalTimeout, timeout, onProgress: (value) => seen.push(value) });
+        for (let n = 0; n < 3; n++) {
+          both.progress(n);
+          assert.isTrue(await isOpen(Promise.race([alone.call, both.call]), 15));
+        }
+        alone.answer("alone");
+        both.answer("both");
+        assert.deepEqual([await alone.call, await both.call, seen], ["alone", "both", [0, 1, 2]]);
+      }
+    });
+  }
+
+  for (const totalTimeout of [0, Infinity, 2 ** 31, 1e300]) {
+    it(`of ${totalTimeout} ms leaves it to its timeout, which progress restarts`, async () => {
+      const alone = await calling({ totalTimeout, timeout: 30 });
+      assert.equal((await rejection(alone.call)).reason, "timeout");
+      const { call, progress } = await calling({ totalTimeout, timeout: 500, onProgress() {} });
+      const ticking = setInterval(progress, 20);
+      assert.isTrue(await isOpen(call, 1_100));
+      clearInterval(ticking);
+      assert.equal((await rejection(call)).reason, "timeout");
+    });
+  }
+
+  it("of 60 ms ends it, though there is progress and no timeout", async () => {
+    for (const timeout of [0, 5_000]) {
+      const { call, progress } = await calling({ totalTimeout: 60, timeout, onProgress() {} });
+      const ticking = setInterval(progress, 10);
+      assert.equal((await rejection(call)).reason, "timeout");
+      clearInterval(ticking);
+    }
+  });
+});

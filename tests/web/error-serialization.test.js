@@ -1,0 +1,356 @@
+// The parts of an error that arrive at the peer.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCServer, RPCError, inNode } from "./support/portway.js";
+import { channel, scriptedChannel, recorder } from "./support/transports.js";
+import { rejection } from "./support/outcomes.js";
+
+/** Returns the rejection of a call whose handler throws this. */
+async function arriving(value) {
+  const { near, far } = channel();
+  new JSONRPCServer(far).method("fail", () => {
+    throw value;
+  });
+  return rejection(new JSONRPCClient(near).request("fail"));
+}
+
+/** Returns the rejection of a call that is answered with this error object, which is not cloned. */
+async function received(error) {
+  const transport = recorder();
+  const call = new JSONRPCClient(transport).request("a");
+  transport.deliver({ jsonrpc: "2.0", error, id: 1 });
+  return rejection(call);
+}
+
+/** A value whose every text is searched. */
+const textOf = (value) => JSON.stringify(value, (_, member) => (typeof member === "bigint" ? String(member) : member));
+
+class Conflict extends Error {
+  name = "Conflict";
+}
+
+describe("the name of an error that is thrown", () => {
+  it("crosses in data if it holds more than Error", async () => {
+    assert.deepEqual((await arriving(new TypeError("x"))).data, { name: "TypeError" });
+    assert.deepEqual((await arriving(new Conflict("x"))).data, { name: "Conflict" });
+    assert.isUndefined((await arriving(new Error("x"))).data);
+  });
+
+  it("is kept of a DOMException, whose code is not", async () => {
+    const { code, message, data } = await arriving(new DOMException("no room", "QuotaExceededError"));
+    assert.deepEqual([code, message, data.name], [-32603, "no room", "QuotaExceededError"]);
+    assert.notProperty(data, "code");
+  });
+
+  it("does not change that of the error that arrives", async () => {
+    assert.equal((await arriving(new TypeError("x"))).name, "RPCError");
+  });
+});
+
+describe("other members of an error", () => {
+  it("does not cross, but for code and errno", async () => {
+    const held = {
+      status: 404,
+      url: "/a",
+      none: null,
+      list: [1, [2]],
+      more: { deep: { er: 1n } },
+      at: new Date(5),
+      bytes: new Uint8Array([1, 2]),
+    };
+    assert.isUndefined((await arriving(Object.assign(new Error("x"), held))).data);
+    assert.deepEqual((await arriving(Object.assign(new Error("x"), held, { code: "E_X", errno: -5 }))).data, {
+      code: "E_X",
+      errno: -5,
+    });
+  });
+
+  it("does not cross of any object that is thrown", async () => {
+    const { code, message, data } = await arriving({ status: 404, message: "gone", code: -32001 });
+    assert.deepEqual([code, message, data], [-32603, "gone", { code: -32001 }]);
+  });
+
+  it("does not cross of a list that is thrown, but for its texts and numbers", async () => {
+    const { data } = await arriving([1, "a", new RangeError("x"), { status: 404 }, () => {}]);
+    assert.deepEqual(data, [1, "a", { name: "RangeError", message: "x" }]);
+  });
+
+  it("changes no prototype by a member __proto__", async () => {
+    const cause = JSON.parse('{ "__proto__": { "polluted": 1 }, "name": "E", "message": "x" }');
+    const { data } = await arriving(new Error("x", { cause }));
+    assert.deepEqual(data, { cause: { name: "E", message: "x" } });
+    assert.isUndefined(data.cause.polluted);
+    assert.isUndefined({}.polluted);
+  });
+
+  it("is not sent beside data of its own, which is sent as it is", async () => {
+    const data = { a: 1 };
+    assert.deepEqual((await arriving(Object.assign(new TypeError("x"), { data, status: 1 }))).data, data);
+    assert.deepEqual((await arriving(new RPCError(1, "x", data, { cause: new Error("y") }))).data, data);
+  });
+
+  for (const [name, value, data] of [
+    ["a bigint", 5n, 5n],
+    ["a symbol", Symbol("a"), undefined],
+    ["a function", () => {}, undefined],
+    ["a frozen error", Object.freeze(Object.assign(new TypeError("x"), { errno: 1 })), { name: "TypeError", errno: 1 }],
+    [
+      "a proxy of an error",
+      new Proxy(Object.assign(new TypeError("x"), { errno: 1 }), {}),
+      { name: "TypeError", errno: 1 },
+    ],
+  ]) {
+    it(`is as little if the thrown value is ${name}`, async () => {
+      const error = await arriving(value);
+      assert.deepEqual([error.code, error.data], [-32603, data]);
+    });
+  }
+});
+
+describe("the cause of an error that is thrown", () => {
+  it("arrives as the cause of the RPCError, and of it the next one", async () => {
+    const root = Object.assign(new RangeError("root"), { code: "E_ROOT", at: 7 });
+    const middle = new RPCError(-32004, "middle", { why: 1 }, { cause: "not reached: it has data" });
+    middle.cause = root;
+    const error = await arriving(new TypeError("top", { cause: middle }));
+    assert.instanceOf(error.cause, Error);
+    assert.deepEqual(
+      [error.cause.name, error.cause.message, error.cause.code, error.cause.data],
+      ["RPCError", "middle", -32004, { why: 1 }],
+    );
+    assert.instanceOf(error.cause.cause, Error);
+    const { name, message, code, at } = error.cause.cause;
+    assert.deepEqual([name, message, code, at], ["RangeError", "root", "E_ROOT", undefined]);
+    assert.equal(String(error.cause.cause), "RangeError: root");
+  });
+
+  it("arrives of an RPCError without data, with its code", async () => {
+    const error = await arriving(
+      new RPCError(-32001, "Build failed", undefined, { cause: new SyntaxError("unexpected )") }),
+    );
+    assert.deepEqual(
+      [error.code, error.message, String(error.cause)],
+      [-32001, "Build failed", "SyntaxError: unexpected )"],
+    );
+  });
+
+  for (const cause of ["a text", 0, false, null]) {
+    it(`may be no error, such as ${JSON.stringify(cause)}`, async () => {
+      assert.deepEqual((await arriving(new Error("x", { cause }))).cause, cause);
+    });
+  }
+
+  it("is absent if no part of it may cross", async () => {
+    assert.notProperty(await arriving(new Error("x", { cause: { any: "object" } })), "cause");
+  });
+
+  it("is absent if the error had none", async () => {
+    assert.notProperty(await arriving(new Error("x")), "cause");
+    assert.notProperty(await arriving(new TypeError("x")), "cause");
+  });
+
+  it("may lead back to the error", async () => {
+    const error = new Error("a");
+    error.cause = new Error("b", { cause: error });
+    const arrived = await arriving(error);
+    assert.equal(arrived.cause.message, "b");
+    assert.notProperty(arrived.cause, "cause");
+  });
+
+  it("is a CallError if the handler's own call has ended without an answer", async () => {
+    const unconnected = new JSONRPCClient(recorder(), { timeout: 5 });
+    const error = await arriving(await rejection(unconnected.request("deeper")));
+    assert.deepEqual(error.data, { name: "CallError" });
+  });
+});
+
+describe("an AggregateError that is thrown", () => {
+  it("arrives with its errors in data", async () => {
+    const error = await arriving(
+      new AggregateError([new TypeError("a"), "b", Object.assign(new Error("c"), { code: 7 })], "all"),
+    );
+    assert.equal(error.message, "all");
+    assert.deepEqual(error.data, {
+      name: "AggregateError",
+      errors: [{ name: "TypeError", message: "a" }, "b", { name: "Error", message: "c", code: 7 }],
+    });
+  });
+});
+
+describe("a stack", () => {
+  const leaks = [import.meta.url, "errors-kept", "at "];
+
+  it("crosses neither of the error, nor of any error or object in it", async () => {
+    const error = new AggregateError([new Error("a")], "x", { cause: new Error("b", { cause: new TypeError("c") }) });
+    Object.assign(error, { inner: new Error("d"), list: [new Error("e")] });
+    error.stack = String(error.stack);
+    const { data, cause } = await arriving(error);
+    for (const leak of leaks) assert.notInclude(textOf(data), leak);
+    assert.notEqual(cause.stack, error.cause.stack);
+  });
+
+  for (const [name, cause] of Object.entries({
+    "in a Map": () =>
+      new Map([
+        ["a", new Error("inner")],
+        [new Error("inner"), { by: new Error("inner") }],
+      ]),
+    "in a Set": () => new Set([new Error("inner"), [new Error("inner")]]),
+    "in what calls itself something else": () => ({
+      [Symbol.toStringTag]: "Odd",
+      by: new Error("inner"),
+      stack: new Error().stack,
+    }),
+    "that calls itself something else": () => Object.assign(new Error("inner"), { [Symbol.toStringTag]: "Odd" }),
+  })) {
+    it(`crosses not of an error ${name}`, async () => {
+      const { data } = await arriving(new Error("x", { cause: cause() }));
+      assert.deepEqual(data, name.startsWith("that") ? { cause: { name: "Error", message: "inner" } } : undefined);
+    });
+  }
+
+  it("crosses not of a DOMException either", async () => {
+    assert.deepEqual(Object.keys((await arriving(new DOMException("x", "AbortError"))).data), ["name"]);
+  });
+});
+
+describe("an error object that comes in", () => {
+  it("cannot replace the default members of an error by its cause", async () => {
+    const cause = JSON.parse(
+      '{ "name": "X", "message": "y", "stack": "s", "toString": 1, "constructor": 1, "__proto__": { "polluted": 1 }, "kept": 1 }',
+    );
+    const { cause: error } = await received({ code: 1, message: "x", data: { cause } });
+    assert.equal(Object.getPrototypeOf(error), Error.prototype);
+    assert.deepEqual(
+      [String(error), error.kept, error.polluted, error.constructor],
+      ["X: y", undefined, undefined, Error],
+    );
+    assert.notEqual(error.stack, "s");
+  });
+
+  it("may have a cause without end", async () => {
+    const cause = { name: "Error", message: "again" };
+    cause.cause = cause;
+    let { cause: error } = await received({ code: 1, message: "x", data: { cause } });
+    let depth = 0;
+    for (; error instanceof Error; error = error.cause) depth++;
+    assert.equal(depth, 8);
+  });
+
+  it("keeps data and cause that are of another make", async () => {
+    for (const cause of [5, "x", [1], { name: 1, message: "x" }]) {
+      const error = await received({ code: 1, message: "x", data: { cause } });
+      assert.deepEqual([error.cause, error.data], [cause, { cause }]);
+    }
+  });
+});
+
+describe("a handler that fails in any way", () => {
+  const values = [
+    undefined,
+    null,
+    0,
+    "",
+    false,
+    Symbol("a"),
+    1n,
+    () => {},
+    new DOMException("x"),
+    Object.freeze({}),
+    new Proxy({}, {}),
+  ];
+
+  for (const [how, fail] of Object.entries({
+    "by throwing": (value) => {
+      throw value;
+    },
+    "by a promise that rejects": (value) => Promise.reject(value),
+    "by a thenable that rejects": (value) => ({ then: (_, reject) => reject(value) }),
+    "by a thenable that throws": (value) => ({
+      then() {
+        throw value;
+      },
+    }),
+    "by a `then` that throws when it is read": (value) => ({
+      get then() {
+        throw value;
+      },
+    }),
+    "by a thenable that rejects, resolves, and throws": (value) => ({
+      then(resolve, reject) {
+        reject(value);
+        resolve(1);
+        throw value;
+      },
+    }),
+  })) {
+    it(`is answered with one error ${how}`, async () => {
+      const { transport, remoteEnd } = scriptedChannel();
+      new JSONRPCServer(transport).method("fail", ([index]) => fail(values[index]));
+      for (const id of values.keys()) remoteEnd.post({ jsonrpc: "2.0", method: "fail", params: [id], id });
+      await Promise.resolve();
+      const replies = [...(await remoteEnd.drain()), ...(await remoteEnd.drain())];
+      assert.deepEqual(
+        replies.map(({ id }) => id).sort((a, b) => a - b),
+        [...values.keys()],
+      );
+      for (const { error } of replies) assert.equal(error.code, -32603);
+    });
+  }
+
+  for (const [name, make] of Object.entries({
+    "a function": () => () => {},
+    "a symbol": () => Symbol("a"),
+    "a WeakMap": () => new WeakMap(),
+    "a promise in a list": () => [Promise.resolve()],
+    "a port that is not transferred": () => new MessageChannel().port1,
+    "a buffer that is gone": () => {
+      const buffer = new ArrayBuffer(8);
+      structuredClone(buffer, { transfer: [buffer] });
+      return buffer;
+    },
+    "a getter that throws a symbol": () => ({
+      get a() {
+        throw Symbol("gotcha");
+      },
+    }),
+    "a getter that throws what cannot be read": () => ({
+      get a() {
+        throw new Proxy(
+          {},
+          {
+            get() {
+              throw 1;
+            },
+          },
+        );
+      },
+    }),
+    ...(inNode ? {} : { "an element": () => document.body, "a window": () => window }),
+  })) {
+    it(`is answered with one error by returning ${name}, and the server lives on`, async () => {
+      const { transport, remoteEnd } = scriptedChannel();
+      new JSONRPCServer(transport).method("bad", make).method("good", () => "good");
+      remoteEnd.post({ jsonrpc: "2.0", method: "bad", id: 1 });
+      remoteEnd.post([
+        { jsonrpc: "2.0", method: "bad", id: 2 },
+        { jsonrpc: "2.0", method: "good", id: 3 },
+      ]);
+      const [alone, batch, ...more] = await remoteEnd.drain();
+      assert.deepEqual([alone.error.code, alone.id, more], [-32603, 1, []]);
+      assert.deepEqual(
+        batch.map(({ id, error, result }) => [id, error?.code, result]),
+        [
+          [2, -32603, undefined],
+          [3, undefined, "good"],
+        ],
+      );
+    });
+  }
+
+  it("does not send the peer the source of a function that cannot be cloned", async () => {
+    const { near, far } = channel();
+    new JSONRPCServer(far).method("bad", () => () => "a secret");
+    assert.notInclude((await rejection(new JSONRPCClient(near).request("bad"))).message, "secret");
+  });
+});

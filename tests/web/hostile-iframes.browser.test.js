@@ -1,0 +1,253 @@
+// Attackers that imitate the peer: frames and windows of any origin, and scripts in the page that only post messages
+// and dispatch events.
+//
+// A script in the page can also replace `MessagePort.prototype.postMessage`, or post to the frame as the page. Code in
+// the same realm is not safe from it, and that is not tested here.
+
+import { assert } from "chai";
+import { JSONRPCPeer, windowTransport } from "./support/portway.js";
+import { openIframe, origins } from "./support/iframes.js";
+import { connected, recordSessions } from "./support/connections.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { deferred, isOpen, until } from "./support/outcomes.js";
+import { hostileMessages } from "./fixtures/hostile-messages.js";
+import "./fixtures/message-counter.js";
+
+/** The messages that this window gets, as others on it see them. */
+function overheard() {
+  const events = [];
+  const listener = (event) => events.push(event);
+  addEventListener("message", listener);
+  afterThisTest(() => removeEventListener("message", listener));
+  return {
+    events,
+    /** Those that are about calls or connections. */
+    get messages() {
+      return events
+        .map(({ data }) => data)
+        .filter((data) => data?.jsonrpc !== undefined || data?.portway !== undefined || Array.isArray(data));
+    },
+  };
+}
+
+/** Ports cannot be sent twice: a message as it can be. */
+const withoutPorts = (messages) => messages.filter((message) => message.result?.port === undefined);
+
+const untilMessage = (seen, source, type) =>
+  until(() => seen.events.some((event) => event.source === source && event.data?.type === type), `no ${type}`);
+
+/** A frame with a neighbour, and a peer that talks to it; calls wait on both sides. */
+async function openAttackedIframe({ link, kind, late }) {
+  const { options, frameOptions, query } = kind;
+  const seen = overheard();
+  const all = { ...query, ...(link === "connect" ? { connect: "" } : {}), ...(late === undefined ? {} : { late }) };
+  const element = await openIframe("attacked-iframe.html", { ...frameOptions, query: all });
+  const record = recordSessions(options);
+  const waiting = deferred();
+  const handlers = (peer) =>
+    peer
+      .method("wait", () => waiting.promise)
+      .method("secret", () => void record.events.push("secret"))
+      .onNotify("note", () => void record.events.push("note"));
+  const connecting = link === "connect" ? connected(element, record) : undefined;
+  const ready = async () => {
+    let peer = await connecting;
+    if (peer === undefined) {
+      await untilMessage(seen, element.contentWindow, "serving");
+      peer = new JSONRPCPeer(windowTransport(element.contentWindow, options));
+      afterThisTest(() => peer.destroy());
+    }
+    handlers(peer);
+    const hanging = peer.request("hang", [], { timeout: 0, onProgress: () => record.events.push("progress") });
+    hanging.catch(() => {});
+    await peer.request("call");
+    return { peer, hanging };
+  };
+  return {
+    element,
+    seen,
+    events: record.events,
+    waiting,
+    connecting,
+    ready,
+    number: Array.from(frames).indexOf(element.contentWindow),
+  };
+}
+
+/** Has a hostile frame attack this page, or a frame of it; returns its report. */
+async function attack(hostile, seen, number) {
+  const before = seen.events.length;
+  hostile.postMessage({ type: "attack", seen: withoutPorts(seen.messages), frame: number }, "*");
+  const isReport = ({ source, data }) => source === hostile && data?.type === "attacked";
+  await until(() => seen.events.slice(before).some(isReport), "the attack does not end");
+  return seen.events.slice(before).find(isReport).data;
+}
+
+/** Nothing has come of it, on either side. */
+async function assertUnharmed({ peer, hanging }, { events, waiting }, link) {
+  const before = link === "connect" ? [1] : [];
+  assert.isTrue(await isOpen(hanging), "the call of the page has ended");
+  waiting.resolve("right");
+  assert.equal(await peer.request("called"), "right");
+  assert.deepEqual((await peer.request("observed")).events, before, "in the frame");
+  assert.deepEqual(events, before, "in the page");
+}
+
+const targets = {
+  "of the page's origin": { options: undefined, frameOptions: {}, query: {} },
+  "of another origin": {
+    options: { origin: origins.other },
+    frameOptions: { origin: origins.other },
+    query: { origin: origins.own },
+  },
+  "without an origin": {
+    options: { origin: "null" },
+    frameOptions: { sandbox: "allow-scripts" },
+    query: { origin: origins.own },
+  },
+};
+
+const hostileFrames = {
+  "a frame of the page's origin": { origin: origins.own },
+  "a frame of another origin": { origin: origins.other },
+  "a frame of an origin that looks alike": { origin: origins.otherPort },
+  "a frame without an origin": { sandbox: "allow-scripts" },
+};
+
+async function openHostileIframe(options) {
+  return (await openIframe("hostile-iframe.html", options)).contentWindow;
+}
+
+/** A window of an origin that looks alike; null where none is opened. */
+function openHostileWindow() {
+  const opened = open(`${origins.otherPort}/tests/web/fixtures/hostile-iframe.html`, "_blank", "width=200,height=200");
+  afterThisTest(() => opened?.close());
+  return opened;
+}
+
+// WebKit opens none here.
+const probe = open("about:blank", "_blank", "width=200,height=200");
+probe?.close();
+
+/** Firefox takes no window without an origin for a source: it goes without one there. */
+function forged(members) {
+  try {
+    return new MessageEvent("message", members);
+  } catch {
+    return new MessageEvent("message", { ...members, source: null });
+  }
+}
+
+for (const link of ["windowTransport", "connect"]) {
+  for (const [name, kind] of Object.entries(targets)) {
+    describe(`${link} to a frame ${name}`, () => {
+      for (const [who, options] of Object.entries(hostileFrames)) {
+        it(`is safe from ${who}`, async () => {
+          const attacked = await openAttackedIframe({ link, kind });
+          const hostile = await openHostileIframe(options);
+          const connection = await attacked.ready();
+          const { witnessed } = await connection.peer.request("observed");
+          const reports = [await attack(hostile, attacked.seen), await attack(hostile, attacked.seen, attacked.number)];
+          await assertUnharmed(connection, attacked, link);
+          for (const { got, ports } of reports) {
+            assert.deepEqual(got, [], "the neighbour has got something");
+            assert.isAbove(ports, 0);
+          }
+          // Others on both windows have seen all of it.
+          const count = hostileMessages([], () => {}).length;
+          const posted = attacked.seen.events.filter(({ source }) => source === hostile);
+          assert.isAtLeast(posted.length, count);
+          assert.isAtLeast((await connection.peer.request("observed")).witnessed - witnessed, count);
+        });
+      }
+
+      if (probe !== null) {
+        it("is safe from a window of an origin that looks alike", async () => {
+          const attacked = await openAttackedIframe({ link, kind });
+          const hostile = openHostileWindow();
+          await untilMessage(attacked.seen, hostile, "ready");
+          const connection = await attacked.ready();
+          const reports = [await attack(hostile, attacked.seen), await attack(hostile, attacked.seen, attacked.number)];
+          await assertUnharmed(connection, attacked, link);
+          for (const { got } of reports) assert.deepEqual(got, []);
+        });
+      }
+
+      it("is safe from messages that a script in the page posts to the page itself", async () => {
+        const attacked = await openAttackedIframe({ link, kind });
+        const connection = await attacked.ready();
+        const got = [];
+        const onPort = (port) => {
+          afterThisTest(() => port.close());
+          port.onmessage = ({ data }) => got.push(data);
+        };
+        const all = hostileMessages(withoutPorts(attacked.seen.messages), onPort);
+        const before = attacked.seen.messages.length;
+        for (const [message, transfer] of all) window.postMessage(message, "*", transfer);
+        await until(() => attacked.seen.messages.length >= before + all.length, "not all of it is seen");
+        await assertUnharmed(connection, attacked, link);
+        assert.deepEqual(got, []);
+      });
+
+      it("is safe from events that a script has made, with any source", async () => {
+        const attacked = await openAttackedIframe({ link, kind });
+        const connection = await attacked.ready();
+        const got = [];
+        const onPort = (port) => {
+          afterThisTest(() => port.close());
+          port.onmessage = ({ data }) => got.push(data);
+        };
+        const source = attacked.element.contentWindow;
+        const genuine = attacked.seen.events.find((event) => event.source === source);
+        for (const from of [source, null, window]) {
+          for (const [data, ports] of hostileMessages(withoutPorts(attacked.seen.messages), onPort)) {
+            window.dispatchEvent(forged({ data, ports, origin: genuine.origin, source: from }));
+          }
+        }
+        // An event that was trusted is not when it is dispatched again.
+        window.dispatchEvent(genuine);
+        await assertUnharmed(connection, attacked, link);
+        assert.deepEqual(got, []);
+      });
+
+      it("is safe from a frame that a script makes, and that is gone when its messages arrive", async () => {
+        const attacked = await openAttackedIframe({ link, kind });
+        const connection = await attacked.ready();
+        const all = hostileMessages(withoutPorts(attacked.seen.messages), () => {});
+        const before = attacked.seen.messages.length;
+        const sandbox = kind.frameOptions.sandbox;
+        const text = JSON.stringify(all.filter(([, transfer]) => transfer.length === 0).map(([message]) => message));
+        const messages = JSON.parse(text);
+        const element = document.createElement("iframe");
+        if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);
+        const script = `for (const message of ${text}) parent.postMessage(message, "*"); parent.postMessage({ type: "posted" }, "*")`;
+        // At once, and once more as it goes.
+        element.srcdoc = `<script>onpagehide = () => { ${script} }; ${script}</script>`;
+        document.body.append(element);
+        afterThisTest(() => element.remove());
+        await until(() => attacked.seen.events.some(({ data }) => data?.type === "posted"));
+        element.remove();
+        await until(() => attacked.seen.messages.length >= before + messages.length);
+        await assertUnharmed(connection, attacked, link);
+      });
+    });
+  }
+}
+
+describe("connecting", () => {
+  for (const [name, kind] of Object.entries(targets)) {
+    it(`to a slow frame ${name} is safe from all hostile frames`, async () => {
+      const attacked = await openAttackedIframe({ link: "connect", kind, late: 1_000 });
+      const attackers = await Promise.all(Object.values(hostileFrames).map(openHostileIframe));
+      const reports = [];
+      for (const hostile of attackers) {
+        reports.push(await attack(hostile, attacked.seen), await attack(hostile, attacked.seen, attacked.number));
+      }
+      for (const [message, transfer] of hostileMessages(withoutPorts(attacked.seen.messages), () => {}))
+        window.postMessage(message, "*", transfer);
+      const connection = await attacked.ready();
+      await assertUnharmed(connection, attacked, "connect");
+      for (const { got } of reports) assert.deepEqual(got, []);
+    });
+  }
+});

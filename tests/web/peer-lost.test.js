@@ -1,0 +1,174 @@
+// A transport can report the loss of the peer; its effects on the link.
+import { assert } from "chai";
+import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
+import { recorder } from "./support/transports.js";
+import { printed } from "./support/console.js";
+import { rejection } from "./support/outcomes.js";
+
+/** A transport without a peer, whose end the test plays. */
+function closableTransport() {
+  return {
+    ...recorder(),
+    onClose(lose, isWaiting) {
+      Object.assign(this, { lose, isWaiting });
+    },
+  };
+}
+
+describe("a transport that reports the loss of the peer", () => {
+  it("ends all pending calls, with its error and the call's own method and id", async () => {
+    const transport = closableTransport();
+    const client = new JSONRPCClient(transport, { timeout: 0 });
+    const calls = [client.request("a"), client.request("b")];
+    transport.lose(new CallError("session-ended", "it reloads"), true);
+    const errors = await Promise.all(calls.map(rejection));
+    assert.deepEqual(
+      errors.map(({ reason, message, method, id }) => [reason, message, method, id]),
+      [
+        ["session-ended", "it reloads", "a", 1],
+        ["session-ended", "it reloads", "b", 2],
+      ],
+    );
+    assert.equal(client.pending, 0);
+  });
+
+  it("makes a plain error of its own the cause", async () => {
+    const transport = closableTransport();
+    const call = new JSONRPCClient(transport).request("a");
+    const cause = new Error("the socket is closed");
+    transport.lose(cause);
+    const error = await rejection(call);
+    assert.deepEqual([error.reason, error.cause], ["peer-gone", cause]);
+  });
+
+  it("has later calls refused at once, and notifications reported, until it reopens", async () => {
+    const transport = closableTransport();
+    const reported = [];
+    const client = new JSONRPCClient(transport, { onError: (error) => reported.push(error.reason) });
+    transport.lose();
+    assert.equal((await rejection(client.request("a"))).reason, "peer-gone");
+    assert.equal((await rejection(client.batch([{ method: "b" }]))).reason, "peer-gone");
+    client.notify("c");
+    assert.deepEqual([transport.sent, reported], [[], ["peer-gone"]]);
+    transport.deliver({ jsonrpc: "2.0", method: "hello again" });
+    const call = client.request("d");
+    transport.deliver({ jsonrpc: "2.0", result: 4, id: transport.sent[0].id });
+    assert.equal(await call, 4);
+  });
+
+  it("may be back: later calls are sent, and late answers to earlier ones settle nothing", async () => {
+    const transport = closableTransport();
+    const client = new JSONRPCClient(transport);
+    const before = client.request("a");
+    transport.lose(new CallError("session-ended", "it reloads"), true);
+    await rejection(before);
+    const after = client.request("b");
+    assert.deepEqual(
+      transport.sent.map(({ id }) => id),
+      [1, 2],
+    );
+    transport.deliver({ jsonrpc: "2.0", result: "late", id: 1 });
+    transport.deliver({ jsonrpc: "2.0", result: "right", id: 2 });
+    assert.equal(await after, "right");
+  });
+
+  it("stops the handlers that work for it, whose answers are dropped, and accepts its next requests", async () => {
+    const transport = closableTransport();
+    const signals = [];
+    const ends = [];
+    const errors = [];
+    const onError = ({ reason, method, id }) => errors.push([reason, method, id]);
+    const server = new JSONRPCServer(transport, { limits: { inFlight: 1 }, onError });
+    server.method("work", (_, { signal }) => (signals.push(signal), new Promise((resolve) => ends.push(resolve))));
+    transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
+    const end = new CallError("session-ended", "it reloads");
+    transport.lose(end, true);
+    assert.deepEqual([signals[0].aborted, signals[0].reason], [true, end]);
+    transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
+    ends[0]("late");
+    await Promise.resolve();
+    assert.deepEqual([transport.sent, errors], [[], []]);
+    ends[1]("right");
+    await Promise.resolve();
+    assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", result: "right", id: 1 }]);
+  });
+
+  it("drops the rest of a batch that was being answered", async () => {
+    const transport = closableTransport();
+    new JSONRPCServer(transport).method("now", () => 1).method("never", () => new Promise(() => {}));
+    transport.deliver([
+      { jsonrpc: "2.0", method: "now", id: 1 },
+      { jsonrpc: "2.0", method: "never", id: 2 },
+    ]);
+    transport.lose(undefined, true);
+    transport.deliver({ jsonrpc: "2.0", method: "now", id: 3 });
+    assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", result: 1, id: 3 }]);
+  });
+
+  it("lets handlers go on if it reports that the peer still receives answers", async () => {
+    const transport = closableTransport();
+    const peer = new JSONRPCPeer(transport);
+    let end;
+    let signal;
+    peer.method("work", (_, context) => ((signal = context.signal), new Promise((resolve) => (end = resolve))));
+    transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
+    const waiting = rejection(peer.request("a"));
+    transport.lose(new Error("it asks no more"), false, true);
+    assert.equal((await waiting).reason, "peer-gone");
+    assert.equal((await rejection(peer.request("b"))).reason, "peer-gone");
+    assert.isFalse(signal.aborted);
+    end("done");
+    await Promise.resolve();
+    assert.deepEqual(transport.sent.slice(1), [{ jsonrpc: "2.0", result: "done", id: 1 }]);
+  });
+
+  it("can ask whether there is a server, which would answer unreadable messages", () => {
+    let isServing;
+    const transport = { ...recorder(), onMessage: (_, ask) => (isServing = ask) };
+    const client = new JSONRPCClient(transport);
+    assert.isFalse(isServing());
+    const server = new JSONRPCServer(transport);
+    assert.isTrue(isServing());
+    server.destroy();
+    assert.isFalse(isServing());
+    client.destroy();
+  });
+
+  it("can ask whether calls are pending", async () => {
+    const transport = closableTransport();
+    const client = new JSONRPCClient(transport);
+    assert.isFalse(transport.isWaiting());
+    client.request("a").catch(() => {});
+    assert.isTrue(transport.isWaiting());
+    client.destroy();
+    assert.isFalse(transport.isWaiting());
+  });
+
+  it("changes nothing when it reports the loss after it was destroyed", async () => {
+    const transport = closableTransport();
+    const client = new JSONRPCClient(transport);
+    client.destroy();
+    transport.lose(new Error("too late"));
+    assert.equal((await rejection(client.request("a"))).reason, "destroyed");
+  });
+});
+
+describe("notifications whose names begin with rpc.", () => {
+  it("go to the transport, and never to handlers", async () => {
+    const received = [];
+    const transport = { ...recorder(), onControl: (method, params) => received.push([method, params]) };
+    const peer = new JSONRPCPeer(transport);
+    peer.onNotify("other", () => received.push("other"));
+    transport.deliver({ jsonrpc: "2.0", method: "rpc.ping", params: { n: 1 } });
+    transport.deliver({ jsonrpc: "2.0", method: "other" });
+    assert.deepEqual(received, [["rpc.ping", { n: 1 }], "other"]);
+    peer.destroy();
+  });
+
+  it("are ignored by a transport that does not use them", async () => {
+    const transport = recorder();
+    new JSONRPCPeer(transport);
+    assert.deepEqual(await printed(async () => transport.deliver({ jsonrpc: "2.0", method: "rpc.bye" })), []);
+    assert.deepEqual(transport.sent, []);
+  });
+});

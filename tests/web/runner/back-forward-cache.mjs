@@ -1,0 +1,58 @@
+// A page that is left, is kept by the browser as it is, and is shown again. No spec in the page can do that; a driver
+// can.
+
+const PATIENCE = 10_000;
+const state = "return window.state && JSON.stringify(window.state());";
+
+/** Adds its results to the counts of the specs. */
+export async function tryKeptPage(driver, origin, tally) {
+  const name = "a page that is kept while another is shown";
+  const count = (kind) => ((tally.files["back-forward-cache.mjs"] ??= { passed: 0, failed: 0 })[kind] += 1);
+  try {
+    await driver.get(`${origin}/tests/web/fixtures/cached-page.html`);
+    await until(driver, ({ ready }) => ready);
+    await driver.get(`${origin}/tests/web/fixtures/scripted-iframe.html`);
+    await driver.navigate().back();
+    const { log } = await until(
+      driver,
+      ({ ready, log }) =>
+        ready && (!log.includes("pagehide") || log.filter((line) => line.startsWith("answer")).length === 2),
+    );
+    // It may have been loaded anew: then there is nothing to see here.
+    if (!log.includes("pagehide")) return void (tally.notes = [`${name}: this browser keeps none under its driver`]);
+    for (const wanted of kept) {
+      if (!log.includes(wanted)) throw new Error(`${wanted} is not among ${log.join("; ")}`);
+    }
+    if (log.length !== kept.length) throw new Error(`that is too much: ${log.join("; ")}`);
+    tally.passed++;
+    count("passed");
+  } catch (error) {
+    count("failed");
+    tally.failures.push({ name, message: error.stack });
+  }
+}
+
+/** The reports of such a page: for each connection, the end of its session and the next session. */
+const kept = [
+  "pagehide",
+  "pageshow",
+  ...["worker", "frame"].flatMap((name) => [
+    `${name}: session 1`,
+    `${name}: session-ended`,
+    `${name}: a call is session-ended`,
+    `${name}: session 2`,
+  ]),
+  "answer 0",
+  "answer 1",
+];
+
+async function until(driver, holds) {
+  const deadline = Date.now() + PATIENCE;
+  for (;;) {
+    const text = await driver.executeScript(state).catch(() => undefined);
+    const now = text && JSON.parse(text);
+    if (now && holds(now)) return now;
+    if (Date.now() > deadline) throw new Error(`the page is stuck: ${text}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

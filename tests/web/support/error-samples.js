@@ -1,0 +1,246 @@
+// Errors as libraries and platforms make them, and the parts of each that cross by default. The parts that must not
+// cross contain the text SECRET, or a path.
+
+import axios from "axios";
+import { rejection } from "./outcomes.js";
+import { RPCError, inNode } from "./portway.js";
+
+export const SECRET = "s3cret";
+
+/** An address that answers with a status that axios takes for an error. */
+async function failingAddress(afterwards) {
+  if (!inNode) return { address: `${location.origin}/nothing-is-here`, status: 404 };
+  const { createServer } = await import("node:http");
+  const server = createServer((_, response) =>
+    response.writeHead(403, { "set-cookie": `session=${SECRET}` }).end(SECRET),
+  );
+  await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+  afterwards(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { address: `http://127.0.0.1:${server.address().port}/`, status: 403 };
+}
+
+/** Returns the rejection of axios for an error status. */
+export async function axiosError(afterwards) {
+  const { address } = await failingAddress(afterwards);
+  const headers = { Authorization: `Bearer ${SECRET}` };
+  return rejection(axios.get(address, { headers, params: { path: `/home/${SECRET}` } }));
+}
+
+/** In the form of schema libraries. */
+class ValidationError extends Error {
+  name = "ValidationError";
+  issues = [{ code: "invalid_type", path: [SECRET], received: SECRET }];
+  errors = [{ code: "too_small", message: "too short", path: [SECRET], received: SECRET }, "is required"];
+}
+
+class HttpError extends Error {
+  status = 403;
+  body = SECRET;
+  get name() {
+    return "HttpError";
+  }
+  get code() {
+    return "E_FORBIDDEN";
+  }
+  get data() {
+    return SECRET;
+  }
+}
+
+class User {
+  name = "user";
+  password = SECRET;
+}
+
+const thrower = () => {
+  throw new Error(SECRET);
+};
+
+const revoked = () => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+};
+
+const defined = (error, key, descriptor) => Object.defineProperty(error, key, { enumerable: true, ...descriptor });
+
+const internal = (message, data) => ({ code: -32603, message, ...(data !== undefined && { data }) });
+const nothing = internal("Internal error");
+
+/**
+ * The thrown values. `make` gets a function that registers a cleanup after the test, and returns a promise if it
+ * `isLater`; `sent` is the error object that crosses, or a function that makes it from the error.
+ */
+export const thrown = [
+  { name: "an Error", make: () => new Error("x"), sent: internal("x") },
+  {
+    name: "an AxiosError",
+    isLater: true,
+    make: axiosError,
+    sent: ({ message }) => internal(message, { name: "AxiosError", code: "ERR_BAD_REQUEST" }),
+  },
+  {
+    name: "an error that an AxiosError is the cause of",
+    isLater: true,
+    make: async (afterwards) => new Error("no such file", { cause: await axiosError(afterwards) }),
+    sent: ({ cause: { message } }) =>
+      internal("no such file", { cause: { name: "AxiosError", message, code: "ERR_BAD_REQUEST" } }),
+  },
+  {
+    name: "a DOMException",
+    make: () => Object.assign(new DOMException("no room", "QuotaExceededError"), { quota: SECRET }),
+    sent: internal("no room", { name: "QuotaExceededError" }),
+  },
+  {
+    name: "a DOMException of the platform, whose number is not sent",
+    make() {
+      try {
+        return atob("%");
+      } catch (error) {
+        return error;
+      }
+    },
+    sent: ({ message }) => internal(message, { name: "InvalidCharacterError" }),
+  },
+  {
+    name: "an AggregateError with causes",
+    make: () =>
+      Object.assign(
+        new AggregateError(
+          [
+            Object.assign(
+              new TypeError("a", { cause: Object.assign(new Error("b"), { syscall: SECRET, errno: -2 }) }),
+              { token: SECRET },
+            ),
+            new DOMException("c", "DataCloneError"),
+            "d",
+            { code: 7, message: "e", token: SECRET },
+            () => SECRET,
+            { token: SECRET },
+          ],
+          "all",
+          { cause: new RPCError(-32001, "f", { g: 1 }) },
+        ),
+        { token: SECRET },
+      ),
+    sent: internal("all", {
+      name: "AggregateError",
+      cause: { name: "RPCError", message: "f", code: -32001, data: { g: 1 } },
+      errors: [
+        { name: "TypeError", message: "a", cause: { name: "Error", message: "b", errno: -2 } },
+        { name: "DataCloneError", message: "c" },
+        "d",
+        { message: "e", code: 7 },
+      ],
+    }),
+  },
+  {
+    name: "an error of a schema library",
+    make: () => new ValidationError("2 problems"),
+    sent: internal("2 problems", {
+      name: "ValidationError",
+      errors: [{ message: "too short", code: "too_small" }, "is required"],
+    }),
+  },
+  {
+    name: "an error whose class has getters",
+    make: () => new HttpError("forbidden"),
+    sent: internal("forbidden", { name: "HttpError", code: "E_FORBIDDEN" }),
+  },
+  {
+    name: "an error with getters of its own",
+    make: () =>
+      ["data", "body", "config"].reduce((error, key) => defined(error, key, { get: () => SECRET }), new Error("x")),
+    sent: internal("x"),
+  },
+  {
+    name: "an error whose getters throw",
+    make: () =>
+      ["name", "data", "body", "errno", "cause"].reduce(
+        (error, key) => defined(error, key, { get: thrower }),
+        Object.assign(new Error("x"), { code: "E_X" }),
+      ),
+    sent: internal("x", { code: "E_X" }),
+  },
+  {
+    name: "an error with members of 10 MB",
+    make: () =>
+      Object.assign(new RangeError("x"), {
+        body: SECRET.repeat(1_700_000),
+        bytes: new Uint8Array(10_000_000),
+        list: Array.from({ length: 1_000_000 }, () => SECRET),
+      }),
+    sent: internal("x", { name: "RangeError" }),
+  },
+  {
+    name: "an error with texts in place of numbers, and the other way round",
+    make: () =>
+      Object.assign(new Error("x"), { code: { a: SECRET }, errno: true, name: 5, stack: SECRET, data: undefined }),
+    sent: internal("x", { name: 5 }),
+  },
+  {
+    name: "an RPCError",
+    make: () => Object.assign(new RPCError(-32001, "x"), { token: SECRET }),
+    sent: { code: -32001, message: "x" },
+  },
+  {
+    name: "an RPCError with data",
+    make: () => Object.assign(new RPCError(-32001, "x", { a: 1 }, { cause: new Error(SECRET) }), { token: SECRET }),
+    sent: { code: -32001, message: "x", data: { a: 1 } },
+  },
+  {
+    name: "an error with a code that is an integer",
+    make: () => Object.assign(new TypeError("x"), { code: 7, errno: 8, token: SECRET }),
+    sent: { code: 7, message: "x", data: { name: "TypeError", errno: 8 } },
+  },
+  {
+    name: "an error with data of its own",
+    make: () => Object.assign(new TypeError("x"), { data: { a: 1 }, code: "E_X", token: SECRET }),
+    sent: internal("x", { a: 1 }),
+  },
+  {
+    name: "an error with data of its own that is not enumerable",
+    make: () => defined(new TypeError("x"), "data", { value: null, enumerable: false }),
+    sent: internal("x", null),
+  },
+  { name: "a text", make: () => "oh no", sent: internal("Internal error", "oh no") },
+  { name: "null", make: () => null, sent: nothing },
+  { name: "a function", make: () => () => SECRET, sent: nothing },
+  {
+    name: "a plain object",
+    make: () => ({ message: "gone", code: -32001, status: 404, headers: { cookie: SECRET } }),
+    sent: internal("gone", { code: -32001 }),
+  },
+  { name: "an instance of a class", make: () => new User(), sent: internal("Internal error", { name: "user" }) },
+  { name: "a Map", make: () => new Map([["token", SECRET]]), sent: nothing },
+  {
+    name: "a list",
+    make: () => [{ token: SECRET }, new RangeError("x")],
+    sent: internal("Internal error", [{ name: "RangeError", message: "x" }]),
+  },
+  {
+    name: "a proxy of an error",
+    make: () => new Proxy(Object.assign(new TypeError("x"), { token: SECRET }), {}),
+    sent: internal("x", { name: "TypeError" }),
+  },
+  { name: "a proxy that is revoked", make: revoked, sent: nothing },
+  {
+    name: "a proxy that throws",
+    make: () =>
+      new Proxy({}, { get: thrower, getPrototypeOf: thrower, getOwnPropertyDescriptor: thrower, ownKeys: thrower }),
+    sent: nothing,
+  },
+];
+
+/** The error of a case, in an object: a promise of a proxy would read it. */
+export async function made({ make, isLater }, afterwards) {
+  return { error: isLater ? await make(afterwards) : make() };
+}
+
+/** The reply that crosses when a handler fails with the error of a case. */
+export function replyTo(id, { sent }, error) {
+  return { jsonrpc: "2.0", error: typeof sent === "function" ? sent(error) : sent, id };
+}

@@ -1,0 +1,97 @@
+// The behaviour of every guest that answers calls, on every platform.
+
+import { assert } from "chai";
+import { CALL, CLOSE, DATA, Host, OPEN, frame, concat } from "./guests.js";
+
+/** `start` returns a running guest: its streams and its end. `code` is its exit code, undefined if it has none. */
+export function describeGuest(name, start) {
+  describe(`${name}: a guest`, () => {
+    async function opened() {
+      const guest = await start();
+      const host = new Host(guest);
+      await host.nextOf(OPEN);
+      return { guest, host };
+    }
+
+    it("answers calls, and answers an unknown method with an error", async () => {
+      const { host } = await opened();
+      assert.deepEqual(await host.call(1, "add", [2, 3]), { jsonrpc: "2.0", id: 1, result: 5 });
+      assert.deepEqual(await host.call("two", "add", [5, -7]), { jsonrpc: "2.0", id: "two", result: -2 });
+      const value = { text: 'ö 😀 "}\\', list: [[], {}, null] };
+      assert.deepEqual(await host.call(3, "echo", value), { jsonrpc: "2.0", id: 3, result: value });
+      assert.equal((await host.call(4, "missing")).error.code, -32601);
+    });
+
+    it("reports the error of a call, and answers the next", async () => {
+      const { host } = await opened();
+      for (const [text, code] of [
+        ["{", -32700],
+        ['{"jsonrpc":"2.0","id":7}', -32600],
+        ['{"id":7,"method":"add","params":[1,2]}', -32600],
+        ['{"jsonrpc":"2.0","id":7,"method":"add","params":["1",2]}', -32602],
+      ]) {
+        await host.send(CALL, text);
+        assert.equal((await host.answer()).error.code, code, text);
+      }
+      // Neither is answered.
+      await host.send(CALL, '{"jsonrpc":"2.0","method":"add","params":[1,2]}');
+      await host.send(CALL, '{"jsonrpc":"2.0","id":1,"result":2}');
+      assert.equal((await host.call(8, "add", [1, 1])).result, 2);
+    });
+
+    it("sends back data of any size", async () => {
+      const { host } = await opened();
+      for (const size of [0, 1, 65_535, 65_536, 5_000_000]) {
+        const bytes = new Uint8Array(size).map((_, index) => index * 31);
+        const sent = host.send(DATA, bytes);
+        const back = await host.nextOf(DATA);
+        await sent;
+        assert.equal(back.length, size);
+        assert.isTrue(back.every((byte, index) => byte === bytes[index]));
+      }
+    });
+
+    it("receives and sends calls of a MiB", async () => {
+      const { host } = await opened();
+      const text = "0123456789abcdef".repeat(1 << 16);
+      assert.isTrue((await host.call(1, "echo", [text])).result[0] === text);
+    });
+
+    it("answers many small calls in their order, and may print between them", async () => {
+      const { host } = await opened();
+      const calls = 1_000;
+      const one = (id) => frame(CALL, JSON.stringify({ jsonrpc: "2.0", id, method: "add", params: [id, 1] }));
+      const sent = host.write(concat(Array.from({ length: calls }, (_, id) => one(id))));
+      for (let id = 0; id < calls; id++) assert.deepEqual(await host.answer(), { jsonrpc: "2.0", id, result: id + 1 });
+      await sent;
+      assert.match(host.text, /^[^]*\n$/);
+      assert.notInclude(host.text, "WIPC");
+    });
+
+    it("finds frames that arrive byte by byte, and behind other bytes", async () => {
+      const { host } = await opened();
+      const call = frame(CALL, '{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}');
+      for (const byte of concat([new TextEncoder().encode("noise WIWIPC\xff WW"), call]))
+        await host.write(new Uint8Array([byte]));
+      assert.equal((await host.answer()).result, 3);
+    });
+
+    for (const [end, say, codes = [0]] of [
+      ["on a close", (host) => host.send(CLOSE)],
+      ["at the end of its input", (host) => host.endInput()],
+      // The guest decides whether that is a failure.
+      [
+        "at the end of its input within a frame",
+        (host) => host.write(frame(DATA, "cut").subarray(0, 10)).then(() => host.endInput()),
+        [0, 1],
+      ],
+    ]) {
+      it(`ends ${end}`, async () => {
+        const { guest, host } = await opened();
+        await say(host);
+        assert.include(codes, (await guest.exited).code);
+        while (await host.next());
+      });
+    }
+  });
+}

@@ -1,0 +1,131 @@
+// Guests of WIPC, and frames as the specification has them: written here by hand, so that no library is its own judge.
+
+import { assert } from "chai";
+import { inNode } from "./portway.js";
+
+export const OPEN = 0;
+export const CLOSE = 1;
+export const CALL = 2;
+export const DATA = 3;
+
+const HEADER = 9;
+const root = new URL("../../..", import.meta.url);
+
+/** The guests that answer calls: their addresses by name. */
+export async function guests() {
+  const files = inNode
+    ? (await import("../runner/guests.mjs")).prepareGuests()
+    : JSON.parse(new URLSearchParams(location.search).get("guests"));
+  return Object.entries(files).map(([name, file]) => ({ name, url: new URL(file, root) }));
+}
+
+/** The guest that does one odd thing. */
+export const odd = new URL("target/guests/odd.wasm", root);
+
+export function frame(type, payload = new Uint8Array()) {
+  const bytes = typeof payload === "string" ? new TextEncoder().encode(payload) : payload;
+  const whole = new Uint8Array(HEADER + bytes.length);
+  whole.set([0x57, 0x49, 0x50, 0x43, type]);
+  new DataView(whole.buffer).setUint32(5, bytes.length, true);
+  whole.set(bytes, HEADER);
+  return whole;
+}
+
+export function concat(pieces) {
+  const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}
+
+/** All that comes out of a stream. */
+export async function readAll(readable) {
+  const reader = readable.getReader();
+  const pieces = [];
+  for (let next = await reader.read(); !next.done; next = await reader.read()) pieces.push(next.value);
+  return concat(pieces);
+}
+
+/** The host of one guest. It takes the streams of the guest. */
+export class Host {
+  #reader;
+  #writer;
+  #held = new Uint8Array();
+  /** The bytes outside of frames. */
+  text = "";
+
+  constructor({ readable, writable }) {
+    this.#reader = readable.getReader();
+    this.#writer = writable.getWriter();
+  }
+
+  write(bytes) {
+    return this.#writer.write(bytes);
+  }
+
+  send(type, payload) {
+    return this.write(frame(type, payload));
+  }
+
+  endInput() {
+    return this.#writer.close();
+  }
+
+  /** The next frame, undefined at the end. */
+  async next() {
+    for (;;) {
+      const found = this.#parse();
+      if (found) return found;
+      const { done, value } = await this.#reader.read();
+      if (done) return void (this.text += latin1(this.#held));
+      this.#held = concat([this.#held, value]);
+    }
+  }
+
+  #parse() {
+    const at = magicIn(this.#held);
+    if (at > 0) this.text += latin1(this.#held.subarray(0, at));
+    this.#held = this.#held.subarray(at);
+    if (this.#held.length < HEADER) return;
+    const length = new DataView(this.#held.buffer, this.#held.byteOffset).getUint32(5, true);
+    if (this.#held.length < HEADER + length) return;
+    const payload = this.#held.slice(HEADER, HEADER + length);
+    const type = this.#held[4];
+    this.#held = this.#held.subarray(HEADER + length);
+    return { type, payload };
+  }
+
+  async nextOf(type) {
+    const found = await this.next();
+    assert.equal(found?.type, type);
+    return found.payload;
+  }
+
+  async call(id, method, params) {
+    // Neither side may have to wait for the other before it reads.
+    const sent = this.send(CALL, JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+    const answer = await this.answer();
+    await sent;
+    return answer;
+  }
+
+  async answer() {
+    return JSON.parse(new TextDecoder().decode(await this.nextOf(CALL)));
+  }
+}
+
+/** Where the magic begins, or may begin at the end. */
+function magicIn(bytes) {
+  const magic = [0x57, 0x49, 0x50, 0x43];
+  for (let at = 0; at < bytes.length; at++) {
+    if (magic.every((byte, index) => at + index >= bytes.length || bytes[at + index] === byte)) return at;
+  }
+  return bytes.length;
+}
+
+function latin1(bytes) {
+  return new TextDecoder("latin1").decode(bytes);
+}

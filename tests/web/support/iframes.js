@@ -1,0 +1,131 @@
+// Real frames of the page, of its own origin and of others.
+
+import { assert } from "chai";
+import { afterThisTest } from "./cleanup.js";
+import { until } from "./outcomes.js";
+
+const query = new URLSearchParams(location.search);
+
+/** `own` is the page's origin, `other` differs in host and port, `otherPort` in the port alone. */
+export const origins = { own: query.get("own"), other: query.get("other"), otherPort: query.get("otherPort") };
+
+const fixture = (file, origin) => `${origin}/tests/web/fixtures/${file}`;
+
+/** Opens a frame, and waits until it is ready. */
+export async function openIframe(file, { origin = origins.own, sandbox, srcdoc, query } = {}) {
+  const element = document.createElement("iframe");
+  if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);
+  if (srcdoc !== undefined) element.srcdoc = srcdoc;
+  else element.src = `${fixture(file, origin)}?${new URLSearchParams(query)}`;
+  const ready = untilReady(element);
+  document.body.append(element);
+  afterThisTest(() => element.remove());
+  await ready;
+  return element;
+}
+
+/** Resolves once the document in the frame posts that it is ready; rejects with its failure. */
+export function untilReady(element) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("the frame does not say that it is ready")), 8_000);
+    addEventListener("message", function listener({ source, data }) {
+      if (source !== element.contentWindow || (data?.type !== "ready" && data?.type !== "failed")) return;
+      removeEventListener("message", listener);
+      clearTimeout(timer);
+      if (data.type === "ready") resolve(data);
+      else reject(new Error(data.message));
+    });
+  });
+}
+
+/** A frame under the control of the test: it posts messages on demand, and reports those that it receives. */
+export async function scriptedIframe(options) {
+  const element = await openIframe("scripted-iframe.html", options);
+  const received = [];
+  const listener = ({ source, data }) => {
+    if (source === element.contentWindow && data?.type === "received") received.push(data.message);
+  };
+  addEventListener("message", listener);
+  afterThisTest(() => removeEventListener("message", listener));
+  return {
+    element,
+    window: element.contentWindow,
+    received,
+    /** Posts a message to this page, or to the frame of it with the number `to`. */
+    post(message, to, transfer) {
+      element.contentWindow.postMessage({ type: "post", message, to }, "*", transfer);
+    },
+    /** Resolves once all messages posted to and by the frame have arrived. */
+    async settled() {
+      const mark = Math.random();
+      this.post({ type: "received", message: { mark } });
+      await until(() => received.some((message) => message?.mark === mark), "the frame answers no more");
+      received.splice(
+        received.findIndex((message) => message?.mark === mark),
+        1,
+      );
+    },
+  };
+}
+
+/** Returns the messages that a transport delivers from now on. */
+export function receivedBy(transport) {
+  const delivered = [];
+  transport.onMessage((message) => delivered.push(message));
+  afterThisTest(() => transport.destroy());
+  return delivered;
+}
+
+/** The number of a window among the frames of this page. */
+export function frameIndex(window) {
+  return Array.from({ length: frames.length }, (_, n) => frames[n]).indexOf(window);
+}
+
+/** Records the message events of a window of this origin whose data the library reads from now on. */
+export function recordDataReads({ MessageEvent: { prototype } }) {
+  const events = [];
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, "data");
+  Object.defineProperty(prototype, "data", {
+    ...descriptor,
+    get() {
+      if (new Error().stack.includes("/pkg/")) events.push(this);
+      return descriptor.get.call(this);
+    },
+  });
+  afterThisTest(() => Object.defineProperty(prototype, "data", descriptor));
+  return events;
+}
+
+/** How many listeners for messages a target has more than now. */
+export function countListeners(target) {
+  const added = new Set();
+  const { addEventListener: add, removeEventListener: remove } = target;
+  target.addEventListener = function (type, listener, ...more) {
+    if (type === "message") added.add(listener);
+    return add.call(this, type, listener, ...more);
+  };
+  target.removeEventListener = function (type, listener, ...more) {
+    if (type === "message") added.delete(listener);
+    return remove.call(this, type, listener, ...more);
+  };
+  afterThisTest(() => {
+    delete target.addEventListener;
+    delete target.removeEventListener;
+  });
+  assert.notEqual(target.addEventListener, add);
+  return added;
+}
+
+/** A frame with a connection in it, without waiting for it. */
+export function connectingIframe(query = {}, { file = "connect-frame.html", origin, sandbox, attach = true } = {}) {
+  const element = document.createElement("iframe");
+  if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);
+  element.src = iframeUrl(query, { file, origin });
+  if (attach) document.body.append(element);
+  afterThisTest(() => element.remove());
+  return element;
+}
+
+export function iframeUrl(query = {}, { file = "connect-frame.html", origin = origins.own } = {}) {
+  return `${origin}/tests/web/fixtures/${file}?${new URLSearchParams(query)}`;
+}

@@ -1,0 +1,23 @@
+// How much memory the wasm of the library has.
+
+import { assert } from "chai";
+import { freshCopy } from "./portway.js";
+
+/** A copy of the library, and the memory of its wasm. */
+export async function copyWithMemory() {
+  const library = await freshCopy();
+  const { Instance } = WebAssembly;
+  let memory;
+  WebAssembly.Instance = function (...args) {
+    const instance = new Instance(...args);
+    memory = Object.values(instance.exports).find((one) => one instanceof WebAssembly.Memory);
+    return instance;
+  };
+  try {
+    await library.default();
+  } finally {
+    WebAssembly.Instance = Instance;
+  }
+  assert.instanceOf(memory, WebAssembly.Memory);
+  return { library, memory };
+}

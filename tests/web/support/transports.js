@@ -1,0 +1,121 @@
+// Transports under test: two that are connected, or one whose other end is played by the test.
+
+import { afterThisTest } from "./cleanup.js";
+import { portTransport } from "./portway.js";
+import { until } from "./outcomes.js";
+
+/** Two ends of a real `MessageChannel`, as transports. */
+export function channel() {
+  const { port1, port2 } = new MessageChannel();
+  const near = portTransport(port1);
+  const far = portTransport(port2);
+  afterThisTest(() => [near, far].forEach((end) => end.destroy()));
+  return { near, far, port1, port2 };
+}
+
+/** The far end of a boundary, played by the test: it records the received messages, and posts any message. */
+export class RemoteEnd {
+  received = [];
+  #port;
+  #read = 0;
+  #asked = 0;
+
+  constructor(port) {
+    this.#port = port;
+    port.addEventListener("message", ({ data }) => this.received.push(data));
+    port.start?.();
+  }
+
+  post(message, transfer) {
+    this.#port.postMessage(message, transfer);
+  }
+
+  /** The next message that was not read yet. */
+  async next() {
+    await until(() => this.received.length > this.#read, "no message came");
+    return this.received[this.#read++];
+  }
+
+  /** All that was not read yet and came in before the answer to a request that is posted now. */
+  async drain() {
+    const id = `drain ${++this.#asked}`;
+    this.post({ jsonrpc: "2.0", method: "no such method", id });
+    const isAnswer = (message) => message?.id === id;
+    // It may have left together with others.
+    await until(() => this.received.flat().some(isAnswer), "the other end answers no more");
+    const unread = this.received.slice(this.#read);
+    this.#read = this.received.length;
+    const rest = unread.map((message) => (Array.isArray(message) ? message.filter((one) => !isAnswer(one)) : message));
+    return rest.filter((message) => !isAnswer(message) && message?.length !== 0);
+  }
+}
+
+/** A transport over a real port, and the test at its far end. */
+export function scriptedChannel() {
+  const { port1, port2 } = new MessageChannel();
+  const transport = portTransport(port1);
+  const remoteEnd = new RemoteEnd(port2);
+  afterThisTest(() => {
+    transport.destroy();
+    port2.close();
+  });
+  return { transport, remoteEnd, port: port1 };
+}
+
+/** Two custom transports, each of which delivers to the other at once, within `send`. */
+export function loopback() {
+  const handlers = [() => {}, () => {}];
+  const end = (mine) => ({
+    sent: [],
+    destroyed: 0,
+    send(message) {
+      this.sent.push(message);
+      handlers[1 - mine](structuredClone(message));
+    },
+    onMessage(handler) {
+      handlers[mine] = handler;
+    },
+    destroy() {
+      this.destroyed++;
+    },
+  });
+  return { near: end(0), far: end(1) };
+}
+
+/** A transport without a peer: it records sent messages, and `deliver` delivers a message. */
+export function recorder() {
+  return {
+    sent: [],
+    destroyed: 0,
+    deliver: undefined,
+    send(message, transfer) {
+      this.sent.push(message);
+      if (transfer !== undefined) (this.transfers ??= []).push(transfer);
+    },
+    onMessage(handler) {
+      this.deliver = handler;
+    },
+    destroy() {
+      this.destroyed++;
+    },
+  };
+}
+
+/** A wrapper of a transport that records the messages of both directions. */
+export function tapped(transport) {
+  return {
+    sent: [],
+    received: [],
+    send(message, transfer) {
+      this.sent.push(message);
+      transport.send(message, transfer);
+    },
+    onMessage(handler) {
+      transport.onMessage((message) => {
+        this.received.push(message);
+        handler(message);
+      });
+    },
+    destroy: () => transport.destroy?.(),
+  };
+}

@@ -1,0 +1,187 @@
+// WIPC under test: the built package, a reference that is slow and simple, and ends to test.
+
+import { assert } from "chai";
+import { packaged } from "./portway.js";
+import { afterThisTest } from "./cleanup.js";
+
+export const {
+  WipcChannel,
+  WipcClosedError,
+  WipcDecoder,
+  WipcDecoderStream,
+  WipcEncoderStream,
+  WipcType,
+  encodeWipc,
+  parseWipcJSON,
+} = await import(packaged("wipc.js"));
+
+export const { OPEN, CLOSE, CALL, DATA } = WipcType;
+
+export function hex(bytes) {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export function unhex(text) {
+  return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+}
+
+export function text(bytes) {
+  return new TextDecoder().decode(bytes);
+}
+
+export function utf8(string) {
+  return new TextEncoder().encode(string);
+}
+
+export function concat(parts) {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+/** A decoder that records its results, each payload as a copy. */
+export function keeping(options) {
+  const frames = [];
+  const passed = [];
+  const kept = { frames, truncated: undefined };
+  const decoder = new WipcDecoder(
+    {
+      frame: (type, payload) => frames.push([type, payload.slice()]),
+      passthrough: (bytes) => passed.push(bytes.slice()),
+      truncated: (size) => (kept.truncated = size),
+    },
+    options,
+  );
+  return {
+    decoder,
+    /** The results, to compare. */
+    get found() {
+      return outcome(frames, concat(passed), kept.truncated);
+    },
+  };
+}
+
+export function decoded(pieces, options) {
+  const kept = keeping(options);
+  for (const piece of pieces) kept.decoder.push(piece);
+  kept.decoder.finish();
+  return kept.found;
+}
+
+export function outcome(frames, passthrough, truncated) {
+  return { frames: frames.map(([type, payload]) => [type, hex(payload)]), passthrough: hex(passthrough), truncated };
+}
+
+/** Decodes all bytes at once, literally after the specification: at each byte there is a frame, or passthrough. */
+export function reference(bytes, maxPayload = 2 ** 32 - 1) {
+  const frames = [];
+  const passthrough = [];
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let at = 0;
+  while (at < bytes.length) {
+    const left = bytes.length - at;
+    const magic = text(bytes.subarray(at, at + 4));
+    const couldBeType = left < 5 || bytes[at + 4] <= 3;
+    const isWhole = left >= 9;
+    const couldBeLength = !isWhole || view.getUint32(at + 5, true) <= maxPayload;
+    if (magic !== "WIPC" || !couldBeType || !couldBeLength) {
+      passthrough.push(bytes[at]);
+      at += 1;
+      continue;
+    }
+    const end = isWhole ? at + 9 + view.getUint32(at + 5, true) : Infinity;
+    if (end > bytes.length) {
+      passthrough.push(...bytes.subarray(at));
+      return outcome(frames, passthrough, left);
+    }
+    frames.push([bytes[at + 4], bytes.subarray(at + 9, end)]);
+    at = end;
+  }
+  return outcome(frames, passthrough, undefined);
+}
+
+/** Two pairs of streams that lead to each other. */
+export function pipes() {
+  const there = new TransformStream();
+  const back = new TransformStream();
+  return [
+    { readable: back.readable, writable: there.writable },
+    { readable: there.readable, writable: back.writable },
+  ];
+}
+
+/** A host and a guest that are connected. */
+export function channels(hostOptions, guestOptions) {
+  const [near, far] = pipes();
+  const host = new WipcChannel(near, hostOptions);
+  const guest = new WipcChannel(far, { role: "guest", ...guestOptions });
+  afterThisTest(() => [host, guest].forEach((end) => end.destroy()));
+  return { host, guest };
+}
+
+/** A channel whose other end is played by the test: `post` sends to it, `frames` are the frames that it has written. */
+export function scriptedPipe(options) {
+  const [near, far] = pipes();
+  const writer = far.writable.getWriter();
+  const kept = keeping();
+  const output = { isEnded: false };
+  const reader = far.readable.getReader();
+  const read = async () => {
+    for (let next; !(next = await reader.read()).done; ) kept.decoder.push(next.value);
+    output.isEnded = true;
+  };
+  read().catch(() => (output.isEnded = true));
+  const channel = new WipcChannel(near, options);
+  afterThisTest(() => channel.destroy());
+  return {
+    channel,
+    streams: near,
+    post: (type, payload) => writer.write(encodeWipc(type, payload)),
+    postBytes: (bytes) => writer.write(bytes),
+    end: () => writer.close(),
+    fail: (error) => writer.abort(error),
+    output,
+    /** The frames written so far: `[type, text]`. */
+    get frames() {
+      return kept.found.frames.map(([type, payload]) => [type, text(unhex(payload))]);
+    },
+    get messages() {
+      return this.frames.filter(([type]) => type === CALL).map(([, json]) => JSON.parse(json));
+    },
+  };
+}
+
+/** Numbers that are the same in each run. */
+export function randomNumbers(seed) {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+/** `bytes` in pieces, mostly small ones. */
+export function split(bytes, random) {
+  const pieces = [];
+  for (let at = 0; at < bytes.length; ) {
+    const size = random(4) === 0 ? random(bytes.length) : random(12);
+    pieces.push(bytes.subarray(at, at + size));
+    at += size;
+  }
+  return pieces;
+}
+
+/** Asserts that the error is a `WipcClosedError` with this reason. */
+export function assertClosed(run, reason) {
+  try {
+    run();
+  } catch (error) {
+    assert.instanceOf(error, WipcClosedError);
+    return assert.equal(error.reason, reason);
+  }
+  assert.fail("nothing was thrown");
+}

@@ -1,0 +1,183 @@
+// The state after an uncloneable call, and the error for an uncloneable result.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
+import { scriptedChannel, recorder } from "./support/transports.js";
+import { countTimers } from "./support/connections.js";
+import { pause, rejection, until } from "./support/outcomes.js";
+
+/** A transport that sends text, as a socket does. */
+function textual() {
+  const transport = recorder();
+  const { send } = transport;
+  transport.send = (message) => send.call(transport, JSON.stringify(message));
+  return transport;
+}
+
+function throwing(thrown) {
+  const transport = recorder();
+  transport.send = () => {
+    throw thrown;
+  };
+  return transport;
+}
+
+/** A transport that sends asynchronously, as the IPC of app shells does. */
+function rejecting(...problems) {
+  const transport = recorder();
+  transport.send = async () => {
+    await undefined;
+    const problem = problems.length > 1 ? problems.shift() : problems[0];
+    if (problem !== undefined) throw problem;
+  };
+  return transport;
+}
+
+function cycle() {
+  const value = {};
+  return Object.assign(value, { value });
+}
+
+const cases = {
+  "holds a function, over a port": [() => scriptedChannel().transport, () => ({ f() {} }), "DataCloneError"],
+  "holds a symbol, over a port": [() => scriptedChannel().transport, () => [Symbol("a")], "DataCloneError"],
+  "holds a bigint, over a transport of text": [textual, () => ({ n: 1n }), "TypeError"],
+  "holds itself, over a transport of text": [textual, cycle, "TypeError"],
+  "is sent by a transport that throws": [() => throwing(new RangeError("full")), () => [1], "RangeError"],
+  "is sent by a transport whose promise rejects": [() => rejecting(new RangeError("full")), () => [1], "RangeError"],
+  "leaves with others by a transport whose promise rejects": [
+    () => Object.assign(rejecting(new RangeError("full")), { coalesces: true }),
+    () => [1],
+    "RangeError",
+  ],
+};
+
+describe("a call that", () => {
+  for (const [name, [make, params, error]] of Object.entries(cases)) {
+    it(`${name} rejects, and leaves neither a timer nor a call that waits`, async () => {
+      const transport = make();
+      const client = new JSONRPCClient(transport);
+      const timers = countTimers();
+      assert.equal((await rejection(client.request("a", params()))).name, error);
+      assert.equal((await rejection(client.request("a", params(), { timeout: 50 }))).name, error);
+      const [first, second] = await client.batch([
+        { method: "a", params: params() },
+        { method: "b", params: params() },
+      ]);
+      assert.deepEqual([first.reason.name, second.reason.name], [error, error]);
+      assert.deepEqual([client.pending, transport.sent ?? []], [0, []]);
+      // One that has begun to wait has its timer until that fires, as a call that was answered.
+      if (!name.includes("promise")) assert.equal(timers.size, 0);
+      client.destroy();
+    });
+  }
+
+  it("cannot be sent does not end the timer of another that waits", async () => {
+    const client = new JSONRPCClient(textual());
+    const waits = rejection(client.request("a", undefined, { timeout: 30 }));
+    await rejection(client.request("b", { n: 1n }, { timeout: 10_000 }));
+    assert.equal((await waits).reason, "timeout");
+  });
+});
+
+describe("a transport whose promise rejects", () => {
+  const full = new RangeError("full");
+
+  it("has notifications, and results that cannot be sent, reported to onError, and none is left unhandled", async () => {
+    const errors = [];
+    const transport = rejecting(full);
+    const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error) });
+    peer.notify("note");
+    await until(() => errors.length === 1);
+    peer.method("work", () => 1);
+    transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
+    await until(() => errors.length === 2);
+    assert.deepEqual(errors, [full, full]);
+    peer.destroy();
+  });
+
+  it("has a result that it refuses replaced by an error", async () => {
+    const sent = [];
+    const transport = recorder();
+    transport.send = async (message) => {
+      await undefined;
+      if (message.result !== undefined) throw full;
+      sent.push(message);
+    };
+    const server = new JSONRPCServer(transport).method("work", () => 1);
+    transport.deliver({ jsonrpc: "2.0", method: "work", id: 7 });
+    await until(() => sent.length === 1);
+    assert.deepEqual(sent[0], {
+      jsonrpc: "2.0",
+      error: { code: -32603, message: 'The result of "work" cannot be sent: RangeError' },
+      id: 7,
+    });
+    server.destroy();
+  });
+
+  it("ends a stream whose item it refuses", async () => {
+    const errors = [];
+    const transport = rejecting(undefined, full, undefined);
+    const server = new JSONRPCServer(transport, { onError: (error) => errors.push(error) });
+    let ended = false;
+    server.method("items", async function* () {
+      try {
+        for (let n = 0; ; n++, await pause(1)) yield n;
+      } finally {
+        ended = true;
+      }
+    });
+    transport.deliver({ jsonrpc: "2.0", method: "rpc.stream", id: 1, params: { method: "items", credit: 10 } });
+    await until(() => ended, "the stream goes on");
+    server.destroy();
+  });
+
+  it("rejects no later call that has the slot of one that was answered before", async () => {
+    const transport = recorder();
+    let fail;
+    transport.send = () => new Promise((_, reject) => (fail ??= reject));
+    const client = new JSONRPCClient(transport);
+    const first = client.request("a");
+    transport.deliver({ jsonrpc: "2.0", id: 1, result: "first" });
+    assert.equal(await first, "first");
+    const second = client.request("b");
+    fail(full);
+    await pause(1);
+    transport.deliver({ jsonrpc: "2.0", id: 2, result: "second" });
+    assert.equal(await second, "second");
+    client.destroy();
+  });
+});
+
+describe("a result that cannot be sent", () => {
+  for (const [name, value] of [
+    ["a function", () => {}],
+    ["a symbol", Symbol("a")],
+    ["a WeakMap", new WeakMap()],
+  ]) {
+    it(`since it is ${name} is -32603, which names the method and the DataCloneError, and not the value`, async () => {
+      const { transport, remoteEnd } = scriptedChannel();
+      new JSONRPCServer(transport).method("render", () => ({ value }));
+      remoteEnd.post({ jsonrpc: "2.0", method: "render", id: 1 });
+      const { error } = await remoteEnd.next();
+      assert.deepEqual(error, { code: -32603, message: 'The result of "render" cannot be sent: DataCloneError' });
+    });
+  }
+
+  for (const [name, make] of [
+    ["holds a bigint", () => ({ n: 1n })],
+    ["holds itself", cycle],
+  ]) {
+    it(`as text since it ${name} is -32603, which names the method and the TypeError`, () => {
+      const transport = textual();
+      new JSONRPCServer(transport).method("render", make);
+      transport.deliver({ jsonrpc: "2.0", method: "render", id: 1 });
+      const { error, id } = JSON.parse(transport.sent[0]);
+      assert.deepEqual(
+        [error.code, error.message, id],
+        [-32603, 'The result of "render" cannot be sent: TypeError', 1],
+      );
+      assert.equal(transport.sent.length, 1);
+    });
+  }
+});

@@ -1,0 +1,239 @@
+// Sessions over a worker, which have no port of their own but a name on each of their messages.
+
+import { assert } from "chai";
+import { JSONRPCServer, connect, workerTransport } from "./support/portway.js";
+import { ScriptedPeer, ScriptedSession, connected, hexId, listenersOf, ports } from "./support/connections.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { pause, rejection, until } from "./support/outcomes.js";
+
+/** A stand-in for a worker between the two peers: a port that is always open, and not a MessagePort. */
+function asWorker(port) {
+  port.start();
+  return {
+    postMessage: (...args) => port.postMessage(...args),
+    addEventListener: (...args) => port.addEventListener(...args),
+    removeEventListener: (...args) => port.removeEventListener(...args),
+  };
+}
+
+/** The two sides of a worker. */
+const sides = () => ports().map(asWorker);
+
+/** One side of a worker, and the test at the other. */
+function scriptedPort() {
+  const [port, far] = ports();
+  return { port: asWorker(port), scriptedPeer: new ScriptedPeer(far) };
+}
+
+/** One end of a lane, played by the test. */
+function laneOver(port, name) {
+  return new ScriptedSession({
+    postMessage: (message, transfer) => port.postMessage({ portway: name, message }, transfer),
+    addEventListener(type, listener) {
+      port.addEventListener(type, ({ data }) => data?.portway === name && listener({ data: data.message }));
+    },
+  });
+}
+
+/** A peer of a session over a lane, whose other end the test plays. */
+async function played(options) {
+  const [port, far] = ports();
+  const scriptedPeer = new ScriptedPeer(far);
+  const connecting = connected(asWorker(port), options);
+  const lane = hexId("a");
+  const end = laneOver(far, lane);
+  const { id } = await scriptedPeer.nextHello();
+  scriptedPeer.post({ jsonrpc: "2.0", id, result: { session: hexId(1), version: 1, features: ["lane"], lane } });
+  return { peer: await connecting, end, scriptedPeer, far };
+}
+
+/** All that two connected sides send each other. */
+function overheard(...targets) {
+  const seen = [];
+  for (const target of targets) target.addEventListener("message", ({ data }) => seen.push(data));
+  return seen;
+}
+
+describe("a session over a worker", () => {
+  it("has a lane where both sides know of them: each message has its name, and no port is made", async () => {
+    const [near, far] = sides();
+    const seen = overheard(near, far);
+    const [one, other] = await Promise.all([connected(near), connected(far, { methods: { twice: ([n]) => 2 * n } })]);
+    assert.equal(await one.request("twice", [21]), 42);
+    const answer = seen.find(({ result }) => result?.session !== undefined);
+    assert.match(answer.result.lane, /^[0-9a-f]{32}$/);
+    assert.isUndefined(answer.result.port);
+    const name = answer.result.lane;
+    const call = { jsonrpc: "2.0", method: "twice", params: [21], id: 1 };
+    assert.deepInclude(seen, { portway: name, message: call });
+    assert.deepInclude(seen, { portway: name, message: { jsonrpc: "2.0", result: 42, id: 1 } });
+    assert.isTrue(
+      seen.every(({ portway, method, result }) => portway === name || method === "rpc.hello" || result?.lane === name),
+    );
+    other.destroy();
+  });
+
+  it("is requested in the hello, and offered to a peer that requests it", async () => {
+    const { port, scriptedPeer } = scriptedPort();
+    const connecting = connected(port, { methods: { echo: (params) => params } });
+    const hello = await scriptedPeer.nextHello();
+    assert.include(hello.params.features, "lane");
+    scriptedPeer.hello(hexId(0), { features: ["lane"] });
+    const { result } = await scriptedPeer.find((message) => message?.id === hexId(0) && message.result !== undefined);
+    assert.isUndefined(result.port);
+    scriptedPeer.post({ portway: result.lane, message: { jsonrpc: "2.0", method: "rpc.ping" } });
+    scriptedPeer.post({ portway: result.lane, message: { jsonrpc: "2.0", id: "x", method: "echo", params: [1] } });
+    const reply = await scriptedPeer.find((message) => message?.message?.id === "x");
+    assert.deepEqual(reply, { portway: result.lane, message: { jsonrpc: "2.0", result: [1], id: "x" } });
+    await connecting;
+  });
+
+  it("has a port if the peer does not request a lane", async () => {
+    const { port, scriptedPeer } = scriptedPort();
+    const connecting = connected(port);
+    const end = await scriptedPeer.openByHello();
+    const peer = await connecting;
+    const call = peer.request("a", [1]);
+    end.answer(await end.nextCall(), "by the port");
+    assert.equal(await call, "by the port");
+  });
+
+  it("does not begin with an answer whose lane has an invalid name", async () => {
+    const { port, scriptedPeer } = scriptedPort();
+    const connecting = rejection(connect(port, { connectTimeout: 300 }));
+    const { id } = await scriptedPeer.nextHello();
+    for (const lane of [undefined, null, "", "a", hexId("g"), 7, [hexId("a")], {}]) {
+      scriptedPeer.post({ jsonrpc: "2.0", id, result: { session: hexId(1), version: 1, features: ["lane"], lane } });
+    }
+    assert.equal((await connecting).reason, "no-answer");
+  });
+
+  it("ignores other names, and values that are not messages", async () => {
+    const errors = [];
+    const { peer, end, far } = await played({ onError: (error) => errors.push(error) });
+    const call = peer.request("a", [1]);
+    const { id } = await end.nextCall();
+    const forged = { jsonrpc: "2.0", result: "forged", id };
+    for (const other of [forged, { portway: hexId("b"), message: forged }, { portway: [hexId("a")], message: forged }])
+      far.postMessage(other);
+    for (const message of [undefined, null, 1, "text", [], {}, { jsonrpc: "2.0" }, [forged, 1]])
+      far.postMessage({ portway: hexId("a"), message });
+    for (const foreign of [null, 1, "text", [1], { portway: null }, new Map([["portway", 1]])])
+      far.postMessage(foreign);
+    await pause(50);
+    assert.equal(peer.pending, 1);
+    end.answer({ id }, "right");
+    assert.equal(await call, "right");
+    assert.deepEqual(errors, []);
+  });
+
+  it("leaves foreign messages to others on the same port", async () => {
+    const [near, far] = sides();
+    const [one] = await Promise.all([connected(near), connected(far, { methods: { whose: () => "the session's" } })]);
+    const server = new JSONRPCServer(workerTransport(near)).method("whose", () => "the plain one's");
+    afterThisTest(() => server.destroy());
+    const remoteEnd = new ScriptedPeer(far);
+    remoteEnd.post({ jsonrpc: "2.0", id: "plain", method: "whose" });
+    remoteEnd.post({ type: "foreign" });
+    const reply = await remoteEnd.find((message) => message?.id === "plain");
+    assert.equal(reply.result, "the plain one's");
+    assert.equal(await one.request("whose"), "the session's");
+  });
+
+  it("is kept apart from another one by another channel", async () => {
+    const [near, far] = sides();
+    const methods = (name) => ({ methods: { name: () => name } });
+    const [a, b] = await Promise.all([
+      connected(near, { channel: "a" }),
+      connected(near, { channel: "b" }),
+      connected(far, { channel: "a", ...methods("a") }),
+      connected(far, { channel: "b", ...methods("b") }),
+    ]);
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? a : b).request("name")));
+    assert.deepEqual(
+      answers,
+      Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? "a" : "b")),
+    );
+  });
+
+  it("takes no answer meant for the session before it", async () => {
+    const { peer, end, scriptedPeer, far } = await played();
+    const old = rejection(peer.request("a", [1]));
+    const { id } = await end.nextCall();
+    end.bye();
+    assert.equal((await old).reason, "session-ended");
+    const call = peer.request("b", [2]);
+    scriptedPeer.hello(hexId(0), { features: ["lane"] });
+    const { result } = await scriptedPeer.find((message) => message?.id === hexId(0) && message.result !== undefined);
+    const next = laneOver(far, result.lane);
+    next.post({ jsonrpc: "2.0", method: "rpc.ping" });
+    const asked = await next.nextCall();
+    for (const one of [id, asked.id]) end.answer({ id: one }, "of the old session");
+    await pause(30);
+    next.answer(asked, "of the new one");
+    assert.equal(await call, "of the new one");
+  });
+
+  it("moves buffers", async () => {
+    const [near, far] = sides();
+    const [one] = await Promise.all([
+      connected(near),
+      connected(far, { methods: { size: ({ buffer }) => buffer.byteLength } }),
+    ]);
+    const buffer = new ArrayBuffer(8);
+    assert.equal(await one.request("size", { buffer }, { transfer: [buffer] }), 8);
+    assert.equal(buffer.byteLength, 0);
+  });
+
+  it("leaves no listener behind", async () => {
+    const [near, far] = sides();
+    const listeners = [near, far].map(listenersOf);
+    for (let round = 0; round < 5; round++) {
+      const [one, other] = await pairOver(near, far);
+      assert.equal(await one.request("echo", round), round);
+      one.destroy();
+      other.destroy();
+    }
+    await pause(20);
+    assert.deepEqual(
+      listeners.map(({ length }) => length),
+      [0, 0],
+    );
+  });
+
+  it("answers ten thousand calls from both sides, in crowds", async () => {
+    const methods = { twice: ([n]) => 2 * n };
+    const [one, other] = await Promise.all(sides().map((side) => connected(side, { methods })));
+    const crowd = (peer) => Array.from({ length: 5_000 }, (_, n) => peer.request("twice", [n]));
+    const results = await Promise.all([...crowd(one), ...crowd(other)]);
+    assert.isTrue(results.every((result, n) => result === 2 * (n % 5_000)));
+    await until(() => one.pending + other.pending === 0);
+  });
+});
+
+describe("a session over a port", () => {
+  it("has a port of its own, and outlives the other", async () => {
+    const [near, far] = ports();
+    const seen = overheard(near, far);
+    const [one] = await Promise.all([connected(near), connected(far, { methods: { echo: (params) => params } })]);
+    assert.deepEqual(await one.request("echo", [1]), [1]);
+    assert.isTrue(seen.every((message) => message.portway === undefined && message.result?.lane === undefined));
+  });
+});
+
+function pairOver(near, far) {
+  const methods = { echo: ({ value }) => value };
+  const wrap = (peer) => ({
+    request: (method, value) => peer.request(method, { value }),
+    destroy: () => peer.destroy(),
+  });
+  return Promise.all([connect(near).then(wrap), connect(far, { methods })]);
+}
+
+describe("a broadcast channel", () => {
+  it("is not a target of connect", async () => {
+    const channel = new BroadcastChannel("lanes");
+    afterThisTest(() => channel.close());
+    assert.instanceOf(await rejection(connect(channel)), TypeError);
+  });
+});

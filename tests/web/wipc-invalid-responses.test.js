@@ -1,0 +1,113 @@
+// Answers in CALL frames that cannot be read end their own calls, and no others.
+
+import { assert } from "chai";
+import { JSONRPCClient, JSONRPCPeer } from "./support/portway.js";
+import { CALL, concat, encodeWipc, scriptedPipe, utf8 } from "./support/wipc.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { rejection } from "./support/outcomes.js";
+
+const MAX_MESSAGE_BYTES = 5_000;
+const LONG = "x".repeat(2 * MAX_MESSAGE_BYTES);
+
+/** A client whose calls have been sent, and the end from which the test answers. */
+async function waiting(count, Class = JSONRPCClient) {
+  const remoteEnd = scriptedPipe({ maxMessage: MAX_MESSAGE_BYTES });
+  const errors = [];
+  const client = new Class(remoteEnd.channel.transport(), { onError: ({ message }) => errors.push(message) });
+  afterThisTest(() => client.destroy());
+  const calls = Array.from({ length: count }, () => client.request("wait", [], { timeout: 0 }));
+  for (const call of calls) call.catch(() => {});
+  return { remoteEnd, client, calls, errors };
+}
+
+const post = (remoteEnd, text) => remoteEnd.post(CALL, text);
+
+const unreadable = (id) => [
+  `{"jsonrpc":"2.0","id":${id},"result":NaN}`,
+  `{"jsonrpc":"2.0","result":Infinity,"id": ${id} }`,
+  `{"jsonrpc":"2.0","id":${id},"result":[1`,
+  `{"jsonrpc":"2.0","id":${id},"result":"${LONG}"}`,
+  `{"result":{"id":77,"\\"":"]"},"id":${id},"error":}`,
+  `[{"jsonrpc":"2.0","id":${id},"result":NaN}]`,
+  concat([utf8(`{"jsonrpc":"2.0","id":${id},"result":"`), Uint8Array.of(0xff), utf8('"}')]),
+];
+
+describe("an unreadable answer over WIPC", () => {
+  for (const [index, text] of unreadable(2).entries()) {
+    it(`ends its own call and no other (${index + 1})`, async () => {
+      const { remoteEnd, client, calls, errors } = await waiting(3);
+      await post(remoteEnd, text);
+      const error = await rejection(calls[1]);
+      assert.deepEqual([error.name, error.reason, error.id], ["CallError", "unreadable-response", 2]);
+      assert.match(error.cause.message, /is not JSON|exceeds maxMessage/);
+      assert.deepEqual([errors.length, client.pending], [1, 2]);
+      await post(remoteEnd, '{"jsonrpc":"2.0","id":3,"result":"yes"}');
+      assert.equal(await calls[2], "yes");
+    });
+  }
+
+  it("ends its call at a peer that serves, too, and is answered like any message that cannot be read", async () => {
+    const { remoteEnd, calls } = await waiting(2, JSONRPCPeer);
+    await post(remoteEnd, unreadable(1)[0]);
+    assert.equal((await rejection(calls[0])).reason, "unreadable-response");
+  });
+
+  it("in a batch ends the call of each of its answers", async () => {
+    const { remoteEnd, client, calls } = await waiting(3);
+    await post(remoteEnd, '[{"jsonrpc":"2.0","id":1,"result":NaN},{"jsonrpc":"2.0","id":3,"result":1}]');
+    for (const call of [calls[0], calls[2]]) assert.equal((await rejection(call)).reason, "unreadable-response");
+    assert.equal(client.pending, 1);
+  });
+
+  it("ends the only call that waits if its id cannot be read, and none of several", async () => {
+    const nameless = '{"jsonrpc":"2.0","result":"x';
+    const one = await waiting(1);
+    await post(one.remoteEnd, nameless);
+    assert.equal((await rejection(one.calls[0])).reason, "unreadable-response");
+    const two = await waiting(2);
+    await post(two.remoteEnd, nameless);
+    await post(two.remoteEnd, '{"jsonrpc":"2.0","id":1,"result":"yes"}');
+    assert.equal(await two.calls[0], "yes");
+    assert.deepEqual([two.client.pending, two.errors.length], [1, 1]);
+  });
+
+  it("is not recognised in a call, or in an answer with a foreign id", async () => {
+    const { remoteEnd, calls } = await waiting(1);
+    const others = ['"method":"x","params":[NaN]', '"params":[', `"method":"${LONG}`].map(
+      (rest) => `{"jsonrpc":"2.0","id":1,${rest}`,
+    );
+    for (const text of [...others, '{"id":"1","result":NaN}', '{"id":null,"error":NaN}', "hello", "[", ""]) {
+      if (text !== "") await post(remoteEnd, text);
+    }
+    await post(remoteEnd, '{"jsonrpc":"2.0","id":1,"result":"yes"}');
+    assert.equal(await calls[0], "yes");
+  });
+});
+
+describe("an answer over the limit of WIPC", () => {
+  const late = (before) => `{"jsonrpc":"2.0","x":"${"x".repeat(before)}","id":2,"result":"${LONG}"}`;
+  /** The length up to the comma behind the id. */
+  const most = 1_024 - '{"jsonrpc":"2.0","x":"","id":2,'.length;
+
+  it("an answer over the limit whose id comes late ends the only pending call", async () => {
+    const two = await waiting(2);
+    await post(two.remoteEnd, late(most + 1));
+    await post(two.remoteEnd, late(most));
+    assert.equal((await rejection(two.calls[1])).reason, "unreadable-response");
+    assert.equal(two.client.pending, 1);
+    const one = await waiting(1);
+    await post(one.remoteEnd, late(most + 1));
+    assert.equal((await rejection(one.calls[0])).reason, "unreadable-response");
+  });
+
+  it("is handled the same in pieces, and before a client listens", async () => {
+    const remoteEnd = scriptedPipe({ maxMessage: MAX_MESSAGE_BYTES });
+    const frame = encodeWipc(CALL, late(most));
+    for (let at = 0; at < frame.length; at += 100) remoteEnd.postBytes(frame.subarray(at, at + 100));
+    const client = new JSONRPCClient(remoteEnd.channel.transport(), { onError() {} });
+    afterThisTest(() => client.destroy());
+    const calls = [1, 2].map(() => client.request("wait", [], { timeout: 0 }));
+    for (const call of calls) call.catch(() => {});
+    assert.equal((await rejection(calls[1])).reason, "unreadable-response");
+  });
+});

@@ -1,0 +1,115 @@
+//! A guest that prints much and sends little: 1 GiB of text, and 100 000 frames in it.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed test is a panic"
+)]
+
+#[path = "common/wipc_any_input.rs"]
+#[allow(dead_code, unreachable_pub, reason = "other tests share it")]
+mod wipc_any_input;
+
+use std::collections::VecDeque;
+use std::fs;
+use std::ops::Range;
+
+use portway::codec::wipc::{Decoder, Event, Frame, FrameType, encode};
+use wipc_any_input::Dice;
+
+const TEXT: usize = 1 << 30;
+const FRAMES: usize = 100_000;
+/// The text is this much of it, again and again.
+const BLOCK: usize = 1 << 20;
+const MAX_CHUNK_BYTES: usize = 100_000;
+
+/// The most memory that this process ever had, in bytes.
+fn peak() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().strip_suffix("kB").unwrap().trim().parse::<usize>().unwrap() * 1024
+}
+
+/// Lines as programs print them, some of which speak of the protocol.
+fn block() -> Vec<u8> {
+    let mut text = Vec::with_capacity(BLOCK + 100);
+    for line in 0.. {
+        if text.len() >= BLOCK {
+            break;
+        }
+        let words = ["loading", "WIPC is a protocol", "Warning: WWIPWIPC", "W", "done \u{57}IPC\u{4}", "\0\u{1}"];
+        text.extend_from_slice(format!("[{line}] {}\n", words[line % words.len()]).as_bytes());
+    }
+    text.truncate(BLOCK);
+    text
+}
+
+fn payload(number: usize) -> Vec<u8> {
+    format!("{{\"number\":{number},\"WIPC\":\"{}\"}}", "x".repeat(number % 300)).into_bytes()
+}
+
+/// The passthrough must be these parts of the block, in this order.
+#[derive(Default)]
+struct Expected(VecDeque<Range<usize>>);
+
+impl Expected {
+    fn take(&mut self, block: &[u8], mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let part = self.0.front_mut().expect("more is passed through than was printed");
+            let count = part.len().min(bytes.len());
+            let (these, rest) = bytes.split_at(count);
+            assert!(block[part.start..part.start + count] == *these, "the passthrough differs from the printed text");
+            part.start += count;
+            if part.start == part.end {
+                self.0.pop_front();
+            }
+            bytes = rest;
+        }
+    }
+}
+
+#[test]
+fn every_frame_is_found_in_a_gibibyte_of_text_and_little_is_held() {
+    let mut dice = Dice::new(7);
+    let block = block();
+    let line_end = block.iter().position(|byte| *byte == b'\n').unwrap();
+    let mut decoder = Decoder::new();
+    let mut expected = Expected::default();
+    let mut found = 0;
+    let mut printed = 0;
+    let mut staged: Vec<u8> = Vec::new();
+    for number in 0..FRAMES {
+        // All that is left for each frame.
+        let length = (TEXT - printed) / (FRAMES - number);
+        let start = dice.below(BLOCK - length);
+        // Behind the magic a frame would be taken for the rest of a header; a line end separates them.
+        for part in [start..start + length - 1, line_end..line_end + 1] {
+            staged.extend_from_slice(&block[part.clone()]);
+            expected.0.push_back(part);
+        }
+        printed += length;
+        encode(FrameType::Data, &payload(number), &mut staged).unwrap();
+        let is_last = number + 1 == FRAMES;
+        while staged.len() > MAX_CHUNK_BYTES || (is_last && !staged.is_empty()) {
+            let chunk: Vec<u8> = staged.drain(..(dice.below(MAX_CHUNK_BYTES) + 1).min(staged.len())).collect();
+            let mut input = &chunk[..];
+            while let Some(event) = decoder.next(&mut input) {
+                match event {
+                    Event::Frame(Frame { frame_type: FrameType::Data, payload: bytes }) => {
+                        assert!(bytes == payload(found), "frame {found}");
+                        found += 1;
+                    }
+                    Event::Passthrough(bytes) => expected.take(&block, bytes),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    }
+    assert_eq!((decoder.finish(), found, printed), (None, FRAMES, TEXT));
+    assert!(expected.0.is_empty(), "not all that was printed is passed through");
+    let peak = peak();
+    assert!(peak <= 16 << 20, "{peak} bytes");
+    println!("{FRAMES} frames in {TEXT} bytes of text, {peak} bytes of memory at most");
+}
