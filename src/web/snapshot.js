@@ -45,8 +45,8 @@ function copied(value) {
   if (left < 0) return;
   switch (typeof value) {
     case "string":
-      if (value.length > MAX_COALESCED_STRING) break;
-    // falls through
+      if (value.length <= MAX_COALESCED_STRING) return value;
+      break;
     case "number":
     case "boolean":
     case "undefined":

@@ -57,7 +57,7 @@ async function exported(file) {
 
 /** Each statement on a line of its own, members of interfaces and classes behind the name of theirs. */
 function declarations(text) {
-  const plain = text.replace(/("(?:[^"\\\n]|\\.)*")|\/\*[^]*?\*\/|\/\/.*/g, (_, string) => string ?? "");
+  const plain = text.replace(/("(?:[^"\\\n]|\\.)*")|\/\*[\s\S]*?\*\/|\/\/.*/g, (_, string) => string ?? "");
   return statements(plain).flatMap(({ head, body }) => {
     const name = oneLine(head);
     if (body === undefined) return [name];

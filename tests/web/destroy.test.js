@@ -91,8 +91,7 @@ describe("destroying a client", () => {
 
   it("can be done within onError", async () => {
     const { transport, raw } = rawChannel();
-    let client = undefined;
-    client = new JSONRPCClient(transport, { onError: () => client.destroy() });
+    const client = new JSONRPCClient(transport, { onError: () => client.destroy() });
     const call = client.request("a");
     raw.post({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } });
     assert.equal((await rejection(call)).message, gone);

@@ -350,7 +350,7 @@ describe("of one session", () => {
     await until(() => it.end.received.some((message) => [message].flat()[0].result !== undefined), "no reply came");
   });
 
-  it("its lock is waited for once, however often the other side says that it holds it", async function () {
+  it("its lock is waited for once, however often the other side says that it holds it", async () => {
     if (globalThis.navigator?.locks === undefined) return;
     const it = await session();
     const name = `portway:${hexId(1)}`;

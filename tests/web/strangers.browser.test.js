@@ -3,7 +3,7 @@
 
 import { assert } from "chai";
 import { JSONRPCPeer, windowTransport } from "./rig/portway.js";
-import { frame, frameAddress, origins, puppet, readiness, readsOf } from "./rig/frames.js";
+import { frameAddress, origins, puppet, readiness, readsOf } from "./rig/frames.js";
 import { SessionEnd, connected, diary, hexId } from "./rig/connections.js";
 import { afterThisTest } from "./rig/cleanup.js";
 import { pause, rejection, until } from "./rig/outcomes.js";

@@ -615,9 +615,8 @@ describe("the requests at work over WIPC", function () {
   it("that came in one piece with CLOSE are all answered before a guest is idle", async () => {
     const raw = rawPipe({ role: "guest" });
     new JSONRPCServer(raw.channel.transport()).method("echo", async (params) => params);
-    let idle;
     await raw.postBytes(concat([requests("echo", 100), encodeWipc(CLOSE), requests("echo", 100, 100)]));
-    idle = raw.channel.idle();
+    const idle = raw.channel.idle();
     await idle;
     await until(() => raw.messages.length === 200);
   });

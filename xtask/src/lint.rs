@@ -45,9 +45,9 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
     };
     let mut checks = Checks { failed: 0 };
     checks.check("format: cargo fmt --check", || run_ok(&mut on_host(&["fmt", "--all", "--check"])?, &log, LIMIT));
-    checks.check("format: biome", || {
+    checks.check("format and lint: biome", || {
         let mut command = node.command("biome", &workspace.root)?;
-        run_ok(command.args(["format", "--colors=off"]), &log, LIMIT)
+        run_ok(command.args(["ci", "--colors=off", "--error-on-warnings"]), &log, LIMIT)
     });
     checks.check("clippy: host", || {
         let mut command = without_wasm_only(on_host(&["clippy", "--quiet", "--all-targets", "--features", COMMANDS])?)?;
