@@ -98,6 +98,10 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
         let problems = limits::check(workspace)?;
         if problems.is_empty() { Ok(()) } else { bail!("{}", problems.join("\n")) }
     });
+    checks.check("numbers that Rust and JavaScript share", || {
+        let mut command = node.command("node", &workspace.root)?;
+        run_ok(command.arg("xtask/js/shared-numbers.mjs"), &log, LIMIT)
+    });
     checks.check("layering of the core, length of files", || {
         let breaches = invariants::check(workspace)?;
         if breaches.is_empty() { Ok(()) } else { bail!("{}", breaches.join("\n")) }
