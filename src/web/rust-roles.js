@@ -189,6 +189,7 @@ class RustRequest {
   }
 
   /** Called at once, and only once; for a notification without `resolve`. */
+  // biome-ignore lint/suspicious/noThenProperty: a handler returns this object in place of a promise.
   then(resolve, reject) {
     const token = this.begin(resolve, reject);
     // In place of a signal, which most handlers in Rust would have no use for.

@@ -12,7 +12,7 @@ const frame = (message) => encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", ...
 function served(methods) {
   const input = new TransformStream(undefined, { highWaterMark: 1 });
   let open;
-  let gate = new Promise((resolve) => (open = resolve));
+  const gate = new Promise((resolve) => (open = resolve));
   let written = 0;
   const output = new WritableStream({
     async write(bytes) {

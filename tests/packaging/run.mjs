@@ -7,7 +7,19 @@ import { launch } from "./browser.mjs";
 import { Installation } from "./installation.mjs";
 import { Suite } from "./suite.mjs";
 
-const groups = ["facts", "node", "vite", "webpack", "esbuild", "rollup", "plain", "policy", "guest", "wasm-pack"];
+const groups = [
+  "facts",
+  "surface",
+  "node",
+  "vite",
+  "webpack",
+  "esbuild",
+  "rollup",
+  "plain",
+  "policy",
+  "guest",
+  "wasm-pack",
+];
 const asked = process.argv.slice(2);
 
 const suite = new Suite();

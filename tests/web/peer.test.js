@@ -94,7 +94,6 @@ describe("the remote of a peer", () => {
   it("cannot be given methods from here", () => {
     const { remote } = new JSONRPCPeer(recorder());
     assert.throws(() => {
-      "use strict";
       remote.build = () => {};
     }, TypeError);
   });
@@ -105,6 +104,7 @@ describe("the remote of a peer", () => {
     const peer = new JSONRPCPeer(near);
     assert.equal(peer.remote.toString(), "[object Object]");
     assert.equal(await peer.request("toString"), "served");
+    // biome-ignore lint/suspicious/noPrototypeBuiltins: it is a method of the peer.
     assert.equal(await peer.remote.hasOwnProperty(), "served, too");
   });
 });

@@ -139,7 +139,7 @@ describe("params of requests that came together", () => {
     ["shared memory", () => new SharedArrayBuffer(8)],
     ["keys", () => crypto.subtle.generateKey({ name: "AES-GCM", length: 128 }, false, ["encrypt"])],
   ]) {
-    it(`may share ${what}, which no handler can change`, async function () {
+    it(`may share ${what}, which no handler can change`, async () => {
       let value;
       try {
         value = await make();

@@ -44,6 +44,7 @@ export class Watch implements ReactiveController {
   readonly #stores: Store<unknown>[];
   #stop: (() => void)[] = [];
 
+  // biome-ignore lint/suspicious/noExplicitAny: a store of numbers is not a store of unknown values.
   constructor(host: ReactiveControllerHost, ...stores: Store<any>[]) {
     this.#host = host;
     this.#stores = stores;

@@ -37,7 +37,7 @@ const glueReplacements = [
     /function initSync\(module\) \{.*?\n\}/s,
     "function initSync(module) { return (wasm = new WebAssembly.Instance(module, __wbg_get_imports()).exports); }",
   ],
-  [/(__wbindgen_init_externref_table: function\(\) \{).*?\n        \}/s, "$1}"],
+  [/(__wbindgen_init_externref_table: function\(\) \{).*?\n {8}\}/s, "$1}"],
   // The texts of this wasm are ASCII, and some realms lack `TextDecoder`.
   [
     /function getStringFromWasm0\(ptr, len\) \{.*?\n\}/s,

@@ -45,9 +45,9 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
     };
     let mut checks = Checks { failed: 0 };
     checks.check("format: cargo fmt --check", || run_ok(&mut on_host(&["fmt", "--all", "--check"])?, &log, LIMIT));
-    checks.check("format: biome", || {
+    checks.check("format and lint: biome", || {
         let mut command = node.command("biome", &workspace.root)?;
-        run_ok(command.args(["format", "--colors=off"]), &log, LIMIT)
+        run_ok(command.args(["ci", "--colors=off", "--error-on-warnings"]), &log, LIMIT)
     });
     checks.check("clippy: host", || {
         let mut command = without_wasm_only(on_host(&["clippy", "--quiet", "--all-targets", "--features", COMMANDS])?)?;
@@ -97,6 +97,10 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
     checks.check("limits: files generated from limits.toml, and tests", || {
         let problems = limits::check(workspace)?;
         if problems.is_empty() { Ok(()) } else { bail!("{}", problems.join("\n")) }
+    });
+    checks.check("numbers that Rust and JavaScript share", || {
+        let mut command = node.command("node", &workspace.root)?;
+        run_ok(command.arg("xtask/js/shared-numbers.mjs"), &log, LIMIT)
     });
     checks.check("layering of the core, length of files", || {
         let breaches = invariants::check(workspace)?;

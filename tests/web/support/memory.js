@@ -8,6 +8,7 @@ export async function copyWithMemory() {
   const library = await freshCopy();
   const { Instance } = WebAssembly;
   let memory;
+  // biome-ignore lint/complexity/useArrowFunction: it is called with `new`.
   WebAssembly.Instance = function (...args) {
     const instance = new Instance(...args);
     memory = Object.values(instance.exports).find((one) => one instanceof WebAssembly.Memory);

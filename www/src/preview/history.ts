@@ -63,7 +63,10 @@ export class PreviewHistory {
     if (!target) return;
     const sameDocument = delta !== 0 && target.document === this.#current.document;
     this.#index += delta;
-    if (!sameDocument) return this.#reload();
+    if (!sameDocument) {
+      this.#reload();
+      return;
+    }
     this.announce();
     dispatchEvent(new PopStateEvent("popstate", { state: target.state }));
   }

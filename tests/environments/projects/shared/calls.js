@@ -6,7 +6,7 @@ export function equal(found, wanted) {
   }
 }
 
-const { setTimeout, clearTimeout } = globalThis;
+const { setTimeout } = globalThis;
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Two transports: each receives the messages of the other. */

@@ -1,0 +1,115 @@
+// The numbers that Rust and JavaScript share are the same in both: `node xtask/js/shared-numbers.mjs`. Names that differ are
+// printed, each with its numbers.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "../..");
+const faults = [];
+
+/** The numbers that a file of Rust or JavaScript declares, by name. */
+function constants(file, pattern) {
+  const text = readFileSync(join(root, file), "utf8");
+  const found = [...text.matchAll(pattern)].map(([, name, number]) => [name, evaluated(number)]);
+  if (found.length === 0) faults.push(`${file}: no number is found`);
+  return Object.fromEntries(found);
+}
+
+function evaluated(text) {
+  const [, number, shift = "0"] = /^(-?\d+)(?: << (\d+))?$/.exec(text) ?? [];
+  return Number(number) * 2 ** Number(shift);
+}
+
+const inRust = (file) => constants(file, /^(?:pub(?:\([a-z]+\))? )?const ([A-Z_]+): [iu]32 = (.+);/gm);
+const inJs = (file) => constants(file, /^(?:export )?const ([A-Z_]+) = (\d.*);/gm);
+
+/** Compares two sets of numbers. The names in `only` are known to be in one of them. */
+function compare(what, rust, js, only = []) {
+  for (const name of new Set([...Object.keys(rust), ...Object.keys(js)])) {
+    if (only.includes(name) && (rust[name] === undefined) !== (js[name] === undefined)) continue;
+    if (rust[name] !== js[name]) faults.push(`${what}: ${name} is ${rust[name]} in Rust and ${js[name]} in JavaScript`);
+  }
+}
+
+compare(
+  "src/web/commands.rs and src/web/wasm-commands.js",
+  inRust("src/web/commands.rs"),
+  inJs("src/web/wasm-commands.js"),
+);
+
+// JavaScript needs no name for what it does not wait for; Rust needs no mask.
+const outputs = inJs("src/web/wasm-output.js");
+compare("src/web/words.rs and src/web/wasm-output.js", inRust("src/web/words.rs"), outputs, [
+  "NOTHING",
+  "SEND",
+  "OPERATION",
+]);
+if (outputs.OPERATION !== outputs.MORE - 1) faults.push("src/web/wasm-output.js: OPERATION does not end below MORE");
+
+// The kinds of JavaScript have no names: each is the kind of an example.
+const { VERSION, kindOf, shapeOf } = await import("../../src/web/envelope.js");
+const { MAX_METHOD_LENGTH } = await import("../../src/web/limit-values.js");
+const shape = (message) => shapeOf(message, message, 8);
+compare(
+  "enum Kind of src/message/shape.rs and src/web/envelope.js",
+  constants("src/message/shape.rs", /^ {4}([A-Z][A-Za-z]+) = (\d+),/gm),
+  {
+    Missing: shape({}),
+    Null: kindOf(null),
+    Boolean: kindOf(true),
+    Integer: kindOf(1),
+    Fraction: kindOf(0.5),
+    String: kindOf("a"),
+    EmptyString: kindOf(""),
+    Array: kindOf([]),
+    Object: kindOf({}),
+    Other: kindOf(undefined),
+    TooLong: shape({ id: "a".repeat(9) }),
+  },
+);
+compare(
+  "the bits of a shape in src/message/shape.rs and src/web/envelope.js",
+  {
+    id: 0,
+    ...constants("src/message/shape.rs", /^ {12}([a-z]+): (?:Kind::from_bits\()?bits >> (\d+) & /gm),
+  },
+  {
+    ...Object.fromEntries(
+      ["id", "method", "params", "result", "error"].map((name) => [name, bit(shape({ [name]: null }))]),
+    ),
+    version: bit(VERSION),
+  },
+);
+if (shape({ method: "a".repeat(MAX_METHOD_LENGTH + 1) }) >> 4 !== shape({ id: "a".repeat(9) })) {
+  faults.push("src/web/envelope.js: a long method is of another kind than a long id");
+}
+
+function bit(number) {
+  return Math.log2(number);
+}
+
+// What JavaScript reports of calls and to servers. Rust has no name for what it takes in the last arm of a `match`.
+const roles = readFileSync(join(root, "src/web/rust-roles.js"), "utf8");
+const [reasons] = /^const REASONS = \{[^}]*\}/m.exec(roles) ?? [""];
+const named = [...reasons.matchAll(/^ {2}"?([a-z-]+)"?: (\d+),/gm)].map(([, reason, number]) => {
+  const name = reason === "timeout" ? "TIMED_OUT" : reason.replaceAll("-", "_").toUpperCase();
+  return [name, Number(number)];
+});
+if (named.length === 0) faults.push("src/web/rust-roles.js: REASONS is not found");
+const pick = (names) => Object.fromEntries(names.map((name) => [name, inJs("src/web/rust-roles.js")[name]]));
+compare(
+  "src/web/api/client.rs and src/web/rust-roles.js",
+  inRust("src/web/api/client.rs"),
+  { ...pick(["RESULT", "ERROR", "PROGRESS", "FAILED"]), ...Object.fromEntries(named) },
+  ["FAILED", "WASM_DIED"],
+);
+const { ANSWERED, POLLED, ...events } = inRust("src/web/api/server.rs");
+compare(
+  "src/web/api/server.rs and src/web/rust-roles.js",
+  events,
+  pick(["REQUEST", "NOTIFICATION", "CANCEL", "POLL"]),
+  ["POLL"],
+);
+
+if (faults.length > 0) console.error(faults.join("\n"));
+process.exitCode = faults.length === 0 ? 0 : 1;
