@@ -199,7 +199,7 @@ export class Link extends ErrorReporter {
     this.#clock.start(this.#wasm.run(RESTART, slot, timeout, end, time));
   }
 
-  /** Sends a notification if the peer is connected, and reports what keeps it from being sent. */
+  /** Sends a notification if the peer is connected, and reports an error if it cannot be sent. */
   sendIfConnected(method, params) {
     if (this.#disconnectError === undefined) this.runUserCode(() => this.notify(method, params));
   }
