@@ -19,7 +19,7 @@ export class ErrorReporter {
     logError(error);
   }
 
-  /** Runs code of the application, and reports what it throws or rejects with. */
+  /** Runs code of the application, and reports an exception or a rejection. */
   runUserCode(run) {
     try {
       const result = run();

@@ -105,7 +105,7 @@ export const TRAPPED_ERROR = {
  * Returns the error for the `error` member of a response. If that is not a valid error object, it becomes the `data`.
  */
 export function deserializeError(raw) {
-  // If a member is a getter that throws, the call ends with what it throws.
+  // If a member is a getter that throws, the call ends with that exception.
   try {
     const { code, message, data } = Object(raw);
     const hasText = typeof message === "string";
@@ -141,7 +141,7 @@ function reviveError(value, depth) {
 
 /**
  * Returns the error object for a value that a handler has thrown. `errorData` is the option of the server, and `link`
- * reports what it throws. Only the members that are named here are sent: libraries keep headers, tokens and paths in
+ * reports its exceptions. Only the members that are named here are sent: libraries keep headers, tokens and paths in
  * others.
  */
 export function serializeError(thrown, signal, errorData, link) {

@@ -18,7 +18,7 @@ export class IncomingMessage {
    */
   constructor(session, message, idLength, isolator, origin) {
     const { id, method, params, result, error } = message;
-    /** What the handler sends is dropped once this session has ended. */
+    /** Once this session has ended, messages of the handler are dropped. */
     this.#session = session;
     this.method = method;
     /** The id of the request or response, exactly as received; null if it is not valid. */

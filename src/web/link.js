@@ -94,17 +94,8 @@ export class Link extends ErrorReporter {
     const executor = new OutputExecutor(this, wasm, pendingCalls, dispatcher, sendQueue);
     this.#executor = executor;
     this.#clock = new Clock(wasm, (output) => executor.execute(output));
-    const receiver = new MessageReceiver(
-      this,
-      transport,
-      this.#internals,
-      this.#limits,
-      wasm,
-      pendingCalls,
-      dispatcher,
-      sendQueue,
-      executor,
-    );
+    const parts = { transport, internals: this.#internals, limits: this.#limits };
+    const receiver = new MessageReceiver(this, { ...parts, wasm, pendingCalls, dispatcher, sendQueue, executor });
     this.#receiver = receiver;
     // A transport may deliver messages within `onMessage`. They wait until the caller has set up its client or server.
     let isReady = false;
@@ -199,7 +190,7 @@ export class Link extends ErrorReporter {
     this.#clock.start(this.#wasm.run(RESTART, slot, timeout, end, time));
   }
 
-  /** Sends a notification if the peer is connected, and reports what keeps it from being sent. */
+  /** Sends a notification if the peer is connected, and reports an error if it cannot be sent. */
   sendIfConnected(method, params) {
     if (this.#disconnectError === undefined) this.runUserCode(() => this.notify(method, params));
   }

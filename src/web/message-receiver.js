@@ -40,7 +40,7 @@ export class MessageReceiver {
   #session;
   #unreadableTimer;
 
-  constructor(link, transport, internals, limits, wasm, pendingCalls, dispatcher, sendQueue, executor) {
+  constructor(link, { transport, internals, limits, wasm, pendingCalls, dispatcher, sendQueue, executor }) {
     this.#link = link;
     this.#transport = transport;
     this.#internals = internals;

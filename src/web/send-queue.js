@@ -239,7 +239,7 @@ export class SendQueue {
     return [];
   }
 
-  /** Sends entries in one array. Returns what was thrown, if anything. */
+  /** Sends entries in one array. Returns the exception, if there is one. */
   #trySendAll(entries) {
     if (entries.length === 0) return undefined;
     const transfer = entries.flatMap((entry) => entry.transfer ?? []);

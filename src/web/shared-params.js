@@ -1,5 +1,5 @@
 // Separates the params of messages that were received together. Structured clone keeps identity within one event, so
-// two requests could share an object: the handler of one could change what the other handler has checked.
+// two requests could share an object: the handler of one could change a value that the other handler has checked.
 
 import { SHARED_PARAMS } from "./envelope.js";
 import { tagOf } from "./errors.js";

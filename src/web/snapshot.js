@@ -1,5 +1,5 @@
-// Copies the payload of a message, so that the message can be sent later in the turn and does not show what the caller
-// changes until then. Only small payloads of plain values qualify. Any other value may fail to be cloned, and would
+// Copies the payload of a message, so that the message can be sent later in the turn. Changes that the caller makes
+// until then do not show. Only small payloads of plain values qualify. Any other value may fail to be cloned, and would
 // take along the messages that are sent with it; and a large message gains nothing by being sent with others.
 
 import { MAX_COALESCED_STRING, MAX_COALESCED_VALUES } from "./limit-values.js";

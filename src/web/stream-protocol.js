@@ -1,6 +1,6 @@
-// What both sides of a stream use. A request `rpc.stream` asks for the items of a method. Each item is sent as a
-// notification `rpc.item`, and the response ends the stream. An item is only sent with credit: the request has some,
-// and `rpc.credit` adds more.
+// The names and checks that both sides of a stream use. A request `rpc.stream` asks for the items of a method. Each
+// item is sent as a notification `rpc.item`, and the response ends the stream. An item is only sent with credit: the
+// request has some, and `rpc.credit` adds more.
 
 import { MAX_STREAM_CREDIT } from "./limit-values.js";
 

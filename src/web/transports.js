@@ -146,7 +146,7 @@ function listenTo({
 export function requireMethods(object, name, ...methods) {
   if (tagOf(object) === "[object ServiceWorker]") {
     throw new TypeError(
-      "a service worker posts no messages to this object; post a MessageChannel port to it and use the other port",
+      "a service worker posts no messages to this object; post a port of a MessageChannel to it and use the other port",
     );
   }
   for (const method of methods) {
