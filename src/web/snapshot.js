@@ -50,8 +50,8 @@ class Snapshot {
     if (--this.#budget < 0) return;
     switch (typeof value) {
       case "string":
-        if (value.length > MAX_COALESCED_STRING) break;
-      // falls through
+        if (value.length <= MAX_COALESCED_STRING) return value;
+        break;
       case "number":
       case "boolean":
       case "undefined":

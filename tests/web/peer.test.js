@@ -1,5 +1,5 @@
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, inNode, portTransport } from "./support/portway.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, portTransport } from "./support/portway.js";
 import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
 import { isOpen, until } from "./support/outcomes.js";
 

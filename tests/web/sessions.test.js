@@ -358,7 +358,7 @@ describe("of one session", () => {
     await until(() => it.end.received.some((message) => [message].flat()[0].result !== undefined), "no reply came");
   });
 
-  it("its lock is requested once, though the peer reports several times that it holds it", async function () {
+  it("its lock is requested once, though the peer reports several times that it holds it", async () => {
     if (globalThis.navigator?.locks === undefined) return;
     const it = await session();
     const name = `portway:${hexId(1)}`;

@@ -3,7 +3,7 @@
 
 import { assert } from "chai";
 import { JSONRPCPeer, windowTransport } from "./support/portway.js";
-import { openIframe, iframeUrl, origins, scriptedIframe, untilReady, recordDataReads } from "./support/iframes.js";
+import { iframeUrl, origins, scriptedIframe, untilReady, recordDataReads } from "./support/iframes.js";
 import { ScriptedSession, connected, recordSessions, hexId } from "./support/connections.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { pause, rejection, until } from "./support/outcomes.js";

@@ -423,7 +423,7 @@ describe("a plain request to a handler that returns a stream", () => {
     await until(() => !readable.locked);
   });
 
-  it("sends a ReadableStream that is transferred", async function () {
+  it("sends a ReadableStream that is transferred", async () => {
     const { near, far } = channel();
     try {
       const probe = new ReadableStream();

@@ -621,9 +621,8 @@ describe("the running requests over WIPC", function () {
   it("that came in one piece with CLOSE are all answered before a guest is idle", async () => {
     const remoteEnd = scriptedPipe({ role: "guest" });
     new JSONRPCServer(remoteEnd.channel.transport()).method("echo", async (params) => params);
-    let idle;
     await remoteEnd.postBytes(concat([requests("echo", 100), encodeWipc(CLOSE), requests("echo", 100, 100)]));
-    idle = remoteEnd.channel.idle();
+    const idle = remoteEnd.channel.idle();
     await idle;
     await until(() => remoteEnd.messages.length === 200);
   });
