@@ -99,7 +99,7 @@ describe("destroying a client", () => {
 
   it("can be done within onError", async () => {
     const { transport, remoteEnd } = scriptedChannel();
-    let client ;
+    let client;
     client = new JSONRPCClient(transport, { onError: () => client.destroy() });
     const call = client.request("a");
     remoteEnd.post({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } });
