@@ -1,9 +1,9 @@
 // What a handler can reach from its context: the members that the declarations name, and nothing of the library.
 
 import { assert } from "chai";
-import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./rig/portway.js";
-import { pair } from "./rig/connections.js";
-import { channel, rawChannel } from "./rig/ends.js";
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
+import { connectPair } from "./support/connections.js";
+import { channel, scriptedChannel } from "./support/transports.js";
 
 const OWN = ["method", "id"];
 const INHERITED = ["signal", "progress", "yield", "transfer", "notify"];
@@ -99,17 +99,17 @@ describe("a context exposes what the declarations name, and nothing else,", () =
   }
 
   it("for each of several servers that listen to a notification", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const found = [];
     for (let n = 0; n < 2; n++) new JSONRPCServer(transport).onNotify("note", (_, context) => void found.push(context));
-    raw.post({ jsonrpc: "2.0", method: "note", params: [1] });
-    await raw.before();
+    remoteEnd.post({ jsonrpc: "2.0", method: "note", params: [1] });
+    await remoteEnd.drain();
     assert.equal(found.length, 2);
     for (const context of found) assertOnlyDeclared(context);
   });
 
   it("in a session of connect", async () => {
-    const [near, far] = await pair();
+    const [near, far] = await connectPair();
     const found = [];
     far.method("work", (_, context) => void found.push(context));
     await near.request("work");
@@ -144,21 +144,21 @@ describe("a context exposes what the declarations name, and nothing else,", () =
 
 describe("a context", () => {
   it("that a handler changes changes nothing of the request", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("work", (_, context) => {
       Object.assign(context, { id: "other", method: "other", server: 1, slot: 2, batch: [], result: 3, shape: 0 });
       return "done";
     });
-    raw.post({ jsonrpc: "2.0", method: "work", id: "w" });
-    assert.deepEqual(await raw.next(), { jsonrpc: "2.0", result: "done", id: "w" });
+    remoteEnd.post({ jsonrpc: "2.0", method: "work", id: "w" });
+    assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "done", id: "w" });
   });
 
   it("has the id of the request, as it came", async () => {
-    const { transport, raw } = rawChannel();
+    const { transport, remoteEnd } = scriptedChannel();
     const ids = [];
     new JSONRPCServer(transport).method("work", (_, { id }) => void ids.push(id));
-    for (const id of [1, "1", "", 0, -1.5, null]) raw.post({ jsonrpc: "2.0", method: "work", id });
-    await raw.before();
+    for (const id of [1, "1", "", 0, -1.5, null]) remoteEnd.post({ jsonrpc: "2.0", method: "work", id });
+    await remoteEnd.drain();
     assert.deepEqual(ids, [1, "1", "", 0, -1.5, null]);
   });
 

@@ -1,10 +1,10 @@
 // The origin of the window that has sent a message, in the context of its handler.
 
 import { assert } from "chai";
-import { JSONRPCServer, windowTransport } from "./rig/portway.js";
-import { connectingFrame, origins, puppet } from "./rig/frames.js";
-import { connected } from "./rig/connections.js";
-import { afterThisTest } from "./rig/cleanup.js";
+import { JSONRPCServer, windowTransport } from "./support/portway.js";
+import { connectingIframe, origins, scriptedIframe } from "./support/iframes.js";
+import { connected } from "./support/connections.js";
+import { afterThisTest } from "./support/cleanup.js";
 
 /** A server for this frame, and the origins in the contexts of its handlers. */
 function served(child, origin) {
@@ -22,7 +22,7 @@ const note = { jsonrpc: "2.0", method: "note" };
 const kinds = {
   "of the page's origin": [undefined, undefined, origins.own],
   "of another origin": [{ origin: origins.other }, origins.other, origins.other],
-  "of one of several origins": [{ origin: origins.neighbour }, [origins.other, origins.neighbour], origins.neighbour],
+  "of one of several origins": [{ origin: origins.otherPort }, [origins.other, origins.otherPort], origins.otherPort],
   "of any origin": [{ origin: origins.other }, "*", origins.other],
   "without an origin": [{ sandbox: "allow-scripts" }, "null", "null"],
 };
@@ -30,7 +30,7 @@ const kinds = {
 describe("the context at a windowTransport has the origin of its sender,", () => {
   for (const [kind, [options, origin, expected]] of Object.entries(kinds)) {
     it(`a frame ${kind}`, async () => {
-      const child = await puppet(options);
+      const child = await scriptedIframe(options);
       const { found } = served(child, origin);
       child.post(request(1));
       child.post(note);
@@ -41,7 +41,7 @@ describe("the context at a windowTransport has the origin of its sender,", () =>
   }
 
   it("for each of several servers", async () => {
-    const child = await puppet({ origin: origins.other });
+    const child = await scriptedIframe({ origin: origins.other });
     const all = [served(child, origins.other), served(child, origins.other)];
     child.post(note);
     await child.settled();
@@ -52,7 +52,7 @@ describe("the context at a windowTransport has the origin of its sender,", () =>
   });
 
   it("for messages that waited for the server", async () => {
-    const child = await puppet({ origin: origins.other });
+    const child = await scriptedIframe({ origin: origins.other });
     const transport = windowTransport(child.window, { origin: [origins.own, origins.other] });
     child.post(request(1));
     await child.settled();
@@ -73,7 +73,7 @@ describe("the context in a session with a window has the origin of its peer,", (
   for (const [kind, [query, frameOptions, options, expected]] of Object.entries(sessions)) {
     it(`a frame ${kind}`, async () => {
       const found = [];
-      const peer = await connected(connectingFrame(query, frameOptions), {
+      const peer = await connected(connectingIframe(query, frameOptions), {
         ...options,
         methods: { name: (_, context) => (found.push(context.origin), "page") },
       });
