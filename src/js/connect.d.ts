@@ -83,8 +83,8 @@ export interface ConnectOptions<Local = any, Remote = any> extends PeerOptions {
  *
  * An iframe has to be in the document, or be appended in the same turn. Otherwise this rejects with `peer-gone`.
  *
- * Rejects with a `CallError` (`no-answer`, `wrong-origin`, `worker-failed`, `refused`, `peer-gone`), with `signal.reason`,
- * or with a `TypeError` or `RangeError` for what cannot be.
+ * Rejects with a `CallError` (`no-answer`, `wrong-origin`, `worker-failed`, `incompatible-version`, `refused`, `peer-gone`), with
+ * `signal.reason`, or with a `TypeError` or `RangeError` for what cannot be.
  */
 export function connect<Remote extends MethodMap<Remote> = any, Local extends MethodMap<Local> = any>(
   target: ConnectTarget,

@@ -42,6 +42,8 @@ export type CallErrorReason =
   | "wrong-origin"
   /** `connect`: the worker has not started. */
   | "worker-failed"
+  /** `connect`: the peer has another version of the session protocol. The message names both versions. */
+  | "incompatible-version"
   /** `connect`: the other side has answered with an error, which is the `cause`. */
   | "refused";
 

@@ -2,11 +2,15 @@
 // new. PROTOCOL.md has the rules.
 
 import { now } from "./clock.js";
-import { METHOD_NOT_FOUND, fromWire } from "./errors.js";
+import { INVALID_REQUEST, METHOD_NOT_FOUND, fromWire } from "./errors.js";
 import { COPIED_GOODBYE_TIMEOUT, GOODBYE_TIMEOUT, MAX_FEATURES, MIN_HELLO_INTERVAL } from "./limit-values.js";
 import { callMessage, isPort } from "./messages.js";
 import { setTimer } from "./timers.js";
 
+/** The version of the handshake and of sessions. A peer with another version is refused. */
+export const VERSION = 1;
+/** The `data.reason` of the refusal, and the reason with which `connect` rejects. */
+export const INCOMPATIBLE_VERSION = "incompatible-version";
 /** What this side understands beside plain JSON-RPC. */
 const FEATURES = ["batch", "cancel", "columns", "progress", "stream"];
 /** And that a session needs no port, where its boundary is nobody's who must not hear it. */
@@ -20,6 +24,7 @@ const LONGEST_PAUSE = 250;
 export const newId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 export const isId = (value) => typeof value === "string" && /^[0-9a-f]{32}$/.test(value);
+const isVersion = (value) => Number.isSafeInteger(value) && value > 0;
 /** The names in an array. Nothing is known of its length, or of theirs. */
 const names = (value) =>
   Array.isArray(value)
@@ -54,7 +59,7 @@ export class Handshake {
   /**
    * `on` is told of each port that may become a session (`adopt`) and of each that does (`begin`), of a hello of somebody
    * new during a session (`replaced`, which gets the origin and says whether a new one is still wanted) or of an origin that is
-   * not allowed (`stranger`), and of an error (`refused`).
+   * not allowed (`stranger`), of a peer whose version differs (`incompatible`), and of an error (`refused`).
    */
   constructor(door, channel, on) {
     this.#door = door;
@@ -66,8 +71,13 @@ export class Handshake {
   /** Says hello until there is a session. Before the start, no hello is answered. */
   start(pause = FIRST_PAUSE) {
     this.isReady = true;
-    if (this.#early !== undefined) this.#meet(this.#early);
+    const early = this.#early;
     this.#early = undefined;
+    if (early !== undefined) {
+      this.#meet(early);
+      // The peer has its refusal, so it needs no hello.
+      if (early.version !== VERSION) return;
+    }
     clearTimeout(this.#timer);
     this.#timer = setTimer(() => this.start(Math.min(2 * pause, LONGEST_PAUSE)), pause);
     this.#greet();
@@ -102,8 +112,9 @@ export class Handshake {
   takes(message, origin, isAllowed) {
     const { id, method, params, result, error } = message;
     if (method === "rpc.hello") {
-      if (!isId(id) || id === this.id || params?.channel !== this.#channel) return true;
-      if (isAllowed) this.#meet({ id, origin, features: names(params.features) });
+      const { version, channel, features } = Object(params);
+      if (!isId(id) || id === this.id || channel !== this.#channel || !isVersion(version)) return true;
+      if (isAllowed) this.#meet({ id, origin, version, features: names(features) });
       else this.#on.stranger(origin);
       return true;
     }
@@ -112,8 +123,10 @@ export class Handshake {
       if (error !== undefined) return (this.#refused(fromWire(error), origin), true);
       const port = isPort(result?.port) ? result.port : isId(result?.lane) ? this.#door.lane?.(result.lane) : undefined;
       // A session of our own name would be watched by the lock that this side holds.
-      if (isId(result?.session) && result.session !== this.id && port !== undefined)
-        return (this.#accept(result, port, origin), true);
+      if (isId(result?.session) && result.session !== this.id && port !== undefined && isVersion(result.version)) {
+        if (result.version === VERSION) return (this.#accept(result, port, origin), true);
+        this.#on.incompatible(result.version);
+      }
     }
     // A name is good for one answer, of a side that is allowed.
     if (isPort(result?.port)) result.port.close();
@@ -121,7 +134,9 @@ export class Handshake {
   }
 
   #greet() {
-    this.#door.post(callMessage("rpc.hello", { version: 1, channel: this.#channel, features: this.#named() }, this.id));
+    this.#door.post(
+      callMessage("rpc.hello", { version: VERSION, channel: this.#channel, features: this.#named() }, this.id),
+    );
   }
 
   #named() {
@@ -137,6 +152,7 @@ export class Handshake {
     if (Math.abs(time - this.#lastMet) < MIN_HELLO_INTERVAL) return;
     if (this.#offer !== undefined && Math.abs(time - this.#offeredAt) < this.#answerKeptFor) return;
     this.#lastMet = time;
+    if (other.version !== VERSION) return this.#refuse(other);
     this.#hasMet = true;
     // One of the two answers, whoever spoke first.
     if (this.#session !== undefined) {
@@ -163,8 +179,16 @@ export class Handshake {
     this.#on.adopt(other, () => {
       if (this.#offer === other) this.#begin(other);
     });
-    const result = { session: this.id, version: 1, features: this.#named(), ...offered };
+    const result = { session: this.id, version: VERSION, features: this.#named(), ...offered };
     this.#door.post({ jsonrpc: "2.0", id: other.id, result }, moved, other.origin);
+  }
+
+  /** Refuses a hello of another version. A session that there is goes on. */
+  #refuse({ id, origin, version }) {
+    const data = { reason: INCOMPATIBLE_VERSION, version: VERSION };
+    const error = { code: INVALID_REQUEST, message: "Incompatible version", data };
+    this.#door.post({ jsonrpc: "2.0", id, error }, [], origin);
+    this.#on.incompatible(version);
   }
 
   #accept({ session, features }, port, origin) {
@@ -176,6 +200,9 @@ export class Handshake {
   }
 
   #refused(error, origin) {
+    const { reason, version } = Object(error.data);
+    if (reason === INCOMPATIBLE_VERSION && isVersion(version) && version !== VERSION)
+      return this.#on.incompatible(version);
     // Beside the one who has said hello there may be another who does not know it.
     if (this.#hasMet) return;
     if (error.code !== METHOD_NOT_FOUND) return this.#on.refused(error);

@@ -3,7 +3,7 @@
 
 import { connections, insides } from "./boundaries.js";
 import { beginning, failure, gone, unreadable, unstarted } from "./errors.js";
-import { Handshake, LOCK, isId, newId } from "./handshake.js";
+import { Handshake, INCOMPATIBLE_VERSION, LOCK, VERSION, isId, newId } from "./handshake.js";
 import { runLater } from "./later.js";
 import {
   ANSWER_TIME,
@@ -124,6 +124,12 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       if (number === 0) stranger ??= setTimer(() => number === 0 && onFail(error), RELOAD_SILENCE);
       else if (session === undefined) lose(gone("another document is in its place", error), false);
       else if (!session.isPlain) doubt(session);
+    },
+    incompatible(version) {
+      if (session !== undefined) return;
+      const text = `the peer speaks version ${version} of the session protocol, this side version ${VERSION}: update the older one`;
+      const error = failure(INCOMPATIBLE_VERSION, text);
+      lose(number === 0 ? error : gone(text, error), false);
     },
     refused: (error) => number === 0 && onFail(failure("refused", beginning(error.message), error)),
   });
