@@ -4,7 +4,7 @@ import { boundaryOf, boundaryOfWindow, registry } from "./boundaries.js";
 import { takeEarly } from "./early-buffer.js";
 import { isOurs } from "./envelope.js";
 import { gone, portClosed, tagOf } from "./errors.js";
-import { Lane } from "./virtual-port.js";
+import { VirtualPort } from "./virtual-port.js";
 import { MAX_FOREIGN_READS } from "./limit-values.js";
 import { listen } from "./event-listeners.js";
 import { allowsOrigin, ownOrigin, targetOrigins } from "./origin.js";
@@ -96,7 +96,7 @@ function channelDoor(target) {
     /** Whether both sides certainly share locks. A process of Node has its own locks. */
     sharesLocks: target === globalThis || tagOf(target) === "[object Worker]",
     // For ports, nothing is gained by it; and a session with one of its own outlives the port that it was made over.
-    lane: target.start === undefined ? (name) => new Lane(target, name) : undefined,
+    lane: target.start === undefined ? (name) => new VirtualPort(target, name) : undefined,
     listen(hear, lose, fail) {
       const message = ({ data }) => isOurs(data) && hear(data, undefined, true);
       const stop = listen(target, {

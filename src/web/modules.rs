@@ -26,6 +26,7 @@ ship! {
     "/src/web/errors.js" as errors,
     "/src/web/event-listeners.js" as event_listeners,
     "/src/web/handshake.js" as handshake,
+    "/src/web/heartbeat.js" as heartbeat,
     "/src/web/later.js" as later,
     "/src/web/limit-values.js" as limit_values,
     "/src/web/limits.js" as limits,

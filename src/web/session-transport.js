@@ -16,7 +16,8 @@ import {
   RELOAD_SILENCE,
 } from "./limit-values.js";
 import { listen } from "./event-listeners.js";
-import { Pulse, holdLock, watchLock } from "./liveness-lock.js";
+import { Heartbeat } from "./heartbeat.js";
+import { holdLock, watchLock } from "./liveness-lock.js";
 import { strangerText } from "./origin.js";
 import { callMessage as note } from "./messages.js";
 import { setTimer } from "./timers.js";
@@ -135,17 +136,17 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   });
 
   // What shows that the other side is gone, and what to do when nothing is heard.
-  const pulse = new Pulse((heartbeat || HEARTBEAT) / 3, door.current !== undefined, () => {
+  const pulse = new Heartbeat((heartbeat || HEARTBEAT) / 3, door.current !== undefined, () => {
     const error = door.loss();
     if (error !== undefined) return lose(error, false);
     if (session !== undefined && window !== door.current?.()) lose(ended("its window is another one"), true);
     const patience = session?.isDoubted ? RELOAD_SILENCE : heartbeat;
     const beats = patience > 0 && session !== undefined && !session.isPlain && !session.isBidden && !isLocked;
-    if (beats && pulse.quiet >= patience - 1) {
-      pulse.quiet = 0;
+    if (beats && pulse.silentMs >= patience - 1) {
+      pulse.silentMs = 0;
       if (session.isDoubted) return lose(ended("its frame has loaded another document"), true);
       close?.(failure("unresponsive", `the other side is silent for ${heartbeat} ms`), true);
-    } else if (beats && pulse.quiet > 0) {
+    } else if (beats && pulse.silentMs > 0) {
       session?.port.postMessage(note("rpc.ping"));
     }
     if (beats || door.current !== undefined) return number === 0 || isWaiting?.() === true;
@@ -171,7 +172,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       whenLoaded(() => tell("rpc.load"), life.signal);
     }
     if (!other.isPlain) isHeld.then((isHeld) => isHeld && tell("rpc.lock"));
-    pulse.quiet = 0;
+    pulse.silentMs = 0;
     pulse.start();
     if (session !== other) return;
     // To the link, this is a sign of life.
@@ -233,7 +234,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
   }
 
   function receive(message, origin) {
-    pulse.quiet = 0;
+    pulse.silentMs = 0;
     if (held?.length === MAX_SESSION_QUEUE && isOpen) release();
     if (held === undefined) handler(message);
     else if (held.length < MAX_SESSION_QUEUE) held.push({ message, origin });
@@ -306,7 +307,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       if (other.isAsked) return loseDead();
       // From here on, only a heartbeat shows that it lives.
       isLocked = false;
-      pulse.quiet = 0;
+      pulse.silentMs = 0;
       pulse.start();
     };
     // In two steps: if this thread was blocked, the answer comes in between.
@@ -330,7 +331,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
       if (other.isDoubted) return;
       other.isDoubted = true;
       other.port.postMessage(note("rpc.ping"));
-      pulse.quiet = 0;
+      pulse.silentMs = 0;
       pulse.start();
     });
   }
@@ -448,7 +449,7 @@ export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, on
     send(message, transfer) {
       post(message, transfer);
       // After that: what is sent belongs to the session that there was, even if this look ends it.
-      if (pulse.slow) pulse.start();
+      if (pulse.isIdle) pulse.start();
     },
     onMessage(receiver) {
       handler = receiver;
