@@ -1,10 +1,10 @@
 // A peer that finds its other side by itself, and again after it was reloaded.
 
-import { doorTo } from "../web/connect-target.js";
+import { noAnswer, resolveTarget } from "../web/connect-target.js";
 import { runLater } from "../web/later.js";
 import { CONNECT_TIMEOUT } from "../web/limit-values.js";
 import { reasonOf } from "../web/messages.js";
-import { noAnswer, sessionTransport } from "../web/session-transport.js";
+import { SessionTransport } from "../web/session-transport.js";
 import { setTimer } from "../web/timers.js";
 import { JSONRPCPeer } from "./api.js";
 
@@ -19,15 +19,15 @@ export async function connect(target, options) {
   let onAbort;
   try {
     return await new Promise((resolve, reject) => {
-      const door = doorTo(target, origin);
-      const transport = sessionTransport(door, options ?? {}, () => resolve(peer), reject);
+      const connectTarget = resolveTarget(target, origin);
+      const transport = new SessionTransport(connectTarget, options ?? {}, () => resolve(peer), reject);
       peer = new JSONRPCPeer(transport, options);
       for (const [name, handler] of Object.entries(methods ?? {})) peer.method(name, handler);
       for (const [name, handler] of Object.entries(notifications ?? {})) peer.onNotify(name, handler);
       onAbort = () => reject(reasonOf(signal));
       signal?.addEventListener("abort", onAbort);
       if (connectTimeout > 0 && connectTimeout < 2 ** 31) {
-        const late = () => reject(noAnswer(connectTimeout, door));
+        const late = () => reject(noAnswer(connectTimeout, connectTarget));
         // If this thread was blocked, an answer that has arrived is handled first.
         timer = setTimer(() => runLater(late), connectTimeout);
       }

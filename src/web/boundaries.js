@@ -4,7 +4,7 @@
 const newRegistry = () => ({
   objects: new WeakMap(),
   names: new Map(),
-  /** The frames that are listened to: each entry has a `frame`, its `current()` window and its `boundary`. */
+  /** The frames that are listened to: each entry has a `frame`, its `currentWindow()` and its `boundary`. */
   frames: new Set(),
 });
 
@@ -32,8 +32,8 @@ export function boundaryOf(object) {
  */
 export function boundaryOfWindow(source, target) {
   const windows = (boundaryOf(source).windows ??= new WeakMap());
-  for (const { frame, current, boundary } of source === globalThis ? registry.frames : []) {
-    if (frame === target || current() === target) windows.set(target, boundary);
+  for (const { frame, currentWindow, boundary } of source === globalThis ? registry.frames : []) {
+    if (frame === target || currentWindow() === target) windows.set(target, boundary);
   }
   return registered(windows, target);
 }

@@ -1,8 +1,13 @@
 // The timer of a session: it measures the silence of the peer, and polls a window for its end.
 
 import { now } from "./clock.js";
-import { WINDOW_CHECK_INTERVAL } from "./limit-values.js";
+import { MIN_HEARTBEAT, WINDOW_CHECK_INTERVAL } from "./limit-values.js";
 import { setTimer } from "./timers.js";
+
+const MAX_TIMEOUT_MS = 2 ** 31;
+
+/** Returns the option `heartbeat` as a number that a timer takes: 0 for none. */
+export const heartbeatMs = (option) => (option > 0 && option < MAX_TIMEOUT_MS ? Math.max(option, MIN_HEARTBEAT) : 0);
 
 export class Heartbeat {
   /** The time in ms without a message. Time in which this thread could not receive any does not count. */

@@ -1,10 +1,10 @@
 // `connect` for the Rust API, which makes the peer itself. The npm package has none of this file.
 
-import { doorTo } from "./connect-target.js";
+import { noAnswer, resolveTarget } from "./connect-target.js";
 import { runLater } from "./later.js";
 import { whileAlive } from "./rust-death.js";
 import { whatEnded } from "./rust-roles.js";
-import { noAnswer, sessionTransport } from "./session-transport.js";
+import { SessionTransport } from "./session-transport.js";
 import { setTimer } from "./timers.js";
 
 /** A transport, and what starts it and waits for its first session; a timeout in milliseconds, negative for none. */
@@ -19,12 +19,12 @@ export function sessionTo(target, origin, channel, heartbeat, timeout, tellSessi
     rejecter = reject;
   });
   const options = { channel, heartbeat, onSession, onLost };
-  const door = doorTo(target, origin);
-  const transport = sessionTransport(door, options, resolver, rejecter);
+  const connectTarget = resolveTarget(target, origin);
+  const transport = new SessionTransport(connectTarget, options, resolver, rejecter);
   return {
     transport,
     open() {
-      const late = () => rejecter(noAnswer(timeout, door));
+      const late = () => rejecter(noAnswer(timeout, connectTarget));
       const timer = timeout < 0 ? undefined : setTimer(() => runLater(late), Math.min(timeout, 2 ** 31 - 1));
       transport.start();
       return new Promise((resolve, reject) => {
