@@ -19,8 +19,8 @@ extern "C" {
     #[wasm_bindgen(constructor, js_class = RustClient)]
     pub(super) fn new(transport: &JsValue, limits: &JsValue) -> ClientRole;
 
-    #[wasm_bindgen(method)]
-    pub(super) fn hear(this: &ClientRole, tell: &Closure<dyn Fn(u32, u32, JsValue)>);
+    #[wasm_bindgen(method, js_name = setCallback)]
+    pub(super) fn set_callback(this: &ClientRole, callback: &Closure<dyn Fn(u32, u32, JsValue)>);
 
     #[wasm_bindgen(method, catch)]
     pub(super) fn begin(
@@ -60,8 +60,8 @@ extern "C" {
     #[wasm_bindgen(constructor, js_class = RustServer)]
     pub(super) fn new(transport: &JsValue, limits: &JsValue) -> ServerRole;
 
-    #[wasm_bindgen(method)]
-    pub(super) fn hear(this: &ServerRole, tell: &Closure<dyn Fn(u32, u32, JsValue, JsRequest) -> i32>);
+    #[wasm_bindgen(method, js_name = setCallback)]
+    pub(super) fn set_callback(this: &ServerRole, callback: &Closure<dyn Fn(u32, u32, JsValue, JsRequest) -> i32>);
 
     #[wasm_bindgen(method)]
     pub(super) fn method(this: &ServerRole, name: &str, index: u32);
@@ -113,8 +113,8 @@ extern "C" {
     #[wasm_bindgen(method, catch)]
     pub(super) fn notify(this: &JsRequest, method: &str, params: &JsValue) -> Result<(), JsValue>;
 
-    #[wasm_bindgen(js_name = whatEnded)]
-    pub(super) fn what_ended(error: &JsValue) -> u32;
+    #[wasm_bindgen(js_name = endCode)]
+    pub(super) fn end_code(error: &JsValue) -> u32;
 
     #[wasm_bindgen(js_name = errorCode)]
     pub(super) fn error_code(error: &JsValue) -> f64;
@@ -146,10 +146,12 @@ extern "C" {
 
 #[wasm_bindgen(module = "/src/web/rust-death.js")]
 extern "C" {
-    #[wasm_bindgen(js_name = hasEnded)]
-    fn has_ended() -> bool;
-    fn begin(exports: &JsValue, place: &Closure<dyn Fn() -> u32>);
-    fn panicked(text: &str);
+    #[wasm_bindgen(js_name = isTrapped)]
+    fn is_trapped() -> bool;
+    #[wasm_bindgen(js_name = beginRun)]
+    fn begin_run(exports: &JsValue, stack_pointer: &Closure<dyn Fn() -> u32>);
+    #[wasm_bindgen(js_name = onPanic)]
+    fn on_panic(text: &str);
 }
 
 #[wasm_bindgen(module = "/src/web/rust-connect.js")]
@@ -229,33 +231,33 @@ extern "C" {
     pub(super) fn destroy(this: &JsTransport) -> Result<(), JsValue>;
 }
 
-/// Gives JavaScript the wasm, and has it hear of our end. A start function would come too late for the program's own.
+/// Passes the wasm to JavaScript, which reports traps from then on. A start function would run after that of the program.
 pub(super) fn install_core() {
-    if !has_ended() {
+    if !is_trapped() {
         return;
     }
-    let place = Closure::new(place);
-    begin(&wasm_bindgen::exports(), &place);
-    place.forget();
+    let stack_pointer = Closure::new(stack_pointer);
+    begin_run(&wasm_bindgen::exports(), &stack_pointer);
+    stack_pointer.forget();
     std::thread_local! {
-        static TELLS: Cell<bool> = const { Cell::new(false) };
+        static HOOK_INSTALLED: Cell<bool> = const { Cell::new(false) };
     }
-    if cfg!(panic = "abort") && !TELLS.replace(true) {
-        tell_of_panics();
+    if cfg!(panic = "abort") && !HOOK_INSTALLED.replace(true) {
+        install_panic_hook();
     }
 }
 
-/// A panic is the end, and nothing of Rust runs after it: JavaScript has to know before.
-fn tell_of_panics() {
+/// Reports panics to JavaScript. After a panic no code of Rust runs, so the hook reports it before.
+fn install_panic_hook() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         before(info);
-        panicked(&info.to_string());
+        on_panic(&info.to_string());
     }));
 }
 
-/// Where the stack in memory is. A trap leaves it where it was, so it is lower from then on.
-fn place() -> u32 {
+/// Returns the stack pointer. A trap does not restore it, so it is lower from then on.
+fn stack_pointer() -> u32 {
     let local = 0_u8;
     ptr::from_ref(hint::black_box(&local)).addr() as u32
 }

@@ -158,7 +158,7 @@ impl Owner {
         let link = Rc::new(ClientLink { role, max_visits, calls: RefCell::default(), destroyed: Cell::new(false) });
         let listener = Rc::clone(&link);
         let tell = Closure::new(move |token, what, value| listener.tell(token, what, value));
-        link.role.hear(&tell);
+        link.role.set_callback(&tell);
         Self { link, _tell: tell }
     }
 }

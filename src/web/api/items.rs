@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
-use super::bridge::{JsStream, Step, what_ended};
+use super::bridge::{JsStream, Step, end_code};
 use super::call::milliseconds;
 use super::client::{ClientLink, failure};
 use super::convert::from_js;
@@ -111,7 +111,7 @@ impl<T> Stream for Items<T> {
                 let step: Step = step.unchecked_into();
                 (!step.done()).then(|| (this.decode)(step.value(), this.max_visits))
             }
-            Err(problem) => Some(Err(failure(what_ended(&problem), problem, this.max_visits))),
+            Err(problem) => Some(Err(failure(end_code(&problem), problem, this.max_visits))),
         };
         if !matches!(item, Some(Ok(_))) {
             this.stage = Stage::Over;

@@ -85,7 +85,7 @@ impl Server {
             CANCEL => listener.cancel(number),
             _ => listener.poll(number),
         });
-        service.role.hear(&tell);
+        service.role.set_callback(&tell);
         Self { service, _tell: tell }
     }
 
