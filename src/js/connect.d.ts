@@ -14,77 +14,82 @@ import type {
   WindowLike,
   WorkerLike,
 } from "./portway.js";
-// `connect`, which makes a peer out of a boundary. Rust puts all declarations into one file, without this import.
+// `connect`. The Rust build puts all declarations into one file, without this import.
 
-/** An iframe: what it shows, and what it shows after that. */
+/** An iframe. Sessions follow its current document. */
 export interface FrameLike {
   readonly contentWindow: WindowLike | null;
 }
 
-/** The global object of a dedicated worker: there, `self`. */
+/** The global object of a dedicated worker: `self` in the worker. */
 export interface WorkerScopeLike extends ListenTarget {
   postMessage(message: any, transfer: any): void;
 }
 
 /**
- * What `connect` connects to: an iframe, a window, a worker, a port; in a worker `self`. In Node: in a thread `parentPort`, a
- * process that was forked, and in that `process`.
+ * A target of `connect`: an iframe, a window, a worker, a port, or `self` in a worker. In Node: a thread, `parentPort`
+ * in a thread, a forked process, or `process` in a forked process.
  */
 export type ConnectTarget = FrameLike | WindowLike | WorkerLike | PortLike | WorkerScopeLike | ProcessLike;
 
-/** One session with the other side: it ends when that side reloads, navigates, closes or destroys it. */
+/** A session with the peer. It ends when the peer reloads, navigates, closes or is destroyed. */
 export interface SessionInfo {
-  /** 1 for the first, and so on. */
+  /** The number of the session: 1 for the first. */
   readonly number: number;
-  /** The origin of the other side, if it is a window. */
+  /** The origin of the peer, if the peer is a window. */
   readonly origin?: string | undefined;
-  /** What the other side understands beside plain JSON-RPC; nothing if it knows no `connect`. */
+  /** The protocol features of the peer. Empty if the peer does not use `connect`. */
   readonly features: readonly string[];
 }
 
-/** Options of `connect`, and all those of a peer. `Local` maps what is served here. */
+/** The options of `connect`, and all options of a peer. `Local` maps the methods of this side. */
 export interface ConnectOptions<Local = any, Remote = any> extends PeerOptions {
   /**
-   * The origin, or origins, that the other side may have if it is a window: as in `windowTransport`. Default: this page's
-   * own origin.
+   * The origin, or origins, that the peer may have if it is a window, as in `windowTransport`. Default: the origin of
+   * this page.
    */
   origin?: string | readonly string[] | undefined;
-  /** How long to wait for the other side, in ms. Default 10 000; `0` waits for ever. */
+  /** The time to wait for the peer, in ms. Default: 10 000. `0` waits without a limit. */
   connectTimeout?: number | undefined;
-  /** Gives up connecting: it rejects with `signal.reason`. */
+  /** Aborts the attempt: `connect` rejects with `signal.reason`. */
   signal?: RequestOptions["signal"];
-  /** Both sides name the same; others on the same boundary pass by. Default `""`. */
+  /**
+   * The name of the channel, which both sides must share. Connections of other channels use the same target
+   * independently. Default: `""`.
+   */
   channel?: string | undefined;
-  /** Handlers of requests and streams, by name; those that are there before anything comes in. Inherited members do not count. */
+  /**
+   * Handlers of requests and streams, by name. They are registered before any message arrives. Inherited members are
+   * ignored.
+   */
   methods?: { readonly [K in MethodName<Local> | StreamName<Local>]?: MethodHandler<Local, K, Remote> } | undefined;
   /** Handlers of notifications, by name. */
   notifications?: { readonly [K in keyof Local & string]?: NotificationHandler<Local, K, Remote> } | undefined;
   /**
-   * The longest, in ms, that the other side may be silent before calls that wait end as `unresponsive`; it is asked in
-   * between. Not needed, and not used, where both sides can see each other's Web Locks. Default 10 000, at least 100; `0`
-   * for none.
+   * The time in ms that the peer may be silent before pending calls reject with `unresponsive`. The peer gets pings in
+   * between. Not used if both sides share Web Locks. Default: 10 000. Minimum: 100. `0` disables the heartbeat.
    */
   heartbeat?: number | undefined;
-  /** Called as each session begins; what it sends goes before the calls that have waited for the session. */
+  /** Called when a session begins. Messages that it sends precede the calls that waited for the session. */
   onSession?: ((session: SessionInfo) => void) | undefined;
-  /** Called as each session ends, with what its calls were rejected with. */
+  /** Called when a session ends, with the error that rejected its calls. */
   onLost?: ((error: CallError) => void) | undefined;
 }
 
 /**
- * Connects to the other side, whichever of the two begins, and again each time that it has reloaded; it has to call
- * `connect`, too. A side that merely answers requests is connected as a plain peer, without sessions.
+ * Connects to the peer, and reconnects each time that the peer has reloaded. Both sides call `connect`, in any order. A
+ * peer that only answers requests is connected as a plain peer, without sessions.
  *
- * Nothing is delivered before the code after `await connect(…)` has run. While there is no session calls wait for the
- * next, 10 000 at most. `destroy()` of the peer says goodbye and leaves the target open.
+ * Messages are delivered after the code that follows `await connect(…)` has run. Between two sessions, up to 10 000
+ * calls wait for the next one. `destroy()` of the peer sends a goodbye and leaves the target open.
  *
- * Of several connections of one realm on one target and `channel`, the newest wins. An older one without a session rejects with
- * `peer-gone`. An older one with a session loses it for good when the peer begins a session with the newest.
+ * Of several connections of one realm on one target and `channel`, the newest wins. An older one without a session
+ * rejects with `peer-gone`. An older one with a session loses it when the peer begins a session with the newest.
  *
- * An iframe has to be in the document, or be appended in the same turn. Otherwise this rejects with `peer-gone`.
+ * An iframe must be in the document, or be appended in the same turn. Otherwise `connect` rejects with `peer-gone`.
  *
- * Rejects with a `CallError` (`no-answer`, `wrong-origin`, `worker-failed`, `incompatible-version`, `refused`, `peer-gone`), with
- * `signal.reason`, or with a `TypeError` or `RangeError` for what cannot be.
+ * Rejects with a `CallError` (`no-answer`, `wrong-origin`, `worker-failed`, `incompatible-version`, `refused`,
+ * `peer-gone`), with `signal.reason`, or with a `TypeError` or `RangeError` for invalid arguments.
  */
 export function connect<Remote extends MethodMap<Remote> = any, Local extends MethodMap<Local> = any>(
   target: ConnectTarget,

@@ -1,4 +1,4 @@
-// A peer that finds its other side by itself, and again after it was reloaded.
+// `connect`: creates a peer over a session transport, and resolves when the first session begins.
 
 import { noAnswer, resolveTarget } from "../web/connect-target.js";
 import { runLater } from "../web/later.js";
@@ -11,7 +11,8 @@ import { JSONRPCPeer } from "./api.js";
 export async function connect(target, options) {
   const { signal, connectTimeout = CONNECT_TIMEOUT, heartbeat = 0, origin, methods, notifications } = options ?? {};
   for (const [name, time] of Object.entries({ connectTimeout, heartbeat })) {
-    if (!(time >= 0)) throw new RangeError(`${name} is a number of milliseconds, not ${String(time)}`);
+    if (!(time >= 0))
+      throw new RangeError(`${name} must be a non-negative number of milliseconds, got ${String(time)}`);
   }
   if (signal?.aborted) throw reasonOf(signal);
   let peer;

@@ -12,8 +12,8 @@ import { isClosed, isPort } from "./messages.js";
 import { need } from "./transports.js";
 
 /**
- * Returns the adapter of a connect target. A window of another origin throws on access to most members, so its kind is found
- * by the members that it allows.
+ * Returns the adapter of a connect target. A window of another origin throws on access to most members, so its kind is
+ * found by the members that it allows.
  */
 export function resolveTarget(target, origin) {
   if (target === null || target === undefined) {
@@ -50,7 +50,10 @@ function windowTarget(currentWindow, origin, frame) {
         currentWindow()?.postMessage(message, origin, transfer);
       }
     },
-    /** Adds the listeners, and returns the function that removes them. `onLoad` runs when the iframe has loaded a document. */
+    /**
+     * Adds the listeners, and returns the function that removes them. `onLoad` runs when the iframe has loaded a
+     * document.
+     */
     listen(onMessage, onClosed, onError, onLoad) {
       const onEvent = (event) => {
         const { source, origin, isTrusted } = event;
@@ -98,7 +101,10 @@ function channelTarget(channel) {
     post: (message, transfer) => channel.postMessage(message, transfer),
     /** Whether both sides certainly share Web Locks. A process of Node has locks of its own. */
     sharesLocks: channel === globalThis || tagOf(channel) === "[object Worker]",
-    /** Returns a virtual port. Ports have none: it is not faster there, and a real port outlives the port of the handshake. */
+    /**
+     * Returns a virtual port. Ports have none: it is not faster there, and a real port outlives the port of the
+     * handshake.
+     */
     virtualPort: channel.start === undefined ? (name) => new VirtualPort(channel, name) : undefined,
     listen(onMessage, onClosed, onError) {
       const message = ({ data }) => isOurs(data) && onMessage(data, undefined, true);
@@ -121,7 +127,9 @@ function channelTarget(channel) {
   };
 }
 
-/** Returns the error of a `connect` without an answer. A window that does not allow the origin of this page is silent. */
+/**
+ * Returns the error of a `connect` without an answer. A window that does not allow the origin of this page is silent.
+ */
 export function noAnswer(ms, { allowed, identity }) {
   if (identity() === globalThis.window)
     return failure("no-answer", `no answer within ${ms} ms: this window is its own parent`);

@@ -1,5 +1,5 @@
-// The handshake of a session: agrees with the peer on a port or a virtual port, whichever side starts, and again after each
-// reload. PROTOCOL.md has the rules and a state diagram.
+// The handshake of a session: agrees with the peer on a port or a virtual port, whichever side starts, and again after
+// each reload. PROTOCOL.md has the rules and a state diagram.
 
 import { now } from "./clock.js";
 import { INVALID_REQUEST, METHOD_NOT_FOUND, fromWire } from "./errors.js";
@@ -12,14 +12,19 @@ export const VERSION = 1;
 /** The `data.reason` of the refusal, and the reason with which `connect` rejects. */
 export const INCOMPATIBLE_VERSION = "incompatible-version";
 const FEATURES = ["batch", "cancel", "columns", "progress", "stream"];
-/** The feature of a side that can use a virtual port. Windows do not name it: other scripts there would receive the messages. */
+/**
+ * The feature of a side that can use a virtual port. Windows do not name it: other scripts there would receive the
+ * messages.
+ */
 const LANE = "lane";
 /** The feature of a side that already holds its Web Lock. */
 export const LOCK = "lock";
 const INITIAL_RETRY_DELAY_MS = 20;
 const MAX_RETRY_DELAY_MS = 250;
 
-/** Returns 128 random bits in hexadecimal digits. Such an id names one side of a session, and is valid for one answer. */
+/**
+ * Returns 128 random bits in hexadecimal digits. Such an id names one side of a session, and is valid for one answer.
+ */
 export const newId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 export const isId = (value) => typeof value === "string" && /^[0-9a-f]{32}$/.test(value);
@@ -93,7 +98,9 @@ export class Handshake {
     this.#revokeOffer("closed");
   }
 
-  /** Keeps the offer longer: a goodbye copy shows that the peer may have used the offer, and that its port is slower. */
+  /**
+   * Keeps the offer longer: a goodbye copy shows that the peer may have used the offer, and that its port is slower.
+   */
   extendOffer() {
     this.#offerKeptMs = COPIED_GOODBYE_TIMEOUT;
   }

@@ -22,8 +22,8 @@ export class Heartbeat {
   #run;
 
   /**
-   * `check` is called every `interval` ms, and more often for a window while calls are pending. `check` returns whether any call
-   * is pending, or undefined if nothing is left to check.
+   * `check` is called every `interval` ms, and more often for a window while calls are pending. `check` returns whether
+   * any call is pending, or undefined to stop.
    */
   constructor(interval, pollsWindow, check) {
     this.#interval = interval;

@@ -11,7 +11,10 @@ async function request(...args) {
   }
 }
 
-/** Holds the lock of this side until the signal is aborted. Resolves to whether the lock is held: false without Web Locks. */
+/**
+ * Holds the lock of this side until the signal is aborted. Resolves to whether the lock is held: false without Web
+ * Locks.
+ */
 export function holdLock(id, signal) {
   return new Promise((resolve) => {
     const hold = () => new Promise((release) => (resolve(true), signal.addEventListener("abort", release)));
@@ -20,9 +23,9 @@ export function holdLock(id, signal) {
 }
 
 /**
- * Watches the lock that the peer reports to hold. Resolves once it is known whether this side sees that lock. If the lock is
- * free at once, the peer is of another origin. But if this side `isSure` to share locks with the peer, the peer has released
- * it.
+ * Watches the lock that the peer reports to hold. Resolves once it is known whether this side sees that lock. If the
+ * lock is free at once, the peer is of another origin. But if this side `isSure` to share locks with the peer, the peer
+ * has released it.
  */
 export async function watchLock(id, signal, isSure, onSeen, onReleased) {
   const isSeen = await request(nameOf(id), { ifAvailable: true }, (lock) => lock === null);

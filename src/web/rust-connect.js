@@ -8,8 +8,8 @@ import { SessionTransport } from "./session-transport.js";
 import { setTimer } from "./timers.js";
 
 /**
- * Returns a transport, and the function that starts it and waits for its first session. `timeout` is in milliseconds; a negative
- * one never ends the attempt.
+ * Returns a transport, and the function that starts it and waits for its first session. `timeout` is in milliseconds; a
+ * negative one never ends the attempt.
  */
 export function sessionTo(target, origin, channel, heartbeat, timeout, sessionCallback, lossCallback) {
   const [onBegin, onEnd] = [untilTrap(sessionCallback), untilTrap(lossCallback)];

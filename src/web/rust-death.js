@@ -1,14 +1,19 @@
-// Traps of a program in Rust. A program ends by a panic, which its hook reports, or by a trap: a stack overflow, exhausted memory,
-// `unreachable`. A trap leaves the program in an inconsistent state. So it is never called again, and all users of its wasm are
-// notified. The npm package does not contain this file.
+// Traps of a program in Rust. A program ends by a panic, which its hook reports, or by a trap: a stack overflow,
+// exhausted memory, `unreachable`. A trap leaves the program in an inconsistent state. So it is never called again, and
+// all users of its wasm are notified. The npm package does not contain this file.
 
 import { install, kill } from "./wasm-instance.js";
 import { settleEarly } from "./early-buffer.js";
 
-/** The run of the program: from the first transport of Rust to the trap. A transport after a trap begins another run. */
+/**
+ * The run of the program: from the first transport of Rust to the trap. A transport after a trap begins another run.
+ */
 let run = { isOver: true };
 
-/** Returns whether the program has trapped, or has not begun. Rust calls this before each transport: a test goes on after a trap. */
+/**
+ * Returns whether the program has trapped, or has not begun. Rust calls this before each transport: a test goes on
+ * after a trap.
+ */
 export function isTrapped() {
   return run.isOver;
 }
@@ -50,8 +55,8 @@ export function untilTrap(callback) {
 }
 
 /**
- * Begins a run of the program. `stackPointer` returns the stack pointer, which has one value whenever no code of Rust runs. A
- * trap does not restore it. This shows traps that do not pass through `untilTrap`, such as those of futures.
+ * Begins a run of the program. `stackPointer` returns the stack pointer, which has one value whenever no code of Rust
+ * runs. A trap does not restore it. This shows traps that do not pass through `untilTrap`, such as those of futures.
  */
 export function beginRun(wasm, stackPointer) {
   install(wasm);

@@ -1,5 +1,6 @@
-// The client and the server of the Rust API. Calls and requests are numbers. Each side reports its events to Rust through one
-// callback, so that no wasm object is created for a single call. The npm package does not contain this file.
+// The client and the server of the Rust API. Calls and requests are numbers. Each side reports its events to Rust
+// through one callback, so that no wasm object is created for a single call. The npm package does not contain this
+// file.
 
 // A program in Rust cannot import this module first. The glue imports it, which runs before the wasm has loaded.
 import "../js/early.js";
@@ -124,7 +125,10 @@ export class RustServer {
     this.#link?.addServer(this);
   }
 
-  /** Sets the function that runs handlers: `callback(event, index or token, params, request)` returns the token of the request. */
+  /**
+   * Sets the function that runs handlers: `callback(event, index or token, params, request)` returns the token of the
+   * request.
+   */
   setCallback(callback) {
     this.#callback = untilTrap(callback);
   }

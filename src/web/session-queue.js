@@ -6,7 +6,9 @@ import { MAX_SESSION_QUEUE } from "./limit-values.js";
 export class SessionQueue {
   #entries = [];
 
-  /** Adds a copy of a message, as a port would make it. Throws if the message cannot be cloned, or if the queue is full. */
+  /**
+   * Adds a copy of a message, as a port would make it. Throws if the message cannot be cloned, or if the queue is full.
+   */
   push(message, transfer, pendingIds) {
     // The next peer knows no call that could be cancelled.
     if (message.method === "$/cancelRequest") return;

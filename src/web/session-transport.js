@@ -1,5 +1,5 @@
-// A transport whose peer may end and return. Each session has a port or a virtual port of its own. Messages that are sent
-// between two sessions wait for the next one. PROTOCOL.md has the state diagrams.
+// A transport whose peer may end and return. Each session has a port or a virtual port of its own. Messages that are
+// sent between two sessions wait for the next one. PROTOCOL.md has the state diagrams.
 
 import { connections, insides } from "./boundaries.js";
 import { beginning, failure, gone, unreadable, unstarted } from "./errors.js";
@@ -59,7 +59,7 @@ export class SessionTransport {
   #window;
   /** Messages and their origins, until the application has the peer object; undefined after that. */
   #earlyMessages = [];
-  /** Authenticates the goodbye copies of this side: other scripts see the ids that are sent over windows, but not this key. */
+  /** Authenticates the goodbye copies of this side: other scripts see the messages of windows, but not this key. */
   #key;
   /** The key of the last goodbye copy, if no session has sent that key yet: the copy may overtake `rpc.key`. */
   #unknownGoodbyeKey;
@@ -199,7 +199,7 @@ export class SessionTransport {
 
   #onTargetClosed = (error) => this.#endSession(error, false);
 
-  /** Handles an error of a worker. One that has sent a message may throw and run on. Without a message it has not started. */
+  /** Handles an error of a worker: before its first session it has not started, later it may throw and run on. */
   #onTargetError = (cause, end) => {
     if (this.#sessionCount === 0) return this.#onFail(unstarted("worker-failed", cause));
     if (end === undefined) return;
@@ -210,8 +210,8 @@ export class SessionTransport {
   };
 
   /**
-   * Handles the load event of the iframe. A document loads once, so after `rpc.load` this is another document. Its predecessor
-   * may not have sent a goodbye: a process of Firefox can end with its last document before that.
+   * Handles the load event of the iframe. A document loads once, so after `rpc.load` this is another document. Its
+   * predecessor may not have sent a goodbye: a process of Firefox can end with its last document before that.
    */
   #onLoad = () => {
     // Earlier messages of a forbidden origin were those of another document.
@@ -314,7 +314,7 @@ export class SessionTransport {
     if (reason === "replaced") this.#close();
   }
 
-  /** Handles a goodbye copy. Unless the document of the peer was left, a goodbye on the port follows all other messages. */
+  /** Handles a goodbye copy. Unless the document was left, a goodbye on the port follows all other messages. */
   #onGoodbyeCopy(reason) {
     if (reason === "left") return this.#onGoodbye(reason);
     const peer = this.#peer;
@@ -348,8 +348,8 @@ export class SessionTransport {
   }
 
   /**
-   * Ends the session, if there is one, and reports the error. With `reconnects`, calls wait for the next session; otherwise
-   * they are rejected.
+   * Ends the session, if there is one, and reports the error. With `reconnects`, calls wait for the next session;
+   * otherwise they are rejected.
    */
   #endSession(error, reconnects, reason) {
     if (this.#sessionCount === 0) return this.#onFail(error);
@@ -397,7 +397,7 @@ export class SessionTransport {
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
   }
 
-  /** Gives way to a newer connection. A connection with a session keeps it until the peer begins a session with the newer one. */
+  /** Gives way to a newer connection. A session lasts until the peer begins a session with the newer one. */
   #giveWay = () => {
     if (this.#peer) return;
     this.#endSession(replaced(), false);
@@ -406,7 +406,7 @@ export class SessionTransport {
 
   #isOnSameTarget = (other) => other.channel === this.#channel && other.target() === this.#target.identity();
 
-  /** Checks the target and the silence of the peer. Returns whether calls are pending, or undefined if nothing is left to check. */
+  /** Checks the target and the silence of the peer. Returns whether calls are pending, or undefined to stop. */
   #check = () => {
     const { closedReason, currentWindow } = this.#target;
     const error = closedReason();
@@ -433,7 +433,7 @@ export class SessionTransport {
     this.#heartbeat.start();
   }
 
-  /** Requests the lock of this side. The first request comes before the handshake: the thread may be blocked right after it. */
+  /** Requests the lock of this side: before the first handshake, since the thread may be blocked right after it. */
   #acquireLock() {
     this.#lockAbort = new AbortController();
     const { id } = this.#handshake;

@@ -1,8 +1,8 @@
 // A virtual port: a session's messages on a shared worker, each wrapped with a name that only the two ends know.
 
 /**
- * The part of `MessagePort` that a session needs, multiplexed over a worker. Most engines deliver several times slower through
- * a real port of a worker.
+ * The part of `MessagePort` that a session needs, multiplexed over a worker. Most engines deliver several times slower
+ * through a real port of a worker.
  */
 export class VirtualPort {
   #target;
