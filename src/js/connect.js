@@ -1,17 +1,18 @@
-// A peer that finds its other side by itself, and again after it was reloaded.
+// `connect`: creates a peer over a session transport, and resolves when the first session begins.
 
-import { doorTo } from "../web/connect-target.js";
+import { noAnswer, resolveTarget } from "../web/connect-target.js";
 import { queueTask } from "../web/queue-task.js";
 import { CONNECT_TIMEOUT } from "../web/limit-values.js";
 import { abortReason } from "../web/messages.js";
-import { noAnswer, sessionTransport } from "../web/session-transport.js";
+import { SessionTransport } from "../web/session-transport.js";
 import { setTimer } from "../web/timers.js";
 import { JSONRPCPeer } from "./peer.js";
 
 export async function connect(target, options) {
   const { signal, connectTimeout = CONNECT_TIMEOUT, heartbeat = 0, origin, methods, notifications } = options ?? {};
   for (const [name, time] of Object.entries({ connectTimeout, heartbeat })) {
-    if (!(time >= 0)) throw new RangeError(`${name} is a number of milliseconds, not ${String(time)}`);
+    if (!(time >= 0))
+      throw new RangeError(`${name} must be a non-negative number of milliseconds, got ${String(time)}`);
   }
   if (signal?.aborted) throw abortReason(signal);
   let peer;
@@ -19,15 +20,15 @@ export async function connect(target, options) {
   let onAbort;
   try {
     return await new Promise((resolve, reject) => {
-      const door = doorTo(target, origin);
-      const transport = sessionTransport(door, options ?? {}, () => resolve(peer), reject);
+      const connectTarget = resolveTarget(target, origin);
+      const transport = new SessionTransport(connectTarget, options ?? {}, () => resolve(peer), reject);
       peer = new JSONRPCPeer(transport, options);
       for (const [name, handler] of Object.entries(methods ?? {})) peer.method(name, handler);
       for (const [name, handler] of Object.entries(notifications ?? {})) peer.onNotify(name, handler);
       onAbort = () => reject(abortReason(signal));
       signal?.addEventListener("abort", onAbort);
       if (connectTimeout > 0 && connectTimeout < 2 ** 31) {
-        const late = () => reject(noAnswer(connectTimeout, door));
+        const late = () => reject(noAnswer(connectTimeout, connectTarget));
         // If this thread was blocked, an answer that has arrived is handled first.
         timer = setTimer(() => queueTask(late), connectTimeout);
       }

@@ -48,6 +48,8 @@ export type CallErrorReason =
   | "wrong-origin"
   /** `connect`: the worker did not start. */
   | "worker-failed"
+  /** `connect`: the peer has another version of the session protocol. The message names both versions. */
+  | "incompatible-version"
   /** `connect`: the peer answered with an error, which is the `cause`. */
   | "refused";
 

@@ -5,7 +5,7 @@
 const newRegistry = () => ({
   objects: new WeakMap(),
   names: new Map(),
-  /** The iframes with a listener: each entry has a `frame`, its `current()` window and its `boundary`. */
+  /** The iframes with a listener: each entry has a `frame`, its `currentWindow()` and its `boundary`. */
   frames: new Set(),
 });
 
@@ -33,8 +33,8 @@ export function boundaryOf(object) {
  */
 export function boundaryOfWindow(source, target) {
   const windows = (boundaryOf(source).windows ??= new WeakMap());
-  for (const { frame, current, boundary } of source === globalThis ? registry.frames : []) {
-    if (frame === target || current() === target) windows.set(target, boundary);
+  for (const { frame, currentWindow, boundary } of source === globalThis ? registry.frames : []) {
+    if (frame === target || currentWindow() === target) windows.set(target, boundary);
   }
   return getOrCreate(windows, target);
 }

@@ -1,83 +1,90 @@
-// Where the other side of a connection is: how to post to it, how to hear it, and whether it can still be there.
+// Connect targets: how `connect` posts to its target, listens to it, and detects that it is closed.
 
 import { boundaryOf, boundaryOfWindow, registry } from "./boundaries.js";
 import { takeBuffered } from "./early-buffer.js";
 import { isMessageOrBatch } from "./envelope.js";
-import { peerGoneError, portClosedError, tagOf } from "./errors.js";
-import { Lane } from "./virtual-port.js";
+import { callError, peerGoneError, portClosedError, tagOf } from "./errors.js";
+import { VirtualPort } from "./virtual-port.js";
 import { MAX_FOREIGN_READS } from "./limit-values.js";
 import { addListeners } from "./event-listeners.js";
 import { allowsOrigin, ownOrigin, parseOrigins } from "./origin.js";
 import { isClosedPort, isPort } from "./transfer-list.js";
 import { requireMethods } from "./transports.js";
 
-/** What `connect` needs of its target. Only what a window of another origin allows is touched before it is known. */
-export function doorTo(target, origin) {
+/**
+ * Returns the adapter of a connect target. A window of another origin throws on access to most members, so its kind is
+ * found by the members that it allows.
+ */
+export function resolveTarget(target, origin) {
   if (target === null || target === undefined) {
     throw new TypeError(`connect(${target}): is the iframe in the document? open() with noopener gives no window`);
   }
-  if (target.window === target) return windowDoor(() => target, origin);
-  if (target.contentWindow !== undefined) return windowDoor(() => target.contentWindow, origin, target);
+  if (target.window === target) return windowTarget(() => target, origin);
+  if (target.contentWindow !== undefined) return windowTarget(() => target.contentWindow, origin, target);
   const isChannel = typeof target.postMessage === "function" && typeof target.addEventListener === "function";
-  // A broadcast channel may have many members, but a session has two. Not every realm has the class.
-  if (isChannel && !(globalThis.BroadcastChannel && target instanceof BroadcastChannel)) return channelDoor(target);
+  // A BroadcastChannel is not supported: it may have more than two members. Not every realm has the class.
+  if (isChannel && !(globalThis.BroadcastChannel && target instanceof BroadcastChannel)) return channelTarget(target);
   throw new TypeError(
     "connect() takes an iframe, a window, a worker or a port; for anything else, make a transport { send, onMessage }",
   );
 }
 
-/** A window, or what is in `frame`: that is another window each time the frame is put into the document. */
-function windowDoor(current, origin, frame) {
+/** A window, or the window of an iframe. An iframe gets another window each time it is inserted into the document. */
+function windowTarget(currentWindow, origin, frame) {
   const allowed = parseOrigins(origin, () => ownOrigin(globalThis));
-  let hadWindow = current() !== null;
+  let hadWindow = currentWindow() !== null;
   let foreignReads = 0;
-  const door = {
+  const target = {
     allowed,
     frame,
-    current,
-    target: () => current() ?? frame,
-    boundary: boundaryOfWindow(globalThis, current() ?? frame),
-    /** Posts to one origin, or as long as that is not known, to each that is allowed. */
+    currentWindow,
+    identity: () => currentWindow() ?? frame,
+    boundary: boundaryOfWindow(globalThis, currentWindow() ?? frame),
+    /** Posts a message to the origin `to`. Without `to`, posts it to each allowed origin. */
     post(message, transfer, to) {
       for (const one of to === undefined ? allowed : [to]) {
         const origin = one === "null" ? "*" : one;
-        // An empty frame has the origin of this page. The browser would log an attempt for another origin.
+        // An empty iframe has the origin of this page. The browser would log an error for another origin.
         const known = frame?.contentDocument?.defaultView?.origin;
         if (origin !== "*" && known !== undefined && known !== origin) continue;
-        current()?.postMessage(message, origin, transfer);
+        currentWindow()?.postMessage(message, origin, transfer);
       }
     },
-    /** `onLoad` is called as a document in the frame has loaded. */
-    listen(hear, lose, fail, onLoad) {
+    /**
+     * Adds the listeners, and returns the function that removes them. `onLoad` runs when the iframe has loaded a
+     * document.
+     */
+    listen(onMessage, onClosed, onError, onLoad) {
       const onEvent = (event) => {
         const { source, origin, isTrusted } = event;
         const isAllowed = allowsOrigin(allowed, origin);
-        // Without a source it may be a goodbye: a window that goes has none any more.
-        if (isTrusted === false || (source === null ? !isAllowed : source !== current())) return;
-        // Of an origin that is not allowed only a hello counts, and it comes early. Reading data makes the engine copy it.
+        // A goodbye of a window that is being unloaded may have no source.
+        if (isTrusted === false || (source === null ? !isAllowed : source !== currentWindow())) return;
+        // From a forbidden origin only hellos matter, and they come early. Reading `data` makes the engine copy it.
         if (!isAllowed && ++foreignReads > MAX_FOREIGN_READS) return;
         const { data } = event;
-        // The key of the session shows whose goodbye it is.
-        if (isMessageOrBatch(data) && (source !== null || data.method === "rpc.bye")) hear(data, origin, isAllowed);
+        // The key of the session authenticates a goodbye without a source.
+        if (isMessageOrBatch(data) && (source !== null || data.method === "rpc.bye"))
+          onMessage(data, origin, isAllowed);
       };
-      const stops = [
+      const cleanups = [
         addListeners(globalThis, { message: onEvent }),
         addListeners(frame ?? {}, { load: onLoad }),
-        () => registry.frames.delete(door),
+        () => registry.frames.delete(target),
       ];
-      registry.frames.add(door);
-      if (current() !== null) takeBuffered(current()).forEach(onEvent);
-      return () => stops.forEach((stop) => stop());
+      registry.frames.add(target);
+      if (currentWindow() !== null) takeBuffered(currentWindow()).forEach(onEvent);
+      return () => cleanups.forEach((cleanup) => cleanup());
     },
-    /** Why the other side cannot be there. */
-    loss() {
-      // Such a frame gets messages of its own window only, from which no script of this window can post.
+    /** Returns the error if the window is closed or unreachable, and undefined otherwise. */
+    closedReason() {
+      // Such an iframe receives messages of its own window only. No script of this window can post them.
       if (frame?.ownerDocument?.defaultView && frame.ownerDocument !== globalThis.document) {
         return peerGoneError(
           "the iframe is in the document of another window: call connect() in a script of that window",
         );
       }
-      const window = current();
+      const window = currentWindow();
       if (window !== null && !window.closed) return void (hadWindow = true);
       if (window !== null)
         return peerGoneError("the window is closed, or cut off by noopener or Cross-Origin-Opener-Policy");
@@ -86,37 +93,56 @@ function windowDoor(current, origin, frame) {
       );
     },
   };
-  return door;
+  return target;
 }
 
 /** A worker, a port, or the owner of this worker. */
-function channelDoor(target) {
-  requireMethods(target, "the target");
+function channelTarget(channel) {
+  requireMethods(channel, "the target");
   return {
-    boundary: boundaryOf(target),
-    target: () => target,
-    post: (message, transfer) => target.postMessage(message, transfer),
-    /** Whether both sides certainly share locks. A process of Node has its own locks. */
-    sharesLocks: target === globalThis || tagOf(target) === "[object Worker]",
-    // For ports, nothing is gained by it; and a session with one of its own outlives the port that it was made over.
-    lane: target.start === undefined ? (name) => new Lane(target, name) : undefined,
-    listen(hear, lose, fail) {
-      const message = ({ data }) => isMessageOrBatch(data) && hear(data, undefined, true);
-      const stop = addListeners(target, {
+    boundary: boundaryOf(channel),
+    identity: () => channel,
+    post: (message, transfer) => channel.postMessage(message, transfer),
+    /** Whether both sides certainly share Web Locks. A process of Node has locks of its own. */
+    sharesLocks: channel === globalThis || tagOf(channel) === "[object Worker]",
+    /**
+     * Returns a virtual port. Ports have none: it is not faster there, and a real port outlives the port of the
+     * handshake.
+     */
+    virtualPort: channel.start === undefined ? (name) => new VirtualPort(channel, name) : undefined,
+    listen(onMessage, onClosed, onError) {
+      const message = ({ data }) => isMessageOrBatch(data) && onMessage(data, undefined, true);
+      const stop = addListeners(channel, {
         message,
-        // Of ports, and of the workers of Node; not every engine has it.
+        // Ports and workers of Node have this event. Not every browser has it for ports.
         close: ({ error }) =>
-          target.start === undefined
-            ? fail(error, peerGoneError("the worker or process has ended", error))
-            : lose(portClosedError()),
-        // In a worker itself, errors are its own.
-        error: (event) => target !== globalThis && fail(event.error ?? event),
+          channel.start === undefined
+            ? onError(error, peerGoneError("the worker or process has ended", error))
+            : onClosed(portClosedError()),
+        // Inside a worker, these are the errors of the worker itself.
+        error: (event) => channel !== globalThis && onError(event.error ?? event),
       });
-      target.start?.();
-      if (isPort(target) && isClosedPort(target)) Promise.resolve().then(() => lose(portClosedError()));
-      if (target === globalThis) takeBuffered(target).forEach(message);
+      channel.start?.();
+      if (isPort(channel) && isClosedPort(channel)) Promise.resolve().then(() => onClosed(portClosedError()));
+      if (channel === globalThis) takeBuffered(channel).forEach(message);
       return stop;
     },
-    loss() {},
+    closedReason() {},
   };
+}
+
+/**
+ * Returns the error of a `connect` without an answer. A window that does not allow the origin of this page is silent.
+ */
+export function noAnswer(ms, { allowed, identity }) {
+  if (identity() === globalThis.window)
+    return callError("no-answer", `no answer within ${ms} ms: this window is its own parent`);
+  const hint = allowed ? `, and allow the origin "${globalThis.origin}"` : "";
+  return callError("no-answer", `no answer within ${ms} ms: has its script loaded, does it connect(), too${hint}?`);
+}
+
+/** Runs a function once this document has loaded, unless the signal is aborted before. */
+export function whenLoaded(run, signal) {
+  if (document.readyState === "complete") run();
+  else addEventListener("load", run, { once: true, signal });
 }

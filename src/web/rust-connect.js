@@ -1,34 +1,36 @@
-// `connect` for the Rust API, which makes the peer itself. The npm package has none of this file.
+// `connect` for the Rust API, which creates the peer itself. The npm package does not contain this file.
 
-import { doorTo } from "./connect-target.js";
+import { noAnswer, resolveTarget } from "./connect-target.js";
 import { queueTask } from "./queue-task.js";
-import { whileAlive } from "./rust-death.js";
-import { whatEnded } from "./rust-roles.js";
-import { noAnswer, sessionTransport } from "./session-transport.js";
+import { untilTrap } from "./rust-death.js";
+import { endCode } from "./rust-roles.js";
+import { SessionTransport } from "./session-transport.js";
 import { setTimer } from "./timers.js";
 
-/** A transport, and what starts it and waits for its first session; a timeout in milliseconds, negative for none. */
-export function sessionTo(target, origin, channel, heartbeat, timeout, tellSession, tellLoss) {
-  const [sessionBegins, sessionEnds] = [whileAlive(tellSession), whileAlive(tellLoss)];
-  const onSession = ({ number }) => sessionBegins(number);
-  const onLost = (error) => sessionEnds(whatEnded(error), error);
-  let resolver;
-  let rejecter;
+/**
+ * Returns a transport, and the function that starts it and waits for its first session. `timeout` is in milliseconds; a
+ * negative one never ends the attempt.
+ */
+export function sessionTo(target, origin, channel, heartbeat, timeout, sessionCallback, lossCallback) {
+  const [onBegin, onEnd] = [untilTrap(sessionCallback), untilTrap(lossCallback)];
+  const onSession = ({ number }) => onBegin(number);
+  const onLost = (error) => onEnd(endCode(error), error);
+  let onOpen;
+  let onFail;
   const opened = new Promise((resolve, reject) => {
-    resolver = resolve;
-    rejecter = reject;
+    onOpen = resolve;
+    onFail = reject;
   });
-  const options = { channel, heartbeat, onSession, onLost };
-  const door = doorTo(target, origin);
-  const transport = sessionTransport(door, options, resolver, rejecter);
+  const connectTarget = resolveTarget(target, origin);
+  const transport = new SessionTransport(connectTarget, { channel, heartbeat, onSession, onLost }, onOpen, onFail);
   return {
     transport,
     open() {
-      const late = () => rejecter(noAnswer(timeout, door));
+      const late = () => onFail(noAnswer(timeout, connectTarget));
       const timer = timeout < 0 ? undefined : setTimer(() => queueTask(late), Math.min(timeout, 2 ** 31 - 1));
       transport.start();
       return new Promise((resolve, reject) => {
-        opened.finally(() => clearTimeout(timer)).then(whileAlive(resolve), whileAlive(reject));
+        opened.finally(() => clearTimeout(timer)).then(untilTrap(resolve), untilTrap(reject));
       });
     },
   };

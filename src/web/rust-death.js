@@ -1,48 +1,53 @@
-// The death of a program in Rust. It ends by a panic, of which its hook tells, or by a trap: a full stack, exhausted memory,
-// `unreachable`. What it was doing is half done then, so it is never called again, and all that use its wasm are told.
-// The npm package has none of this file.
+// Traps of a program in Rust. A program ends by a panic, which its hook reports, or by a trap: a stack overflow,
+// exhausted memory, `unreachable`. A trap leaves the program in an inconsistent state. So it is never called again, and
+// all users of its wasm are notified. The npm package does not contain this file.
 
 import { setInstance, poison } from "./wasm-instance.js";
 import { finishEarly } from "./early-buffer.js";
 
-/** What has one end: from when Rust made its first transport, or its first after the last end. */
-let life = { isOver: true };
+/**
+ * The run of the program: from the first transport of Rust to the trap. A transport after a trap begins another run.
+ */
+let run = { isOver: true };
 
-/** Called by Rust before each transport. Rust that goes on after its end is a test, say, after one that has failed. */
-export function hasEnded() {
-  return life.isOver;
+/**
+ * Returns whether the program has trapped, or has not begun. Rust calls this before each transport: a test goes on
+ * after a trap.
+ */
+export function isTrapped() {
+  return run.isOver;
 }
 
 function end(error) {
-  if (life.isOver) return;
-  life.isOver = true;
+  if (run.isOver) return;
+  run.isOver = true;
   poison(error);
-  // Whom it was still to hear gets an answer, too.
+  // Callers whose messages were buffered get an answer, too.
   finishEarly(null);
 }
 
-/** Called by the panic hook. The text stays here: it is nobody's business on the other side. */
-export function panicked(text) {
+/** Ends the run after a panic. The panic hook calls this. The peer does not get the text. */
+export function onPanic(text) {
   console.error("portway:", text);
   end(new Error(text));
 }
 
-/** A trap, and what engines throw in the place of one where the stack is full. */
+/** Returns whether an error is a trap, or the error that engines throw for a stack overflow in its place. */
 function isTrap(error) {
   return error instanceof WebAssembly.RuntimeError || /call stack|recursion/.test(error?.message);
 }
 
-/** The same function of Rust, as long as Rust is alive; -1 from then on. */
-export function whileAlive(tell) {
-  const mine = life;
+/** Returns a function that calls `callback` until the program traps, and returns -1 from then on. */
+export function untilTrap(callback) {
+  const current = run;
   return (a, b, c, d) => {
-    if (mine.isOver) return -1;
+    if (current.isOver) return -1;
     try {
-      return tell(a, b, c, d);
+      return callback(a, b, c, d);
     } catch (error) {
       if (!isTrap(error)) throw error;
       end(error);
-      // It goes where it would have gone, had nobody caught it.
+      // The error also reaches the `error` event, as it would have uncaught.
       reportError(error);
       return -1;
     }
@@ -50,28 +55,28 @@ export function whileAlive(tell) {
 }
 
 /**
- * Rust lives from here on. `place` gives where its stack is: at rest that is always the same place, but for traps that left
- * it where it was. So those that do not pass through here are noticed, too: of futures that are polled by themselves, say.
+ * Begins a run of the program. `stackPointer` returns the stack pointer, which has one value whenever no code of Rust
+ * runs. A trap does not restore it. This shows traps that do not pass through `untilTrap`, such as those of futures.
  */
-export function begin(wasm, place) {
+export function beginRun(wasm, stackPointer) {
   setInstance(wasm);
   finishEarly();
-  const mine = (life = { isOver: false });
-  // Not before what runs now, which may be Rust, has left the stack.
-  const atRest = Promise.resolve().then(place);
-  const placeNow = () => {
+  const current = (run = { isOver: false });
+  // The current code, which may be Rust, returns first.
+  const atRest = Promise.resolve().then(stackPointer);
+  const stackPointerNow = () => {
     try {
-      return place();
+      return stackPointer();
     } catch {
-      // The stack was left where not even this finds room.
+      // The trap has left too little of the stack for this call.
     }
   };
-  const look = async ({ error, reason }) => {
+  const check = async ({ error, reason }) => {
     const thrown = error ?? reason;
     if (!isTrap(thrown)) return;
-    const there = await atRest;
-    if (!mine.isOver && there !== placeNow()) end(thrown);
+    const expected = await atRest;
+    if (!current.isOver && expected !== stackPointerNow()) end(thrown);
   };
-  globalThis.addEventListener?.("error", look);
-  globalThis.addEventListener?.("unhandledrejection", look);
+  globalThis.addEventListener?.("error", check);
+  globalThis.addEventListener?.("unhandledrejection", check);
 }

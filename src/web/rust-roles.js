@@ -1,17 +1,17 @@
-// What the Rust API has of a link: a client and a server whose calls and requests are numbers. Each tells Rust what
-// happens through one function of its own, so that nothing of wasm is made for a single call. The npm package has none of
-// this file.
+// The client and the server of the Rust API. Calls and requests are numbers. Each side reports its events to Rust
+// through one callback, so that no wasm object is created for a single call. The npm package does not contain this
+// file.
 
-// A program in Rust has nowhere to import it first; it comes with the glue instead, and so before wasm has loaded.
+// A program in Rust cannot import this module first. The glue imports it, which runs before the wasm has loaded.
 import "../js/early.js";
 import { logError } from "./log-error.js";
 import { CallError, RPCError, nameOf } from "./errors.js";
 import { queueTask } from "./queue-task.js";
 import { Link } from "./link.js";
-import { whileAlive } from "./rust-death.js";
+import { untilTrap } from "./rust-death.js";
 import { Stream } from "./stream-consumer.js";
 
-// What a call is told; `api/client.rs` has the same numbers.
+// The events of a call; `api/client.rs` has the same numbers.
 const RESULT = 0;
 const ERROR = 1;
 const PROGRESS = 2;
@@ -29,13 +29,13 @@ const REASONS = {
   "peer-died": 13,
 };
 
-// What a server is told; `api/server.rs` has the same numbers.
+// The events of a server; `api/server.rs` has the same numbers.
 const REQUEST = 0;
 const NOTIFICATION = 1;
 const CANCEL = 2;
 const POLL = 3;
 
-/** A link, or in the place of one that cannot be, what went wrong. */
+/** Returns the link on a transport, or the error if there cannot be one. */
 function linkOn(transport, limits) {
   try {
     return { link: Link.on(transport, { limits }) };
@@ -48,8 +48,8 @@ function linkOn(transport, limits) {
 export class RustClient {
   #link;
   #problem;
-  #tell;
-  /** How calls end, by token: the functions are made once, and used by one call after the other. */
+  #callback;
+  /** The functions that end a call, by its token. Calls that have the same token one after another share them. */
   #ends = [];
 
   constructor(transport, limits) {
@@ -58,16 +58,16 @@ export class RustClient {
     this.#problem = problem;
   }
 
-  /** Sets the function that hears of the calls: `tell(token, what, value)`. */
-  hear(tell) {
-    this.#tell = whileAlive(tell);
+  /** Sets the function that receives the events of calls: `callback(token, event, value)`. */
+  setCallback(callback) {
+    this.#callback = untilTrap(callback);
   }
 
-  /** Makes a call, and gives the slot by which it can be cancelled; -1 if it has ended. */
+  /** Starts a call. Returns the slot by which the call can be cancelled, or -1 if the call has ended. */
   begin(token, method, params, timeout, total, transfer, wantsProgress) {
     const end = this.#end(token);
     if (this.#link === undefined) return (end.reject(this.#problem), -1);
-    const onProgress = wantsProgress ? (value) => this.#tell(token, PROGRESS, value) : undefined;
+    const onProgress = wantsProgress ? (value) => this.#callback(token, PROGRESS, value) : undefined;
     const totalTimeout = total < 0 ? undefined : total;
     const options = transfer === undefined && !wantsProgress ? undefined : { transfer, onProgress, totalTimeout };
     return this.#link.startCall(this, method, params, timeout, options, end.resolve, end.reject) ?? -1;
@@ -77,14 +77,14 @@ export class RustClient {
     this.#link.cancel(slot);
   }
 
-  /** The items of a method, which are asked for when the first is. */
+  /** Returns a stream of the items of a method. The request is sent when the first item is requested. */
   stream(method, params, timeout, window) {
     if (this.#link === undefined) throw this.#problem;
     const stream = new Stream(this.#link, method, timeout, window, undefined, (stream, resolve, reject) => {
       this.#link.startCall(this, method, params, timeout, undefined, resolve, reject, stream);
     });
     return {
-      next: () => new Promise((resolve, reject) => stream.next().then(whileAlive(resolve), whileAlive(reject))),
+      next: () => new Promise((resolve, reject) => stream.next().then(untilTrap(resolve), untilTrap(reject))),
       stop: () => stream.return(),
     };
   }
@@ -100,15 +100,16 @@ export class RustClient {
 
   #end(token) {
     return (this.#ends[token] ??= {
-      resolve: (value) => this.#tell(token, RESULT, value),
-      reject: (error) => this.#tell(token, whatEnded(error), error),
+      resolve: (value) => this.#callback(token, RESULT, value),
+      reject: (error) => this.#callback(token, endCode(error), error),
     });
   }
 }
 
-export function whatEnded(error) {
+/** Returns the event code of a call that has ended with an error. */
+export function endCode(error) {
   if (error instanceof RPCError) return ERROR;
-  return error instanceof CallError ? REASONS[error.reason] : FAILED;
+  return error instanceof CallError ? (REASONS[error.reason] ?? FAILED) : FAILED;
 }
 
 export class RustServer {
@@ -117,38 +118,41 @@ export class RustServer {
   /** @internal */
   notifications = new Map();
   #link;
-  #tell;
+  #callback;
 
   constructor(transport, limits) {
     this.#link = linkOn(transport, limits).link;
     this.#link?.addServer(this);
   }
 
-  /** Sets the function that runs handlers: `tell(what, index or token, params, request)` gives the token of the request. */
-  hear(tell) {
-    this.#tell = whileAlive(tell);
+  /**
+   * Sets the function that runs handlers: `callback(event, index or token, params, request)` returns the token of the
+   * request.
+   */
+  setCallback(callback) {
+    this.#callback = untilTrap(callback);
   }
 
   method(name, index) {
-    this.methods.set(name, (params, context) => new RustRequest(this.#tell, index, params, context));
+    this.methods.set(name, (params, context) => new RustRequest(this.#callback, index, params, context));
   }
 
   streamMethod(name, index) {
-    this.methods.set(name, (params, context) => new RustItems(new RustRequest(this.#tell, index, params, context)));
+    this.methods.set(name, (params, context) => new RustItems(new RustRequest(this.#callback, index, params, context)));
   }
 
   onNotify(name, index) {
     this.notifications.set(name, (params, context) => {
-      this.#tell(NOTIFICATION, index, params, new RustRequest(this.#tell, index, params, context));
+      this.#callback(NOTIFICATION, index, params, new RustRequest(this.#callback, index, params, context));
     });
   }
 
-  /** Tells the application of a fault that no reply can tell. */
+  /** Reports an error that no reply can carry. */
   report(text) {
     this.#link?.report(new Error(text));
   }
 
-  /** From here on no handler is run. */
+  /** Removes all handlers. */
   stop() {
     this.methods.clear();
     this.notifications.clear();
@@ -159,17 +163,17 @@ export class RustServer {
   }
 }
 
-/** What a handler in Rust has of its request. It is run, and answers, as a promise would. */
+/** A request to a handler in Rust. It is a thenable: the dispatcher runs the handler by `then`. */
 class RustRequest {
-  #tell;
+  #callback;
   #index;
   #params;
   #context;
   #resolve;
   #reject;
 
-  constructor(tell, index, params, context) {
-    this.#tell = tell;
+  constructor(callback, index, params, context) {
+    this.#callback = callback;
     this.#index = index;
     this.#params = params;
     this.#context = context;
@@ -179,29 +183,28 @@ class RustRequest {
     return this.#context.method;
   }
 
-  /** Runs the handler; returns the token of the request, -1 if it is answered. */
+  /** Runs the handler. Returns the token of the request, or -1 if the request is answered. */
   begin(resolve, reject) {
     this.#resolve = resolve;
     this.#reject = reject;
     const params = this.#params;
     this.#params = undefined;
-    return this.#tell(REQUEST, this.#index, params, this);
+    return this.#callback(REQUEST, this.#index, params, this);
   }
 
-  /** Called at once, and only once; for a notification without `resolve`. */
-  // biome-ignore lint/suspicious/noThenProperty: a handler returns this object in place of a promise.
+  /** Called exactly once, immediately after the handler returns. Notifications pass no `resolve`. */
   then(resolve, reject) {
     const token = this.begin(resolve, reject);
-    // In place of a signal, which most handlers in Rust would have no use for.
+    // Most handlers in Rust do not use a signal, so none is created.
     if (token < 0) return;
-    this.#context.abort = () => this.#tell(CANCEL, token);
-    // It may be cancelled already, over a transport that delivers at once.
+    this.#context.abort = () => this.#callback(CANCEL, token);
+    // Over a synchronous transport, the request may be cancelled already.
     if (this.#context.startedSignal?.aborted) this.#context.abort();
   }
 
-  /** Works on, from a task of Rust: if that traps, it is noticed here, and the task ends with it. */
+  /** Continues the handler from a task of Rust. Throws if the handler traps, which ends the task. */
   poll(token) {
-    if (this.#tell(POLL, token) < 0) throw new Error("this program has died");
+    if (this.#callback(POLL, token) < 0) throw new Error("this program has died");
   }
 
   answer(result) {
@@ -212,14 +215,14 @@ class RustRequest {
     this.#reject(new RPCError(code, message, data));
   }
 
-  /** The caller no longer wants the rest of a stream. */
+  /** Cancels a stream for the caller. */
   cancel(token) {
-    this.#tell(CANCEL, token);
+    this.#callback(CANCEL, token);
   }
 
-  /** Passes the next item of a stream; resolves when another one is wanted. */
+  /** Passes the next item of a stream. Resolves when the caller requests another one. */
   item(value) {
-    return this.items.give(value);
+    return this.items.push(value);
   }
 
   progress(value) {
@@ -239,15 +242,15 @@ class RustRequest {
   }
 }
 
-/** The items of a handler in Rust, as an iterator. The handler is run when the first item is wanted. */
+/** The items of a handler in Rust, as an iterator. The handler starts when the first item is requested. */
 class RustItems {
   #request;
   #token;
-  /** The promise of the item that is wanted. */
+  /** The functions of the promise for the requested item. */
   #resolve;
   #reject;
-  /** Lets the handler go on, after it has passed an item. */
-  #goOn;
+  /** Continues the handler, after it has passed an item. */
+  #continue;
 
   constructor(request) {
     this.#request = request;
@@ -262,7 +265,7 @@ class RustItems {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      if (this.#goOn !== undefined) return this.#goOn();
+      if (this.#continue !== undefined) return this.#continue();
       this.#token = this.#request.begin(
         () => this.#resolve({ done: true }),
         (error) => this.#reject(error),
@@ -270,9 +273,9 @@ class RustItems {
     });
   }
 
-  give(value) {
+  push(value) {
     return new Promise((resolve) => {
-      this.#goOn = resolve;
+      this.#continue = resolve;
       this.#resolve({ done: false, value });
     });
   }
@@ -282,7 +285,7 @@ class RustItems {
   }
 }
 
-/** The members of an error of the other side, one at a time. */
+/** Returns the code of an error of the peer. */
 export function errorCode(error) {
   return error.code;
 }
@@ -295,12 +298,12 @@ export function errorData(error) {
   return error.data;
 }
 
-/** The name of anything that was thrown. */
+/** Returns the name of a thrown value. */
 export function errorName(error) {
   return nameOf(error);
 }
 
-/** The errors of the Rust API as those that JavaScript knows. */
+/** Returns an error of the Rust API as an error of JavaScript. */
 export function newRPCError(code, message, data) {
   return new RPCError(code, message, data);
 }

@@ -1,5 +1,6 @@
-// How the Rust API reads values of JavaScript. No function here throws: an exception that unwinds through Rust does not restore
-// the stack pointer of the wasm, so each one would use up some of its stack. The npm package does not contain this file.
+// How the Rust API reads values of JavaScript. No function here throws: an exception that unwinds through Rust does not
+// restore the stack pointer of the wasm, so each one would use up some of its stack. The npm package does not contain
+// this file.
 
 import { tagOf } from "./errors.js";
 import { MAX_NESTING } from "./limit-values.js";
@@ -44,7 +45,10 @@ function partsOf(whole, tag) {
   return tag === MAP_TAG ? [...whole.keys(), ...whole.values()] : Object.values(whole);
 }
 
-/** How many visits the parts of an object cost, without the parts of these. A string in an object is read by its characters. */
+/**
+ * How many visits the parts of an object cost, without the parts of these. A string in an object is read by its
+ * characters.
+ */
 function visitsIn(whole, tag, parts) {
   if (tag === BOXED_STRING) return whole.length;
   if (Array.isArray(whole)) return Math.max(whole.length, parts.length);
@@ -52,9 +56,10 @@ function visitsIn(whole, tag, parts) {
 }
 
 /**
- * Returns whether serde may read a value: 0, or the reason against it. Each value and each key is a visit, and 16 characters of
- * a string are another one. An object counts once for each reference to it. The result for an object is kept, so counting takes
- * time by the size of the value, not by the number of visits. Buffers are counted when they are copied.
+ * Returns whether serde may read a value: 0, or the reason against it. Each value and each key is a visit, and 16
+ * characters of a string are another one. An object counts once for each reference to it. The result for an object is
+ * kept, so counting takes time by the size of the value, not by the number of visits. Buffers are counted when they are
+ * copied.
  */
 export function problemOf(value, maxVisits) {
   try {
@@ -162,8 +167,8 @@ export function startOf(text, length) {
 }
 
 /**
- * Returns the values of these members of an object, followed by the indices of the members that are missing; undefined if
- * reading throws.
+ * Returns the values of these members of an object, followed by the indices of the members that are missing; undefined
+ * if reading throws.
  */
 export function fieldsOf(object, names) {
   try {
@@ -180,7 +185,10 @@ export function fieldsOf(object, names) {
   }
 }
 
-/** Returns a copy of the elements of an array or an iterable; null if there are more than `most`, undefined if reading throws. */
+/**
+ * Returns a copy of the elements of an array or an iterable; null if there are more than `most`, undefined if reading
+ * throws.
+ */
 export function elementsOf(value, most) {
   try {
     if (Array.isArray(value)) {
@@ -202,8 +210,8 @@ export function elementsOf(value, most) {
 }
 
 /**
- * Returns the keys and values of a map, an iterable of pairs, or an object, alternating; null if there are more than `most`
- * pairs, undefined if reading throws or an element is not a pair.
+ * Returns the keys and values of a map, an iterable of pairs, or an object, alternating; null if there are more than
+ * `most` pairs, undefined if reading throws or an element is not a pair.
  */
 export function entriesOf(value, most) {
   try {

@@ -1,9 +1,9 @@
-// A transport whose other side may come and go: each session has a port or a lane of its own, and what is sent between two
-// sessions waits for the next.
+// A transport whose peer may end and return. Each session has a port or a virtual port of its own. Messages that are
+// sent between two sessions wait for the next one. PROTOCOL.md has the state diagrams.
 
 import { connections, transportInternals } from "./boundaries.js";
 import { truncate, callError, peerGoneError, messageError, workerFailedError } from "./errors.js";
-import { Handshake, LOCK, isId, newId } from "./handshake.js";
+import { Handshake, INCOMPATIBLE_VERSION, LOCK, VERSION, isId, newId } from "./handshake.js";
 import { queueTask } from "./queue-task.js";
 import {
   ANSWER_TIME,
@@ -12,467 +12,488 @@ import {
   HEARTBEAT,
   LOCK_TIMEOUT,
   MAX_SESSION_QUEUE,
-  MIN_HEARTBEAT,
   RELOAD_SILENCE,
 } from "./limit-values.js";
 import { addListeners } from "./event-listeners.js";
-import { Pulse, holdLock, watchLock } from "./liveness-lock.js";
+import { Heartbeat, heartbeatMs } from "./heartbeat.js";
+import { holdLock, watchLock } from "./liveness-lock.js";
 import { originMismatchMessage } from "./origin.js";
-import { requestOrNotification as note } from "./messages.js";
+import { requestOrNotification as notification } from "./messages.js";
+import { SessionQueue } from "./session-queue.js";
+import {
+  ANOTHER_DOCUMENT,
+  CLOSED,
+  CONNECTING,
+  GOODBYE_PENDING,
+  OPEN,
+  RELOAD_SUSPECTED,
+  replaced,
+  sessionEnded,
+} from "./session-states.js";
+import { whenLoaded } from "./connect-target.js";
 import { setTimer } from "./timers.js";
+import { runUserCode } from "./user-code.js";
 
-const LONGEST_TIMER = 2 ** 31;
+const notify = ({ port }, method, params) => port.postMessage(notification(method, params));
 
-/** Nobody behind the door has answered a hello, in that many milliseconds. A window that does not allow us is silent. */
-export function noAnswer(ms, { allowed, target }) {
-  if (target() === globalThis.window)
-    return callError("no-answer", `no answer within ${ms} ms: this window is its own parent`);
-  const hint = allowed ? `, and allow the origin "${globalThis.origin}"` : "";
-  return callError("no-answer", `no answer within ${ms} ms: has its script loaded, does it connect(), too${hint}?`);
-}
-
-const ended = (text) => callError("session-ended", text);
-const replaced = (cause) => peerGoneError("another connection has taken its place", cause);
-
-/** Runs once this document has loaded, unless the signal is aborted before. */
-function whenLoaded(run, signal) {
-  if (document.readyState === "complete") run();
-  else addEventListener("load", run, { once: true, signal });
-}
-
-/**
- * A transport to whom is behind the door. `onOpen` is called as the first session begins, `onFail` if there will be none.
- */
-export function sessionTransport(door, { channel = "", heartbeat = HEARTBEAT, onSession, onLost }, onOpen, onFail) {
-  heartbeat = heartbeat > 0 && heartbeat < LONGEST_TIMER ? Math.max(heartbeat, MIN_HEARTBEAT) : 0;
-  let session;
-  let number = 0;
-  /** The window that the session is with. */
-  let window;
-  /** What has come before it may be handed over, and from which origin; then undefined. */
-  let held = [];
-  /** Shows that a goodbye over the window is ours: all who see messages there know the id. */
-  let key;
-  /** What is to be sent; undefined if nobody will get it. */
-  let queue = [];
-  let handler;
-  let close;
-  let isWaiting;
-  let waitingIds;
-  let report;
-  let cleanups = [];
-  /** Aborted with the session, for its locks. */
-  let life;
+export class SessionTransport {
+  /** Whether the peer accepts lists of messages. */
+  coalesces = false;
+  /** Whether the peer reads columns. */
+  columns = false;
+  boundary;
+  isSession = true;
+  #state = CONNECTING;
+  #target;
+  #channel;
+  #heartbeatMs;
+  #onSession;
+  #onLost;
+  #onOpen;
+  #onFail;
+  #handshake;
+  #heartbeat;
+  /** The peer of the session, in all states but `CONNECTING` and `CLOSED`. */
+  #peer;
+  #sessionCount = 0;
+  #window;
+  /** Messages and their origins, until the application has the peer object; undefined after that. */
+  #earlyMessages = [];
+  /** Authenticates the goodbye copies of this side: other scripts see the messages of windows, but not this key. */
+  #key;
+  /** The key of the last goodbye copy, if no session has sent that key yet: the copy may overtake `rpc.key`. */
+  #unknownGoodbyeKey;
+  /** The messages for the next session; undefined if no session can follow. */
+  #queue = new SessionQueue();
+  #receiver;
+  #notifyClosed;
+  #hasPendingCalls;
+  #pendingIds;
+  #report;
+  #cleanups = [];
+  /** Releases the locks of the session. */
+  #lockAbort;
   /** Resolves to whether this side holds its lock. */
-  let isHeld;
-  /** Why no session can follow: set once the target has reported its end. */
-  let ending;
-  /** Whether the application knows that a session has begun. */
-  let isOpen = false;
-  /** Whether the other side's life is told by its lock. */
-  let isLocked;
-  /** Runs until a document of an origin that is not allowed has been in the window for long enough to be sure of it. */
-  let stranger;
-  /**
-   * The key of the last window goodbye whose session has not sent its key yet. The goodbye may have arrived before the `rpc.key`
-   * message.
-   */
-  let unknownByeKey;
+  #lockHeld;
+  /** The error after which no session can follow, once the target has reported its end. */
+  #endError;
+  #isReported = false;
+  /** Whether the peer's lock replaces the heartbeat. */
+  #seesPeerLock = false;
+  /** Runs until a forbidden origin has been in the window for long enough to belong to the document that stays. */
+  #forbiddenOriginTimer;
+  /** The entry of this transport among the connections of the realm. */
+  #connection;
 
-  const guard = (run) => {
-    try {
-      run()?.then?.(undefined, report);
-    } catch (error) {
-      report(error);
+  /** `onOpen` is called when the first session begins, and `onFail` if there cannot be one. */
+  constructor(target, { channel = "", heartbeat = HEARTBEAT, onSession, onLost }, onOpen, onFail) {
+    this.boundary = target.boundary;
+    this.#target = target;
+    this.#channel = channel;
+    this.#heartbeatMs = heartbeatMs(heartbeat);
+    this.#onSession = onSession;
+    this.#onLost = onLost;
+    this.#onOpen = onOpen;
+    this.#onFail = onFail;
+    const interval = (this.#heartbeatMs || HEARTBEAT) / 3;
+    this.#heartbeat = new Heartbeat(interval, target.currentWindow !== undefined, this.#check);
+    this.#handshake = new Handshake(target, channel, this);
+    this.#connection = { channel, target: target.identity, giveWay: this.#giveWay };
+    transportInternals.set(this, this);
+  }
+
+  /** Whether the peer is notified when this side is destroyed. */
+  saysGoodbye = () => this.#peer !== undefined && !this.#peer.isPlain;
+  /** Whether the peer also receives calls of others on the boundary: only a peer that knows no sessions does. */
+  receivesFrom = (origin) => this.#peer?.isPlain === true && this.#peer.origin === origin;
+  lastOrigin = () => this.#peer?.origin;
+
+  start() {
+    this.#cleanups = [
+      this.#target.listen(this.#onTargetMessage, this.#onTargetClosed, this.#onTargetError, this.#onLoad),
+      addListeners(globalThis, {
+        pagehide: () => {
+          if (this.#peer) this.#endSession(sessionEnded("this page was left"), true, "left");
+          // Browsers do not restore a page that holds a lock.
+          this.#releaseLock();
+        },
+        pageshow: ({ persisted }) => {
+          if (!persisted) return;
+          if (!this.#lockAbort) this.#acquireLock();
+          this.#handshake.start();
+        },
+      }),
+    ];
+    for (const other of connections) if (this.#isOnSameTarget(other)) other.giveWay();
+    connections.add(this.#connection);
+    this.#acquireLock();
+    // A side that holds its lock before the handshake is watched from the first moment of the session.
+    const begin = () => this.#state !== CLOSED && !this.#handshake.isStarted && this.#handshake.start();
+    const waiting = setTimer(begin, LOCK_TIMEOUT);
+    this.#lockHeld.then(begin);
+    // The application may still append an iframe to the document in this turn.
+    const checking = setTimer(() => this.#heartbeat.start());
+    this.#cleanups.push(() => [waiting, checking].forEach(clearTimeout));
+  }
+
+  send(message, transfer) {
+    if (this.#peer) this.#peer.port.postMessage(message, transfer);
+    else this.#queue?.push(message, transfer, this.#pendingIds);
+    // After the message was posted: the check may end the session that the message belongs to.
+    if (this.#heartbeat.isIdle) this.#heartbeat.start();
+  }
+
+  onMessage(receiver) {
+    this.#receiver = receiver;
+  }
+
+  onClose(notifyClosed, hasPendingCalls, pendingIds) {
+    this.#notifyClosed = notifyClosed;
+    this.#hasPendingCalls = hasPendingCalls;
+    this.#pendingIds = pendingIds;
+  }
+
+  onError(report) {
+    this.#report = report;
+  }
+
+  onControl(method, params) {
+    const peer = this.#peer;
+    if (!peer) return;
+    if (method === "rpc.ping") notify(peer, "rpc.pong");
+    // Messages that came together with the goodbye are handled first: their replies belong to the session that ends.
+    else if (method === "rpc.bye")
+      Promise.resolve().then(() => this.#peer === peer && this.#onGoodbye(Object(params).reason));
+    else if (method === "rpc.key" && isId(params?.key)) {
+      peer.key = params.key;
+      if (this.#unknownGoodbyeKey === peer.key) this.#onGoodbyeCopy();
+    } else if (method === "rpc.load") peer.isLoaded = true;
+    else if (method === "rpc.pong") peer.isAsked = false;
+    else if (method === "rpc.lock" && !peer.isWatched) this.#watchPeerLock(peer);
+  }
+
+  destroy() {
+    this.#release("closed");
+    this.#close();
+  }
+
+  #onTargetMessage = (message, origin, isAllowed) => {
+    if (this.#handshake.handleMessage(message, origin, isAllowed) || !isAllowed) return;
+    if (message.method === "rpc.bye") {
+      const { key, reason } = Object(message.params);
+      if (!isId(key)) return;
+      if (key === this.#peer?.key) return this.#onGoodbyeCopy(reason);
+      this.#unknownGoodbyeKey = key;
+      this.#handshake.extendOffer();
+    } else if (this.#peer ? this.#peer.isPlain : this.#sessionCount === 0) {
+      // A message of another origin comes from another document, which gets a session of its own.
+      if (this.#peer && origin !== this.#peer.origin) {
+        this.#endSession(sessionEnded(ANOTHER_DOCUMENT), true);
+        // The application may have destroyed its peer in `onLost`.
+        if (this.#state === CLOSED) return;
+        this.#handshake.beginPlain(origin);
+      }
+      this.#receive(message, origin);
     }
   };
 
-  const handshake = new Handshake(door, channel, {
-    adopt(other, onFirst) {
-      const stop = addListeners(other.port, {
-        message({ data }) {
-          if (session !== other) onFirst?.();
-          other.isDoubted = false;
-          if (session === other) receive(data);
-        },
-        messageerror() {
-          const error = messageError();
-          report(error);
-          if (session === other) report(error, null);
-        },
-        close: () => session === other && suspect(other),
-      });
-      other.port.start();
-      other.letGo = () => {
-        stop();
-        other.port.close();
-      };
-    },
-    begin,
-    replaced(origin) {
-      // A window has one document. Of another one that was there before, some browsers still deliver messages.
-      if (!session.isPlain && origin !== session.origin) return doubt(session);
-      const replace = () => lose(ended("the other side is new"), true, "replaced");
-      // What the old one has sent may still be on its way, with its goodbye at the end; and the new one says hello again.
-      if (!session.isPlain) return void soon(session, replace);
+  #onTargetClosed = (error) => this.#endSession(error, false);
+
+  /** Handles an error of a worker: before its first session it has not started, later it may throw and run on. */
+  #onTargetError = (cause, end) => {
+    if (this.#sessionCount === 0) return this.#onFail(workerFailedError("worker-failed", cause));
+    if (end === undefined) return;
+    this.#endError = end;
+    if (!this.#peer) return this.#endSession(end, false);
+    // The port of the session may still hold messages.
+    this.#endAfterGrace(this.#peer, this.#onPeerDead);
+  };
+
+  /**
+   * Handles the load event of the iframe. A document loads once, so after `rpc.load` this is another document. Its
+   * predecessor may not have sent a goodbye: a process of Firefox can end with its last document before that.
+   */
+  #onLoad = () => {
+    // Earlier messages of a forbidden origin were those of another document.
+    this.#forbiddenOriginTimer = clearTimeout(this.#forbiddenOriginTimer);
+    if (this.#peer?.isLoaded) this.#suspectReload(this.#peer);
+  };
+
+  /** Listens on a port that may become the port of a session. */
+  prepare(peer, onFirstMessage) {
+    const stop = addListeners(peer.port, {
+      message: ({ data }) => {
+        if (this.#peer !== peer) onFirstMessage?.();
+        if (this.#peer !== peer) return;
+        if (this.#state === RELOAD_SUSPECTED) this.#state = OPEN;
+        this.#receive(data);
+      },
+      messageerror: () => {
+        const error = messageError();
+        this.#report(error);
+        if (this.#peer === peer) this.#report(error, null);
+      },
+      close: () => this.#peer === peer && this.#endAfterGrace(peer, this.#onPeerDead),
+    });
+    peer.port.start();
+    peer.release = () => {
+      stop();
+      peer.port.close();
+    };
+  }
+
+  begin(peer) {
+    this.#state = OPEN;
+    this.#peer = peer;
+    this.#window = this.#target.currentWindow?.();
+    this.#queue ??= new SessionQueue();
+    this.#seesPeerLock = false;
+    this.coalesces = peer.features.includes("batch");
+    this.columns = peer.features.includes("columns");
+    this.#sessionCount++;
+    if (!this.#isReported)
+      this.#earlyMessages = peer.isPlain ? this.#earlyMessages.filter(({ origin }) => origin === peer.origin) : [];
+    if (!this.#lockAbort) this.#acquireLock();
+    // The session is reported once the lock of the peer is watched: from then on, the end of the peer is noticed.
+    if (peer.features.includes(LOCK)) this.#watchPeerLock(peer).then(() => this.#peer === peer && this.#reportOpen());
+    else this.#reportOpen();
+    this.#key = newId();
+    if (!peer.isPlain && this.#target.currentWindow) {
+      notify(peer, "rpc.key", { key: this.#key });
+      whenLoaded(() => notify(peer, "rpc.load"), this.#lockAbort.signal);
+    }
+    if (!peer.isPlain) this.#lockHeld.then((isHeld) => isHeld && this.#peer === peer && notify(peer, "rpc.lock"));
+    this.#restartHeartbeat();
+    if (this.#peer !== peer) return;
+    // The link takes this for a sign of life.
+    this.#receiver(notification("rpc.pong"));
+    const info = { number: this.#sessionCount, origin: peer.origin, features: peer.features };
+    runUserCode(this.#onSession, info, this.#report);
+    this.#queue?.flush(this.#pendingIds, (message, transfer) => this.#peer?.port.postMessage(message, transfer));
+  }
+
+  /** Handles a hello with a new id during a session. Returns whether another session is wanted at once. */
+  replaced(origin) {
+    const peer = this.#peer;
+    const replace = () => this.#endSession(sessionEnded(), true, "replaced");
+    if (peer.isPlain) {
       replace();
-      // It may have been destroyed for that.
-      return cleanups.length > 0;
-    },
-    stranger(origin) {
-      const error = callError("wrong-origin", originMismatchMessage(origin, door.allowed));
-      if (number === 0) stranger ??= setTimer(() => number === 0 && onFail(error), RELOAD_SILENCE);
-      else if (session === undefined) lose(peerGoneError("another document is in its place", error), false);
-      else if (!session.isPlain) doubt(session);
-    },
-    refused: (error) => number === 0 && onFail(callError("refused", truncate(error.message), error)),
-  });
-
-  // What shows that the other side is gone, and what to do when nothing is heard.
-  const pulse = new Pulse((heartbeat || HEARTBEAT) / 3, door.current !== undefined, () => {
-    const error = door.loss();
-    if (error !== undefined) return lose(error, false);
-    if (session !== undefined && window !== door.current?.()) lose(ended("its window is another one"), true);
-    const patience = session?.isDoubted ? RELOAD_SILENCE : heartbeat;
-    const beats = patience > 0 && session !== undefined && !session.isPlain && !session.isBidden && !isLocked;
-    if (beats && pulse.quiet >= patience - 1) {
-      pulse.quiet = 0;
-      if (session.isDoubted) return lose(ended("its frame has loaded another document"), true);
-      close?.(callError("unresponsive", `the other side is silent for ${heartbeat} ms`), true);
-    } else if (beats && pulse.quiet > 0) {
-      session?.port.postMessage(note("rpc.ping"));
+      // The application may have destroyed its peer in `onLost`.
+      return this.#state !== CLOSED;
     }
-    if (beats || door.current !== undefined) return number === 0 || isWaiting?.() === true;
-  });
+    // A window has one document. Some browsers still deliver messages of its predecessor.
+    if (origin !== peer.origin) this.#suspectReload(peer);
+    // Messages of the old document may still arrive, and its goodbye after them. The new document repeats its hello.
+    else this.#endAfterGrace(peer, replace);
+    return false;
+  }
 
-  function begin(other) {
-    session = other;
-    window = door.current?.();
-    queue ??= [];
-    isLocked = false;
-    transport.coalesces = other.features.includes("batch");
-    transport.columns = other.features.includes("columns");
-    number++;
-    if (!isOpen) held = other.isPlain ? held.filter(({ origin }) => origin === other.origin) : [];
-    if (life === undefined) hold();
-    // Only after its lock is watched: from then on, the death of the peer is noticed.
-    if (other.features.includes(LOCK)) watch(other).then(() => session === other && open());
-    else open();
-    key = newId();
-    const tell = (method, params) => session === other && other.port.postMessage(note(method, params));
-    if (!other.isPlain && door.current !== undefined) {
-      tell("rpc.key", { key });
-      whenLoaded(() => tell("rpc.load"), life.signal);
+  onForbiddenOrigin(origin) {
+    const error = callError("wrong-origin", originMismatchMessage(origin, this.#target.allowed));
+    if (this.#sessionCount === 0)
+      this.#forbiddenOriginTimer ??= setTimer(() => this.#sessionCount === 0 && this.#onFail(error), RELOAD_SILENCE);
+    else if (!this.#peer) this.#endSession(peerGoneError(ANOTHER_DOCUMENT, error), false);
+    else if (!this.#peer.isPlain) this.#suspectReload(this.#peer);
+  }
+
+  /** Ends the attempt to connect. A current session goes on. */
+  onIncompatibleVersion(version) {
+    if (this.#peer) return;
+    const text = `the peer has protocol version ${version}, this side version ${VERSION}`;
+    const error = callError(INCOMPATIBLE_VERSION, text);
+    this.#endSession(this.#sessionCount === 0 ? error : peerGoneError(text, error), false);
+  }
+
+  refused(error) {
+    if (this.#sessionCount === 0) this.#onFail(callError("refused", truncate(error.message), error));
+  }
+
+  #onGoodbye(reason) {
+    const error = reason === "replaced" ? replaced() : this.#target.closedReason();
+    this.#endSession(error ?? sessionEnded(), error === undefined);
+    if (reason === "replaced") this.#close();
+  }
+
+  /** Handles a goodbye copy. Unless the document was left, a goodbye on the port follows all other messages. */
+  #onGoodbyeCopy(reason) {
+    if (reason === "left") return this.#onGoodbye(reason);
+    const peer = this.#peer;
+    this.#state = GOODBYE_PENDING;
+    setTimer(() => this.#peer === peer && this.#onGoodbye(reason), COPIED_GOODBYE_TIMEOUT);
+  }
+
+  /** Ends the session of a peer that has ended without a goodbye. */
+  #onPeerDead = () => {
+    const error = this.#endError ?? this.#target.closedReason();
+    if (!error && this.#target.currentWindow) this.#endSession(sessionEnded(), true);
+    else this.#endSession(error ?? peerGoneError("the worker or process has ended"), false);
+  };
+
+  /** Asks the peer whether it is still there: another document may be in the window. */
+  #suspectReload(peer) {
+    // After a pause: the old document may run in a process of its own, where it still answers for a moment.
+    this.#endAfterGrace(peer, () => {
+      if (this.#state === RELOAD_SUSPECTED) return;
+      this.#state = RELOAD_SUSPECTED;
+      notify(peer, "rpc.ping");
+      this.#restartHeartbeat();
+    });
+  }
+
+  /** Runs `end` after a pause, unless the session has ended or a goodbye is pending. */
+  #endAfterGrace(peer, end) {
+    // If this thread was blocked, messages that have arrived are handled first.
+    const run = () => this.#peer === peer && this.#state !== GOODBYE_PENDING && end();
+    setTimer(() => queueTask(run), GOODBYE_TIMEOUT);
+  }
+
+  /**
+   * Ends the session, if there is one, and reports the error. With `reconnects`, calls wait for the next session;
+   * otherwise they are rejected.
+   */
+  #endSession(error, reconnects, reason) {
+    if (this.#sessionCount === 0) return this.#onFail(error);
+    // The newest connection on a target gets the next session.
+    if (reconnects && [...connections].findLast(this.#isOnSameTarget) !== this.#connection) {
+      this.#endSession(replaced(error), false, reason);
+      return this.#close();
     }
-    if (!other.isPlain) isHeld.then((isHeld) => isHeld && tell("rpc.lock"));
-    pulse.quiet = 0;
-    pulse.start();
-    if (session !== other) return;
-    // To the link, this is a sign of life.
-    handler(note("rpc.pong"));
-    guard(() => onSession?.({ number, origin: other.origin, features: other.features }));
-    prune();
-    for (const [message, transfer] of queue?.splice(0) ?? []) session?.port.postMessage(message, transfer);
+    const hadSession = this.#peer;
+    this.#release(reason);
+    this.#queue = reconnects ? new SessionQueue() : undefined;
+    if (!reconnects) this.#heartbeat.stop();
+    this.#notifyClosed?.(error, reconnects);
+    if (hadSession) runUserCode(this.#onLost, error, this.#report);
+    if (!this.#isReported && !reconnects) this.#onFail(error);
   }
 
-  /** Reports the session to the application. */
-  function open() {
-    if (isOpen) return;
-    isOpen = true;
-    onOpen();
-    // The code that waits for this runs first, and can add its handlers.
-    queueTask(release);
+  /** Releases the session, and sends the goodbye if there is a reason for one. */
+  #release(reason) {
+    if (!this.#peer) return;
+    const { port, isPlain, origin, release } = this.#peer;
+    if (reason && !isPlain) {
+      port.postMessage(notification("rpc.bye", { reason }));
+      // Some browsers do not deliver port messages that are sent during unload.
+      if (this.#target.currentWindow)
+        this.#target.post(notification("rpc.bye", { key: this.#key, reason }), undefined, origin);
+    }
+    release();
+    this.#releaseLock();
+    this.#state = CONNECTING;
+    this.#peer = undefined;
+    this.coalesces = this.columns = false;
+    this.#earlyMessages = this.#isReported ? undefined : [];
+    this.#handshake.end();
   }
 
-  /** Watches the lock of the peer. Resolves once it is known whether this side sees it. */
-  function watch(other) {
-    other.isWatched = true;
-    // A worker and a window of this origin certainly share locks. Any other peer may have named a lock of this side. It is only
-    // asked once that lock is free.
-    const isSure = door.sharesLocks === true;
-    const isShared = isSure || (other.origin === globalThis.origin && other.origin !== "null");
-    return watchLock(
-      other.id,
-      life.signal,
-      isSure,
-      () => (isLocked = isShared),
-      () => soon(other, () => ask(other)),
-    );
+  /** Closes the transport for good. The session has ended before. */
+  #close() {
+    this.#state = CLOSED;
+    connections.delete(this.#connection);
+    clearTimeout(this.#forbiddenOriginTimer);
+    this.#handshake.stop();
+    this.#heartbeat.stop();
+    this.#releaseLock();
+    for (const cleanup of this.#cleanups.splice(0)) cleanup();
   }
 
-  /** Lets go of calls that have ended before they could be sent. */
-  function prune() {
-    const ids = waitingIds();
-    const waits = ({ id }) => id === undefined || ids.has(id);
-    queue = queue
-      ?.map(([message, transfer]) => [Array.isArray(message) ? message.filter(waits) : message, transfer])
-      .filter(([message]) => (Array.isArray(message) ? message.length > 0 : waits(message)));
+  /** Gives way to a newer connection. A session lasts until the peer begins a session with the newer one. */
+  #giveWay = () => {
+    if (this.#peer) return;
+    this.#endSession(replaced(), false);
+    this.#close();
+  };
+
+  #isOnSameTarget = (other) => other.channel === this.#channel && other.target() === this.#target.identity();
+
+  /** Checks the target and the silence of the peer. Returns whether calls are pending, or undefined to stop. */
+  #check = () => {
+    const { closedReason, currentWindow } = this.#target;
+    const error = closedReason();
+    if (error !== undefined) return this.#endSession(error, false);
+    if (this.#peer && this.#window !== currentWindow?.()) this.#endSession(sessionEnded(ANOTHER_DOCUMENT), true);
+    const heartbeat = this.#heartbeat;
+    const isSuspected = this.#state === RELOAD_SUSPECTED;
+    const maxSilence = isSuspected ? RELOAD_SILENCE : this.#heartbeatMs;
+    const isMeasured =
+      (isSuspected || this.#state === OPEN) && maxSilence > 0 && !this.#peer.isPlain && !this.#seesPeerLock;
+    if (isMeasured && heartbeat.silentMs >= maxSilence - 1) {
+      heartbeat.silentMs = 0;
+      if (isSuspected) return this.#endSession(sessionEnded(ANOTHER_DOCUMENT), true);
+      this.#notifyClosed?.(callError("unresponsive", `the peer has been silent for ${this.#heartbeatMs} ms`), true);
+    } else if (isMeasured && heartbeat.silentMs > 0) {
+      notify(this.#peer, "rpc.ping");
+    }
+    if (isMeasured || currentWindow !== undefined)
+      return this.#sessionCount === 0 || this.#hasPendingCalls?.() === true;
+  };
+
+  #restartHeartbeat() {
+    this.#heartbeat.silentMs = 0;
+    this.#heartbeat.start();
   }
 
-  /** Asks for the lock of this side: for the first session at once, since who is to begin it may be blocked right after. */
-  function hold() {
-    life = new AbortController();
-    const { id } = handshake;
-    isHeld = holdLock(id, life.signal).then((isHeld) => {
-      if (id === handshake.id) handshake.isLocked = isHeld;
+  /** Requests the lock of this side: before the first handshake, since the thread may be blocked right after it. */
+  #acquireLock() {
+    this.#lockAbort = new AbortController();
+    const { id } = this.#handshake;
+    this.#lockHeld = holdLock(id, this.#lockAbort.signal).then((isHeld) => {
+      if (id === this.#handshake.id) this.#handshake.isLocked = isHeld;
       return isHeld;
     });
   }
 
-  function release() {
-    const messages = held ?? [];
-    held = undefined;
-    const other = session;
-    for (const { message } of messages) if (session === other) handler(message);
+  #releaseLock() {
+    this.#lockAbort?.abort();
+    this.#lockAbort = undefined;
+    this.#handshake.isLocked = false;
   }
 
-  function receive(message, origin) {
-    pulse.quiet = 0;
-    if (held?.length === MAX_SESSION_QUEUE && isOpen) release();
-    if (held === undefined) handler(message);
-    else if (held.length < MAX_SESSION_QUEUE) held.push({ message, origin });
+  /** Watches the lock of the peer. Resolves once it is known whether this side sees it. */
+  #watchPeerLock(peer) {
+    peer.isWatched = true;
+    // Only a worker and a window of this origin certainly share locks. Another peer may have named a lock of this side.
+    const isSure = this.#target.sharesLocks === true;
+    const isShared = isSure || (peer.origin === globalThis.origin && peer.origin !== "null");
+    const onSeen = () => (this.#seesPeerLock = isShared);
+    const onReleased = () => this.#endAfterGrace(peer, () => this.#verifyEnd(peer));
+    return watchLock(peer.id, this.#lockAbort.signal, isSure, onSeen, onReleased);
   }
 
-  /** The session has ended, if there is one; unless `reopens`, nothing is to be expected of the other side. */
-  function lose(error, reopens, reason) {
-    if (number === 0) return onFail(error);
-    // The newest connection wins: it gets the next session.
-    if (reopens && [...connections].findLast(isOnSameTarget) !== connection)
-      return (lose(replaced(error), false, reason), stop());
-    const was = session;
-    end(reason);
-    queue = reopens ? [] : undefined;
-    if (!reopens) pulse.stop();
-    close?.(error, reopens);
-    if (was !== undefined) guard(() => onLost?.(error));
-    if (!isOpen && !reopens) onFail(error);
-  }
-
-  function post(message, transfer) {
-    if (session !== undefined) return session.port.postMessage(message, transfer);
-    // Whoever comes next knows of no call to give up.
-    if (queue === undefined || message.method === "$/cancelRequest") return;
-    if (queue.length >= MAX_SESSION_QUEUE) prune();
-    if (queue.length >= MAX_SESSION_QUEUE) throw callError("too-many-calls", "too many calls wait for a session");
-    // A copy, as a port would have made it; and what cannot be sent is told now.
-    queue.push(structuredClone([message, transfer], { transfer: transfer ?? [] }));
-  }
-
-  /** Lets go of the session, and says goodbye. */
-  function end(reason) {
-    if (session === undefined) return;
-    const { port, isPlain, origin, letGo } = session;
-    if (reason !== undefined && !isPlain) {
-      port.postMessage(note("rpc.bye", { reason }));
-      // Of a document that goes, not every browser delivers what it sends through ports.
-      if (door.current !== undefined) door.post(note("rpc.bye", { key, reason }), undefined, origin);
-    }
-    letGo();
-    releaseLock();
-    session = undefined;
-    transport.coalesces = transport.columns = false;
-    held = isOpen ? undefined : [];
-    handshake.end();
-  }
-
-  function releaseLock() {
-    life?.abort();
-    life = undefined;
-    handshake.isLocked = false;
-  }
-
-  /** There are signs that the other side has gone, and it may have said why. */
-  function suspect(other) {
-    soon(other, loseDead);
-  }
-
-  function loseDead() {
-    const error = ending ?? door.loss();
-    if (error === undefined && door.current !== undefined) lose(ended("the other side has gone"), true);
-    else lose(error ?? peerGoneError("the worker or thread of the other side has ended"), false);
-  }
-
-  /** The lock of the peer is free. It may have been stolen, so the peer is asked once, and dead without an answer. */
-  function ask(other) {
-    other.isAsked = true;
-    other.port.postMessage(note("rpc.ping"));
+  /** Asks the peer whose lock is free whether it has ended. The lock may have been stolen. */
+  #verifyEnd(peer) {
+    peer.isAsked = true;
+    notify(peer, "rpc.ping");
     const decide = () => {
-      if (other.isAsked) return loseDead();
-      // From here on, only a heartbeat shows that it lives.
-      isLocked = false;
-      pulse.quiet = 0;
-      pulse.start();
+      if (peer.isAsked) return this.#onPeerDead();
+      // From here on, the heartbeat replaces the lock.
+      this.#seesPeerLock = false;
+      this.#restartHeartbeat();
     };
-    // In two steps: if this thread was blocked, the answer comes in between.
-    setTimer(() => soon(other, decide), ANSWER_TIME);
+    // In two steps: if this thread was blocked, the answer is handled between them.
+    setTimer(() => this.#endAfterGrace(peer, decide), ANSWER_TIME);
   }
 
-  /**
-   * A document loads once: if it has told so, this is another one in its frame. A goodbye is not sure to come: a process of
-   * Firefox can end with its last document before it is sent.
-   */
-  function onLoad() {
-    // What was said before was of another document.
-    stranger = clearTimeout(stranger);
-    if (session?.isLoaded) doubt(session);
+  /** Reports the first session to the application. */
+  #reportOpen() {
+    if (this.#isReported) return;
+    this.#isReported = true;
+    this.#onOpen();
+    // The code that awaits `connect` runs first, and can add handlers.
+    queueTask(this.#deliverEarlyMessages);
   }
 
-  /** There may be another document in the window: the peer is asked, and gone if it is silent. */
-  function doubt(other) {
-    // Not at once: where it is in a process of its own, the old document still answers for a moment.
-    soon(other, () => {
-      if (other.isDoubted) return;
-      other.isDoubted = true;
-      other.port.postMessage(note("rpc.ping"));
-      pulse.quiet = 0;
-      pulse.start();
-    });
-  }
-
-  /** Ends a session, unless its own goodbye comes first, or has been announced over the window. */
-  function soon(other, end) {
-    // If this thread was blocked, messages that have arrived are handled first.
-    setTimer(() => queueTask(() => session === other && !other.isBidden && end()), GOODBYE_TIMEOUT);
-  }
-
-  function leave({ reason }) {
-    const error = reason === "replaced" ? replaced() : door.loss();
-    lose(error ?? ended("the other side has reloaded, navigated or closed"), error === undefined);
-    if (reason === "replaced") stop();
-  }
-
-  /** Handles a goodbye over the window. A peer that has not left the document sends another one through the port, after all else. */
-  function bidden(reason) {
-    if (reason === "left") return leave({ reason });
-    const other = session;
-    other.isBidden = true;
-    setTimer(() => session === other && leave({ reason }), COPIED_GOODBYE_TIMEOUT);
-  }
-
-  function stop() {
-    connections.delete(connection);
-    clearTimeout(stranger);
-    handshake.stop();
-    pulse.stop();
-    releaseLock();
-    for (const cleanup of cleanups.splice(0)) cleanup();
-  }
-
-  const connection = {
-    channel,
-    target: door.target,
-    /** A newer connection has begun. A connection with a session keeps it until the peer begins a session with the newer one. */
-    giveWay() {
-      if (session !== undefined) return;
-      lose(replaced(), false);
-      stop();
-    },
+  #deliverEarlyMessages = () => {
+    const messages = this.#earlyMessages ?? [];
+    this.#earlyMessages = undefined;
+    const peer = this.#peer;
+    for (const { message } of messages) if (this.#peer === peer) this.#receiver(message);
   };
-  const isOnSameTarget = (other) => other.channel === channel && other.target() === door.target();
 
-  const transport = {
-    /** Whether the other side takes lists of messages. */
-    coalesces: false,
-    /** Whether it reads columns. */
-    columns: false,
-    boundary: door.boundary,
-    isSession: true,
-    /** Whether the peer is notified when this side is destroyed. */
-    saysGoodbye: () => session !== undefined && !session.isPlain,
-    /** Whether it hears a call that others on the boundary hear, too: only with a peer that knows no sessions. */
-    receivesFrom: (origin) => session?.isPlain === true && session.origin === origin,
-    lastOrigin: () => session?.origin,
-    /** Begins to listen, and to say hello. */
-    start() {
-      // What runs may throw, too, and go on. What throws before it has said a word has not started.
-      const fail = (cause, end) => {
-        if (number > 0) {
-          if (end === undefined) return;
-          ending = end;
-          // There may still be messages in the port of the session.
-          return session === undefined ? lose(end, false) : suspect(session);
-        }
-        onFail(workerFailedError("worker-failed", cause));
-      };
-      const hear = (message, origin, isAllowed) => {
-        if (handshake.takes(message, origin, isAllowed) || !isAllowed) return;
-        if (message.method === "rpc.bye") {
-          const { key, reason } = Object(message.params);
-          if (!isId(key)) return;
-          if (key === session?.key) return bidden(reason);
-          unknownByeKey = key;
-          handshake.keepAnswer();
-        } else if (session === undefined ? number === 0 : session.isPlain) {
-          // What another origin says is of another document, and belongs to a session of its own.
-          if (session !== undefined && origin !== session.origin) {
-            lose(ended("a document of another origin is in its place"), true);
-            // The application may have destroyed its peer for that.
-            if (cleanups.length === 0) return;
-            handshake.beginPlain(origin);
-          }
-          receive(message, origin);
-        }
-      };
-      cleanups = [
-        door.listen(hear, (error) => lose(error, false), fail, onLoad),
-        addListeners(globalThis, {
-          pagehide() {
-            if (session !== undefined) lose(ended("this page was left"), true, "left");
-            // Browsers do not keep a page that holds a lock for the way back.
-            releaseLock();
-          },
-          pageshow({ persisted }) {
-            if (!persisted) return;
-            if (life === undefined) hold();
-            handshake.start();
-          },
-        }),
-      ];
-      for (const other of connections) if (isOnSameTarget(other)) other.giveWay();
-      connections.add(connection);
-      hold();
-      // A side that gets its lock before the handshake is watched from the first moment of the session.
-      const begin = () => cleanups.length > 0 && !handshake.isReady && handshake.start();
-      const waiting = setTimer(begin, LOCK_TIMEOUT);
-      isHeld.then(begin);
-      // The application may append an iframe to the document in this turn.
-      const looking = setTimer(() => pulse.start());
-      cleanups.push(() => [waiting, looking].forEach(clearTimeout));
-    },
-    send(message, transfer) {
-      post(message, transfer);
-      // After that: what is sent belongs to the session that there was, even if this look ends it.
-      if (pulse.slow) pulse.start();
-    },
-    onMessage(receiver) {
-      handler = receiver;
-    },
-    onClose(onEnd, waits, ids) {
-      close = onEnd;
-      isWaiting = waits;
-      waitingIds = ids;
-    },
-    onError(handler) {
-      report = handler;
-    },
-    onControl(method, params) {
-      const other = session;
-      if (other === undefined) return;
-      if (method === "rpc.ping") other.port.postMessage(note("rpc.pong"));
-      // Not before what came with it is done: its replies are for the session that ends.
-      else if (method === "rpc.bye") Promise.resolve().then(() => session === other && leave(Object(params)));
-      else if (method === "rpc.key" && isId(params?.key)) {
-        other.key = params.key;
-        if (unknownByeKey === other.key) bidden();
-      } else if (method === "rpc.load") other.isLoaded = true;
-      else if (method === "rpc.pong") other.isAsked = false;
-      else if (method === "rpc.lock" && !other.isWatched) watch(other);
-    },
-    destroy() {
-      end("closed");
-      stop();
-    },
-  };
-  transportInternals.set(transport, transport);
-  return transport;
+  #receive(message, origin) {
+    this.#heartbeat.silentMs = 0;
+    if (this.#earlyMessages?.length === MAX_SESSION_QUEUE && this.#isReported) this.#deliverEarlyMessages();
+    if (this.#earlyMessages === undefined) this.#receiver(message);
+    else if (this.#earlyMessages.length < MAX_SESSION_QUEUE) this.#earlyMessages.push({ message, origin });
+  }
 }

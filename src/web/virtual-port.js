@@ -1,14 +1,14 @@
-// A private way over a boundary that others use, too: what goes there is wrapped under a name that only its two ends know.
+// A virtual port: a session's messages on a shared worker, each wrapped with a name that only the two ends know.
 
 /**
- * As much of a `MessagePort` as a session needs, over a worker: most engines take several times as long for a port of its
- * own.
+ * The part of `MessagePort` that a session needs, multiplexed over a worker. Most engines deliver several times slower
+ * through a real port of a worker.
  */
-export class Lane {
+export class VirtualPort {
   #target;
   #name;
-  /** What hears the target for each listener. */
-  #hearers = new Map();
+  /** The function that was added to the target for each listener. */
+  #targetListeners = new Map();
 
   constructor(target, name) {
     this.#target = target;
@@ -20,15 +20,16 @@ export class Lane {
   }
 
   addEventListener(type, listener) {
-    // That of a worker is told to who has connected to it.
+    // The connect target handles the `close` event of the worker.
     if (type === "close") return;
-    const hear = ({ data }) => data?.portway === this.#name && listener({ data: data.message });
-    this.#hearers.set(listener, type === "message" ? hear : listener);
-    this.#target.addEventListener(type, this.#hearers.get(listener));
+    const unwrap = ({ data }) => data?.portway === this.#name && listener({ data: data.message });
+    this.#targetListeners.set(listener, type === "message" ? unwrap : listener);
+    this.#target.addEventListener(type, this.#targetListeners.get(listener));
   }
 
   removeEventListener(type, listener) {
-    if (this.#hearers.has(listener)) this.#target.removeEventListener(type, this.#hearers.get(listener));
+    if (this.#targetListeners.has(listener))
+      this.#target.removeEventListener(type, this.#targetListeners.get(listener));
   }
 
   start() {}

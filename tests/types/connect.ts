@@ -78,5 +78,8 @@ export function untyped(frame: HTMLIFrameElement): Promise<JSONRPCPeer> {
 }
 
 export function why(error: unknown): boolean {
-  return error instanceof CallError && ["no-answer", "wrong-origin", "worker-failed", "refused"].includes(error.reason);
+  return (
+    error instanceof CallError &&
+    ["no-answer", "wrong-origin", "worker-failed", "incompatible-version", "refused"].includes(error.reason)
+  );
 }

@@ -159,7 +159,7 @@ impl Owner {
         let link = Rc::new(ClientHandle { role, max_visits, calls: RefCell::default(), destroyed: Cell::new(false) });
         let callback_link = Rc::clone(&link);
         let callback = Closure::new(move |token, event, value| callback_link.handle_event(token, event, value));
-        link.role.hear(&callback);
+        link.role.set_callback(&callback);
         Self { link, _callback: callback }
     }
 }

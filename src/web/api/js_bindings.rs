@@ -19,8 +19,8 @@ extern "C" {
     #[wasm_bindgen(constructor, js_class = RustClient)]
     pub(super) fn new(transport: &JsValue, limits: &JsValue) -> ClientRole;
 
-    #[wasm_bindgen(method)]
-    pub(super) fn hear(this: &ClientRole, tell: &Closure<dyn Fn(u32, u32, JsValue)>);
+    #[wasm_bindgen(method, js_name = setCallback)]
+    pub(super) fn set_callback(this: &ClientRole, callback: &Closure<dyn Fn(u32, u32, JsValue)>);
 
     #[wasm_bindgen(method, catch)]
     pub(super) fn begin(
@@ -60,8 +60,8 @@ extern "C" {
     #[wasm_bindgen(constructor, js_class = RustServer)]
     pub(super) fn new(transport: &JsValue, limits: &JsValue) -> ServerRole;
 
-    #[wasm_bindgen(method)]
-    pub(super) fn hear(this: &ServerRole, tell: &Closure<dyn Fn(u32, u32, JsValue, JsRequest) -> i32>);
+    #[wasm_bindgen(method, js_name = setCallback)]
+    pub(super) fn set_callback(this: &ServerRole, callback: &Closure<dyn Fn(u32, u32, JsValue, JsRequest) -> i32>);
 
     #[wasm_bindgen(method)]
     pub(super) fn method(this: &ServerRole, name: &str, index: u32);
@@ -113,8 +113,8 @@ extern "C" {
     #[wasm_bindgen(method, catch)]
     pub(super) fn notify(this: &JsRequest, method: &str, params: &JsValue) -> Result<(), JsValue>;
 
-    #[wasm_bindgen(js_name = whatEnded)]
-    pub(super) fn what_ended(error: &JsValue) -> u32;
+    #[wasm_bindgen(js_name = endCode)]
+    pub(super) fn end_code(error: &JsValue) -> u32;
 
     #[wasm_bindgen(js_name = errorCode)]
     pub(super) fn error_code(error: &JsValue) -> f64;
@@ -146,10 +146,12 @@ extern "C" {
 
 #[wasm_bindgen(module = "/src/web/rust-death.js")]
 extern "C" {
-    #[wasm_bindgen(js_name = hasEnded)]
-    fn has_ended() -> bool;
-    fn begin(exports: &JsValue, stack_pointer: &Closure<dyn Fn() -> u32>);
-    fn panicked(text: &str);
+    #[wasm_bindgen(js_name = isTrapped)]
+    fn is_trapped() -> bool;
+    #[wasm_bindgen(js_name = beginRun)]
+    fn begin_run(exports: &JsValue, stack_pointer: &Closure<dyn Fn() -> u32>);
+    #[wasm_bindgen(js_name = onPanic)]
+    fn on_panic(text: &str);
 }
 
 #[wasm_bindgen(module = "/src/web/rust-connect.js")]
@@ -232,11 +234,11 @@ extern "C" {
 /// Passes the exports of the wasm to JavaScript, and registers the end of the program there. A start function would run
 /// after the start function of the program.
 pub(super) fn install() {
-    if !has_ended() {
+    if !is_trapped() {
         return;
     }
     let callback = Closure::new(stack_pointer);
-    begin(&wasm_bindgen::exports(), &callback);
+    begin_run(&wasm_bindgen::exports(), &callback);
     callback.forget();
     std::thread_local! {
         static HOOK_INSTALLED: Cell<bool> = const { Cell::new(false) };
@@ -251,7 +253,7 @@ fn install_panic_hook() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         before(info);
-        panicked(&info.to_string());
+        on_panic(&info.to_string());
     }));
 }
 

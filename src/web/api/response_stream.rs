@@ -17,7 +17,7 @@ use super::call::milliseconds;
 use super::client::{ClientHandle, failure};
 use super::convert::from_js;
 use super::error::CallError;
-use super::js_bindings::{IteratorResult, JsStream, what_ended};
+use super::js_bindings::{IteratorResult, JsStream, end_code};
 use super::limits::STREAM_WINDOW;
 
 /// The items of a stream, made by [`Client::stream`](crate::Client::stream).
@@ -111,7 +111,7 @@ impl<T> Stream for Items<T> {
                 let step: IteratorResult = step.unchecked_into();
                 (!step.done()).then(|| (this.decode)(step.value(), this.max_visits))
             }
-            Err(problem) => Some(Err(failure(what_ended(&problem), problem, this.max_visits))),
+            Err(problem) => Some(Err(failure(end_code(&problem), problem, this.max_visits))),
         };
         if !matches!(item, Some(Ok(_))) {
             this.state = StreamState::Done;

@@ -85,7 +85,7 @@ impl Server {
             CANCEL => callback_service.cancel(number),
             _ => callback_service.poll(number),
         });
-        service.role.hear(&callback);
+        service.role.set_callback(&callback);
         Self { service, _callback: callback }
     }
 

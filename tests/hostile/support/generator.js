@@ -241,7 +241,11 @@ export class Attacker {
     const params =
       random.below(30) === 0
         ? random.pick(ODD)
-        : { version: random.pick([1, 1, 2, null]), channel, features: this.#features(this.#routes.get(id)) };
+        : {
+            version: random.pick([1, 1, this.#mayEnd ? 2 : 1, null]),
+            channel,
+            features: this.#features(this.#routes.get(id)),
+          };
     return [message({ id, method: "rpc.hello", params })];
   }
 

@@ -1,0 +1,234 @@
+// The version of the handshake: a peer with another version is refused, and both sides fail at once.
+
+import { assert } from "chai";
+import { connect } from "./support/portway.js";
+import { ScriptedPeer, reconnect, connected, hexId, ports, scriptedPort, countTimers } from "./support/connections.js";
+import { afterThisTest } from "./support/cleanup.js";
+import { isOpen, pause, rejection, until } from "./support/outcomes.js";
+
+const isHello = (message) => message?.method === "rpc.hello";
+const isRefusal = (message) => message?.error?.data?.reason === "incompatible-version";
+const refusals = (scriptedPeer) => scriptedPeer.received.filter(isRefusal);
+
+/** A channel between two ports whose hellos and answers have this version when they arrive. */
+function portsOfVersion(version) {
+  const [near, nearFar] = ports();
+  const [far, farFar] = ports();
+  const seen = [];
+  const relay = (from, to) => {
+    from.addEventListener("message", ({ data, ports: moved }) => {
+      const part = data.params ?? data.result;
+      if (part?.version !== undefined) part.version = version;
+      seen.push(data);
+      to.postMessage(data, moved);
+    });
+    from.start();
+  };
+  relay(nearFar, farFar);
+  relay(farFar, nearFar);
+  return { near, far, seen };
+}
+
+/** A worker's target object over a port: it has no `start`, so that sessions use virtual ports. */
+function asWorker(port) {
+  port.start();
+  return {
+    postMessage: (...args) => port.postMessage(...args),
+    addEventListener: (...args) => port.addEventListener(...args),
+    removeEventListener: (...args) => port.removeEventListener(...args),
+  };
+}
+
+const kinds = { port: (port) => port, worker: asWorker };
+
+for (const [kind, targetOf] of Object.entries(kinds)) {
+  describe(`a peer of another version over a ${kind}`, () => {
+    it("is refused by an error that names the version, and connect rejects at once with both versions", async () => {
+      const [port, far] = ports();
+      const scriptedPeer = new ScriptedPeer(far);
+      const timers = countTimers();
+      const start = performance.now();
+      const connecting = rejection(connect(targetOf(port), { connectTimeout: 0 }));
+      scriptedPeer.hello(hexId(0), { version: 2, features: ["lane"] });
+      const { reason, message } = await connecting;
+      assert.equal(reason, "incompatible-version");
+      assert.match(message, /version 2\b.*version 1\b/);
+      assert.isBelow(performance.now() - start, 1_000);
+      const answer = await scriptedPeer.find(({ id }) => id === hexId(0));
+      assert.deepEqual(answer, {
+        jsonrpc: "2.0",
+        id: hexId(0),
+        error: {
+          code: -32600,
+          message: "Incompatible version",
+          data: { reason: "incompatible-version", version: 1 },
+        },
+      });
+      await pause(60);
+      assert.equal(timers.size, 0);
+      assert.lengthOf(refusals(scriptedPeer), 1);
+      assert.isAtMost(scriptedPeer.received.filter(isHello).length, 1);
+    });
+
+    it("that refuses this side has connect reject at once with both versions", async () => {
+      const [port, far] = ports();
+      const scriptedPeer = new ScriptedPeer(far);
+      const connecting = rejection(connect(targetOf(port), { connectTimeout: 0 }));
+      const { id } = await scriptedPeer.nextHello();
+      const data = { reason: "incompatible-version", version: 3 };
+      scriptedPeer.post({ jsonrpc: "2.0", id, error: { code: -32600, message: "Incompatible version", data } });
+      const { reason, message } = await connecting;
+      assert.equal(reason, "incompatible-version");
+      assert.match(message, /version 3\b.*version 1\b/);
+    });
+
+    it("that answers with its version has connect reject at once, and the port of the answer is closed", async () => {
+      const [port, far] = ports();
+      const scriptedPeer = new ScriptedPeer(far);
+      const connecting = rejection(connect(targetOf(port), { connectTimeout: 0 }));
+      const end = scriptedPeer.accept(await scriptedPeer.nextHello(), { version: 2 });
+      assert.equal((await connecting).reason, "incompatible-version");
+      await pause(20);
+      assert.deepEqual(end.received, []);
+    });
+
+    it("fails, too: connect rejects on both sides", async () => {
+      const { near, far, seen } = portsOfVersion(2);
+      const options = { connectTimeout: 0 };
+      const both = [rejection(connect(targetOf(near), options)), rejection(connect(targetOf(far), options))];
+      const reasons = (await Promise.all(both)).map(({ reason }) => reason);
+      assert.deepEqual(reasons, ["incompatible-version", "incompatible-version"]);
+      await pause(60);
+      assert.isAtMost(seen.length, 4, "a hello of each side, and a refusal of each");
+    });
+  });
+}
+
+describe("a hello of another version", () => {
+  it("that comes first is refused once the side is ready, without a hello after it", async () => {
+    const [port, far] = ports();
+    const scriptedPeer = new ScriptedPeer(far);
+    scriptedPeer.hello(hexId(0), { version: 2 });
+    assert.equal((await rejection(connect(port, { connectTimeout: 0 }))).reason, "incompatible-version");
+    await until(() => refusals(scriptedPeer).length === 1);
+    await pause(40);
+    assert.lengthOf(refusals(scriptedPeer), 1);
+  });
+
+  it("during a session is refused, and the session goes on", async () => {
+    const { port, scriptedPeer } = scriptedPort();
+    const told = [];
+    const connecting = connected(port, { onLost: ({ reason }) => told.push(reason) });
+    const end = await scriptedPeer.open({ session: hexId(1) });
+    const peer = await connecting;
+    scriptedPeer.hello(hexId(2), { version: 2 });
+    await until(() => refusals(scriptedPeer).length === 1, "it is not refused");
+    await pause(250);
+    const call = peer.request("a");
+    end.answer(await end.nextCall(), 1);
+    assert.equal(await call, 1);
+    assert.deepEqual(told, []);
+    assert.isUndefined(end.received.find(({ method }) => method === "rpc.bye"));
+  });
+
+  it("after a session ends the calls that wait as peer-gone, and a compatible peer is found later", async () => {
+    const { port, scriptedPeer } = scriptedPort();
+    const told = [];
+    const connecting = connected(port, {
+      onSession: ({ number }) => void told.push(number),
+      onLost: ({ reason }) => void told.push(reason),
+    });
+    const end = await scriptedPeer.open({ session: hexId(1) });
+    const peer = await connecting;
+    end.bye();
+    await until(() => told.length === 2);
+    const call = rejection(peer.request("a"));
+    scriptedPeer.hello(hexId(2), { version: 2 });
+    const { reason, message, cause } = await call;
+    assert.equal(reason, "peer-gone");
+    assert.match(message, /version 2\b.*version 1\b/);
+    assert.equal(cause.reason, "incompatible-version");
+    const next = await reconnect(scriptedPeer);
+    await until(() => told.length === 3);
+    assert.deepEqual(told, [1, "session-ended", 2]);
+    const second = peer.request("b");
+    next.answer(await next.nextCall(), 2);
+    assert.equal(await second, 2);
+  });
+
+  it("is refused once in 10 ms at most", async () => {
+    const { port, scriptedPeer } = scriptedPort();
+    const connecting = connected(port);
+    await scriptedPeer.open({ session: hexId(1) });
+    await connecting;
+    const start = performance.now();
+    for (let n = 0; n < 2_000; n++)
+      scriptedPeer.hello(hexId("f").slice(4) + String(n).padStart(4, "0"), { version: 2 });
+    await until(() => refusals(scriptedPeer).length > 0);
+    await pause(50);
+    assert.isAtMost(refusals(scriptedPeer).length, 1 + (performance.now() - start) / 10);
+  });
+});
+
+describe("a version that is not an integer from 1 to 2^53 - 1", () => {
+  const versions = [undefined, null, 0, -1, 1.5, NaN, Infinity, 2 ** 53, 1e300, "1", "2", [1], { major: 2 }, true];
+
+  it("has its hello ignored: no answer, no refusal, and another hello begins the session", async () => {
+    const { port, scriptedPeer } = scriptedPort();
+    const connecting = connected(port, { connectTimeout: 0 });
+    await scriptedPeer.nextHello();
+    for (const version of versions) {
+      scriptedPeer.hello(hexId(0), { version });
+      await pause(12);
+    }
+    assert.isTrue(await isOpen(connecting));
+    assert.deepEqual(
+      scriptedPeer.received.filter((message) => !isHello(message)),
+      [],
+    );
+    await scriptedPeer.openByHello(hexId(0));
+    await connecting;
+  });
+
+  it("has its answer not used, and the port of the answer closed", async () => {
+    const { port, scriptedPeer } = scriptedPort();
+    const connecting = connected(port, { connectTimeout: 0 });
+    const hello = await scriptedPeer.nextHello();
+    const ends = versions.map((version) => scriptedPeer.accept(hello, { version }));
+    assert.isTrue(await isOpen(connecting));
+    assert.deepEqual(
+      ends.flatMap(({ received }) => received),
+      [],
+    );
+    scriptedPeer.accept(hello);
+    await connecting;
+  });
+
+  it("in a refusal leaves an error like any other, and so does this side's own version", async () => {
+    for (const version of [...versions, 1]) {
+      const { port, scriptedPeer } = scriptedPort();
+      const connecting = rejection(connect(port, { connectTimeout: 0 }));
+      const { id } = await scriptedPeer.nextHello();
+      const data = { reason: "incompatible-version", version };
+      scriptedPeer.post({ jsonrpc: "2.0", id, error: { code: -32600, message: "no", data } });
+      assert.equal((await connecting).reason, "refused");
+    }
+  });
+});
+
+describe("an answer without a version", () => {
+  it("of a peer that knows no sessions begins a plain session, as ever", async () => {
+    const { port, scriptedPeer } = scriptedPort();
+    const connecting = connected(port);
+    const { id } = await scriptedPeer.nextHello();
+    scriptedPeer.post({ jsonrpc: "2.0", id, error: { code: -32601, message: "Method not found: rpc.hello" } });
+    const peer = await connecting;
+    scriptedPeer.hello(hexId(0), { version: 2 });
+    await until(() => refusals(scriptedPeer).length === 1);
+    const call = peer.request("a");
+    const request = await scriptedPeer.find(({ method }) => method === "a");
+    scriptedPeer.post({ jsonrpc: "2.0", id: request.id, result: 1 });
+    assert.equal(await call, 1);
+    afterThisTest(() => peer.destroy());
+  });
+});
