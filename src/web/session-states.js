@@ -8,7 +8,7 @@ export const OPEN = 1;
 /** The window may show another document. The peer was asked, and its silence ends the session. */
 export const RELOAD_SUSPECTED = 2;
 /**
- * A goodbye copy came over the window. The goodbye on the port follows, and no liveness callError ends the session before
+ * A goodbye copy came over the window. The goodbye on the port follows, and no liveness failure ends the session before
  * it.
  */
 export const GOODBYE_PENDING = 3;
