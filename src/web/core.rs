@@ -36,9 +36,6 @@ const TIME_GRAIN: u64 = 16;
 const MILLISECOND: f64 = 1_000.0;
 const SECOND: u64 = 1_000_000;
 
-/// Without the names of the codes, which JavaScript has itself.
-const PROFILE: Profile = Profile { codes: &[], ..Profile::MESSAGE_BOUNDARY };
-
 #[wasm_bindgen(module = "/src/web/wasm-callbacks.js")]
 extern "C" {
     #[wasm_bindgen(js_name = tellFault)]
@@ -70,7 +67,10 @@ struct Subject {
 
 impl State {
     const fn new(last_id: u64) -> Self {
-        let config = Config::new(PROFILE).with_time_grain(TIME_GRAIN).with_longest_wait(SECOND).with_last_id(last_id);
+        let config = Config::new(Profile::MESSAGE_BOUNDARY)
+            .with_time_grain(TIME_GRAIN)
+            .with_longest_wait(SECOND)
+            .with_last_id(last_id);
         let connection = Connection::new(config);
         let fault = Rejected { id: IdNumber::NULL, fault: Fault::InvalidRequest };
         let subject = Subject { element: 0, replies: Vec::new(), fault };
@@ -78,7 +78,7 @@ impl State {
     }
 
     fn configure(&mut self, pending_calls: usize, in_flight: usize, batch_items: usize, null_params: bool) -> f64 {
-        let profile = Profile { null_params_are_absent: null_params, ..PROFILE };
+        let profile = Profile { null_params_are_absent: null_params, ..Profile::MESSAGE_BOUNDARY };
         // Only replies that wait for their batch have a size here, and each counts one: as many as may be at work, or one batch.
         let in_flight_bytes = in_flight.max(batch_items);
         let limits = Limits { pending_calls, in_flight, in_flight_bytes, batch_items, ..Limits::DEFAULT };

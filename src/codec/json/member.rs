@@ -25,11 +25,6 @@ pub(super) struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    /// Reads an object; `None` if the value is none.
-    pub(super) fn read(value: &'a str) -> Option<Self> {
-        Self::scan(&mut Scanner::new(value, usize::MAX))
-    }
-
     /// Reads the object that comes next; `None` if the text is no JSON, or no object comes.
     pub(super) fn scan(scanner: &mut Scanner<'a>) -> Option<Self> {
         let ([jsonrpc, id, method, params, result, error], repeats) = read_members(scanner, |name| match name {
