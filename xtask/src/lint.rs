@@ -11,6 +11,7 @@ use crate::invariants;
 use crate::limits;
 use crate::process::{clear, run_ok, step};
 use crate::setup::Setup;
+use crate::surface::{self, Target};
 use crate::toolchain::{WASM, cargo};
 use crate::workspace::COMMANDS;
 
@@ -81,6 +82,9 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
             .env("RUSTDOCFLAGS", "-Dwarnings");
         run_ok(&mut command, &log, LIMIT)
     });
+    for target in Target::ALL {
+        checks.check(&format!("surface: {}", target.name()), || surface::check(setup, target));
+    }
     checks.check("types: tsc over src/js", || {
         let mut files = Vec::new();
         for entry in workspace.path("src/js").read_dir()? {

@@ -22,6 +22,7 @@ mod setup;
 mod size;
 mod soak;
 mod std_for_wasm;
+mod surface;
 mod test;
 mod toolchain;
 mod tools;
@@ -59,6 +60,8 @@ enum Task {
     Lint,
     /// Compare what is made from limits.toml (constants, types, README, test data) with it, or write it
     Limits(limits::Arguments),
+    /// Compare the public surface with the lists in tests/surface, or write them
+    Surface(surface::Arguments),
     /// Make a million calls over ten minutes, and see that none is lost and nothing grows
     Soak(soak::Arguments),
     /// Measure calls beside a bare postMessage and beside other libraries
@@ -99,6 +102,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Test(arguments) => test::run(&setup, &arguments),
         Task::Lint => lint::run(&setup),
         Task::Limits(arguments) => limits::run(&setup.workspace, &arguments),
+        Task::Surface(arguments) => surface::run(&setup, &arguments),
         Task::Soak(arguments) => soak::run(&setup, &arguments),
         Task::Bench(arguments) => bench::run(&setup, &arguments),
         Task::Fuzz(arguments) => fuzz::run(&setup, &arguments),
