@@ -82,6 +82,14 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
             .env("RUSTDOCFLAGS", "-Dwarnings");
         run_ok(&mut command, &log, LIMIT)
     });
+    // Those for the host are run by `cargo xtask test`.
+    checks.check("examples in the docs: wasm32", || {
+        let mut command = wasm.command("cargo", &workspace.root)?;
+        // They are only compiled: cargo has no `--no-run` for them, and stable rustdoc neither.
+        command.args(["test", "--doc", "--quiet", "--target", WASM, "-p", LIBRARY, "--features", "json"]);
+        command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "true");
+        run_ok(&mut command, &log, LIMIT)
+    });
     for target in Target::ALL {
         checks.check(&format!("surface: {}", target.name()), || surface::check(setup, target));
     }
