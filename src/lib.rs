@@ -101,7 +101,10 @@ pub use web::api::{
     TransportError,
 };
 
-/// The tests compile the samples of the README.
-#[cfg(all(doctest, feature = "native", unix))]
+/// The tests compile the samples of the README, each for its target.
+#[cfg(all(
+    doctest,
+    any(all(feature = "native", unix), all(feature = "typed", target_family = "wasm", target_os = "unknown"))
+))]
 #[doc = include_str!("../README.md")]
 pub mod readme {}

@@ -1,5 +1,4 @@
-//! Batches: own batches, and batches of the peer. The replies to a batch of the peer are sent together, after its last
-//! request is answered.
+//! Batches of the peer. Their replies are sent together, after the last request of the batch is answered.
 
 use alloc::vec::Vec;
 
@@ -8,15 +7,6 @@ use slab::Slab;
 use super::{Connection, End, Event, Ignored};
 use crate::message::{Entry, Fault, Message, Outgoing, Payload, Reason, Rejected, RequestId, Response, Unusable};
 use crate::profile::BatchPolicy;
-
-/// One element of a batch of ours.
-#[derive(Debug)]
-pub enum BatchItem<P: Payload> {
-    /// A call.
-    Call(P::Method, Option<P>),
-    /// A notification.
-    Notify(P::Method, Option<P>),
-}
 
 #[derive(Debug)]
 pub(super) struct ReplyBatches<P: Payload> {

@@ -21,10 +21,7 @@ mod tests;
 mod unreadable;
 
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
-use core::num::NonZeroU32;
 
-pub use batch::BatchItem;
 pub use config::Config;
 pub use event::{CallKey, End, Event, Ignored, Refused, RequestKey};
 
@@ -45,7 +42,6 @@ pub struct Connection<P: Payload> {
     config: Config,
     calls: PendingCalls,
     deadlines: Deadlines,
-    call_batches: NonZeroU32,
     /// The number of calls that have ended on this side while their answers may still come.
     unanswered: u64,
     inbound: InboundRequests<P>,
@@ -69,7 +65,6 @@ impl<P: Payload> Connection<P> {
             config,
             calls: PendingCalls::new(config.last_id),
             deadlines: Deadlines::new(config.time_grain, config.longest_wait),
-            call_batches: NonZeroU32::MIN,
             unanswered: 0,
             inbound: InboundRequests::new(),
             reply_batches: ReplyBatches::new(),
@@ -128,33 +123,6 @@ impl<P: Payload> Connection<P> {
         let notification = Message::Notification(Notification { method, params });
         self.transmits.push_back(Outgoing::Single(notification));
         Ok(())
-    }
-
-    /// Sends calls and notifications as one batch (JSON-RPC 2.0 §6). Gives the keys of the calls, in their order. Each
-    /// call ends by itself. An empty list sends nothing.
-    ///
-    /// # Errors
-    /// If the connection is closed, or too many calls wait. Nothing is sent then.
-    pub fn call_batch(&mut self, items: Vec<BatchItem<P>>, timeout: Option<u64>) -> Result<Vec<CallKey>, Refused> {
-        self.check_room(items.iter().filter(|item| matches!(item, BatchItem::Call(..))).count())?;
-        self.call_batches = self.call_batches.checked_add(1).unwrap_or(NonZeroU32::MIN);
-        let batch = self.call_batches;
-        let mut keys = Vec::new();
-        let mut messages = Vec::with_capacity(items.len());
-        for item in items {
-            messages.push(match item {
-                BatchItem::Call(method, params) => {
-                    let key = self.begin_call(timeout, Some(batch))?;
-                    keys.push(key);
-                    request(key, method, params)
-                }
-                BatchItem::Notify(method, params) => Message::Notification(Notification { method, params }),
-            });
-        }
-        if !messages.is_empty() {
-            self.transmits.push_back(Outgoing::Batch(messages));
-        }
-        Ok(keys)
     }
 
     /// Cancels a call: the peer is asked to stop working on it. The call has no [`Event::Ended`]. A response that still

@@ -38,9 +38,6 @@ const TIME_GRAIN: u64 = 16;
 const MILLISECOND: f64 = 1_000.0;
 const SECOND: u64 = 1_000_000;
 
-/// The profile without the names of error codes, which JavaScript has itself.
-const PROFILE: Profile = Profile { codes: &[], ..Profile::MESSAGE_BOUNDARY };
-
 #[wasm_bindgen(module = "/src/web/wasm-callbacks.js")]
 extern "C" {
     #[wasm_bindgen(js_name = onFault)]
@@ -72,7 +69,10 @@ struct LastOutput {
 
 impl ConnectionEntry {
     const fn new(last_id: u64) -> Self {
-        let config = Config::new(PROFILE).with_time_grain(TIME_GRAIN).with_longest_wait(SECOND).with_last_id(last_id);
+        let config = Config::new(Profile::MESSAGE_BOUNDARY)
+            .with_time_grain(TIME_GRAIN)
+            .with_longest_wait(SECOND)
+            .with_last_id(last_id);
         let connection = Connection::new(config);
         let fault = Rejected { id: JsId::NULL, fault: Fault::InvalidRequest };
         let last_output = LastOutput { element: 0, replies: Vec::new(), fault };
@@ -80,7 +80,7 @@ impl ConnectionEntry {
     }
 
     fn configure(&mut self, pending_calls: usize, in_flight: usize, batch_items: usize, null_params: bool) -> f64 {
-        let profile = Profile { null_params_are_absent: null_params, ..PROFILE };
+        let profile = Profile { null_params_are_absent: null_params, ..Profile::MESSAGE_BOUNDARY };
         // Only replies that wait for the rest of their batch have a size here, and each counts as one byte. The limit
         // allows the replies of all requests in flight, or of one batch.
         let in_flight_bytes = in_flight.max(batch_items);

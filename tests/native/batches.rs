@@ -1,10 +1,11 @@
 //! Notifications of the protocol work in a batch as they do alone, in order among the other elements.
 
 use std::error::Error;
+use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, stream};
-use portway::connection::{BatchItem, Config};
+use portway::connection::Config;
 use portway::message::{Fault, Id, Incoming, Message, Response};
 use portway::profile::{Ordering, Profile};
 use portway::{Client, Connection, Context, Framing, RpcError, Server, Transport};
@@ -196,9 +197,8 @@ fn an_error_under_no_id_costs_the_same_beside_many_calls() -> Test {
         for _ in 0..others {
             connection.call("m".into(), None, None).map_err(|_| "a call is refused")?;
         }
-        for _ in 0..2 {
-            let batch = vec![BatchItem::Call("m".into(), None)];
-            connection.call_batch(batch, None).map_err(|_| "a batch is refused")?;
+        for batch in 1..=2 {
+            connection.begin_call(None, NonZeroU32::new(batch)).map_err(|_| "a call is refused")?;
         }
         let rounds = (0..5).map(|_| {
             let start = Instant::now();

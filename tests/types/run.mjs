@@ -1,6 +1,6 @@
 // The types suite: `node tests/types/run.mjs`. Compiles every tsconfig.*.json beside it with the newest TypeScript and
 // with an old one, then lets publint and "are the types wrong?" look at the built package, and compiles the playground,
-// which Vite builds without a look at its types.
+// which Vite builds without a look at its types. It also compiles the code of README.md.
 //
 // A file that is compiled is a test: it passes when there is nothing to report in it, `@ts-expect-error` without an
 // error included. With PORTWAY_REPORT set, the counts are written there as JSON.
@@ -12,6 +12,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
+import { writeBlocks } from "./readme.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, "../..");
@@ -100,6 +101,27 @@ async function compilePlayground() {
   return code === 0 ? [] : [output];
 }
 
+// Each block of JavaScript or TypeScript in README.md.
+async function compileReadme() {
+  const folder = join(root, "target/readme-blocks");
+  const files = writeBlocks(root, folder);
+  const [{ tsc }] = compilers();
+  const { code, output } = await run(tsc, ["-p", folder, "--noEmit", "--pretty", "false"], folder);
+  // A client without a method map has results of the type `unknown`, whose members JavaScript reads all the same.
+  const ofResult = /^line-\d+\.js\(.* does not exist on type '\{\}'\.$/;
+  const faults = output.split("\n").filter((line) => line !== "" && !ofResult.test(line));
+  for (const [file, line] of files) {
+    test(
+      `README.md, line ${line}`,
+      faults.filter((fault) => fault.startsWith(`${file}(`)),
+    );
+  }
+  const others = faults.filter((fault) => !/^line-\d+\.[jt]s\(/.test(fault));
+  if (code !== 0 && output === "") others.push(`tsc ended with ${code}`);
+  if (files.size < 10) others.push(`${files.size} blocks are found`);
+  test(`all ${files.size} blocks of code in README.md were compiled`, others);
+}
+
 for (const compiler of compilers()) {
   for (const project of readdirSync(here)
     .filter((file) => /^tsconfig\.(?!base\.).*json$/.test(file))
@@ -107,6 +129,9 @@ for (const compiler of compilers()) {
     await compile(compiler, project);
   }
 }
+
+console.log("the code of README.md");
+await compileReadme();
 
 console.log("the package in pkg/");
 for (const [name, check] of [

@@ -11,6 +11,7 @@ use crate::invariants;
 use crate::limits;
 use crate::process::{clear, run_ok, step};
 use crate::setup::Setup;
+use crate::surface::{self, Target};
 use crate::toolchain::{WASM, cargo};
 use crate::workspace::COMMANDS;
 
@@ -81,6 +82,17 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
             .env("RUSTDOCFLAGS", "-Dwarnings");
         run_ok(&mut command, &log, LIMIT)
     });
+    // Those for the host are run by `cargo xtask test`.
+    checks.check("examples in the docs: wasm32", || {
+        let mut command = wasm.command("cargo", &workspace.root)?;
+        // They are only compiled: cargo has no `--no-run` for them, and stable rustdoc neither.
+        command.args(["test", "--doc", "--quiet", "--target", WASM, "-p", LIBRARY, "--features", "json"]);
+        command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "true");
+        run_ok(&mut command, &log, LIMIT)
+    });
+    for target in Target::ALL {
+        checks.check(&format!("surface: {}", target.name()), || surface::check(setup, target));
+    }
     checks.check("types: tsc over src/js", || {
         let mut files = Vec::new();
         for entry in workspace.path("src/js").read_dir()? {

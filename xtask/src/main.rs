@@ -21,6 +21,7 @@ mod process;
 mod setup;
 mod size;
 mod soak;
+mod surface;
 mod test;
 mod toolchain;
 mod tools;
@@ -59,6 +60,8 @@ enum Task {
     Lint,
     /// Compare the files generated from limits.toml (constants, types, README, test data) with it, or write them
     Limits(limits::Arguments),
+    /// Compare the public surface with the lists in tests/surface, or write them
+    Surface(surface::Arguments),
     /// Make a million calls over ten minutes, and check that no call is lost and no memory leaks
     Soak(soak::Arguments),
     /// Compare the speed of calls with a bare postMessage and with other libraries
@@ -99,6 +102,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Test(arguments) => test::run(&setup, &arguments),
         Task::Lint => lint::run(&setup),
         Task::Limits(arguments) => limits::run(&setup.workspace, &arguments),
+        Task::Surface(arguments) => surface::run(&setup, &arguments),
         Task::Soak(arguments) => soak::run(&setup, &arguments),
         Task::Bench(arguments) => bench::run(&setup, &arguments),
         Task::Fuzz(arguments) => fuzz::run(&setup, &arguments),

@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use portway::codec::json;
 use portway::connection::{CallKey, Config, Connection, End as CallEnd, Event, RequestKey};
-use portway::message::{Entry, ErrorCode, ErrorObject, Id, Incoming, Message, Outgoing, RequestId, Response, Unusable};
+use portway::message::{
+    Entry, ErrorCode, ErrorObject, Id, Incoming, Message, Notification, Outgoing, RequestId, Response, Unusable,
+};
 use portway::profile::{BatchPolicy, Ordering};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 pub(super) type Payload = Box<RawValue>;
@@ -14,6 +17,8 @@ pub(super) type Payload = Box<RawValue>;
 pub(super) struct Endpoint {
     pub(super) link: Connection<Payload>,
     pub(super) sent: VecDeque<String>,
+    /// The number of the latest batch.
+    pub(super) batches: u32,
     /// The pending calls, by id.
     pub(super) calls: BTreeMap<u64, Call>,
     /// The calls that have ended.
@@ -57,6 +62,7 @@ impl Endpoint {
         Self {
             link: Connection::new(config),
             sent: VecDeque::new(),
+            batches: 0,
             calls: BTreeMap::new(),
             ended: Vec::new(),
             requests: Vec::new(),
@@ -107,7 +113,7 @@ impl Endpoint {
         }
         match &incoming {
             Incoming::Single(Ok(Message::Notification(notification))) => {
-                if let Some(id) = json::cancelled_id(notification) {
+                if let Some(id) = cancelled_id(notification) {
                     return self.link.handle_cancel(&id);
                 }
                 self.undelivered += 1;
@@ -182,7 +188,7 @@ impl Endpoint {
         self.check();
     }
 
-    fn transmit(&mut self, outgoing: Outgoing<Payload>) {
+    pub(super) fn transmit(&mut self, outgoing: Outgoing<Payload>) {
         assert!(!self.link.is_closed(), "a closed end speaks");
         let text = json::encode(&outgoing);
         assert!(!text.contains(['\n', '\r']));
@@ -309,4 +315,17 @@ pub(super) fn payload(text: String) -> Option<Payload> {
 
 pub(super) fn error(code: i64, message: &str, data: Option<Payload>) -> ErrorObject<Payload> {
     ErrorObject { code: ErrorCode::new(code), message: message.into(), data }
+}
+
+/// Returns the id of the request that a notification cancels, if it does.
+fn cancelled_id(notification: &Notification<Payload>) -> Option<Id> {
+    if &*notification.method != "$/cancelRequest" {
+        return None;
+    }
+    match serde_json::from_str::<Value>(notification.params.as_ref()?.get()).ok()?.get("id")? {
+        Value::Null => Some(Id::Null),
+        Value::Number(number) => Id::from_number_text(&number.to_string()),
+        Value::String(text) => Some(Id::from(text.as_str())),
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
 }

@@ -3,9 +3,12 @@
 mod endpoint;
 mod operation;
 
+use std::num::NonZeroU32;
+
 use arbitrary::{Arbitrary, Unstructured};
 use portway::Limits;
-use portway::connection::{BatchItem, Config, Refused};
+use portway::connection::{Config, Refused};
+use portway::message::{Message, Notification, Outgoing, Request, RequestId};
 use portway::profile::Profile;
 
 use endpoint::{Endpoint, error, payload};
@@ -75,18 +78,27 @@ impl World {
                 }
             }
             Act::Batch { calls, timeout } => {
-                let count = calls.iter().filter(|is_call| **is_call).count();
-                let has_room = has_room(count);
-                let item = |is_call| match is_call {
-                    true => BatchItem::Call("c".into(), None),
-                    false => BatchItem::Notify("n".into(), None),
-                };
-                match end.link.call_batch(calls.into_iter().map(item).collect(), timeout) {
-                    Ok(keys) => {
-                        assert_eq!(keys.len(), count);
-                        keys.into_iter().for_each(|key| end.call_began(key, timeout, true));
+                end.batches += 1;
+                let batch = NonZeroU32::new(end.batches);
+                let mut messages = Vec::new();
+                for is_call in calls {
+                    if !is_call {
+                        messages.push(Message::Notification(Notification { method: "n".into(), params: None }));
+                        continue;
                     }
-                    Err(refused) => check_refusal(refused, was_closed || (cannot_call && count > 0), has_room),
+                    let has_room = end.link.pending_calls() < end.link.config().limits.pending_calls;
+                    match end.link.begin_call(timeout, batch) {
+                        Ok(key) => {
+                            end.call_began(key, timeout, true);
+                            let id = RequestId::from_call(key.id());
+                            messages.push(Message::Request(Request { id, method: "c".into(), params: None }));
+                        }
+                        Err(refused) => check_refusal(refused, cannot_call, has_room),
+                    }
+                }
+                // As a driver does, which writes the requests of such calls itself.
+                if !messages.is_empty() && !was_closed {
+                    end.transmit(Outgoing::Batch(messages));
                 }
             }
             Act::Notify { method, params } => {

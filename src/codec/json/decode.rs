@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use serde_json::value::RawValue;
 
-use super::CANCEL;
 use super::envelope::{Envelope, ErrorMembers, kind, string};
 use super::raw::raw;
 use super::scan::{Defect, Scanner};
@@ -47,15 +46,6 @@ pub fn decode(bytes: &[u8], profile: &Profile, limits: &Limits) -> Incoming<Box<
         // Such text cannot show that it is a message for this library.
         Incoming::Single(Err(if profile.foreign_is_ignored { Unusable::Ignore } else { Fault::ParseError.into() }))
     })
-}
-
-/// The request that the notification `$/cancelRequest` asks to stop; `None` for any other notification.
-#[must_use]
-pub fn cancelled_id(notification: &Notification<Box<RawValue>>) -> Option<Id> {
-    if &*notification.method != CANCEL {
-        return None;
-    }
-    read_id(Envelope::read(notification.params.as_deref()?.get())?.id?)
 }
 
 struct Reader<'r> {

@@ -9,6 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::message::{ErrorObject, Id, Message, Outgoing};
+use crate::profile::CancelNotification;
 
 /// Encodes one message or batch on one line, with the members of the specification and no others.
 ///
@@ -42,7 +43,7 @@ pub fn encode_into(outgoing: &Outgoing<Box<RawValue>>, text: &mut String) {
             text.push(']');
         }
         Outgoing::Cancel(id) => {
-            push_method(text, None, super::CANCEL);
+            push_method(text, None, CancelNotification::LSP.method);
             text.push_str(r#","params":{"id":"#);
             push_id(text, id);
             text.push_str("}}");

@@ -25,11 +25,6 @@ pub(super) struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    /// Reads an object. Returns `None` for any other value.
-    pub(super) fn read(value: &'a str) -> Option<Self> {
-        Self::scan(&mut Scanner::new(value, usize::MAX))
-    }
-
     /// Reads the next object. Returns `None` if the text is not JSON, or if another value comes.
     pub(super) fn scan(scanner: &mut Scanner<'a>) -> Option<Self> {
         let ([jsonrpc, id, method, params, result, error], repeats) = read_members(scanner, |name| match name {

@@ -31,15 +31,12 @@ use alloc::collections::BTreeMap;
 
 use serde_json::value::{RawValue, to_raw_value};
 
-pub use decode::{cancelled_id, decode};
+pub use decode::decode;
 pub use encode::{encode, encode_into};
 pub use glance::{Glance, glance};
 pub use validate::validate;
 
 use crate::message::{ErrorObject, Fault, Id, Payload};
-
-/// The method of a cancel notification (Language Server Protocol 3.17, `$/cancelRequest`).
-const CANCEL: &str = "$/cancelRequest";
 
 impl Payload for Box<RawValue> {
     type Id = Id;

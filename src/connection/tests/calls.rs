@@ -3,9 +3,10 @@
 use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
-use super::pair::{LATENCY, Pair, Text, text};
-use crate::connection::{BatchItem, CallKey, Config, Connection, End, Event, Ignored, Refused};
+use super::pair::{LATENCY, Pair, Text, call_batch, text};
+use crate::connection::{CallKey, Config, Connection, End, Event, Ignored, Refused};
 use crate::message::{Entry, ErrorCode, ErrorObject, Id, Incoming, Message, Response, Unusable};
 use crate::profile::Profile;
 
@@ -102,8 +103,7 @@ fn a_call_times_out_once_and_its_late_reply_is_an_event() {
 fn a_call_that_times_out_is_cancelled_at_the_peer_and_so_is_each_call_of_a_batch() {
     let mut pair = Pair::new();
     call(&mut pair, Some(50));
-    let item = || BatchItem::Call("a".to_string(), None);
-    pair.client.call_batch(vec![item(), item()], Some(60)).expect("room for a batch");
+    assert_eq!(call_batch(&mut pair.client, 1, &["a", "a"], 60).len(), 2);
     pair.drive();
     assert_eq!(ends(&mut pair), [(1, "timed out"), (2, "timed out"), (3, "timed out")]);
     let events = core::mem::take(&mut pair.server_events);
@@ -304,21 +304,17 @@ fn too_many_pending_calls_are_refused() {
     let config = crate::connection::Config::new(crate::profile::Profile::GENERIC).with_limits(limits);
     let mut client = crate::Connection::<Text>::new(config);
     assert!(client.call("a".to_string(), None, None).is_ok());
-    let batch = || BatchItem::Call("a".to_string(), None);
-    assert_eq!(client.call_batch(vec![batch(), batch()], None), Err(Refused::TooManyCalls));
-    assert!(client.call("a".to_string(), None, None).is_ok());
+    assert!(client.begin_call(None, NonZeroU32::new(1)).is_ok());
+    assert_eq!(client.begin_call(None, NonZeroU32::new(1)), Err(Refused::TooManyCalls));
     assert_eq!(client.call("a".to_string(), None, None), Err(Refused::TooManyCalls));
 }
 
 #[test]
 fn each_call_of_a_batch_ends_by_itself() {
     let mut pair = Pair::new();
-    let item = |method: &str| BatchItem::Call(method.to_string(), Some(text(method)));
-    let items = vec![item("a"), BatchItem::Notify("n".to_string(), None), item("b")];
-    let keys = pair.client.call_batch(items, Some(1_000)).expect("room for a batch");
-    assert_eq!(keys.len(), 2);
+    assert_eq!(call_batch(&mut pair.client, 1, &["a", "b"], 1_000).len(), 2);
     pair.step();
-    assert_eq!(pair.server_events.len(), 3);
+    assert_eq!(pair.server_events.len(), 2);
     echo(&mut pair);
     pair.step();
     let mut ended = ends(&mut pair);
@@ -329,8 +325,7 @@ fn each_call_of_a_batch_ends_by_itself() {
 #[test]
 fn a_refused_batch_ends_all_of_its_calls_with_the_one_error() {
     let mut pair = Pair::with(crate::connection::Config::new(crate::profile::Profile::LSP));
-    let item = || BatchItem::Call("a".to_string(), None);
-    let keys = pair.client.call_batch(vec![item(), item()], Some(1_000)).expect("room for a batch");
+    let keys = call_batch(&mut pair.client, 1, &["a", "a"], 1_000);
     for _ in 0..3 {
         pair.step();
     }
@@ -346,8 +341,8 @@ fn a_refused_batch_ends_all_of_its_calls_with_the_one_error() {
 
 /// Sends a batch of `calls` calls.
 fn batch_of(pair: &mut Pair, calls: usize) {
-    let item = |_| BatchItem::Call("a".to_string(), None);
-    pair.client.call_batch((0..calls).map(item).collect(), Some(1_000)).expect("room for a batch");
+    let batch = pair.client.pending_calls() as u32 + 1;
+    assert_eq!(call_batch(&mut pair.client, batch, &vec!["a"; calls], 1_000).len(), calls);
 }
 
 fn element(id: i64, failed: bool) -> Entry<Text> {

@@ -3,9 +3,9 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::pair::{Text, text};
+use super::pair::{Text, call_batch, text};
 use crate::Limits;
-use crate::connection::{BatchItem, CallKey, Config, Connection, Event, RequestKey};
+use crate::connection::{CallKey, Config, Connection, Event, RequestKey};
 use crate::message::{Entry, Fault, Id, Incoming, Message, Notification, Outgoing, Request, Response, Unusable};
 use crate::profile::{Ordering, Profile};
 
@@ -25,6 +25,8 @@ struct World {
     end: Connection<Text>,
     random: Random,
     now: u64,
+    /// The number of the latest own batch.
+    batches: u32,
     /// Own calls by id, with the number of times that they have ended.
     calls: BTreeMap<u64, (CallKey, u32)>,
     /// Replies that are due, by the id of the request. Each request has its own id.
@@ -45,6 +47,7 @@ impl World {
             end: Connection::new(Config::new(profile).with_limits(limits).with_time_grain(grain)),
             random: Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
             now: 0,
+            batches: 0,
             calls: BTreeMap::new(),
             owed: BTreeMap::new(),
             owed_to_null: 0,
@@ -128,12 +131,9 @@ impl World {
                 }
             }
             1 => {
-                let items = (0..self.random.below(4)).map(|_| match self.random.below(3) {
-                    0 => BatchItem::Notify("n".into(), None),
-                    _ => BatchItem::Call("c".into(), None),
-                });
-                let items = items.collect();
-                for key in self.end.call_batch(items, Some(50)).unwrap_or_default() {
+                self.batches += 1;
+                let calls = self.random.below(4) as usize;
+                for key in call_batch(&mut self.end, self.batches, &alloc::vec!["c"; calls], 50) {
                     self.began(key);
                 }
             }

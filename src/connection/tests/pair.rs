@@ -4,9 +4,10 @@ use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
-use super::super::{Config, Connection, Event};
-use crate::message::{ErrorObject, Fault, Incoming, Message, Outgoing, Payload};
+use super::super::{CallKey, Config, Connection, Event};
+use crate::message::{ErrorObject, Fault, Id, Incoming, Message, Outgoing, Payload, Request, RequestId};
 use crate::profile::Profile;
 
 /// A payload that is easy to compare.
@@ -129,7 +130,24 @@ impl Pair {
     }
 }
 
-fn cancel(id: &crate::message::Id) -> Message<Text> {
+/// Sends one batch with a call of each method. As a driver does, it begins the calls and writes their requests itself. Returns
+/// the keys of the calls.
+pub(super) fn call_batch(end: &mut Connection<Text>, batch: u32, methods: &[&str], timeout: u64) -> Vec<CallKey> {
+    let mut keys = Vec::new();
+    let mut messages = Vec::new();
+    for &method in methods {
+        let Ok(key) = end.begin_call(Some(timeout), NonZeroU32::new(batch)) else { continue };
+        let id = Id::from_call(key.id());
+        messages.push(Message::Request(Request { id, method: method.to_owned(), params: Some(text(method)) }));
+        keys.push(key);
+    }
+    if !messages.is_empty() {
+        end.transmits.push_back(Outgoing::Batch(messages));
+    }
+    keys
+}
+
+fn cancel(id: &Id) -> Message<Text> {
     let method = "$/cancelRequest".to_owned();
     Message::Notification(crate::message::Notification { method, params: Some(Text(alloc::format!("{id}"))) })
 }
@@ -138,7 +156,7 @@ fn deliver(end: &mut Connection<Text>, incoming: Incoming<Text>) {
     if let Incoming::Single(Ok(Message::Notification(notification))) = &incoming
         && notification.method == "$/cancelRequest"
     {
-        let id = notification.params.as_ref().and_then(|Text(id)| crate::message::Id::from_number_text(id));
+        let id = notification.params.as_ref().and_then(|Text(id)| Id::from_number_text(id));
         return end.handle_cancel(&id.expect("ids of ours are numbers"));
     }
     end.handle(incoming);

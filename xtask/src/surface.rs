@@ -1,0 +1,168 @@
+//! `cargo xtask surface`: the public surface of the package and of the library, beside the lists in tests/surface. A change
+//! of the surface is then a change of a file, which a reader sees.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::build;
+use crate::environment::Environment;
+use crate::process::{clear, run_ok};
+use crate::setup::Setup;
+use crate::toolchain::{WASM, cargo};
+use crate::workspace::Workspace;
+
+/// The version of rustdoc's JSON that the `public-api` of this version reads; rustc 1.93 to 1.95 write it.
+const FORMAT: u64 = 57;
+
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// The script that lists the surface of pkg/.
+const NPM_SCRIPT: &str = "tests/packaging/surface.mjs";
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Write the lists; otherwise they are only compared
+    #[arg(long)]
+    write: bool,
+}
+
+/// A target that the library is built for.
+#[derive(Clone, Copy)]
+pub(crate) enum Target {
+    Host,
+    Wasm,
+}
+
+impl Target {
+    pub(crate) const ALL: [Self; 2] = [Self::Host, Self::Wasm];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Wasm => "wasm32",
+        }
+    }
+
+    fn list(self) -> &'static str {
+        match self {
+            Self::Host => "tests/surface/rust-host.txt",
+            Self::Wasm => "tests/surface/rust-wasm.txt",
+        }
+    }
+}
+
+/// Compares all lists, or writes them; `false` if one differs.
+pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
+    let mut is_equal = true;
+    for target in Target::ALL {
+        if arguments.write {
+            fs::write(setup.workspace.path(target.list()), items(setup, target)?)?;
+        } else if let Err(difference) = check(setup, target) {
+            eprintln!("{difference:#}");
+            is_equal = false;
+        }
+    }
+    build::run(setup)?;
+    let mut script = setup.node()?.command("node", &setup.workspace.root)?;
+    script.arg(NPM_SCRIPT).args(arguments.write.then_some("--write"));
+    is_equal &= script.status().context("node")?.success();
+    if is_equal {
+        println!("surface: {}", if arguments.write { "written to tests/surface" } else { "as in tests/surface" });
+    }
+    Ok(is_equal)
+}
+
+/// Compares the list of the Rust library for one target; an error shows the lines that differ.
+pub(crate) fn check(setup: &Setup, target: Target) -> Result<()> {
+    let expected = setup.workspace.read(target.list())?;
+    let found = items(setup, target)?;
+    let differences = differences(&expected, &found);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "the public items of the library differ from {}:\n{}\n  `cargo xtask surface --write` accepts them",
+        target.list(),
+        differences.join("\n")
+    )
+}
+
+/// The public items of the library, one a line. Implementations that the compiler adds are left out.
+fn items(setup: &Setup, target: Target) -> Result<String> {
+    let Setup { workspace, .. } = setup;
+    // A folder of its own: `RUSTC_BOOTSTRAP` makes build scripts run anew, here and in the next build without it.
+    let folder = workspace.path("target/surface");
+    let mut command = rustdoc(setup, target)?;
+    command.args(["rustdoc", "--quiet", "-p", "portway", "--lib", "--target-dir"]).arg(&folder);
+    let json = match target {
+        Target::Host => {
+            command.arg("--all-features");
+            folder.join("doc/portway.json")
+        }
+        Target::Wasm => {
+            command.args(["--target", WASM, "--features", "json"]);
+            folder.join(WASM).join("doc/portway.json")
+        }
+    };
+    command.args(["--", "-Zunstable-options", "--output-format", "json"]).env("RUSTC_BOOTSTRAP", "1");
+    let log = workspace.log("surface");
+    clear(&log)?;
+    run_ok(&mut command, &log, LIMIT)?;
+
+    let text = fs::read_to_string(&json).with_context(|| json.display().to_string())?;
+    let format = serde_json::from_str::<Value>(&text)?.get("format_version").and_then(Value::as_u64);
+    if format != Some(FORMAT) {
+        bail!(
+            "rustdoc must write JSON of the format {FORMAT}, got {}; use rustc 1.95, or change the version of \
+             `public-api` in xtask/Cargo.toml and `FORMAT` in xtask/src/surface.rs",
+            format.map_or_else(|| "none".to_owned(), |format| format.to_string())
+        );
+    }
+    let api = public_api::Builder::from_rustdoc_json(json)
+        .omit_blanket_impls(true)
+        .omit_auto_trait_impls(true)
+        .omit_auto_derived_impls(true)
+        .build()?;
+    Ok(api.items().map(|item| format!("{item}\n")).collect())
+}
+
+fn rustdoc(setup: &Setup, target: Target) -> Result<Command> {
+    let Workspace { root, .. } = &setup.workspace;
+    match target {
+        Target::Host => Environment::default().command(&cargo().to_string_lossy(), root),
+        Target::Wasm => setup.wasm()?.command("cargo", root),
+    }
+}
+
+/// The lines of one text that the other has not, or not as often: `- ` is expected, `+ ` was found.
+fn differences(expected: &str, found: &str) -> Vec<String> {
+    let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
+    for line in expected.lines() {
+        *counts.entry(line).or_default() -= 1;
+    }
+    for line in found.lines() {
+        *counts.entry(line).or_default() += 1;
+    }
+    let signed = |(line, count): (&str, i64)| match count {
+        0 => None,
+        1.. => Some(format!("  + {line}")),
+        _ => Some(format!("  - {line}")),
+    };
+    counts.into_iter().filter_map(signed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_the_lines_that_only_one_text_has() {
+        assert!(differences("a\nb\n", "b\na\n").is_empty());
+        assert_eq!(differences("a\nb\nb\n", "b\nc\n"), ["  - a", "  - b", "  + c"]);
+    }
+}
