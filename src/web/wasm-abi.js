@@ -46,7 +46,7 @@ export const PEER_ERROR = 12;
 export const IGNORED = 13;
 export const UNREADABLE = 14;
 
-/** Whether an operation ends calls. */
+/** Returns whether an operation ends a call. */
 export function endsCall(operation) {
   return (operation >= RESOLVE && operation <= CLOSED) || operation === UNREADABLE;
 }
