@@ -62,9 +62,9 @@ export async function streams(port: MessagePort): Promise<void> {
       },
     },
   });
-  // @ts-expect-error its items are checked
   await connect<{}, LogApi>(port, {
     methods: {
+      // @ts-expect-error its items are checked
       async *logs() {
         yield 1;
       },
