@@ -10,8 +10,8 @@ export async function look(library, name, elsewhere, patience) {
   const outcomes = {};
   for (const death of deaths) {
     const { id, boundaries: needed } = death;
-    const stage = new Stage(library, name, elsewhere);
-    if (!needed.every((boundary) => boundaries.includes(boundary)) || !stage.offers(death)) {
+    const factory = new BoundaryFactory(library, name, elsewhere);
+    if (!needed.every((boundary) => boundaries.includes(boundary)) || !factory.offers(death)) {
       outcomes[id] = { says: "not offered", saw: "not offered" };
       continue;
     }
@@ -19,18 +19,18 @@ export async function look(library, name, elsewhere, patience) {
       outcomes[id] = { says: "the probe failed", saw: `${error}\n${error?.stack}` };
     };
     try {
-      strikes.push({ death, stage, failed, strike: await limited(death.prepare(stage), 10_000) });
+      strikes.push({ death, factory, failed, strike: await limited(death.prepare(factory), 10_000) });
     } catch (error) {
       failed(error);
     }
   }
-  const watches = strikes.map(async ({ death, stage, failed, strike }) => {
+  const watches = strikes.map(async ({ death, factory, failed, strike }) => {
     try {
       outcomes[death.id] = await watch(death, library, strike, patience);
     } catch (error) {
       failed(error);
     }
-    stage.clear();
+    factory.clear();
   });
   // Calls that end at once have ended by then, and the next library may put load on the machine.
   const calm = new Promise((resolve) => setTimeout(resolve, 2_500));
@@ -84,7 +84,7 @@ function limited(promise, ms) {
 /** Each library has a module of its own, and they all ask the same server. */
 let lastNumber = Math.floor(performance.now() * 1000);
 
-class Stage {
+class BoundaryFactory {
   #library;
   #folder;
   #elsewhere;

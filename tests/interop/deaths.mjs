@@ -16,8 +16,8 @@ const ASKED = 2000;
 
 /** A call that is never answered is under way before `strike` acts on the boundary. */
 function during(boundary, strike) {
-  return async (stage) => {
-    const made = await stage[boundary]();
+  return async (factory) => {
+    const made = await factory[boundary]();
     const { call, callWithTimeout } = made;
     await call("echo", {});
     const waiting = call("hang", {});
@@ -125,8 +125,8 @@ export const deaths = [
     id: "after-close",
     text: "A call after this side has closed",
     boundaries: ["port"],
-    async prepare(stage) {
-      const { call, callWithTimeout, close } = await stage.port();
+    async prepare(factory) {
+      const { call, callWithTimeout, close } = await factory.port();
       await call("echo", {});
       return () => {
         close();
@@ -139,8 +139,8 @@ export const deaths = [
     id: "during-reload",
     text: "A call while the frame reloads",
     boundaries: ["frame"],
-    async prepare(stage) {
-      const { element, call, callWithTimeout, scriptAsked, release } = await stage.heldFrame();
+    async prepare(factory) {
+      const { element, call, callWithTimeout, scriptAsked, release } = await factory.heldFrame();
       await call("echo", {});
       return async () => {
         element.contentWindow.location.reload();
@@ -160,8 +160,8 @@ export const deaths = [
     id: "after-reload",
     text: "Calls after the frame has reloaded",
     boundaries: ["frame"],
-    async prepare(stage) {
-      const { element, call } = await stage.frame();
+    async prepare(factory) {
+      const { element, call } = await factory.frame();
       await call("echo", {});
       return async () => {
         const loaded = new Promise((resolve) => element.addEventListener("load", resolve, { once: true }));

@@ -39,7 +39,7 @@ async function put(files, { module, firstImportOfWorker: first }) {
   const scripts = {
     "page.js": `
       ${library}
-      import { look } from "./boundaries.mjs";
+      import { look } from "../interop/boundaries.mjs";
       export const run = (elsewhere, patience) => look(library, "${module}", elsewhere, patience);`,
     "frame.js": `${served} library.serve(parent, methods, "parent");`,
     "worker.js": `${served} library.serve(self, methods, "self"); postMessage("ready");`,

@@ -1,12 +1,12 @@
-// A page that is left, is kept by the browser as it is, and is shown again. No spec in the page can do that; a driver
+// A page that is left, kept in the back/forward cache, and shown again. No spec in the page can do that; a driver
 // can.
 
 const PATIENCE = 10_000;
 const state = "return window.state && JSON.stringify(window.state());";
 
 /** Adds its results to the counts of the specs. */
-export async function tryKeptPage(driver, origin, tally) {
-  const name = "a page that is kept while another is shown";
+export async function tryBackForwardCache(driver, origin, tally) {
+  const name = "a page in the back/forward cache";
   const count = (kind) => ((tally.files["back-forward-cache.mjs"] ??= { passed: 0, failed: 0 })[kind] += 1);
   try {
     await driver.get(`${origin}/tests/web/fixtures/cached-page.html`);
@@ -20,10 +20,10 @@ export async function tryKeptPage(driver, origin, tally) {
     );
     // It may have been loaded anew: then there is nothing to see here.
     if (!log.includes("pagehide")) return void (tally.notes = [`${name}: this browser keeps none under its driver`]);
-    for (const wanted of kept) {
+    for (const wanted of expectedEvents) {
       if (!log.includes(wanted)) throw new Error(`${wanted} is not among ${log.join("; ")}`);
     }
-    if (log.length !== kept.length) throw new Error(`that is too much: ${log.join("; ")}`);
+    if (log.length !== expectedEvents.length) throw new Error(`that is too much: ${log.join("; ")}`);
     tally.passed++;
     count("passed");
   } catch (error) {
@@ -33,7 +33,7 @@ export async function tryKeptPage(driver, origin, tally) {
 }
 
 /** The reports of such a page: for each connection, the end of its session and the next session. */
-const kept = [
+const expectedEvents = [
   "pagehide",
   "pageshow",
   ...["worker", "frame"].flatMap((name) => [

@@ -2,7 +2,7 @@
 
 import { startBrowser } from "./browsers.mjs";
 import { prepareGuests } from "./guests.mjs";
-import { tryKeptPage } from "./back-forward-cache.mjs";
+import { tryBackForwardCache } from "./back-forward-cache.mjs";
 import { startServers } from "./server.mjs";
 
 const POLL = 200;
@@ -38,7 +38,7 @@ async function runOnPage(engine, specs, isolated, origins, tally) {
     Object.assign(tally.files, files);
     // Only with the specs of connections between windows, which it is one of.
     if (specs.some((spec) => spec.startsWith("sessions-windows")))
-      await tryKeptPage(browser.driver, origins.own, tally);
+      await tryBackForwardCache(browser.driver, origins.own, tally);
   } finally {
     await browser.stop();
   }
