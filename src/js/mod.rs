@@ -1,7 +1,7 @@
 //! The JavaScript API, as exports of the module.
 //!
-//! Its classes and functions are written in JavaScript, beside this file and in `../web`. This module re-exports them, so that
-//! the module that wasm-bindgen generates has them under their own names.
+//! Its classes and functions are written in JavaScript, beside this file and in `../web`. This module re-exports them,
+//! so that the module that wasm-bindgen generates has them under their own names.
 
 #[cfg(not(feature = "__leaf"))]
 use wasm_bindgen::prelude::JsValue;
@@ -22,16 +22,16 @@ const ERROR_CODES: &str = include_str!("error-codes.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
 const WIGGUM: &str = include_str!("wiggum.d.ts");
 
-/// Runs once the module is loaded. In the npm package, `init.js` does this instead, because it can start a second instance
-/// after the first has trapped.
+/// Runs once the module is loaded. In the npm package, `init.js` does this instead, because it can start a second
+/// instance after the first has trapped.
 #[cfg(not(feature = "__leaf"))]
 #[wasm_bindgen(start)]
 fn start() {
     install(&wasm_bindgen::exports());
 }
 
-/// Returns the text after the first statement of a file of declarations. That statement imports declarations that are in the
-/// same file in the package.
+/// Returns the text after the first statement of a file of declarations. That statement imports declarations that are
+/// in the same file in the package.
 #[allow(dead_code, reason = "the macro uses it on wasm alone")]
 const fn after_import(text: &'static str) -> &'static str {
     let mut rest = text.as_bytes();
@@ -44,8 +44,8 @@ const fn after_import(text: &'static str) -> &'static str {
     text.split_at(text.len() - rest.len()).1
 }
 
-/// Declares the re-exports. To wasm-bindgen, each is a function without arguments, because only functions can be re-exported
-/// without a line in the generated declarations. Rust does not call them.
+/// Declares the re-exports. To wasm-bindgen, each is a function without arguments, because only functions can be
+/// re-exported without a line in the generated declarations. Rust does not call them.
 macro_rules! reexport_js {
     ($($module:literal: $($name:ident as $rust:ident),+;)+) => {$(
         #[wasm_bindgen(module = $module)]
