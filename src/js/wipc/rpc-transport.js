@@ -108,9 +108,7 @@ export class WipcTransport {
     this.#queue.push(payload instanceof OversizeMessage ? payload : compactBytes(payload));
     this.#queuedBytes += costOf(payload);
     if (!wasFull && this.isFull && this.#handler === undefined) {
-      console.warn(
-        "portway: reading is paused, because CALL frames have no handler: create a client or server on transport(), or set onCall",
-      );
+      console.warn("portway: reading is paused, because CALL frames have no handler: use transport() or set onCall");
     }
   }
 
