@@ -193,6 +193,7 @@ class RustRequest {
   }
 
   /** Called exactly once, immediately after the handler returns. Notifications pass no `resolve`. */
+  // biome-ignore lint/suspicious/noThenProperty: the dispatcher handles the result of a handler like a promise.
   then(resolve, reject) {
     const token = this.begin(resolve, reject);
     // Most handlers in Rust do not use a signal, so none is created.

@@ -112,7 +112,6 @@ const internalMembers = [
   "execute",
   "executor",
   "extendOffer",
-  "forCall",
   "forServer",
   "handleMessage",
   "hasFailed",

@@ -1,5 +1,5 @@
-// The numbers that Rust and JavaScript share are the same in both: `node xtask/js/shared-numbers.mjs`. Names that differ are
-// printed, each with its numbers.
+// Checks that the numbers that Rust and JavaScript share are equal: `node xtask/js/shared-numbers.mjs`. Prints each name
+// that differs, with its numbers.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,23 +31,21 @@ function compare(what, rust, js, only = []) {
   }
 }
 
-compare(
-  "src/web/commands.rs and src/web/wasm-commands.js",
-  inRust("src/web/commands.rs"),
-  inJs("src/web/wasm-commands.js"),
-);
+// JavaScript has the commands and the outputs in one file, and both begin at 0.
+const abi = "src/web/wasm-abi.js";
+const commands = inRust("src/web/commands.rs");
+const numbers = inJs(abi);
+const inAbi = (isCommand) =>
+  Object.fromEntries(Object.entries(numbers).filter(([name]) => name in commands === isCommand));
+compare(`src/web/commands.rs and ${abi}`, commands, inAbi(true));
 
-// JavaScript needs no name for what it does not wait for; Rust needs no mask.
-const outputs = inJs("src/web/wasm-output.js");
-compare("src/web/words.rs and src/web/wasm-output.js", inRust("src/web/words.rs"), outputs, [
-  "NOTHING",
-  "SEND",
-  "OPERATION",
-]);
-if (outputs.OPERATION !== outputs.MORE - 1) faults.push("src/web/wasm-output.js: OPERATION does not end below MORE");
+// JavaScript handles some operations without their names. Rust needs no mask.
+const outputs = inAbi(false);
+compare(`src/web/words.rs and ${abi}`, inRust("src/web/words.rs"), outputs, ["NOTHING", "SEND", "OPERATION"]);
+if (outputs.OPERATION !== outputs.HAS_MORE - 1) faults.push(`${abi}: OPERATION does not end below HAS_MORE`);
 
 // The kinds of JavaScript have no names: each is the kind of an example.
-const { VERSION, kindOf, shapeOf } = await import("../../src/web/envelope.js");
+const { HAS_VERSION, kindOf, shapeOf } = await import("../../src/web/envelope.js");
 const { MAX_METHOD_LENGTH } = await import("../../src/web/limit-values.js");
 const shape = (message) => shapeOf(message, message, 8);
 compare(
@@ -77,7 +75,7 @@ compare(
     ...Object.fromEntries(
       ["id", "method", "params", "result", "error"].map((name) => [name, bit(shape({ [name]: null }))]),
     ),
-    version: bit(VERSION),
+    version: bit(HAS_VERSION),
   },
 );
 if (shape({ method: "a".repeat(MAX_METHOD_LENGTH + 1) }) >> 4 !== shape({ id: "a".repeat(9) })) {
