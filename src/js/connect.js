@@ -5,7 +5,7 @@ import { queueTask } from "../web/queue-task.js";
 import { CONNECT_TIMEOUT } from "../web/limit-values.js";
 import { abortReason } from "../web/messages.js";
 import { SessionTransport } from "../web/session-transport.js";
-import { setTimer } from "../web/timers.js";
+import { MAX_TIMEOUT_MS, setTimer } from "../web/timers.js";
 import { JSONRPCPeer } from "./peer.js";
 
 export async function connect(target, options) {
@@ -27,7 +27,7 @@ export async function connect(target, options) {
       for (const [name, handler] of Object.entries(notifications ?? {})) peer.onNotify(name, handler);
       onAbort = () => reject(abortReason(signal));
       signal?.addEventListener("abort", onAbort);
-      if (connectTimeout > 0 && connectTimeout < 2 ** 31) {
+      if (connectTimeout > 0 && connectTimeout <= MAX_TIMEOUT_MS) {
         const late = () => reject(noAnswer(connectTimeout, connectTarget));
         // If this thread was blocked, an answer that has arrived is handled first.
         timer = setTimer(() => queueTask(late), connectTimeout);

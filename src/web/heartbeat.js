@@ -2,12 +2,10 @@
 
 import { now } from "./clock.js";
 import { MIN_HEARTBEAT, WINDOW_CHECK_INTERVAL } from "./limit-values.js";
-import { setTimer } from "./timers.js";
-
-const MAX_TIMEOUT_MS = 2 ** 31;
+import { MAX_TIMEOUT_MS, setTimer } from "./timers.js";
 
 /** Returns the option `heartbeat` as a number that a timer takes: 0 for none. */
-export const heartbeatMs = (option) => (option > 0 && option < MAX_TIMEOUT_MS ? Math.max(option, MIN_HEARTBEAT) : 0);
+export const heartbeatMs = (option) => (option > 0 && option <= MAX_TIMEOUT_MS ? Math.max(option, MIN_HEARTBEAT) : 0);
 
 export class Heartbeat {
   /** The time in ms without a message. Time in which this thread could not receive any does not count. */

@@ -5,7 +5,7 @@ import { queueTask } from "./queue-task.js";
 import { untilTrap } from "./rust-death.js";
 import { endCode } from "./rust-roles.js";
 import { SessionTransport } from "./session-transport.js";
-import { setTimer } from "./timers.js";
+import { MAX_TIMEOUT_MS, setTimer } from "./timers.js";
 
 /**
  * Returns a transport, and the function that starts it and waits for its first session. `timeout` is in milliseconds; a
@@ -27,7 +27,7 @@ export function sessionTo(target, origin, channel, heartbeat, timeout, sessionCa
     transport,
     open() {
       const late = () => onFail(noAnswer(timeout, connectTarget));
-      const timer = timeout < 0 ? undefined : setTimer(() => queueTask(late), Math.min(timeout, 2 ** 31 - 1));
+      const timer = timeout < 0 ? undefined : setTimer(() => queueTask(late), Math.min(timeout, MAX_TIMEOUT_MS));
       transport.start();
       return new Promise((resolve, reject) => {
         opened.finally(() => clearTimeout(timer)).then(untilTrap(resolve), untilTrap(reject));
