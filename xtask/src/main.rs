@@ -13,6 +13,7 @@ mod demo;
 mod environment;
 mod fuzz;
 mod invariants;
+mod lexer;
 mod limits;
 mod lint;
 mod notice;
