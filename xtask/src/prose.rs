@@ -11,8 +11,11 @@ const FOLDERS: &[&str] = &["src", "xtask", "tests", "benches", "fuzz", "examples
 
 const EXTENSIONS: &[&str] = &["rs", "js", "mjs", "cjs", "ts", "tsx"];
 
-/// Folders of files that tools make or install.
-const NOT_SOURCES: &[&str] = &["node_modules", "target", "dist", "pkg"];
+/// The name of folders of installed packages.
+const INSTALLED: &str = "node_modules";
+
+/// The folder of the built playground.
+const BUILT: &str = "www/dist";
 
 const MAX_COLUMNS: usize = 120;
 
@@ -47,7 +50,7 @@ const PHRASES: &[Phrase] = &[
     },
     Phrase { words: "other side", except_before: "", in_questions: false, advice: "write the peer" },
     Phrase {
-        words: "nobody|somebody|everybody|anybody|whoever|whomever",
+        words: "nobody|somebody|everybody|anybody|someone|everyone|anyone|whoever|whomever",
         except_before: "",
         in_questions: false,
         advice: "name the module or the role",
@@ -64,7 +67,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>> {
     let mut breaches = Vec::new();
     for file in files {
         let name = file.strip_prefix(&workspace.root)?;
-        let is_source = !name.iter().any(|part| NOT_SOURCES.iter().any(|folder| part == *folder));
+        let is_source = !name.starts_with(BUILT) && !name.iter().any(|part| part == INSTALLED);
         let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         if is_source && EXTENSIONS.contains(&extension) {
             let found = breaches_of(&std::fs::read_to_string(&file)?, extension == "rs");
