@@ -91,8 +91,8 @@ const shareWipc = {
   },
 };
 
-// Members that only modules of one bundle use. They get short names, which pays for the long ones in the sources. A member that an
-// application, another bundle (`wipc.js`) or another copy of the library can see must not be in the list.
+// Members that only modules of one bundle use. They get short names, which pays for the long ones in the sources. A
+// member that an application, another bundle (`wipc.js`) or another copy of the library can see must not be listed.
 const internalMembers = [
   "abandonAll",
   "abandonStreams",
