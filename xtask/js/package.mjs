@@ -31,8 +31,8 @@ const shortNames = new Map(
 
 // The replacements for parts of the glue.
 const glueReplacements = [
-  // `init.js` passes a module. It starts the wasm once, and another instance after a trap. Only numbers go into this
-  // wasm and come out of it, so there is no table of values to fill.
+  // `wasm-loader.js` passes a module. It starts the wasm once, and another instance after a trap. Only numbers go into
+  // this wasm and come out of it, so there is no table of values to fill.
   [
     /function initSync\(module\) \{.*?\n\}/s,
     "function initSync(module) { return (wasm = new WebAssembly.Instance(module, __wbg_get_imports()).exports); }",

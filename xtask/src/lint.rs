@@ -116,6 +116,10 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
         command.args(["--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "--types", ""]).args(files);
         run_ok(&mut command, &log, LIMIT)
     });
+    checks.check("types: tsc over the JavaScript of src, and its exports as declared", || {
+        let mut command = node.command("tsc", &workspace.root)?;
+        run_ok(command.args(["--project", "tests/types/source", "--pretty", "false"]), &log, LIMIT)
+    });
     checks.check("limits: files generated from limits.toml, and tests", || {
         let problems = limits::check(workspace)?;
         if problems.is_empty() { Ok(()) } else { bail!("{}", problems.join("\n")) }
