@@ -1,4 +1,4 @@
-// Compares the exports of the JavaScript of src with the declarations that the package ships. Each line compiles only if
+// Compares the exports of the JavaScript of src with the declarations of the package. Each line compiles only if
 // both agree. TypeScript names a member that only one of them has: `Type '"batch"' does not satisfy the constraint
 // 'never'`.
 //
