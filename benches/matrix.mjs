@@ -19,19 +19,19 @@ const everywhere = [...near, "far-frame", "port-far-frame"];
 export const libraries = [
   {
     id: "postmessage",
-    title: "a bare number",
+    title: "postMessage of a number",
     boundaries: everywhere,
     transfers: "both",
     lacks: ["pending", "loopback"],
   },
   {
     id: "handwritten-envelope",
-    title: "envelopes by hand",
+    title: "hand-written envelopes",
     boundaries: everywhere,
     transfers: "both",
     lacks: ["stream"],
   },
-  { id: "reference-library", title: "the document's library", boundaries: everywhere, lacks: ["stream"] },
+  { id: "reference-library", title: "reference library", boundaries: everywhere, lacks: ["stream"] },
   { id: "portway", title: "Portway, coalesced", own: true, boundaries: everywhere, transfers: "both", lacks: [] },
   {
     id: "portway-off",

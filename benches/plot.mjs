@@ -1,4 +1,4 @@
-// The plot of the README: the time of a call as a multiple of the round trip of a bare number.
+// Draws the plot of the README: the time of a call as a multiple of the round trip of a number by postMessage.
 
 import { libraries, workloads } from "./matrix.mjs";
 import { ratio } from "./statistics.mjs";
@@ -15,7 +15,7 @@ export function plot(cells) {
   const labels = rows.map(({ title, own }, row) => text(LABEL - 8, lineOf(row), title, `end${own ? " own" : ""}`));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">`,
-    `<title>How long calls over a Worker take, as multiples of a bare number there and back: less is better</title>`,
+    `<title>How long calls over a Worker take, as multiples of a round trip of a number by postMessage: less is better</title>`,
     `<style>
       text { font: 12px system-ui, sans-serif; fill: #57606a; }
       .end { text-anchor: end; } .own { font-weight: 600; fill: #0969da; } .head { font-weight: 600; }
@@ -45,7 +45,7 @@ function panel(cell, rows, left, height) {
   const one = (left + scale).toFixed(1);
   return [
     text(left, 16, title, "head"),
-    text(left, 34, "x a bare number"),
+    text(left, 34, "x postMessage"),
     `<line x1="${one}" x2="${one}" y1="${TOP - 4}" y2="${height - 8}"/>`,
     ...bars,
   ].join("\n");

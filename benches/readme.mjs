@@ -1,4 +1,4 @@
-// Writes the measured part of the README: a table between two markers, and the plot in this folder.
+// Writes the benchmark table of the README between two markers, and the plot in this folder.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { plot } from "./plot.mjs";
@@ -15,7 +15,7 @@ const COLUMNS = [
   { head: "one call after the other", workload: "sequential", metric: "us", base: "postmessage" },
   { head: "10 000 calls at once", workload: "concurrent-10k", metric: "us", base: "postmessage" },
   { head: "100 000 notifications", workload: "notifications", metric: "us", base: "postmessage" },
-  { head: "heap of a waiting call", workload: "pending", metric: "heap" },
+  { head: "heap of a pending call", workload: "pending", metric: "heap" },
   { head: "a call without transport", workload: "loopback", metric: "ns", base: "reference-library" },
 ];
 
@@ -30,7 +30,7 @@ export function write(report, root) {
   const file = `${root}README.md`;
   const readme = readFileSync(file, "utf8");
   const [before, after] = [readme.split(BEGIN)[0], readme.split(END)[1]];
-  if (after === undefined) return "README.md has no place for the table";
+  if (after === undefined) return "README.md has no markers for the table";
   writeFileSync(`${root}benches/plot.svg`, svg);
   writeFileSync(file, `${before}${BEGIN}\n${table(report, cells)}\n${END}${after}`);
 }
@@ -49,7 +49,7 @@ function table(report, cells) {
     `| --- |${" ---: |".repeat(COLUMNS.length)}`,
     ...rows,
     "",
-    `${engine} on ${machine.cores} cores, ${date.slice(0, 10)}, medians of ratios in the same round${quick ? "; of too few rounds to judge by" : ""}.`,
+    `${engine} on ${machine.cores} cores, ${date.slice(0, 10)}, medians of ratios in the same round${quick ? "; too few rounds for a conclusion" : ""}.`,
   ].join("\n");
 }
 

@@ -1,4 +1,4 @@
-//! What a peer sent, in the text of an error: no more than 100 characters of it.
+//! Values of a peer in the text of an error: at most 100 characters of each.
 
 use std::format;
 use std::string::String;
@@ -11,8 +11,8 @@ pub(crate) fn beginning(text: &str) -> &str {
     text.char_indices().nth(MAX_ECHO_LENGTH).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
-/// What serde says of a value that a peer sent, which it may repeat. Of a long text the two ends are kept: the first says
-/// what is wrong, and the last says what was expected.
+/// Shortens an error of serde, which may repeat a value that a peer sent. Keeps both ends of a long text: the first
+/// names the fault, and the last names the expected value.
 pub(crate) fn ends(text: String) -> String {
     let half = MAX_ECHO_LENGTH / 2;
     if text.chars().nth(MAX_ECHO_LENGTH).is_none() {

@@ -1,4 +1,4 @@
-// The baseline of the transport: the round trip of a bare number, or of a payload without an envelope. Messages keep
+// The baseline of the transport: the round trip of a number, or of a payload without an envelope. Messages keep
 // their order, so the first answer belongs to the first call.
 
 import { bareChannelOf } from "./channel.mjs";

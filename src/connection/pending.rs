@@ -36,8 +36,8 @@ struct Slots {
 /// If n numbers are all equal, the square of their sum equals n times the sum of their squares. Otherwise it is less
 /// (the Cauchy-Schwarz inequality).
 ///
-/// The sums wrap modulo 2^64. Two batches that are at least four million batches apart may then look like one. This
-/// gives the peer no advantage.
+/// The sums wrap modulo 2^64. Two batches that are at least four million batches apart may then look like one. The
+/// peer has no advantage from it.
 #[derive(Debug)]
 struct BatchSums {
     /// The number of pending calls in batches.

@@ -273,8 +273,8 @@ export interface HandlerContext<Remote = any, Progress = any> {
   /** The id of the request, as the sender chose it. `undefined` for a notification. */
   readonly id: string | number | null | undefined;
   /**
-   * The origin of the window that has sent the message: over a `windowTransport`, and in a session of `connect` with a window.
-   * `"null"` for a document without an origin. Otherwise `undefined`.
+   * The origin of the window that has sent the message: over a `windowTransport`, and in a session of `connect` with a
+   * window. `"null"` for a document without an origin. Otherwise `undefined`.
    */
   readonly origin?: string | undefined;
   /** Aborted when the caller cancels the request (`$/cancelRequest`) or the server is destroyed. */

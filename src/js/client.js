@@ -23,6 +23,10 @@ class JSONRPCClient {
   #timeout;
   #destroyed = false;
 
+  /**
+   * @param {import("./transports.js").RPCTransport} transport
+   * @param {import("./api.js").ClientOptions} [options]
+   */
   constructor(transport, options) {
     const timeout = options?.timeout ?? CALL_TIMEOUT;
     const problem = timeoutProblem(timeout);
@@ -31,6 +35,7 @@ class JSONRPCClient {
     this.#link = Link.on(transport, options);
   }
 
+  /** @param {import("./api.js").RequestOptions} [options] */
   request(method, params, options) {
     // Most calls have no options. This path is the fast one.
     if (options === undefined && !this.#destroyed)
@@ -45,6 +50,7 @@ class JSONRPCClient {
     return this.#link.request(this, method, params, milliseconds(wait), options);
   }
 
+  /** @param {import("./api.js").StreamOptions} [options] */
   stream(method, params, options) {
     const timeout = options?.timeout ?? this.#timeout;
     const window = options?.window ?? STREAM_WINDOW;
@@ -57,11 +63,13 @@ class JSONRPCClient {
     });
   }
 
+  /** @param {import("./api.js").NotifyOptions} [options] */
   notify(method, params, options) {
     if (this.#destroyed) return this.#link.report(CLIENT_DESTROYED.forCall(method));
     this.#link.notify(method, params, options?.transfer);
   }
 
+  /** @param {import("./api.js").BatchOptions} [options] */
   batch(calls, options) {
     const timeout = options?.timeout ?? this.#timeout;
     const problem = timeoutProblem(timeout);

@@ -8,6 +8,7 @@ import { SessionTransport } from "../web/session-transport.js";
 import { MAX_TIMEOUT_MS, setTimer } from "../web/timers.js";
 import { JSONRPCPeer } from "./peer.js";
 
+/** @type {typeof import("./connect.js").connect} */
 export async function connect(target, options) {
   const { signal, connectTimeout = CONNECT_TIMEOUT, heartbeat = 0, origin, methods, notifications } = options ?? {};
   for (const [name, time] of Object.entries({ connectTimeout, heartbeat })) {
@@ -25,7 +26,7 @@ export async function connect(target, options) {
       peer = new JSONRPCPeer(transport, options);
       for (const [name, handler] of Object.entries(methods ?? {})) peer.method(name, handler);
       for (const [name, handler] of Object.entries(notifications ?? {})) peer.onNotify(name, handler);
-      onAbort = () => reject(abortReason(signal));
+      onAbort = () => reject(abortReason(/** @type {AbortSignal} */ (signal)));
       signal?.addEventListener("abort", onAbort);
       if (connectTimeout > 0 && connectTimeout <= MAX_TIMEOUT_MS) {
         const late = () => reject(noAnswer(connectTimeout, connectTarget));

@@ -5,6 +5,8 @@ import { define } from "../web/errors.js";
 /**
  * Adds the shared members to a class and returns it. The call is marked as pure, because bundlers keep code that
  * changes a class at the top of a module.
+ * @template {new (...args: any[]) => { destroy(): void }} C
+ * @param {C} Class
  */
 export function finishClass(Class) {
   const { prototype } = Class;

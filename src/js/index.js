@@ -18,4 +18,4 @@ export {
   windowTransport,
   workerTransport,
 } from "portway-glue";
-export { initSync } from "./init.js";
+export { initSync } from "./wasm-loader.js";

@@ -22,8 +22,8 @@ const ERROR_CODES: &str = include_str!("error-codes.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
 const WIGGUM: &str = include_str!("wiggum.d.ts");
 
-/// Runs when the module is loaded. In the npm package, `init.js` does this, since it can start a second instance after
-/// a trap of the first.
+/// Runs when the module is loaded. In the npm package, `wasm-loader.js` does this, since it can start a second instance
+/// after a trap of the first.
 #[cfg(not(feature = "__leaf"))]
 #[wasm_bindgen(start)]
 fn start() {

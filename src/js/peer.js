@@ -8,6 +8,10 @@ import { JSONRPCServer } from "./server.js";
 class JSONRPCPeer extends JSONRPCClient {
   #server;
 
+  /**
+   * @param {import("./transports.js").RPCTransport} transport
+   * @param {import("./api.js").PeerOptions} [options]
+   */
   constructor(transport, options) {
     super(transport, options);
     this.#server = new JSONRPCServer(transport, options);

@@ -27,6 +27,10 @@ class JSONRPCServer {
   #link;
   #destroyed = false;
 
+  /**
+   * @param {import("./transports.js").RPCTransport} transport
+   * @param {import("./api.js").ServerOptions} [options]
+   */
   constructor(transport, options) {
     this.errorData = options?.errorData;
     this.#link = Link.on(transport, options);

@@ -10,7 +10,10 @@ import { collectFindings } from "../web/wasm-callbacks.js";
 const EXPECTATIONS = { request: 1, response: 2 };
 const EMPTY_BATCH = 3;
 
-/** Returns `{ isValid, errors, warnings }` for a message or a batch. `options.type` is the expected kind. */
+/**
+ * Returns `{ isValid, errors, warnings }` for a message or a batch. `options.type` is the expected kind.
+ * @type {typeof import("./messages.js").validateMessage}
+ */
 export function validateMessage(message, options) {
   const type = options?.type;
   if (type !== undefined && !Object.hasOwn(EXPECTATIONS, type)) {
@@ -19,6 +22,7 @@ export function validateMessage(message, options) {
   const expect = EXPECTATIONS[type] ?? 0;
   const errors = [];
   const warnings = [];
+  /** @type {(prefix: string, facts: number[], expect: number) => void} */
   const report = (prefix, [facts, code], expect) => {
     const findings = collectFindings(() => runGlobalCommand(VALIDATE, expect, facts, code));
     for (const { text, isError } of findings) {

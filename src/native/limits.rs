@@ -12,7 +12,7 @@ pub(crate) const MAX_STREAM_CREDIT: u32 = 65_536;
 pub(crate) const MAX_PEER_CREDIT: u32 = 65_536;
 /// Items that the streams of a link send in one turn of the event loop.
 pub(crate) const MAX_ITEMS_PER_TURN: usize = 256;
-/// Time that the streams of a link, or the frames of a peer over WIPC, take in one turn of the event loop.
+/// Time that the streams of a link, or the frames of a WIPC peer, take per turn of the event loop.
 pub(crate) const MAX_TURN_TIME: Duration = Duration::from_millis(4);
 /// Wait for input that has already arrived, after the timeout of a call or a message.
 pub(crate) const FINAL_READ_TIMEOUT: Duration = Duration::from_millis(1);

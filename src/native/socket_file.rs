@@ -93,7 +93,7 @@ pub(super) fn listen(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
         return in_use(format!("{} already exists", path.display()));
     }
     let socket = UnixSocket::new_stream().map_err(named)?;
-    // On Linux, bind gives the file the mode of the socket. Other systems refuse this mode or ignore it.
+    // On Linux, bind sets the mode of the file to that of the socket. Other systems refuse this mode or ignore it.
     let _ =
         File::from(socket.as_fd().try_clone_to_owned().map_err(named)?).set_permissions(Permissions::from_mode(MODE));
     socket.bind(path).map_err(named)?;

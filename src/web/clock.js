@@ -27,7 +27,10 @@ export class Clock {
   #isStopped = false;
   /** The function that has set the timer. */
   #setTimeout = globalThis.setTimeout;
-  /** The same function, or undefined if a test can drop its timers. */
+  /**
+   * The same function, or undefined if a test can drop its timers.
+   * @type {typeof setTimeout | undefined}
+   */
   #trustedSetTimeout = this.#setTimeout;
   #cancelTimer;
   /** The time of the link minus the time of the clock. */

@@ -133,6 +133,8 @@ function channelTarget(channel) {
 
 /**
  * Returns the error of a `connect` without an answer. A window that does not allow the origin of this page is silent.
+ * @param {number} ms
+ * @param {{ allowed?: string[], identity: () => unknown }} target
  */
 export function noAnswer(ms, { allowed, identity }) {
   if (identity() === globalThis.window)

@@ -1,4 +1,4 @@
-// Reads the kinds of the members of a message, four bits each: the *shape* of the message. Rust decides what kind of
+// Reads the kinds of the members of a message, four bits each: the *shape* of the message. Rust decides which kind of
 // message a shape is. `message/shape.rs` has the same numbers.
 
 import { MAX_METHOD_LENGTH } from "./limit-values.js";

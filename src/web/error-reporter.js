@@ -3,7 +3,10 @@
 import { logError } from "./log-error.js";
 
 export class ErrorReporter {
-  /** Called with each error. If undefined, errors are logged. */
+  /**
+   * Called with each error. If undefined, errors are logged.
+   * @type {((error: any) => any) | undefined}
+   */
   onError = undefined;
 
   /** Reports an error to the application. */

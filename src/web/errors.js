@@ -65,9 +65,13 @@ function recognizeOtherCopies(Class) {
   const mark = Symbol.for(`portway.${Class.name}`);
   define(Class.prototype, mark, true);
   // A subclass of the application inherits this function, but has instances of its own.
-  define(Class, Symbol.hasInstance, function (value) {
-    return this === Class ? value?.[mark] === true : Function.prototype[Symbol.hasInstance].call(this, value);
-  });
+  define(
+    Class,
+    Symbol.hasInstance,
+    /** @this {unknown} */ function (value) {
+      return this === Class ? value?.[mark] === true : Function.prototype[Symbol.hasInstance].call(this, value);
+    },
+  );
 }
 
 recognizeOtherCopies(RPCError);
@@ -78,12 +82,13 @@ recognizeOtherCopies(CallError);
  * own.
  */
 export function define(object, key, value, enumerable = false) {
-  Object.defineProperty(object, key, { __proto__: null, value, configurable: true, enumerable, writable: true });
+  const descriptor = { __proto__: null, value, configurable: true, enumerable, writable: true };
+  Object.defineProperty(object, key, descriptor);
 }
 
 /** Returns the first 100 characters of a text of the peer, for an error message. */
 export function truncate(text) {
-  return /.{0,100}/su.exec(text)[0];
+  return /** @type {RegExpExecArray} */ (/.{0,100}/su.exec(text))[0];
 }
 
 export const INVALID_REQUEST = -32600;
@@ -167,7 +172,7 @@ export function serializeError(thrown, signal, errorData, link) {
 
 /** Returns the `data` of an error if it is an own property and not a getter. */
 function ownData(thrown) {
-  return attempt(() => Object.getOwnPropertyDescriptor(thrown, "data").value);
+  return attempt(() => /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(thrown, "data")).value);
 }
 
 /** Returns `data` for an error that has none: the members that are not in the error object. */

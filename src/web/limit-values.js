@@ -72,7 +72,7 @@ export const MAX_STREAM_CREDIT = 65_536;
 export const MAX_PEER_CREDIT = 65_536;
 /** Items that the streams of a link send in one turn of the event loop. */
 export const MAX_ITEMS_PER_TURN = 256;
-/** Time that the streams of a link, or the frames of a peer over WIPC, take in one turn of the event loop, in milliseconds. */
+/** Time that the streams of a link, or the frames of a WIPC peer, take per turn of the event loop, in milliseconds. */
 export const MAX_TURN_TIME = 4;
 /** Length of a message on a byte stream. */
 export const MAX_MESSAGE_BYTES = 10_485_760;

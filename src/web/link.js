@@ -34,7 +34,10 @@ export class Link extends ErrorReporter {
   closed = false;
   /** The number of ignored messages: answers to calls that are not pending, and invalid messages without an answer. */
   ignored = 0;
-  /** Why calls are refused: a `CallError`, or undefined while calls are sent. */
+  /**
+   * The error of refused calls; undefined while calls are sent.
+   * @type {CallError | undefined}
+   */
   #disconnectError = undefined;
   #transport;
   /** The transports that this link was made on. They end with the link. */
@@ -54,7 +57,11 @@ export class Link extends ErrorReporter {
   #allowsNullParams = true;
   #clock;
 
-  /** Returns the link on a transport. Each user ends its use with `release`. */
+  /**
+   * Returns the link on a transport. Each user ends its use with `release`.
+   * @param {any} transport
+   * @param {import("../js/api.js").PeerOptions} [options]
+   */
   static on(transport, options) {
     const limits = parseLimits(options?.limits);
     const internals = transportInternals.get(transport);
@@ -118,7 +125,10 @@ export class Link extends ErrorReporter {
     isReady = true;
   }
 
-  /** Sets the options that are given. Those of a client and of a server on one transport add up. */
+  /**
+   * Sets the options that are given. Those of a client and of a server on one transport add up.
+   * @param {import("../js/api.js").PeerOptions | undefined} options
+   */
   #configure(options, limits) {
     if (options?.onError !== undefined) this.onError = options.onError;
     Object.assign(this.#limits, limits);

@@ -2,7 +2,10 @@
 
 const nameOf = (id) => `portway:${id}`;
 
-/** Requests a lock. Returns undefined without Web Locks, or where this document may not use them. */
+/**
+ * Requests a lock. Returns undefined without Web Locks, or where this document may not use them.
+ * @param {Parameters<LockManager["request"]>} args
+ */
 async function request(...args) {
   try {
     return await navigator.locks.request(...args);

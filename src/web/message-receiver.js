@@ -129,8 +129,10 @@ export class MessageReceiver {
   #receiveBatch(items) {
     const session = this.#session;
     this.#link.markConnected();
+    /** @type {IncomingMessage[]} */
     const elements = [];
     // A running request keeps the ids of its batch, but not the elements.
+    /** @type {{ elements: IncomingMessage[] | undefined, ids: unknown[] }} */
     const batch = { elements, ids: [] };
     const positions = new Map();
     const isolator = new ParamsIsolator();

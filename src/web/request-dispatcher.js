@@ -20,7 +20,10 @@ export const destroyedServers = /* @__PURE__ */ new WeakSet();
 export class RequestDispatcher {
   /** The servers, newest first: objects with the maps `methods` and `notifications`. */
   servers = [];
-  /** A set of the running requests, from a transport that limits them: `add` returns false to refuse a request. */
+  /**
+   * A set of the running requests, from a transport that limits them: `add` returns false to refuse a request.
+   * @type {import("../js/wipc/in-flight-requests.js").InFlightRequests | undefined}
+   */
   atWork = undefined;
   #link;
   /** The running requests, by slot. */

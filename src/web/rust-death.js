@@ -71,6 +71,7 @@ export function beginRun(wasm, stackPointer) {
       // The trap has left too little of the stack for this call.
     }
   };
+  /** @param {Partial<ErrorEvent & PromiseRejectionEvent>} event */
   const check = async ({ error, reason }) => {
     const thrown = error ?? reason;
     if (!isTrap(thrown)) return;

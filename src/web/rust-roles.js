@@ -165,6 +165,11 @@ export class RustServer {
 
 /** A request to a handler in Rust. It is a thenable: the dispatcher runs the handler by `then`. */
 class RustRequest {
+  /**
+   * The items of the handler, if it handles a stream.
+   * @type {RustItems}
+   */
+  items;
   #callback;
   #index;
   #params;

@@ -57,13 +57,13 @@ export class SessionTransport {
   #peer;
   #sessionCount = 0;
   #window;
-  /** Messages and their origins, until the application has the peer object; undefined after that. */
+  /** @type {any} Messages and their origins, until the application has the peer object; undefined after that. */
   #earlyMessages = [];
   /** Authenticates the goodbye copies of this side: other scripts see the messages of windows, but not this key. */
   #key;
   /** The key of the last goodbye copy, if no session has sent that key yet: the copy may overtake `rpc.key`. */
   #unknownGoodbyeKey;
-  /** The messages for the next session; undefined if no session can follow. */
+  /** @type {SessionQueue | undefined} The messages for the next session, if one can follow. */
   #queue = new SessionQueue();
   #receiver;
   #notifyClosed;
@@ -85,7 +85,11 @@ export class SessionTransport {
   /** The entry of this transport among the connections of the realm. */
   #connection;
 
-  /** `onOpen` is called when the first session begins, and `onFail` if there cannot be one. */
+  /**
+   * `onOpen` is called when the first session begins, and `onFail` if there cannot be one.
+   * @param {any} target
+   * @param {import("../js/connect.js").ConnectOptions} options
+   */
   constructor(target, { channel = "", heartbeat = HEARTBEAT, onSession, onLost }, onOpen, onFail) {
     this.boundary = target.boundary;
     this.#target = target;
@@ -347,10 +351,7 @@ export class SessionTransport {
     setTimer(() => queueTask(run), GOODBYE_TIMEOUT);
   }
 
-  /**
-   * Ends the session, if there is one, and reports the error. With `reconnects`, calls wait for the next session;
-   * otherwise they are rejected.
-   */
+  /** Ends any session, and reports the error. With `reconnects`, calls wait for the next session, else they reject. */
   #endSession(error, reconnects, reason) {
     if (this.#sessionCount === 0) return this.#onFail(error);
     // The newest connection on a target gets the next session.

@@ -35,7 +35,10 @@ export class Stream {
   /** The number of items that were consumed since credit was last sent. */
   #consumed = 0;
   #isOver = false;
-  /** The error of the next read, in an object; undefined if there is none. */
+  /**
+   * The error of the next read, in an object; undefined if there is none.
+   * @type {{ error: unknown } | undefined}
+   */
   #failure = undefined;
 
   constructor(link, method, timeout, window, signal, startCall) {

@@ -56,7 +56,10 @@ export class StreamBudget {
   #remaining = MAX_ITEMS_PER_TURN;
   /** The end of the time. */
   #end = 0;
-  /** Resolves in the next turn; undefined while there is budget. */
+  /**
+   * Resolves in the next turn; undefined while there is budget.
+   * @type {Promise<void> | undefined}
+   */
   #next = undefined;
 
   /** Takes one item of the budget. If nothing is left, returns a promise; the caller tries again once it resolves. */
@@ -82,11 +85,18 @@ class StreamProducer {
   #method;
   #link;
   #credit;
-  /** Called when there is credit again. */
+  /**
+   * Called when there is credit again.
+   * @type {((value?: unknown) => void) | undefined}
+   */
   #onCredit = undefined;
+  /** @type {ReturnType<typeof iteratorOf>} */
   #iterator = undefined;
   #reject;
-  /** The reason of `stop`, in an object; undefined until then. */
+  /**
+   * The reason of `stop`, in an object; undefined until then.
+   * @type {{ reason: unknown } | undefined}
+   */
   #stopRequest = undefined;
 
   constructor(method, credit) {
@@ -173,7 +183,7 @@ class StreamProducer {
 
   /** Rejects once the iterator has ended, with its error if it throws one. */
   async #close() {
-    const { reason } = this.#stopRequest;
+    const { reason } = /** @type {{ reason: unknown }} */ (this.#stopRequest);
     try {
       await this.#iterator.return?.(reason);
       this.#reject(reason);

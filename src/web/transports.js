@@ -13,12 +13,32 @@ import { allowsOrigin, ownOrigin, parseOrigins } from "./origin.js";
 import { closePort, isClosedPort } from "./transfer-list.js";
 import { setTimer } from "./timers.js";
 
+/**
+ * The options of a hub, which `transport` and `listenTo` describe.
+ * @typedef {object} HubOptions
+ * @property {object} boundary
+ * @property {any} [target]
+ * @property {unknown} [sharing]
+ * @property {(origin: string) => boolean} [receivesFrom]
+ * @property {any} source
+ * @property {(message: any, transfer?: any) => void} send
+ * @property {(event: MessageEvent) => boolean} [accepts]
+ * @property {boolean} [buffersUntilStarted]
+ * @property {object} [early]
+ * @property {string[]} [closeEvents]
+ * @property {any} [isGone] A function that returns whether the peer is gone.
+ * @property {() => boolean} [isDead]
+ * @property {() => void} [destroy]
+ * @property {(origin?: string) => string | undefined} [lastOrigin]
+ */
+
 /** The hubs of each boundary. */
 const hubs = new WeakMap();
 
 /**
  * Returns a transport on a boundary. Transports with the same options share one hub, which listens to the boundary and
  * ends with the last of them. Their users share one sequence of ids, and each request is answered once.
+ * @param {HubOptions} options
  */
 function transport(options) {
   const { boundary, target, sharing } = options;
@@ -52,6 +72,7 @@ function transport(options) {
  * `buffersUntilStarted`. `early` is the sender, if `portway/early` may have buffered its messages. `closeEvents` are
  * the events for the loss of the peer. Without such events, `isGone` is polled. `isDead` is called once. `lastOrigin`
  * is the `metadata` of the receive queue.
+ * @param {HubOptions} options
  */
 function listenTo({
   source,
@@ -68,8 +89,11 @@ function listenTo({
   const queue = new ReceiveQueue(lastOrigin);
   // The sender is checked first, since engines copy the data of an event when it is read.
   const isForUs = (event) => accepts(event) && isMessageOrBatch(event.data);
+  /** @type {(error: unknown, ids?: null) => void} */
   let report = logError;
+  /** @type {(error: import("./errors.js").CallError) => void} */
   let reportClosed = () => {};
+  /** @type {() => boolean} */
   let isWaiting = () => false;
   let hasReceived = false;
   let polling;

@@ -7,6 +7,7 @@ import { setTimer } from "./timers.js";
 export class UnreadableTimer {
   #pendingIds;
   #onTimeout;
+  /** @type {any} */
   #timer = undefined;
   /** The id of the call. */
   #id;

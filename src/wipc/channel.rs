@@ -227,8 +227,8 @@ pub(super) async fn run_until<T>(work: impl Future<Output = T>, end: impl Future
     .await
 }
 
-/// Writes queued frames. A blocked write has `SHUTDOWN_TIMEOUT` to finish after the guest has closed or exited. The same
-/// holds once the receiver and all senders are dropped.
+/// Writes queued frames. A blocked write has `SHUTDOWN_TIMEOUT` to finish after the guest has closed or exited. The
+/// same holds once the receiver and all senders are dropped.
 async fn write(
     commands: mpsc::Receiver<WriteCommand>,
     writer: impl AsyncWrite + Unpin,

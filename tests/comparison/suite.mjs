@@ -1,8 +1,8 @@
 // Shared by the suites that make tables of the README: they compare the outcomes with an expected.json, a test for each
 // behaviour and library, and the table with the one in the README.
 //
-//   --write    puts the table into the README
-//   --accept   makes the outcomes the expected ones
+//   --write    writes the table to the README
+//   --accept   writes the outcomes to expected.json
 //
 // With PORTWAY_REPORT set, the counts are written there as JSON.
 
@@ -50,7 +50,7 @@ export class Suite {
     }
   }
 
-  /** The table of this name in the README is the wanted one. */
+  /** Checks that the table of this name in the README is the wanted one. */
   checkTable(table, wanted) {
     const name = `the table "${table}" in README.md is what was seen`;
     if (!existsSync(readme)) return console.log(`  -     ${name}: there is no README.md\n\n${wanted}\n`);
@@ -60,7 +60,7 @@ export class Suite {
       return this.test(name, `README.md has no <!-- ${table}:begin --> and <!-- ${table}:end -->`);
     if (this.#options.write) writeFileSync(readme, withTable(text, table, wanted));
     const right = this.#options.write || found === wanted;
-    this.test(name, right ? undefined : "it is another; `--write` puts it right");
+    this.test(name, right ? undefined : "the table differs; `--write` writes it");
   }
 
   /** Prints the counts, and ends the process. */
@@ -73,7 +73,7 @@ export class Suite {
   }
 }
 
-/** The title of a column: other libraries with the version that was looked at. */
+/** Returns the column of a library. The title of other libraries contains the tested version. */
 export function column({ module, title, name = module, own }) {
   if (own) return { module, title };
   const { version } = JSON.parse(readFileSync(join(root, "node_modules", name, "package.json"), "utf8"));

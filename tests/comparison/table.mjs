@@ -1,26 +1,28 @@
-// The tables of the README, made from outcomes: rows in which the libraries differ; a sentence below names the
-// behaviours of all of them.
+// Creates the tables of the README from outcomes. A row is a behaviour in which the libraries differ. A sentence below
+// the table names the behaviours that all libraries have.
 
 const BEGIN = (name) => `<!-- ${name}:begin -->`;
 const END = (name) => `<!-- ${name}:end -->`;
 
-/** The part of the README between the markers of this name, or undefined without them. */
+/** Returns the part of the README between the markers of this name, or undefined without them. */
 export function tableIn(readme, name) {
   const [start, end] = [readme.indexOf(BEGIN(name)), readme.indexOf(END(name))];
   return start < 0 || end < start ? undefined : readme.slice(start + BEGIN(name).length, end).trim();
 }
 
-/** The README with another table of this name. */
+/** Returns the README with another table of this name. */
 export function withTable(readme, name, table) {
   const start = readme.indexOf(BEGIN(name)) + BEGIN(name).length;
   return `${readme.slice(0, start)}\n${table}\n${readme.slice(readme.indexOf(END(name)))}`;
 }
 
 /**
- * The Markdown of a table.
+ * Returns the Markdown of a table.
  *
- * @param columns `{ module, title }` of each library; of `outcomes`, only `says` by behaviour and module is used;
- * `notes` are the footnotes, by behaviour and module, an asterisk being the row or, as a behaviour, the column's title.
+ * @param columns `{ module, title }` of each library
+ * @param outcomes `says` by behaviour and module; other members are not used
+ * @param notes the footnotes by behaviour and module. An asterisk as the module marks the note of a row, and as the
+ * behaviour the note of a column
  */
 export function table(behaviours, columns, outcomes, notes) {
   const footnotes = [];
@@ -46,7 +48,7 @@ export function table(behaviours, columns, outcomes, notes) {
     cells(["---", ...columns.map(() => "---")]),
     ...rows,
     "",
-    ...(alike.length > 0 ? [`All of them alike: ${alike.map(lowercased).join("; ")}.`, ""] : []),
+    ...(alike.length > 0 ? [`Equal in all libraries: ${alike.map(lowercased).join("; ")}.`, ""] : []),
     ...footnotes.map((text, index) => `<sup>${index + 1}</sup> ${text}<br>`),
   ];
   return lines.join("\n").replace(/<br>$/, "");

@@ -7,19 +7,19 @@ const NAME = "amplification";
 const file = new URL("bounds.json", import.meta.url);
 const security = new URL("../../SECURITY.md", import.meta.url);
 
-/** The steps of stated figures: two runs state the same. */
+/** The steps of stated figures. They are coarse, so that two runs state the same. */
 const TIMES = [0, 1, 2, 5, 10];
 const MS = [5, 10, 20, 50];
 const PLACES = { page: "a page, by `connect`", wipc: "JavaScript over WIPC", native: "a native server, on a socket" };
 
 const read = () => JSON.parse(readFileSync(file, "utf8"));
 
-/** The least step that is not below a measurement, with a little room. */
+/** Returns the least step that is not below a measurement times `room`. */
 function step(steps, measured, room) {
   return steps.find((one) => measured * room <= one) ?? Infinity;
 }
 
-/** Writes measurements to bounds.json, but none above the limits for all rows: those still fail their test. */
+/** Writes measurements to bounds.json, up to the limits of all rows: a measurement above them still fails its test. */
 export function accept(measured) {
   const bounds = read();
   for (const { id, where, sends, blocks, holds } of measured) {
@@ -39,13 +39,13 @@ export function accept(measured) {
   );
 }
 
-/** The Markdown of the table. */
+/** Returns the Markdown of the table. */
 export function table() {
   const { rows } = read();
   const times = (count) =>
     count === null ? "the items of the handler, up to the credit" : count === 0 ? "none" : `${count}`;
   const lines = [
-    "| one message | bytes sent for each byte that came | blocks for | held afterwards |",
+    "| one message | bytes sent per received byte | blocks for | held afterwards |",
     "| --- | --- | --- | --- |",
   ];
   for (const [place, name] of Object.entries(PLACES)) {
@@ -58,7 +58,7 @@ export function table() {
   return lines.join("\n");
 }
 
-/** A text about the fault if SECURITY.md has another table. With `write`, the table is written. */
+/** Returns a description of the fault if SECURITY.md has another table. Writes the table if `write` is true. */
 export function checkSecurity(write) {
   const text = readFileSync(security, "utf8");
   const found = tableIn(text, NAME);
@@ -66,5 +66,5 @@ export function checkSecurity(write) {
   if (write) writeFileSync(security, withTable(text, NAME, table()));
   return write || found === table()
     ? undefined
-    : "it is another; `node tests/hostile/run.mjs chromium --write` puts it right";
+    : "the table differs; `node tests/hostile/run.mjs chromium --write` writes it";
 }

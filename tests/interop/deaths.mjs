@@ -1,27 +1,27 @@
-// The ways in which the peer of a call ends, or this side itself. This runs in the page. Each entry builds its boundary
-// and returns `strike`, which ends it and returns the calls to watch. `judge` turns their outcomes into the words of
-// the table. `boundaries` are those that a library must offer.
+// The events that end the peer of a call, or its caller. This runs in the page. `prepare` of each entry connects the
+// ends and returns `strike`, which triggers the event and returns the calls to watch. `judge` returns the text of the
+// table for their outcomes. `boundaries` are those that a library must support.
 
 import { pause } from "../comparison/probes/channel.mjs";
 import { speed } from "./speed.mjs";
 
-/** Of a call that waits when it happens: how soon it ends, by itself or by a timeout that can be asked for. */
+/** Returns how soon a pending call ends after the event: by itself, or by a timeout that the library offers. */
 function soon({ call, asked }) {
   if (call.state !== "waits") return speed(call);
   return asked?.state === "rejected" ? "on request" : "waits";
 }
 
-/** The timeout of a call, if a library has such an option. */
+/** The timeout in milliseconds of a call, if a library has such an option. */
 const ASKED = 2000;
 
-/** A call that is never answered is under way before `strike` acts on the boundary. */
+/** Returns a `prepare` function that makes a call without a response before `strike` triggers the event. */
 function during(boundary, strike) {
   return async (factory) => {
     const made = await factory[boundary]();
     const { call, callWithTimeout } = made;
     await call("echo", {});
     const waiting = call("hang", {});
-    // It has arrived once a later call is answered.
+    // The call has arrived once a later call is answered.
     await call("echo", {});
     return () => {
       const watched = { call: waiting, asked: callWithTimeout?.("hang", {}, ASKED) };
@@ -31,7 +31,7 @@ function during(boundary, strike) {
   };
 }
 
-/** To a worker that never listens: connecting is a part of the call. */
+/** Returns a `prepare` function for a worker that never listens: the call includes connecting. */
 function atStart(script) {
   return async ({ connect }) =>
     () => ({
@@ -45,28 +45,28 @@ function atStart(script) {
 export const deaths = [
   {
     id: "silence",
-    text: "The other side never answers",
+    text: "The peer never answers",
     boundaries: ["port"],
     prepare: during("port"),
     judge: soon,
   },
   {
     id: "frame-reloads",
-    text: "The frame reloads",
+    text: "The iframe reloads",
     boundaries: ["frame"],
     prepare: during("frame", ({ element }) => element.contentWindow.location.reload()),
     judge: soon,
   },
   {
     id: "frame-navigates",
-    text: "The frame goes to another origin",
+    text: "The iframe navigates to another origin",
     boundaries: ["frame"],
     prepare: during("frame", ({ element, elsewhere }) => (element.src = elsewhere)),
     judge: soon,
   },
   {
     id: "frame-removed",
-    text: "The frame is removed",
+    text: "The iframe is removed",
     boundaries: ["frame"],
     prepare: during("frame", ({ element }) => element.remove()),
     judge: soon,
@@ -80,14 +80,14 @@ export const deaths = [
   },
   {
     id: "worker-missing",
-    text: "The worker's script is not there",
+    text: "The worker's script is missing",
     boundaries: ["worker"],
     prepare: atStart("missing.js"),
     judge: soon,
   },
   {
     id: "worker-throws",
-    text: "The worker's script throws as it starts",
+    text: "The worker's script throws when it starts",
     boundaries: ["worker"],
     prepare: atStart("throws.js"),
     judge: soon,
@@ -101,14 +101,14 @@ export const deaths = [
   },
   {
     id: "port-closed",
-    text: "The other side closes its port",
+    text: "The peer closes its port",
     boundaries: ["port"],
     prepare: during("port", ({ far }) => far.close()),
     judge: soon,
   },
   {
     id: "other-closes",
-    text: "The other side closes by its library",
+    text: "The peer closes through its library",
     boundaries: ["port"],
     needs: ({ served }) => served?.close,
     prepare: during("port", ({ served }) => served.close()),
@@ -116,14 +116,14 @@ export const deaths = [
   },
   {
     id: "own-close",
-    text: "This side closes",
+    text: "The caller closes",
     boundaries: ["port"],
     prepare: during("port", ({ close }) => close()),
     judge: ({ call }, { closedByHand }) => (call.state === "rejected" && closedByHand ? "by hand" : speed(call)),
   },
   {
     id: "after-close",
-    text: "A call after this side has closed",
+    text: "A call after the caller has closed",
     boundaries: ["port"],
     async prepare(factory) {
       const { call, callWithTimeout, close } = await factory.port();
@@ -137,14 +137,14 @@ export const deaths = [
   },
   {
     id: "during-reload",
-    text: "A call while the frame reloads",
+    text: "A call while the iframe reloads",
     boundaries: ["frame"],
     async prepare(factory) {
       const { element, call, callWithTimeout, scriptAsked, release } = await factory.heldFrame();
       await call("echo", {});
       return async () => {
         element.contentWindow.location.reload();
-        // The new document is there, and nothing in it listens yet.
+        // The new document exists, and none of its scripts listens yet.
         await scriptAsked();
         const watched = {
           call: () => call("echo", {}),
@@ -158,7 +158,7 @@ export const deaths = [
   },
   {
     id: "after-reload",
-    text: "Calls after the frame has reloaded",
+    text: "Calls after the iframe has reloaded",
     boundaries: ["frame"],
     async prepare(factory) {
       const { element, call } = await factory.frame();
@@ -174,13 +174,13 @@ export const deaths = [
   },
 ];
 
-/** A library may need a moment to connect again: calls one after another, until one is answered. */
+/** Calls repeatedly until a call is answered: a library may need some time to connect again. */
 function firstOf(times, call) {
   return new Promise((resolve, reject) => {
     (async () => {
       for (let n = 0; n < times; n++) {
         const last = n === times - 1;
-        // One that waits does not keep the next from being made.
+        // A pending call must not delay the next call.
         Promise.resolve()
           .then(call)
           .then(resolve, last ? reject : () => {});

@@ -1,43 +1,43 @@
-// The footnotes of the table, by death and library. They explain outcomes that were seen; an asterisk in place of a
-// death is for the column.
+// The footnotes of the table, by death and library. They explain observed outcomes. An asterisk in place of a
+// death marks the note of a column.
 
-const forWorkers = { "vscode-jsonrpc": "The `onError` of the connection hears of it." };
+const forWorkers = { "vscode-jsonrpc": "The connection reports the error to its `onError`." };
 
-const limit = "With an error that names the method; each client and call can have another limit, or none.";
+const limit = "The error names the method. Each client and each call can set another timeout, or none.";
 
 export const notes = {
   "*": {
     penpal:
-      "A call gets a timeout by `new CallOptions({ timeout })` as its last argument, connecting by `timeout` of `connect`.",
-    birpc: "Its `timeout` is 60 s unless one gives another. Channels are wired by hand, by `post` and `on`.",
-    "vscode-jsonrpc": "For workers and ports; it has nothing for windows.",
+      "The timeout of a call is `new CallOptions({ timeout })` as its last argument, that of connecting is `timeout` of `connect`.",
+    birpc: "Its `timeout` is 60 s by default. The application connects channels by `post` and `on`.",
+    "vscode-jsonrpc": "It supports workers and ports, but not windows.",
     "json-rpc-2.0":
-      "A call gets a timeout by `client.timeout(ms).request(…)`; the error does not name the method. Channels are wired by hand.",
+      "The timeout of a call is set by `client.timeout(ms).request(…)`. The error does not name the method. The application connects channels itself.",
   },
   silence: {
     "portway-connect": limit,
     portway: limit,
   },
   "worker-missing": {
-    "post-me": "Its handshake gives up after five attempts, half a second.",
+    "post-me": "Its handshake fails after five attempts, which take half a second.",
     ...forWorkers,
   },
   "worker-throws": {
-    "post-me": "Its handshake gives up after five attempts, half a second.",
+    "post-me": "Its handshake fails after five attempts, which take half a second.",
     ...forWorkers,
   },
   "other-closes": {
-    comlink: "Nothing takes back `expose`.",
-    "json-rpc-2.0": "It does not know its channel.",
+    comlink: "`expose` cannot be undone.",
+    "json-rpc-2.0": "The library does not know its channel.",
   },
   "port-closed": {
-    "portway-connect": "The session has a port of its own and goes on: later calls are answered.",
+    "portway-connect": "The session uses a port of its own and continues: later calls are answered.",
   },
   "own-close": {
-    "json-rpc-2.0": "One calls `rejectAllPendingRequests`.",
+    "json-rpc-2.0": "The application calls `rejectAllPendingRequests`.",
   },
   "after-close": {
     "json-rpc-2.0":
-      "A closed `MessagePort` takes messages in silence; one's own function that sends would have to refuse.",
+      "A closed `MessagePort` discards messages silently. The send function of the application would have to reject.",
   },
 };

@@ -53,10 +53,11 @@ const kinds = {
   "a Node worker is terminated": () => measure({ open: connected, kill: close }),
   "a Node worker exits": () => measure({ open: connected, kill: command("exit") }),
   "a Node worker throws": () => measure({ open: connected, kill: command("throw") }),
-  "a Node worker's script is not there": () => startOf("nowhere.mjs"),
-  "a Node worker's script throws as it starts": () => startOf("throwing-worker.js"),
-  "in Node, the other side of a port destroys its peer": () => measure({ open: port, kill: command("destroy"), close }),
-  "in Node, the thread at the other side of a port is terminated": () => measure({ open: port, kill: close }),
+  "a Node worker's script is missing": () => startOf("nowhere.mjs"),
+  "a Node worker's script throws when it starts": () => startOf("throwing-worker.js"),
+  "in Node, the holder of the other port destroys its peer": () =>
+    measure({ open: port, kill: command("destroy"), close }),
+  "in Node, the thread that holds the other port is terminated": () => measure({ open: port, kill: close }),
   "a Node worker blocks for three seconds": () =>
     stayAlive({}, (pairs) => Promise.all(pairs.map(({ peer }) => peer.request("block", [3_000])))),
   "this thread of Node blocks for three seconds, with a heartbeat of half a second": () =>

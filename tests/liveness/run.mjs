@@ -1,12 +1,12 @@
-// How fast a death is noticed: `node tests/liveness/run.mjs <chromium|firefox|webkit|node> [--part text] [--write]`.
-// Each kind dies many times, with a call open that would wait for ever; bounds.json has the longest wait of that call,
-// and its end. The README states the same bounds, which is checked, too.
+// Measures how fast the loss of a peer is detected: `node tests/liveness/run.mjs <chromium|firefox|webkit|node>
+// [--part text] [--write]`. Each kind of loss is repeated with a pending call that has no timeout. bounds.json contains
+// the longest wait of that call, and its end. The suite checks that the README states the same bounds.
 //
 //   --part     only the kinds with this text in their names
-//   --write    puts the table into the README
+//   --write    writes the table to the README
 //
-// With PORTWAY_REPORT set, counts and figures are written there as JSON; PORTWAY_RUNS is how many of each kind die, 20
-// if unset.
+// With PORTWAY_REPORT set, counts and figures are written there as JSON. PORTWAY_RUNS is the number of repetitions of
+// each kind. Default: 20.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -48,7 +48,7 @@ function checkReadme() {
   const fault =
     options.write || tableIn(text) === wanted
       ? undefined
-      : "it states others; `node tests/liveness/run.mjs --write` puts it right";
+      : "the bounds differ; `node tests/liveness/run.mjs --write` writes them";
   console.log(
     `  ${test("README.md states these bounds", fault)}  README.md states these bounds${fault ? `: ${fault}` : ""}`,
   );

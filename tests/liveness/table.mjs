@@ -6,13 +6,13 @@ const BEGIN = "<!-- liveness:begin -->";
 const END = "<!-- liveness:end -->";
 const names = { chromium: "Chromium", firefox: "Firefox", webkit: "WebKit", node: "Node" };
 
-/** The part of the README between its markers, or undefined without them. */
+/** Returns the part of the README between its markers, or undefined without them. */
 export function tableIn(readme) {
   const [start, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
   return start < 0 || end < start ? undefined : readme.slice(start + BEGIN.length, end).trim();
 }
 
-/** The README with another table. */
+/** Returns the README with another table. */
 export function withTable(readme, table) {
   if (tableIn(readme) === undefined) throw new Error(`README.md has no ${BEGIN} and ${END}`);
   const start = readme.indexOf(BEGIN) + BEGIN.length;
@@ -20,39 +20,39 @@ export function withTable(readme, table) {
 }
 
 const seconds = (ms) => `${ms / 1000} s`;
-/** An end that only the timeout notices has no bound of its own. */
+/** Returns the bound of a row. A call that only its timeout ends has no bound of its own. */
 const bound = ({ within, reason }) => (reason === "timeout" ? "" : seconds(within));
 
-/** Deaths that are not measured everywhere: one sentence, by engine. */
+/** Returns sentences about the events that an engine does not measure. */
 function gaps() {
   const rows = [...deaths, ...alive].filter(({ not }) => not !== undefined);
   const parts = Object.entries(names).flatMap(([engine, name]) => {
     const missing = rows.filter(({ not }) => engine in not).map(({ what }) => what);
-    return missing.length > 0 ? [`in ${name}, that ${missing.join("; that ")}`] : [];
+    return missing.length > 0 ? [`${name}: ${missing.join("; ")}.`] : [];
   });
-  return `Not measured, since the engine or its driver cannot do it: ${parts.join(". And ")}.`;
+  return `Not measured, because the engine or its driver does not support the event. ${parts.join(" ")}`;
 }
 
-/** The Markdown of the table, and below it where engines differ. */
+/** Returns the Markdown of the table, and of the differences between engines below it. */
 export function table() {
   const notes = [];
   const rows = deaths.map(({ what, within, reason, sign, differs = {} }) => {
     const marks = Object.entries(differs).map(([engine, other]) => {
       const { within: limit = within, reason: ends = reason, because } = other;
       const which = other.kinds === undefined ? "" : ` (${other.kinds.join("; ")})`;
-      notes.push(`${names[engine]}${which}: \`${ends}\` within ${seconds(limit)}, since ${because}.`);
+      notes.push(`${names[engine]}${which}: \`${ends}\` within ${seconds(limit)}, because ${because}.`);
       return `<sup>${notes.length}</sup>`;
     });
     return `| ${what}${marks.join(" ")} | \`${reason}\` | ${sign} | ${bound({ within, reason })} |`;
   });
   const lines = [
-    "| what happens | `reason` | noticed by | within |",
+    "| event | `reason` | detected by | within |",
     "| --- | --- | --- | --- |",
     ...rows,
     "",
     gaps(),
     "",
-    ...(notes.length > 0 ? ["Engines differ here:", ""] : []),
+    ...(notes.length > 0 ? ["Differences between engines:", ""] : []),
     ...notes.map((text, index) => `<sup>${index + 1}</sup> ${text}<br>`),
   ];
   return lines.join("\n").replace(/<br>$/, "").trim();

@@ -1,4 +1,4 @@
-//! Programs that cannot be started: the error names what is missing.
+//! Programs that cannot be started: the error names the missing file or folder.
 
 use std::error::Error;
 use std::fs;

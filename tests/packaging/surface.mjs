@@ -1,8 +1,8 @@
-// The public surface of pkg/ beside tests/surface/npm.txt: for each entry what it exports at run time, and all declarations,
+// The public surface of pkg/ beside tests/surface/npm.txt: the exports of each entry at run time, and all declarations
 // without comments. The group `surface` of the suite compares them.
 //
 //   node tests/packaging/surface.mjs            compares
-//   node tests/packaging/surface.mjs --write    accepts what pkg/ has
+//   node tests/packaging/surface.mjs --write    accepts the surface of pkg/
 
 import { readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

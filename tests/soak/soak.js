@@ -11,8 +11,8 @@ const SLICES = 10;
 
 /**
  * Runs `plan` between this context and others. Those in `plain` are reached by plain transports, those in `connected`
- * by `connect`: each has a name, how to `ask` it, the `target`, and how to make a `transport` to it. `memory` gives the
- * heaps, and `onSample` may wait.
+ * by `connect`: each has a name, how to `ask` it, the `target`, and how to make a `transport` to it. `memory`
+ * returns the heaps, and `onSample` may wait.
  */
 export class Soak {
   now = "starting";

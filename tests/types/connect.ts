@@ -1,4 +1,4 @@
-// `connect`: what it takes, and the peer that it gives.
+// `connect`: its arguments, and the peer that it returns.
 
 import { CallError, connect, type ConnectOptions, type JSONRPCPeer } from "portway";
 import { same, type Equal } from "./equal.js";

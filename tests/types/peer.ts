@@ -61,7 +61,7 @@ export async function remoteCallsAsMethods(): Promise<void> {
 }
 
 export async function remoteIsNoPromise(): Promise<void> {
-  // @ts-expect-error `then` would make `await` call the other side
+  // @ts-expect-error `then` would make `await` call the peer
   peer.remote.then;
   const awaited = await peer.remote;
   same<Equal<typeof awaited, RemoteProxy<WorkerApi>>>(true);

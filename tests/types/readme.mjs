@@ -1,5 +1,5 @@
-// The JavaScript and TypeScript of README.md as modules that can be compiled. Names that a block takes for granted are declared
-// in readme/names.d.ts; the package is imported where the block does not import it.
+// The JavaScript and TypeScript of README.md as modules that can be compiled. Names that a block takes for granted are
+// declared in readme/names.d.ts; the package is imported where the block does not import it.
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -18,7 +18,7 @@ const values = [
 ];
 const imports = `import init, { ${values.join(", ")} } from "portway"; `;
 
-/** Writes each block into a file of its own, with a project around them; returns the names, each with its line in README.md. */
+/** Writes each block into a file of its own, and a project. Returns the names, each with its line in README.md. */
 export function writeBlocks(root, folder) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -37,7 +37,7 @@ export function writeBlocks(root, folder) {
       lib: ["ES2022", "ESNext.Disposable", "DOM", "DOM.Iterable", "DOM.AsyncIterable"],
       types: ["node"],
       typeRoots: [relative(folder, join(root, "node_modules/@types"))],
-      // A page shows what is done, not how each value is narrowed.
+      // A page shows the use of the package, not how each value is narrowed.
       strict: false,
       skipLibCheck: true,
       exactOptionalPropertyTypes: false,

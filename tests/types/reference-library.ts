@@ -95,7 +95,7 @@ export function adapter(port: MessagePort): RPCTransport {
   };
 }
 
-/** The interface as it was: what implements it is a transport here, and the other way round. */
+/** The interface of the library: its implementations are transports here, and the other way round. */
 interface OldTransport {
   send(message: JSONRPCMessage): void;
   onMessage(handler: (message: JSONRPCMessage) => void): void;

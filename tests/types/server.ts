@@ -60,7 +60,7 @@ export function whatCrossesOfAnErrorIsTheServersToSay(): void {
   void connect(target, { errorData, methods: { ping: () => null } });
   // @ts-expect-error no function
   new JSONRPCServer(transport, { errorData: { status: 404 } });
-  // @ts-expect-error what is thrown may be anything
+  // @ts-expect-error a handler may throw any value
   new JSONRPCServer(transport, { errorData: (error: Error) => error.name });
   // @ts-expect-error a client answers nothing
   new JSONRPCClient(transport, { errorData });
@@ -109,7 +109,7 @@ export function contextOfAHandler(): void {
     context.params;
     context.progress({ fraction: 0.5 });
     context.progress({ fraction: 0.5 }, [new ArrayBuffer(1)]);
-    // @ts-expect-error not what the method reports
+    // @ts-expect-error not the type of the method's progress
     context.progress(50);
     context.transfer([new ArrayBuffer(8)]);
     context.notify("warning", { text: entry });

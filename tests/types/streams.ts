@@ -64,7 +64,7 @@ export function handlersGiveItems(): void {
   server.method("logs", () => "line");
   // @ts-expect-error arrays are plain results
   server.method("logs", () => ["line"]);
-  // @ts-expect-error a request gives one result
+  // @ts-expect-error a request has one result
   server.method("build", async function* () {
     yield "";
   });

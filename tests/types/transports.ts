@@ -91,7 +91,7 @@ export function literal(port: MessagePort): RPCTransport {
   };
 }
 
-/** A transport as a class that knows what it carries, and has no `destroy`. */
+/** A transport as a class that knows the type of its messages, and has no `destroy`. */
 export class Loopback implements RPCTransport {
   #handler: ((message: JSONRPCMessage) => void) | undefined;
   send(message: JSONRPCMessage): void {

@@ -103,7 +103,7 @@ export async function host(): Promise<number | null> {
   await peer.request("add", [1, 2]);
   guest.kill("SIGTERM");
   const { code } = await guest.close({ payload: "bye", timeout: 100 });
-  // @ts-expect-error who starts a guest is its host
+  // @ts-expect-error the process that starts a guest is its host
   await spawnGuest("node", [], { role: "guest" });
   return code;
 }

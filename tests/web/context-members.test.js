@@ -1,4 +1,4 @@
-// What a handler can reach from its context: the members that the declarations name, and nothing of the library.
+// Handlers can reach the members of their context that the declarations name, and nothing else of the library.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";

@@ -55,7 +55,7 @@ async function together(params) {
 }
 
 /**
- * Items that a source of endless items sends to a peer that gives this credit, and no more; each item takes some time.
+ * Items that a source of endless items sends to a peer that grants this credit, and no more; each item takes some time.
  * Without more turns, they are those of the first one: nothing but microtasks runs until they are counted.
  */
 async function flood(credit, { streams = 1, busy = 0, turns = 0 } = {}) {

@@ -31,8 +31,8 @@ const shortNames = new Map(
 
 // The replacements for parts of the glue.
 const glueReplacements = [
-  // `init.js` passes a module. It starts the wasm once, and another instance after a trap. Only numbers go into this
-  // wasm and come out of it, so there is no table of values to fill.
+  // `wasm-loader.js` passes a module. It starts the wasm once, and another instance after a trap. Only numbers go into
+  // this wasm and come out of it, so there is no table of values to fill.
   [
     /function initSync\(module\) \{.*?\n\}/s,
     "function initSync(module) { return (wasm = new WebAssembly.Instance(module, __wbg_get_imports()).exports); }",
@@ -92,8 +92,8 @@ const shareWipc = {
 };
 
 // Members that only modules of one bundle use. They get short names, which pays for the long ones in the sources. A
-// member of an object that an application, another bundle (`wipc.js`) or another copy of the library can see must not be
-// in the list: each bundle has short names of its own, and an application may use the same ones.
+// member of an object that an application, another bundle (`wipc.js`) or another copy of the library can see must not
+// be listed: each bundle has short names of its own, and an application may use the same ones.
 const internalMembers = [
   "abandonAll",
   "abandonStreams",

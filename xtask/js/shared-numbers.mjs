@@ -1,5 +1,5 @@
-// Checks that the numbers that Rust and JavaScript share are equal: `node xtask/js/shared-numbers.mjs`. Prints each name
-// that differs, with its numbers.
+// Checks that the numbers that Rust and JavaScript share are equal: `node xtask/js/shared-numbers.mjs`. Prints each
+// name that differs, with its numbers.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -86,7 +86,7 @@ function bit(number) {
   return Math.log2(number);
 }
 
-// What JavaScript reports of calls and to servers. Rust has no name for what it takes in the last arm of a `match`.
+// Reasons that JavaScript reports for calls and to servers. Rust has no name for the last arm of a `match`.
 const roles = readFileSync(join(root, "src/web/rust-roles.js"), "utf8");
 const [reasons] = /^const REASONS = \{[^}]*\}/m.exec(roles) ?? [""];
 const named = [...reasons.matchAll(/^ {2}"?([a-z-]+)"?: (\d+),/gm)].map(([, reason, number]) => {

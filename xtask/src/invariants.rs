@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::build::files_below;
+use crate::lexer::{self, Kind, Piece};
 use crate::workspace::Workspace;
 
 /// The modules of the sans-IO core, each a folder or a file in src/.
@@ -64,7 +65,8 @@ fn has_extension(file: &Path, extensions: &[&str]) -> bool {
 
 /// Returns the line and the path of each forbidden name in `source`. Comments and literals do not count.
 fn forbidden_names(source: &str) -> Vec<(usize, String)> {
-    let tokens = tokens(source);
+    let mut tokens = lexer::rust(source);
+    tokens.retain(|token| token.kind == Kind::Code);
     let mut found = Vec::new();
     for (start, token) in tokens.iter().enumerate() {
         let rest = tokens.get(start..).unwrap_or_default();
@@ -79,7 +81,7 @@ fn forbidden_names(source: &str) -> Vec<(usize, String)> {
 }
 
 /// Returns whether `tokens` begin with `path`, in full or with its end in a group: `std::{fmt, io}`.
-fn names(tokens: &[Token<'_>], path: &[&str]) -> bool {
+fn names(tokens: &[Piece<'_>], path: &[&str]) -> bool {
     let text = |index: usize| tokens.get(index).map(|token| token.text);
     let [first, second @ ..] = path else { return false };
     if text(0) != Some(first) {
@@ -105,107 +107,6 @@ fn names(tokens: &[Token<'_>], path: &[&str]) -> bool {
         previous = token.text;
     }
     false
-}
-
-struct Token<'a> {
-    text: &'a str,
-    line: usize,
-}
-
-/// Returns identifiers, `::` and single characters, without comments, strings and character literals.
-fn tokens(source: &str) -> Vec<Token<'_>> {
-    let mut tokens = Vec::new();
-    let mut rest = source;
-    let mut line = 1;
-    while let Some(first) = rest.chars().next() {
-        let length = token_length(rest, first);
-        let (text, after) = rest.split_at(length.max(first.len_utf8()).min(rest.len()));
-        let is_code = !first.is_whitespace() && !is_comment(text) && !is_literal(text);
-        if is_code {
-            tokens.push(Token { text, line });
-        }
-        line += text.matches('\n').count();
-        rest = after;
-    }
-    tokens
-}
-
-fn is_comment(text: &str) -> bool {
-    text.starts_with("//") || text.starts_with("/*")
-}
-
-fn is_literal(text: &str) -> bool {
-    text.len() > 1 && (text.ends_with(['"', '\'']) || (text.starts_with('r') && text.ends_with('#')))
-}
-
-fn token_length(rest: &str, first: char) -> usize {
-    if rest.starts_with("//") {
-        return rest.find('\n').unwrap_or(rest.len());
-    }
-    if rest.starts_with("/*") {
-        return block_comment_length(rest);
-    }
-    if let Some(length) = raw_string_length(rest) {
-        return length;
-    }
-    if first == '"' {
-        return quoted_length(rest, '"').unwrap_or(rest.len());
-    }
-    if first == '\'' {
-        // A lifetime has no closing quote after its first character.
-        let inner = rest.get(1..).unwrap_or_default();
-        let is_character = inner.starts_with('\\') || inner.chars().nth(1) == Some('\'');
-        return if is_character { quoted_length(rest, '\'').unwrap_or(1) } else { 1 };
-    }
-    if first.is_alphanumeric() || first == '_' {
-        return rest.find(|next: char| !next.is_alphanumeric() && next != '_').unwrap_or(rest.len());
-    }
-    if rest.starts_with("::") { 2 } else { first.len_utf8() }
-}
-
-/// Returns the length of `r"…"`, `r#"…"#` and so on, with an optional `b` or `c` in front.
-fn raw_string_length(rest: &str) -> Option<usize> {
-    let body = rest.strip_prefix(['b', 'c']).unwrap_or(rest).strip_prefix('r')?;
-    let hashes = body.len() - body.trim_start_matches('#').len();
-    let text = body.get(hashes..)?.strip_prefix('"')?;
-    let end = format!("\"{}", "#".repeat(hashes));
-    let length = text.find(&end).map_or(text.len(), |position| position + end.len());
-    Some(rest.len() - text.len() + length)
-}
-
-/// Returns the length up to and including the closing `quote`. A backslash escapes the next character.
-fn quoted_length(rest: &str, quote: char) -> Option<usize> {
-    let mut protected = false;
-    for (position, next) in rest.char_indices().skip(1) {
-        match next {
-            _ if protected => protected = false,
-            '\\' => protected = true,
-            _ if next == quote => return Some(position + 1),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Returns the length of a block comment. Block comments nest.
-fn block_comment_length(rest: &str) -> usize {
-    let mut depth = 0;
-    let mut position = 0;
-    while let Some(here) = rest.get(position..).filter(|here| !here.is_empty()) {
-        if here.starts_with("/*") {
-            depth += 1;
-            position += 2;
-        } else if here.starts_with("*/") {
-            depth -= 1;
-            position += 2;
-            if depth == 0 {
-                return position;
-            }
-        } else {
-            position += here.chars().next().map_or(1, char::len_utf8);
-        }
-    }
-    rest.len()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! `cargo xtask lint`: checks formatting, clippy and docs on both targets with warnings denied, the type declarations,
-//! and the layering of the core. A failed check does not stop the others, so that one run shows all faults.
+//! the layering of the core, the words of comments and the subjects of commits. A failed check does not stop the
+//! others, so that one run shows all faults.
 
 use std::process::Command;
 use std::time::Duration;
@@ -10,7 +11,9 @@ use crate::environment::Environment;
 use crate::invariants;
 use crate::limits;
 use crate::process::{clear, run_ok, step};
+use crate::prose;
 use crate::setup::Setup;
+use crate::subjects;
 use crate::surface::{self, Target};
 use crate::toolchain::{WASM, cargo};
 use crate::workspace::COMMANDS;
@@ -20,8 +23,15 @@ const LIBRARY: &str = "portway";
 
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Runs every check. Returns `false` if one has failed.
-pub(crate) fn run(setup: &Setup) -> Result<bool> {
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Run only the checks with this part in their name
+    #[arg(long, value_name = "PART")]
+    only: Option<String>,
+}
+
+/// Runs every check, or those that are asked for. Returns `false` if one has failed.
+pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
     let workspace = &setup.workspace;
     // The set-up runs first, so that its output does not interrupt the line of a check.
     let wasm = setup.wasm()?;
@@ -44,7 +54,7 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
         }
         Ok(command)
     };
-    let mut checks = Checks { failed: 0 };
+    let mut checks = Checks { only: arguments.only.unwrap_or_default(), run: 0, failed: 0 };
     checks.check("format: cargo fmt --check", || run_ok(&mut on_host(&["fmt", "--all", "--check"])?, &log, LIMIT));
     checks.check("format and lint: biome", || {
         let mut command = node.command("biome", &workspace.root)?;
@@ -106,6 +116,10 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
         command.args(["--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "--types", ""]).args(files);
         run_ok(&mut command, &log, LIMIT)
     });
+    checks.check("types: tsc over the JavaScript of src, and its exports as declared", || {
+        let mut command = node.command("tsc", &workspace.root)?;
+        run_ok(command.args(["--project", "tests/types/source", "--pretty", "false"]), &log, LIMIT)
+    });
     checks.check("limits: files generated from limits.toml, and tests", || {
         let problems = limits::check(workspace)?;
         if problems.is_empty() { Ok(()) } else { bail!("{}", problems.join("\n")) }
@@ -118,7 +132,21 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
         let breaches = invariants::check(workspace)?;
         if breaches.is_empty() { Ok(()) } else { bail!("{}", breaches.join("\n")) }
     });
+    checks.check("columns of lines, words of comments", || {
+        let breaches = prose::check(workspace)?;
+        if breaches.is_empty() { Ok(()) } else { bail!("{}", breaches.join("\n")) }
+    });
+    checks.check("subjects of commits", || {
+        let Some(breaches) = subjects::check(workspace)? else {
+            eprint!("not checked without the git history ");
+            return Ok(());
+        };
+        if breaches.is_empty() { Ok(()) } else { bail!("{}", breaches.join("\n")) }
+    });
 
+    if checks.run == 0 {
+        bail!("no check has \"{}\" in its name", checks.only);
+    }
     match checks.failed {
         0 => println!("lint: nothing found"),
         failed => println!("lint: {failed} checks failed"),
@@ -127,11 +155,18 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
 }
 
 struct Checks {
+    /// A part of the name of each check to run.
+    only: String,
+    run: usize,
     failed: usize,
 }
 
 impl Checks {
     fn check<T>(&mut self, name: &str, work: impl FnOnce() -> Result<T>) {
+        if !name.contains(&self.only) {
+            return;
+        }
+        self.run += 1;
         if let Err(error) = step(name, work) {
             self.failed += 1;
             eprintln!("{error:#}");

@@ -13,14 +13,17 @@ mod demo;
 mod environment;
 mod fuzz;
 mod invariants;
+mod lexer;
 mod limits;
 mod lint;
 mod notice;
 mod npm;
 mod process;
+mod prose;
 mod setup;
 mod size;
 mod soak;
+mod subjects;
 mod surface;
 mod test;
 mod toolchain;
@@ -56,8 +59,8 @@ enum Task {
     Demo(demo::Arguments),
     /// Run every test suite, or some of them
     Test(test::Arguments),
-    /// Check formatting, lints, docs, types and the layering of the core
-    Lint,
+    /// Check formatting, lints, docs, types, the layering of the core and the words of comments
+    Lint(lint::Arguments),
     /// Compare the files generated from limits.toml (constants, types, README, test data) with it, or write them
     Limits(limits::Arguments),
     /// Compare the public surface with the lists in tests/surface, or write them
@@ -100,7 +103,7 @@ fn run(task: Task) -> Result<bool> {
         }
         Task::Demo(arguments) => demo::run(&setup, &arguments),
         Task::Test(arguments) => test::run(&setup, &arguments),
-        Task::Lint => lint::run(&setup),
+        Task::Lint(arguments) => lint::run(&setup, arguments),
         Task::Limits(arguments) => limits::run(&setup.workspace, &arguments),
         Task::Surface(arguments) => surface::run(&setup, &arguments),
         Task::Soak(arguments) => soak::run(&setup, &arguments),

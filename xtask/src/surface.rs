@@ -1,5 +1,5 @@
-//! `cargo xtask surface`: the public surface of the package and of the library, beside the lists in tests/surface. A change
-//! of the surface is then a change of a file, which a reader sees.
+//! `cargo xtask surface`: the public surface of the package and of the library, beside the lists in tests/surface. A
+//! change of the surface is then a change of a file, which a reader sees.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -74,8 +74,8 @@ pub(crate) struct CallArguments {
     #[arg(long)]
     pub(crate) progress: bool,
 
-    /// Print a result or an error as JSON on one line. By default, an error is printed as text, and a result is indented
-    /// on a terminal
+    /// Print a result or an error as JSON on one line. By default, an error is printed as text, and a result is
+    /// indented on a terminal
     #[arg(long)]
     pub(crate) json: bool,
 

@@ -11,7 +11,7 @@ use portway::stdio;
 /// The exit code for a failure of the command line, a file or a standard stream.
 pub(crate) const UNUSABLE: u8 = 2;
 
-/// Why the command failed, and what the user can try.
+/// The reason why the command failed, and advice for the user.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: u8,

@@ -31,7 +31,7 @@ pub fn encode(outgoing: &Outgoing<Box<RawValue>>) -> String {
     text
 }
 
-/// Appends to `text` what [`encode`] returns.
+/// Appends the result of [`encode`] to `text`.
 pub fn encode_into(outgoing: &Outgoing<Box<RawValue>>, text: &mut String) {
     match outgoing {
         Outgoing::Single(message) => push_message(text, message),

@@ -130,8 +130,8 @@ impl Pair {
     }
 }
 
-/// Sends one batch with a call of each method. As a driver does, it begins the calls and writes their requests itself. Returns
-/// the keys of the calls.
+/// Sends one batch with a call of each method. As a driver does, it begins the calls and writes their requests itself.
+/// Returns the keys of the calls.
 pub(super) fn call_batch(end: &mut Connection<Text>, batch: u32, methods: &[&str], timeout: u64) -> Vec<CallKey> {
     let mut keys = Vec::new();
     let mut messages = Vec::new();

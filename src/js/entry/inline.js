@@ -1,7 +1,7 @@
 // `portway/inline`: the module contains the wasm, for environments that cannot load a second file.
 
 import text from "portway-wasm";
-import { makeInit } from "../init.js";
+import { makeInit } from "../wasm-loader.js";
 
 export * from "../index.js";
 

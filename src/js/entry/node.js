@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { makeInit } from "../init.js";
+import { makeInit } from "../wasm-loader.js";
 
 export * from "../index.js";
 // These also accept Node's workers. A named export takes precedence over one of the same name above.

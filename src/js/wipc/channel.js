@@ -45,10 +45,17 @@ export class WipcChannel {
   #frameWriter;
   #decoder;
   #maxMessage;
+  /** @type {WipcTransport | undefined} */
   #transport = undefined;
-  /** Resolves once the stream has accepted the last frame. Frames are accepted in order. */
+  /**
+   * Resolves once the stream has accepted the last frame. Frames are accepted in order.
+   * @type {Promise<void> | undefined}
+   */
   #lastWrite = undefined;
-  /** A `WipcClosedError`, once frames can no longer be sent. */
+  /**
+   * The error of later frames, once frames can no longer be sent.
+   * @type {WipcClosedError | undefined}
+   */
   #closedError = undefined;
   #isClosedByPeer = false;
   #hasEnded = false;
@@ -71,14 +78,26 @@ export class WipcChannel {
   #isStalled = false;
   /** The functions that resume waiting operations. */
   #wakers = [];
-  /** The frame that `headerTimeout` runs for. */
+  /**
+   * The frame that `headerTimeout` runs for.
+   * @type {WipcDecoder["partial"]}
+   */
   #timedFrame = undefined;
+  /** @type {import("./timers.js").Timer} */
   #headerTimer = undefined;
+  /** @type {import("./timers.js").Timer} */
   #closeTimer = undefined;
+  /** @type {import("./timers.js").Timer} */
   #writeTimer = undefined;
+  /** @type {import("./timers.js").Timer} */
   #responseTimer = undefined;
+  /** @type {import("./timers.js").Timer} */
   #stallTimer = undefined;
 
+  /**
+   * @param {any} streams
+   * @param {import("../wipc.js").WipcChannelOptions} [options]
+   */
   constructor(streams, options = {}) {
     if (typeof streams?.readable?.getReader !== "function" || typeof streams.writable?.getWriter !== "function") {
       throw new TypeError("streams must be { readable, writable }, a ReadableStream and a WritableStream of bytes");
@@ -131,6 +150,10 @@ export class WipcChannel {
     return this.send(type, text);
   }
 
+  /**
+   * @param {import("../wipc.js").WipcPayload | null} [payload]
+   * @param {{ timeout?: number }} [options]
+   */
   close(payload, { timeout = this.#options.closeTimeout ?? CLOSE_TIMEOUT } = {}) {
     const frame = encodeWipc(WipcType.CLOSE, payload);
     checkTimeout("timeout", timeout);

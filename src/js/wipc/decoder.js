@@ -19,19 +19,28 @@ export class WipcDecoder {
   #maxPayload;
   /** The last bytes of the input so far, if they may be the start of a header. */
   #pendingHeader = new Uint8Array(0);
-  /** The frame whose payload is incomplete, its header, and the payload so far, unless that is skipped. */
+  /**
+   * The frame whose payload is incomplete, its header, and the payload so far, unless that is skipped.
+   * @type {{ type: import("../wipc.js").WipcType, length: number, received: number } | undefined}
+   */
   #partial = undefined;
   #header;
   #payload;
   /** The beginning of a payload that is skipped. */
   #payloadStart;
-  /** The chunks that were not searched yet, the index of the first, and the cost of all. */
+  /**
+   * The chunks that were not searched yet, the index of the first, and the cost of all.
+   * @type {any[]}
+   */
   #queue = [];
   #queueStart = 0;
   #queuedBytes = 0;
   #isStopped = false;
   #isBusy = false;
-  /** The errors that hooks threw. */
+  /**
+   * The errors that hooks threw.
+   * @type {unknown[] | undefined}
+   */
   #errors = undefined;
 
   constructor(hooks, options) {
@@ -225,7 +234,7 @@ export class WipcDecoder {
 
   /** Adds bytes to the incomplete payload, and returns the position of its end in these bytes. */
   #addToPayload(bytes, at) {
-    const partial = this.#partial;
+    const partial = /** @type {NonNullable<WipcDecoder["partial"]>} */ (this.#partial);
     const end = Math.min(bytes.length, at + partial.length - partial.received);
     const more = bytes.subarray(at, end);
     const remaining = this.#payloadStart?.length - partial.received;

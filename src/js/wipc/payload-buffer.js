@@ -7,10 +7,16 @@ const MIN_VIEW_BYTES = 1_024;
 const BLOCK_BYTES = 16 * MIN_VIEW_BYTES;
 
 export class PayloadBuffer {
-  /** The bytes so far, in order. */
+  /**
+   * The bytes so far, in order.
+   * @type {Uint8Array[]}
+   */
   views = [];
-  /** The block that small pieces are copied into, and the number of its used bytes. */
-  #block = undefined;
+  /**
+   * The block that small pieces are copied into, and the number of its used bytes.
+   * @type {Uint8Array}
+   */
+  #block;
   #used = BLOCK_BYTES;
   /** Whether the last view ends at the used end of the block, so that it can be extended. */
   #canExtendLast = false;
@@ -30,7 +36,7 @@ export class PayloadBuffer {
       this.#canExtendLast = false;
     }
     this.#block.set(bytes, this.#used);
-    const begin = this.#canExtendLast ? this.views.pop().byteOffset : this.#used;
+    const begin = this.#canExtendLast ? /** @type {Uint8Array} */ (this.views.pop()).byteOffset : this.#used;
     this.#used += length;
     this.views.push(this.#block.subarray(begin, this.#used));
     this.#canExtendLast = true;

@@ -54,6 +54,7 @@ class Reader {
 
   /** Reads the members of an object after its opening bracket, up to its end or the end of the text. */
   readMembers() {
+    /** @type {{ isCall: boolean, id: number | undefined, isUnclear: boolean }} */
     const found = { isCall: false, id: undefined, isUnclear: false };
     for (let name; (name = this.#readString()) !== undefined && this.skip(COLON); ) {
       const value = this.#readValue();

@@ -26,16 +26,25 @@ export class WipcTransport {
   /** @internal The requests in flight, which the link adds and removes. */
   atWork;
   #channel;
-  #handler = undefined;
+  /**
+   * Set by `onMessage`.
+   * @type {(message: unknown) => void}
+   */
+  #handler;
   /** The payloads that wait for a handler, and their cost in bytes. */
   #queue = [];
   #queuedBytes = 0;
   #isServing;
+  /** @type {(error: Error, ids?: unknown[]) => void} */
   #onError = () => {};
+  /** @type {((error: unknown, reopens: boolean, listens: boolean) => void) | undefined} */
   #onClose = undefined;
   #isWaiting = () => false;
-  /** The arguments of `#onClose`, once the peer has ended. */
-  #closeArguments = undefined;
+  /**
+   * The arguments of `#onClose`, once the peer has ended.
+   * @type {[error: unknown, reopens: boolean, listens: boolean]}
+   */
+  #closeArguments;
   #isHandling = false;
   #idleResolvers = [];
 
@@ -49,7 +58,7 @@ export class WipcTransport {
     try {
       // The application limits its own calls. The peer may cause all other messages.
       this.#channel.sendMessage(this.#textOf(message), !someMessage(message, isRequest));
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       // A peer that has ended does not wait for the response.
       if (someMessage(message, isCall) || error?.name !== "WipcClosedError") throw error;
     }
@@ -170,7 +179,7 @@ export class WipcTransport {
     let value;
     try {
       value = parseWipcJSON(payload);
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       return this.#reject(
         PARSE_ERROR,
         payload,

@@ -5,6 +5,8 @@ import { queueTask } from "../../web/queue-task.js";
 import { MAX_TURN_TIME } from "../../web/limit-values.js";
 import { MAX_TIMEOUT_MS, timeoutProblem } from "../../web/timers.js";
 
+/** @typedef {ReturnType<typeof setTimeout> | undefined} Timer */
+
 /** Throws if a timeout is not a number of milliseconds. */
 export function checkTimeout(name, timeout) {
   const problem = timeoutProblem(timeout, name);

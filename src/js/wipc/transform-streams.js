@@ -10,9 +10,11 @@ class UnsupportedStream {
 }
 
 /** Not every realm has streams. Without them, only the constructors of these classes throw. */
-const Base = /* @__PURE__ */ (() => globalThis.TransformStream ?? UnsupportedStream)();
+const Base = /* @__PURE__ */ (() =>
+  /** @type {typeof TransformStream} */ (globalThis.TransformStream ?? UnsupportedStream))();
 
 export class WipcDecoderStream extends Base {
+  /** @param {import("../wipc.js").WipcDecoderStreamOptions} [options] */
   constructor(options) {
     let decoder;
     super({

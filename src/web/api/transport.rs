@@ -194,8 +194,8 @@ impl Transport {
 pub struct TransportError(pub(super) JsValue);
 
 impl TransportError {
-    /// Returns the reason why [`Connect::open`](crate::Connect::open) has failed: `no-answer`, `wrong-origin`, `worker-failed`,
-    /// `incompatible-version`, `refused` or `peer-gone`. Other errors have no reason.
+    /// Returns the reason why [`Connect::open`](crate::Connect::open) has failed: `no-answer`, `wrong-origin`,
+    /// `worker-failed`, `incompatible-version`, `refused` or `peer-gone`. Other errors have no reason.
     #[must_use]
     pub fn reason(&self) -> Option<String> {
         Reflect::get(&self.0, &JsValue::from_str("reason")).ok()?.as_string()

@@ -16,7 +16,7 @@ export const endings = [
   },
   {
     id: "uncloneable-argument-memory",
-    text: "Calls whose argument cannot be cloned leave nothing in memory",
+    text: "Calls whose argument cannot be cloned leak no memory",
     alone: true,
     async probe(library) {
       const { call } = await connected(library, { build: () => 1 });

@@ -4,7 +4,7 @@ import axios from "axios";
 import { createServer } from "node:http";
 import { NOTHING, connected, ending, outcome, pause, quiet, describe } from "./channel.mjs";
 
-/** All texts in a value, those that an error hides from `Object.keys` included. */
+/** Returns all texts in a value, including those that an error hides from `Object.keys`. */
 function textsIn(value, seen = new Set()) {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null || seen.has(value)) return [];
@@ -37,7 +37,7 @@ export const features = [
   },
   {
     id: "disclosure",
-    text: "What crosses of an `AxiosError` that a handler lets through",
+    text: "Members that the caller receives of an `AxiosError` that a handler does not catch",
     async probe(library) {
       const secrets = { "request headers": "Bearer s3cret", cookies: "session=s3cret" };
       const server = createServer((_, response) => response.writeHead(403, { "set-cookie": secrets.cookies }).end());
@@ -62,7 +62,7 @@ export const features = [
   },
   {
     id: "cancel",
-    text: "Cancelling ends the call at once and tells the handler",
+    text: "Cancelling ends the call at once and notifies the handler",
     async probe(library) {
       let received = false;
       const { call, callAndCancel } = await connected(library, {
@@ -82,12 +82,12 @@ export const features = [
       await quiet();
       const ended = end.state === "rejected";
       const says = ended && received ? "yes" : ended || received ? "partly" : "no";
-      return outcome(says, `the call: ${describe(end)}, handler told: ${received}`);
+      return outcome(says, `the call: ${describe(end)}, handler notified: ${received}`);
     },
   },
   {
     id: "progress",
-    text: "Progress of a call",
+    text: "Calls can report progress",
     async probe(library) {
       const { callForProgress } = await connected(library, {
         async build(_, { progress }) {
@@ -122,7 +122,7 @@ export const features = [
   },
   {
     id: "values",
-    text: "`Map`, `Date` and `Uint8Array` arrive as what they are",
+    text: "`Map`, `Date` and `Uint8Array` keep their types",
     async probe(library) {
       const { call } = await connected(library, { echo: ({ value }) => ({ value }) });
       const value = { map: new Map([["a", 1]]), date: new Date(0), bytes: new Uint8Array([1, 2]) };

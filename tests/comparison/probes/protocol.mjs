@@ -5,7 +5,7 @@ import { NOTHING, connected, ending, outcome, pause, quiet, tap, describe } from
 
 const echo = { echo: ({ text }) => text };
 
-/** Messages of others that a channel in a page may carry. */
+/** Foreign messages that a channel in a page may carry. */
 const FOREIGN = [
   "webpackHotUpdate",
   42,
@@ -58,7 +58,7 @@ export const protocol = [
   },
   {
     id: "notification",
-    text: "Notifications: nothing is sent back",
+    text: "Notifications without a response",
     async probe(library) {
       let received = 0;
       const { notify, seen } = await connected(library, { log: () => void received++ });
@@ -68,7 +68,7 @@ export const protocol = [
       notify("log", { text: "hi" });
       await quiet();
       const crossed = seen.length - before;
-      return outcome(received === 1 && crossed === 1 ? "yes" : "no", `heard: ${received}, messages: ${crossed}`);
+      return outcome(received === 1 && crossed === 1 ? "yes" : "no", `received: ${received}, messages: ${crossed}`);
     },
   },
   {
@@ -115,7 +115,7 @@ export const protocol = [
       const { port1, port2 } = new MessageChannel();
       library.serve(port2, {
         async profile({ name }) {
-          // The first to ask is the last to be answered.
+          // The first call is answered last.
           await pause(name === "anna" ? 100 : 10);
           return name;
         },
@@ -130,7 +130,7 @@ export const protocol = [
   },
   {
     id: "early",
-    text: "Calls made before the other end listens to its port are answered",
+    text: "Calls made before the peer listens to its port are answered",
     async probe(library) {
       const { port1, port2 } = new MessageChannel();
       const answer = library.call(port1).then(({ call }) => call("echo", { text: "hi" }));
@@ -142,7 +142,7 @@ export const protocol = [
   },
   {
     id: "foreign",
-    text: "Shares a port: messages and `onmessage` of others are left alone",
+    text: "Shares a port: ignores foreign messages and keeps `onmessage`",
     async probe(library, noise) {
       const { port1, port2 } = new MessageChannel();
       let received = 0;
@@ -159,11 +159,11 @@ export const protocol = [
       const sent = 2 * FOREIGN.length;
       const kept = received - before.received === sent;
       const replies = seen.length - before.seen - sent;
-      const complaints = noise.length - before.noise;
+      const logged = noise.length - before.noise;
       const end = await ending(call("echo", { text: "hi" }));
       const works = end.value === "hi";
-      const silent = replies === 0 && complaints === 0;
-      const saw = `onmessage kept: ${kept}, replies: ${replies}, complaints: ${complaints}, still works: ${works}`;
+      const silent = replies === 0 && logged === 0;
+      const saw = `onmessage kept: ${kept}, replies: ${replies}, errors logged: ${logged}, still works: ${works}`;
       return outcome(kept && works ? (silent ? "yes" : "partly") : "no", saw);
     },
   },

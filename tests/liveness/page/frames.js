@@ -24,12 +24,12 @@ export const frames = {};
 const apart = 100;
 for (const kind of Object.keys(frameKinds)) {
   for (const [death, kill] of Object.entries(deaths)) {
-    frames[`a frame (${kind}) ${death}`] = () => measure({ open: () => frame(kind), kill, close, apart });
+    frames[`an iframe (${kind}) ${death}`] = () => measure({ open: () => frame(kind), kill, close, apart });
   }
 }
 
 /** All frames of another site live in one process; the driver ends it. */
-frames["the process of a frame of another site is killed"] = (driver) =>
+frames["the process of an iframe of another site is killed"] = (driver) =>
   measure({
     open: () => frame("another origin"),
     killAll: ([{ element }]) =>

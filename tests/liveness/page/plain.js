@@ -56,13 +56,13 @@ const reload = {
 const terminate = ({ worker }) => worker.terminate();
 
 export const plain = {
-  "windowTransport: the frame is removed": () => measure({ open: plainFrame, kill: close }),
-  "windowTransport: the frame is reloaded": () => measure({ open: plainFrame, ...reload, timeout }),
-  "workerTransport: the worker's script is not there": () => {
+  "windowTransport: the iframe is removed": () => measure({ open: plainFrame, kill: close }),
+  "windowTransport: the iframe is reloaded": () => measure({ open: plainFrame, ...reload, timeout }),
+  "workerTransport: the worker's script is missing": () => {
     const begin = () => new JSONRPCPeer(workerTransport(worker("nowhere.js"))).request("never", [], { timeout: 0 });
     return measureStart({ begin });
   },
   "workerTransport: the worker is terminated": () => measure({ open: plainWorker, kill: terminate, timeout }),
-  "portTransport: the other side destroys its peer": () =>
+  "portTransport: the peer destroys its server": () =>
     measure({ open: plainPort, kill: ({ far }) => far.destroy(), timeout }),
 };

@@ -26,23 +26,23 @@ async function siblings() {
 }
 
 export const ports = {
-  "the other side of a port destroys its peer": () =>
+  "the holder of the other port destroys its peer": () =>
     measure({
       open: () => workersPort("port-worker.js"),
       kill: ({ worker }) => worker.postMessage({ type: "close" }),
       close,
     }),
-  "the worker at the other side of a port is terminated by its owner": () =>
+  "the worker that holds the other port is terminated by its owner": () =>
     measure({
       open: () => workersPort("nest.js"),
       kill: ({ worker }) => worker.postMessage({ type: "terminate" }),
       close,
     }),
-  "the worker that owns the worker at the other side of a port is terminated": () =>
+  "the owner of the worker that holds the other port is terminated": () =>
     measure({ open: () => workersPort("nest.js"), kill: ({ worker }) => worker.terminate() }),
-  "the parent of the frame at the other side of a port is removed": () =>
+  "the parent of the iframe that holds the other port is removed": () =>
     measure({ open: siblings, kill: ({ outer }) => outer.remove(), close: ({ sibling }) => sibling.remove() }),
-  "this side destroys its peer": () =>
+  "this peer is destroyed": () =>
     measure({
       open: () => frame("own origin"),
       kill: ({ peer }) => peer.destroy(),

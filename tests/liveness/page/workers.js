@@ -24,12 +24,12 @@ export const workers = {
   "a worker is terminated": () => measure({ open: () => connectedWorker(), kill: ({ worker }) => worker.terminate() }),
   "a worker closes itself": () =>
     measure({ open: () => connectedWorker(), kill: ({ worker }) => worker.postMessage({ type: "close" }), close }),
-  "a worker's script is not there": startOf("nowhere.js", false),
-  "a worker's script throws as it starts": startOf("throwing-worker.js"),
-  "a worker's script awaits in vain as it starts": startOf("rejecting-worker.js"),
+  "a worker's script is missing": startOf("nowhere.js", false),
+  "a worker's script throws when it starts": startOf("throwing-worker.js"),
+  "a top-level await of a worker's script rejects": startOf("rejecting-worker.js"),
   "a worker's wasm does not load": startOf("failing-worker.js"),
-  "a worker's wasm does not load, and portway/early says so": startOf("early-failing-worker.js"),
-  "a worker of a sandboxed frame is terminated": () => inSandbox(),
+  "a worker's wasm does not load, and portway/early reports it": startOf("early-failing-worker.js"),
+  "a worker of a sandboxed iframe is terminated": () => inSandbox(),
 };
 
 /** Returns the measurements of the sandboxed frame; see `fixtures/sandbox.js`. */

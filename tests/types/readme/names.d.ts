@@ -1,4 +1,4 @@
-// What the code of README.md takes for granted: the application around it.
+// The application that the code of README.md takes for granted.
 
 declare const worker: Worker;
 declare const frame: HTMLIFrameElement;

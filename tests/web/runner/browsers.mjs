@@ -38,7 +38,7 @@ const engines = {
     // It has no headless mode.
     driver: [...(env.DISPLAY ? [] : ["xvfb-run", "-a"]), env.PORTWAY_WEBKITDRIVER ?? "WebKitWebDriver"],
     port: (port) => `--port=${port}`,
-    // Its own sandbox needs rights that a container does not give.
+    // Its own sandbox needs rights that a container does not have.
     environment: { WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: "1" },
     capabilities: {
       browserName: "MiniBrowser",
@@ -56,7 +56,7 @@ export async function startBrowser(engine, more = [], { sharing = false } = {}) 
   const number = await freePort();
   const [command, ...args] = [...driver, port(number)];
   // A group of its own, so that its children end with it.
-  // The others need no telling. Here it would be for pages that are not isolated, too.
+  // The other engines share memory by default. WebKit would also share it with pages that are not isolated.
   const shared = sharing && engine === "webkit" ? { JSC_useSharedArrayBuffer: "1" } : {};
   const child = spawn(command, args, { env: { ...env, ...environment, ...shared }, stdio: "ignore", detached: true });
   const failed = new Promise((_, reject) => {

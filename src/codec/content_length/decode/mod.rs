@@ -262,7 +262,7 @@ impl Machine {
                 _ => {}
             }
         } else if peek(&self.held) == Peek::Open {
-            // Until the bytes can be told from a header, they are read one by one. There are at most `MAX_PEEK_BYTES`.
+            // Until the bytes can be distinguished from a header, they are read one by one, at most `MAX_PEEK_BYTES`.
             self.held.push(*rest.first()?);
             *at += 1;
             if peek(&self.held) == Peek::Header {

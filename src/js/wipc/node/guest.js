@@ -8,6 +8,7 @@ import { toReadableStream, toWritableStream } from "./web-streams.js";
 /** The channel of this process, since standard input has one reader. */
 let guest;
 
+/** @param {import("../../wipc-node.js").GuestChannelOptions} [options] */
 export function guestChannel(options = {}) {
   if (guest !== undefined) throw new Error("this process is already a guest: it has one standard input");
   const { exitTimeout = EXIT_TIMEOUT, onClose, ...channelOptions } = options;

@@ -48,6 +48,7 @@ function runAll() {
  * Returns the number of listeners of the package `signal-exit`, versions 3 and 4. It leaves the end to other listeners.
  */
 function listenersOfSignalExit() {
-  const emitters = [process.__signal_exit_emitter__, globalThis[Symbol.for("signal-exit emitter")]];
+  const { __signal_exit_emitter__ } = /** @type {{ __signal_exit_emitter__?: { count: number } }} */ (process);
+  const emitters = [__signal_exit_emitter__, globalThis[Symbol.for("signal-exit emitter")]];
   return emitters.reduce((sum, emitter) => sum + (emitter?.count ?? 0), 0);
 }

@@ -64,7 +64,11 @@ function listProcesses() {
 const isZombie = (state, threads) => "ZX".includes(state) && Number(threads) <= 1;
 
 export class ProcessTree {
-  #leader = undefined;
+  /**
+   * The process id of the leader, once it is spawned.
+   * @type {number}
+   */
+  #leader;
   /** Whether the leader has exited. Another process may get its id after that. */
   #hasExited = false;
   /** Whether the leader leads a group that still exists. */

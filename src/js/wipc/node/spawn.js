@@ -25,6 +25,7 @@ function remove(tree) {
   if (running.delete(tree) && running.size === 0) stopWatching();
 }
 
+/** @type {typeof import("../../wipc-node.js").spawnGuest} */
 export async function spawnGuest(command, args = [], options = {}) {
   const { cwd, env, signal, ...channelOptions } = options;
   signal?.throwIfAborted();
@@ -64,9 +65,15 @@ class WipcGuest {
   #resolveTreeEnded;
   /** Resolves once the guest and its descendants have ended. */
   #treeEnded = new Promise((resolve) => (this.#resolveTreeEnded = resolve));
-  /** The timer of the next signal. */
+  /**
+   * The timer of the next signal.
+   * @type {import("../timers.js").Timer}
+   */
   #timer = undefined;
-  /** The last signal that was sent. */
+  /**
+   * The last signal that was sent.
+   * @type {string | undefined}
+   */
   #lastSignal = undefined;
 
   constructor(child, tree, options, signal) {
@@ -112,6 +119,7 @@ class WipcGuest {
     return this.channel.transport();
   }
 
+  /** @param {Parameters<import("../../wipc-node.js").WipcGuest["close"]>[0]} [options] */
   async close({ payload, timeout = this.#timeout } = {}) {
     this.channel.close(payload, { timeout });
     this.#timeout = timeout;

@@ -12,7 +12,7 @@ export function toReadableStream(source) {
       source.on("data", (chunk) => {
         if (!isOpen) return;
         controller.enqueue(chunk);
-        if (controller.desiredSize <= 0) source.pause();
+        if (/** @type {number} */ (controller.desiredSize) <= 0) source.pause();
       });
       for (const event of ["end", "close", "error"]) source.on(event, end);
     },
@@ -33,7 +33,10 @@ export function toReadableStream(source) {
  */
 export function toWritableStream(target, onEnd = () => target.end()) {
   let last;
-  /** Ends the pending write, with an error if it failed. */
+  /**
+   * Ends the pending write, with an error if it failed.
+   * @type {(error?: unknown) => void}
+   */
   let endWrite = () => {};
   let isCorked = false;
   const stream = new WritableStream({

@@ -20,8 +20,9 @@ export async function compileCommand(source, signal) {
   return module;
 }
 
+/** @returns {Promise<BufferSource>} */
 async function readBytes(source, signal) {
-  if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return source;
+  if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return /** @type {BufferSource} */ (source);
   const isAddress = typeof source === "string" || source instanceof URL;
   if (!isAddress && !(source instanceof Response)) {
     throw new TypeError("portway: the guest must be a WebAssembly.Module, its bytes, its URL or a Response");

@@ -3,7 +3,10 @@
 import { MAX_CAPACITY, START_TIMEOUT } from "../../../web/limit-values.js";
 import { checkTimeout } from "../timers.js";
 
-/** Returns the options with their defaults. Throws if one is invalid. */
+/**
+ * Returns the options with their defaults. Throws if one is invalid.
+ * @param {import("../../wipc-wasi.js").WasiGuestOptions} [options]
+ */
 export function parseOptions({
   args = [],
   env = {},

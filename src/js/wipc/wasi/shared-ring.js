@@ -28,7 +28,9 @@ export function createSharedMemory(capacity) {
 
 /** The ring of the page. */
 export class HostRing {
+  /** @type {Int32Array} */
   #words;
+  /** @type {Uint8Array} */
   #ring;
   #next = 0;
 
@@ -73,7 +75,9 @@ export class HostRing {
 
 /** The ring of the worker, which sleeps while it waits. */
 export class GuestRing {
+  /** @type {Int32Array} */
   #words;
+  /** @type {Uint8Array} */
   #ring;
   #next = 0;
   #onRoom;

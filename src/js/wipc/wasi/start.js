@@ -40,10 +40,20 @@ class Guest {
   #exited = withResolvers();
   /** The exit code or the error of the guest, once it has ended. */
   #outcome;
-  /** The output that was not read yet; undefined once it is discarded. */
+  /**
+   * The output that was not read yet; undefined once it is discarded.
+   * @type {Uint8Array[] | undefined}
+   */
   #output = [];
-  /** Resume the reader when there may be output, and the writer when there may be room in stdin. */
+  /**
+   * Resumes the reader when there may be output.
+   * @type {(value?: unknown) => void}
+   */
   #wakeReader = () => {};
+  /**
+   * Resumes the writer when there may be room in stdin.
+   * @type {(value?: unknown) => void}
+   */
   #wakeWriter = () => {};
   #stdin;
   /** The error of stdin, once it cannot be written to. */
@@ -161,7 +171,7 @@ class Guest {
 
   /** Discards the output from now on, because its stream was cancelled. The guest continues to run. */
   #discardOutput() {
-    for (const bytes of this.#output) this.#ring.acknowledge(bytes);
+    for (const bytes of /** @type {Uint8Array[]} */ (this.#output)) this.#ring.acknowledge(bytes);
     this.#output = undefined;
     this.#wakeReader();
   }

@@ -37,7 +37,7 @@ export class ConsoleLines {
 
   add(text) {
     const lines = (this.#text + text).split("\n");
-    this.#text = lines.pop();
+    this.#text = /** @type {string} */ (lines.pop());
     for (const line of lines) console.error(line);
     if (this.#text.length > MAX_STDERR_LINE) this.end();
   }

@@ -7,6 +7,11 @@ import { GuestRing } from "./shared-ring.js";
 
 addEventListener("message", ({ data }) => run(data), { once: true });
 
+/**
+ * The instance of a guest. The page has checked its exports.
+ * @typedef {WebAssembly.Instance & { exports: { memory: WebAssembly.Memory, _start: () => unknown } }} Command
+ */
+
 function run({ module, memory, args, env }) {
   try {
     const ring = new GuestRing(memory, () => postMessage({ kind: "room" }));
@@ -16,7 +21,7 @@ function run({ module, memory, args, env }) {
     const instance = new WebAssembly.Instance(module, { wasi_snapshot_preview1: imports });
     postMessage({ kind: "started" });
     // The exit code of WASI is unsigned, but JavaScript receives a signed number.
-    postMessage({ kind: "exit", code: shim.start(instance) >>> 0 });
+    postMessage({ kind: "exit", code: shim.start(/** @type {Command} */ (instance)) >>> 0 });
   } catch (error) {
     const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
     postMessage({ kind: "failed", name, message, stack });

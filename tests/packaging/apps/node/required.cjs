@@ -1,4 +1,4 @@
-// CommonJS: Node gives the module where it can require ES modules, and says that it cannot elsewhere.
+// CommonJS: Node returns the module if it can require ES modules. Otherwise it throws an error with that reason.
 let outcome;
 try {
   const portway = require("portway");

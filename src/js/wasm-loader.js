@@ -22,6 +22,8 @@ const isModule = (value) => tagOf(value) === "[object WebAssembly.Module]";
 
 /**
  * Creates `init`. `defaultInput` returns its default input. `read` returns a response or the bytes of a URL or path.
+ * @param {() => import("./init.js").InitInput} defaultInput
+ * @param {(location: any) => Promise<Response | BufferSource>} [read]
  */
 export function makeInit(defaultInput, read = (location) => fetch(location)) {
   let started;

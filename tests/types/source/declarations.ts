@@ -1,0 +1,113 @@
+// Compares the exports of the JavaScript of src with the declarations of the package. Each line compiles only if
+// both agree. TypeScript names a member that only one of them has: `Type '"batch"' does not satisfy the constraint
+// 'never'`.
+//
+// Beside a file of declarations of the same name, a module is seen as declared. So `connect.js` and `error-codes.js`
+// name their declared types themselves.
+
+import type * as declared from "../../../src/js/portway.js";
+import type * as declaredEarly from "../../../src/js/early.js";
+import type * as declaredInline from "../../../src/js/inline.js";
+import type * as declaredWorker from "../../../src/js/wasi-worker.js";
+import type * as declaredWasi from "../../../src/js/wipc-wasi.js";
+import type * as declaredWipc from "../../../src/js/wipc.js";
+import type * as declaredWipcNode from "../../../src/js/wipc-node.js";
+import type * as early from "../../../src/js/entry/early.js";
+import type * as inline from "../../../src/js/entry/inline.js";
+import type * as node from "../../../src/js/entry/node.js";
+import type * as worker from "../../../src/js/entry/wasi-worker.js";
+import type * as wasi from "../../../src/js/entry/wipc-wasi.js";
+import type * as web from "../../../src/js/entry/web.js";
+import type * as wipc from "../../../src/js/entry/wipc.js";
+import type * as wipcNode from "../../../src/js/entry/wipc-node.js";
+import type { RequestContext } from "../../../src/web/request-context.js";
+import type { Stream } from "../../../src/web/stream-consumer.js";
+import type { WipcTransport } from "../../../src/js/wipc/rpc-transport.js";
+
+/** Compiles if there are no names. */
+declare function none<Names extends never>(): void;
+/** Compiles if a value of the source can be used as declared. */
+declare function suits<Declared, Source extends Declared>(): void;
+
+/** The members that the source has and the declarations lack. */
+type Undeclared<Source, Declared> = Exclude<keyof Source, keyof Declared>;
+/** The members that only one of them has. */
+type Difference<Source, Declared> = Undeclared<Source, Declared> | Exclude<keyof Declared, keyof Source>;
+
+// The exports of each module.
+none<Difference<typeof web, typeof declared>>();
+none<Difference<typeof node, typeof declared>>();
+none<Difference<typeof inline, typeof declaredInline>>();
+none<Difference<typeof early, typeof declaredEarly>>();
+none<Difference<typeof wipc, typeof declaredWipc>>();
+none<Difference<typeof wipcNode, typeof declaredWipcNode>>();
+none<Difference<typeof wasi, typeof declaredWasi>>();
+none<Difference<typeof worker, typeof declaredWorker>>();
+
+// The members of each class, without those that only the library uses. `finishClass` adds the member for `using`.
+type Client = InstanceType<typeof web.JSONRPCClient> & Disposable;
+none<Difference<Client, declared.JSONRPCClient>>();
+suits<declared.JSONRPCClient, Client>();
+
+type Server = InstanceType<typeof web.JSONRPCServer> & Disposable;
+none<Exclude<Difference<Server, declared.JSONRPCServer>, "errorData" | "methods" | "notifications">>();
+suits<declared.JSONRPCServer, Server>();
+
+type Peer = InstanceType<typeof web.JSONRPCPeer> & Disposable;
+none<Difference<Peer, declared.JSONRPCPeer>>();
+suits<declared.JSONRPCPeer, Peer>();
+
+none<Difference<web.RPCError, declared.RPCError>>();
+suits<declared.RPCError, web.RPCError>();
+none<Exclude<Difference<web.CallError, declared.CallError>, "forCall">>();
+suits<declared.CallError, web.CallError>();
+
+none<Exclude<Difference<RequestContext, declared.HandlerContext>, "__v_skip">>();
+suits<declared.HandlerContext, RequestContext>();
+none<Exclude<Undeclared<Stream, AsyncIterableIterator<unknown>>, "__v_skip" | "id" | "item" | "message" | "slot">>();
+suits<AsyncIterableIterator<unknown>, Stream>();
+
+type ChannelInternals = "checkLength" | "isDestroyed" | "isFull" | "sendMessage" | "untilWritable" | "wake";
+none<Exclude<Difference<wipc.WipcChannel, declaredWipc.WipcChannel>, ChannelInternals>>();
+suits<declaredWipc.WipcChannel, wipc.WipcChannel>();
+none<Difference<wipc.WipcClosedError, declaredWipc.WipcClosedError>>();
+suits<declaredWipc.WipcClosedError, wipc.WipcClosedError>();
+type DecoderInternals = "isStopped" | "queuedBytes" | "resume" | "stop";
+none<Exclude<Difference<wipc.WipcDecoder, declaredWipc.WipcDecoder>, DecoderInternals>>();
+suits<declaredWipc.WipcDecoder, wipc.WipcDecoder>();
+none<Difference<wipc.WipcDecoderStream, declaredWipc.WipcDecoderStream>>();
+suits<declaredWipc.WipcDecoderStream, wipc.WipcDecoderStream>();
+none<Difference<wipc.WipcEncoderStream, declaredWipc.WipcEncoderStream>>();
+suits<declaredWipc.WipcEncoderStream, wipc.WipcEncoderStream>();
+
+type Guest = Awaited<ReturnType<typeof wipcNode.spawnGuest>>;
+none<Difference<Guest, declaredWipcNode.WipcGuest>>();
+suits<declaredWipcNode.WipcGuest, Guest>();
+type WasiGuest = Awaited<ReturnType<typeof wasi.startWasiGuest>>;
+none<Difference<WasiGuest, declaredWasi.WasiGuest>>();
+suits<declaredWasi.WasiGuest, WasiGuest>();
+
+// The objects of the functions, and the functions themselves.
+none<Undeclared<ReturnType<typeof web.portTransport>, declared.BuiltInTransport>>();
+type TransportInternals = "atWork" | "handleClose" | "idle" | "isFull" | "isWaiting" | "receive";
+none<Exclude<Undeclared<WipcTransport, declared.BuiltInTransport>, TransportInternals>>();
+none<Difference<ReturnType<typeof web.validateMessage>, declared.ValidationReport>>();
+none<Difference<typeof wipc.WipcType, typeof declaredWipc.WipcType>>();
+suits<typeof declared.default, typeof web.default>();
+suits<typeof declared.default, typeof node.default>();
+suits<typeof declared.default, typeof inline.default>();
+suits<typeof declared.initSync, typeof web.initSync>();
+suits<typeof declared.broadcastTransport, typeof web.broadcastTransport>();
+suits<typeof declared.connect, typeof node.connect>();
+suits<typeof declared.portTransport, typeof web.portTransport>();
+suits<typeof declared.selfTransport, typeof web.selfTransport>();
+suits<typeof declared.validateMessage, typeof web.validateMessage>();
+suits<typeof declared.windowTransport, typeof web.windowTransport>();
+suits<typeof declared.workerTransport, typeof web.workerTransport>();
+suits<typeof declared.workerTransport, typeof node.workerTransport>();
+suits<typeof declaredWipc.WipcType, typeof wipc.WipcType>();
+suits<typeof declaredWipc.encodeWipc, typeof wipc.encodeWipc>();
+suits<typeof declaredWipc.parseWipcJSON, typeof wipc.parseWipcJSON>();
+suits<typeof declaredWipcNode.spawnGuest, typeof wipcNode.spawnGuest>();
+suits<typeof declaredWipcNode.guestChannel, typeof wipcNode.guestChannel>();
+suits<typeof declaredWasi.startWasiGuest, typeof wasi.startWasiGuest>();
