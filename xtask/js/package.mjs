@@ -176,6 +176,10 @@ for (const file of (await readdir(join(root, "src/js"))).filter((file) => file.e
   const declared = internalMembers.find((name) => new RegExp(`\\b${name}\\b`).test(text));
   if (declared !== undefined) throw new Error(`${file} declares ${declared}, which package.mjs shortens`);
 }
+// The registry in boundaries.js has the objects of all copies of the library in a realm.
+const registry = (await readFile(join(root, "src/web/boundaries.js"), "utf8")).replace(/\/\*.*?\*\/|\/\/[^\n]*/gs, "");
+const shared = internalMembers.find((name) => new RegExp(`\\b${name}\\b`).test(registry));
+if (shared !== undefined) throw new Error(`copies of the library share ${shared}, which package.mjs shortens`);
 
 /** The members of the list that the bundles have. */
 const shortenedMembers = new Set();
