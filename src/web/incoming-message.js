@@ -5,6 +5,7 @@ import { HAS_VERSION, SHARED_PARAMS, hasInvalidId, hasName, shapeOf } from "./en
 import { truncate } from "./errors.js";
 import { toTransferArray } from "./transfer-list.js";
 import { queueTask } from "./queue-task.js";
+import { destroyedServers } from "./request-dispatcher.js";
 
 export class IncomingMessage {
   #session;
@@ -78,7 +79,7 @@ export class IncomingMessage {
 
   /** Returns whether messages of the handler are dropped. If the reason is that the session has ended, reports it. */
   isReplyDropped() {
-    if (this.server?.isGone) return true;
+    if (destroyedServers.has(this.server)) return true;
     const { link, end } = this.#session;
     if (end !== undefined) link.report(end.forCall(this.method, this.id));
     return end !== undefined;

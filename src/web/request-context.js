@@ -15,6 +15,11 @@ export class RequestContext {
     if (message.origin !== undefined) this.origin = message.origin;
   }
 
+  /** Vue does not wrap an object with this member in a proxy, which cannot access private members. */
+  get __v_skip() {
+    return true;
+  }
+
   get signal() {
     return this.#message.signal;
   }

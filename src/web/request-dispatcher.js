@@ -14,6 +14,9 @@ import { StreamBudget, isStream, iteratorOf, parseStreamRequest } from "./stream
 import { STREAM } from "./stream-protocol.js";
 import { setTimer } from "./timers.js";
 
+/** The destroyed servers. A server is an object of the application, so it gets no member for this. */
+export const destroyedServers = /* @__PURE__ */ new WeakSet();
+
 export class RequestDispatcher {
   /** The servers, newest first: objects with the maps `methods` and `notifications`. */
   servers = [];
@@ -149,7 +152,7 @@ export class RequestDispatcher {
     this.servers = this.servers.filter((other) => other !== server);
     const requests = this.#running.filter((request) => request?.server === server);
     if (!saysGoodbye) for (const request of requests) this.#answer(request, SERVER_DESTROYED);
-    server.isGone = true;
+    destroyedServers.add(server);
     for (const request of requests) request.abort(SERVER_STOPPED);
   }
 

@@ -50,6 +50,11 @@ export class Stream {
     this.#startCall = startCall;
   }
 
+  /** Vue does not wrap an object with this member in a proxy, which cannot access private members. */
+  get __v_skip() {
+    return true;
+  }
+
   [Symbol.asyncIterator]() {
     return this;
   }

@@ -6,7 +6,8 @@ import { connectPair } from "./support/connections.js";
 import { channel, scriptedChannel } from "./support/transports.js";
 
 const OWN = ["method", "id"];
-const INHERITED = ["signal", "progress", "yield", "transfer", "notify"];
+/** `__v_skip` is for Vue. */
+const INHERITED = ["signal", "progress", "yield", "transfer", "notify", "__v_skip"];
 
 /** The names and symbols of an object's own properties, enumerable or not. */
 const keysOf = (object) => Reflect.ownKeys(object);
@@ -47,7 +48,8 @@ function assertOnlyDeclared(context, own = OWN) {
   assert.equal(Object.getPrototypeOf(prototype), Object.prototype);
   for (const value of reachable(context)) {
     if (value === context || value === prototype) continue;
-    // All else are functions without members of their own; a class has a prototype.
+    // All else are `__v_skip`, and functions without members of their own; a class has a prototype.
+    if (value === true) continue;
     assert.equal(typeof value, "function", String(value));
     if (value === prototype.constructor) assert.sameMembers(keysOf(value), ["length", "name", "prototype"]);
     else assert.includeMembers(["length", "name", "arguments", "caller", "prototype"], keysOf(value));

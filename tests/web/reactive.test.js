@@ -118,3 +118,41 @@ describe("a client, server or peer in a reactive object", () => {
     held.value.destroy();
   });
 });
+
+describe("a stream in a reactive object", () => {
+  it("is itself there, and works", async () => {
+    const { near, far } = channel();
+    const server = new JSONRPCServer(far).method("items", async function* () {
+      yield* [1, 2];
+    });
+    const client = new JSONRPCClient(near);
+    const state = reactive({ items: client.stream("items") });
+    const items = [];
+    for await (const item of state.items) items.push(item);
+    assert.deepEqual(items, [1, 2]);
+    client.destroy();
+    server.destroy();
+  });
+});
+
+describe("the context of a handler in a reactive object", () => {
+  it("is itself there, and works", async () => {
+    const { near, far } = channel();
+    const running = ref([]);
+    const server = new JSONRPCServer(far).method("work", async (_, context) => {
+      running.value.push({ context });
+      const [task] = running.value;
+      task.context.progress(1);
+      task.context.transfer([]);
+      await task.context.yield();
+      return [task.context.method, task.context.signal.aborted];
+    });
+    const client = new JSONRPCClient(near);
+    const progress = [];
+    const onProgress = (value) => void progress.push(value);
+    assert.deepEqual(await client.request("work", undefined, { onProgress }), ["work", false]);
+    assert.deepEqual(progress, [1]);
+    client.destroy();
+    server.destroy();
+  });
+});

@@ -92,7 +92,8 @@ const shareWipc = {
 };
 
 // Members that only modules of one bundle use. They get short names, which pays for the long ones in the sources. A
-// member that an application, another bundle (`wipc.js`) or another copy of the library can see must not be listed.
+// member of an object that an application, another bundle (`wipc.js`) or another copy of the library can see must not
+// be in the list: each bundle has its own short names, and an application may use the same ones.
 const internalMembers = [
   "abandonAll",
   "abandonStreams",
@@ -135,7 +136,6 @@ const internalMembers = [
   "markConnected",
   "maxCredit",
   "maxInFlight",
-  "notifyClosed",
   "observeProgress",
   "onForbiddenOrigin",
   "onIncompatibleVersion",
@@ -177,11 +177,14 @@ for (const file of (await readdir(join(root, "src/js"))).filter((file) => file.e
   if (declared !== undefined) throw new Error(`${file} declares ${declared}, which package.mjs shortens`);
 }
 
+/** The members of the list that the bundles have. */
+const shortenedMembers = new Set();
+
 /** Marks of esbuild for expressions that every bundler knows to be pure. */
 const redundantMarks = /\/\* @__PURE__ \*\/(?=new (Weak)?(Map|Set)\b|Symbol\b)/g;
 
 async function bundle({ name, output, platform }) {
-  const { outputFiles, metafile } = await build({
+  const { outputFiles, metafile, mangleCache } = await build({
     entryPoints: [join(root, "src/js/entry", `${name}.js`)],
     write: false,
     alias: { "portway-glue": glue, "portway-wasm": shortened },
@@ -195,10 +198,12 @@ async function bundle({ name, output, platform }) {
     minifyIdentifiers: true,
     minifySyntax: true,
     mangleProps: new RegExp(`^(${internalMembers.join("|")})$`),
+    mangleCache: {},
     metafile: true,
     legalComments: "none",
     logLevel: "warning",
   });
+  for (const name of Object.keys(mangleCache)) shortenedMembers.add(name);
   // A second pass by another minifier is worth three percent of the gzipped size.
   const options = { ecma: 2022, module: true, compress: { passes: 3 }, format: { preserve_annotations: true } };
   // Node prints the whole source line of an uncaught error.
@@ -291,6 +296,8 @@ for (const { reason } of bundles.filter(({ status }) => status === "rejected")) 
   process.exitCode = 1;
 }
 if (process.exitCode) process.exit();
+const unused = internalMembers.filter((name) => !shortenedMembers.has(name));
+if (unused.length > 0) throw new Error(`package.mjs shortens members that no module has: ${unused.join(", ")}`);
 await declare();
 await writeFile(join(stage, "NOTICE"), notices());
 await writeFile(join(stage, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);

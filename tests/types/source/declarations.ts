@@ -62,9 +62,10 @@ suits<declared.RPCError, web.RPCError>();
 none<Exclude<Difference<web.CallError, declared.CallError>, "forCall">>();
 suits<declared.CallError, web.CallError>();
 
-none<Difference<RequestContext, declared.HandlerContext>>();
+// Vue reads `__v_skip`.
+none<Exclude<Difference<RequestContext, declared.HandlerContext>, "__v_skip">>();
 suits<declared.HandlerContext, RequestContext>();
-none<Exclude<Undeclared<Stream, AsyncIterableIterator<unknown>>, "id" | "item" | "message" | "slot">>();
+none<Exclude<Undeclared<Stream, AsyncIterableIterator<unknown>>, "__v_skip" | "id" | "item" | "message" | "slot">>();
 suits<AsyncIterableIterator<unknown>, Stream>();
 
 type ChannelInternals = "checkLength" | "isDestroyed" | "isFull" | "sendMessage" | "untilWritable" | "wake";
