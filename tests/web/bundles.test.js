@@ -1,4 +1,4 @@
-// Two modules of the package in one realm. Each has short names of its own for internal members, so what they share (the
+// Two modules of the package in one realm. Each has short names of its own for internal members. Shared objects (the
 // boundaries, the connections, the queues, their transports) must have the same names in both.
 
 import { assert } from "chai";

@@ -1,5 +1,5 @@
-// The build gives internal members names of one or two letters. An object of an application may have members with these
-// names: the library neither reads nor sets them.
+// The build shortens the names of internal members to one or two letters. An object of an application may have members
+// with these names. The library neither reads nor sets them.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, packaged } from "./support/portway.js";

@@ -93,7 +93,7 @@ const shareWipc = {
 
 // Members that only modules of one bundle use. They get short names, which pays for the long ones in the sources. A
 // member of an object that an application, another bundle (`wipc.js`) or another copy of the library can see must not
-// be listed: each bundle has short names of its own, and an application may use the same ones.
+// be in the list: each bundle has its own short names, and an application may use the same ones.
 const internalMembers = [
   "abandonAll",
   "abandonStreams",

@@ -62,6 +62,7 @@ suits<declared.RPCError, web.RPCError>();
 none<Exclude<Difference<web.CallError, declared.CallError>, "forCall">>();
 suits<declared.CallError, web.CallError>();
 
+// Vue reads `__v_skip`.
 none<Exclude<Difference<RequestContext, declared.HandlerContext>, "__v_skip">>();
 suits<declared.HandlerContext, RequestContext>();
 none<Exclude<Undeclared<Stream, AsyncIterableIterator<unknown>>, "__v_skip" | "id" | "item" | "message" | "slot">>();
