@@ -41,7 +41,9 @@ fn every_module_that_a_named_one_imports_is_named() {
     assert!(named.len() > 10, "{named:?}");
     for path in &named {
         let text = fs::read_to_string(path).unwrap();
-        for import in quoted(&text, &["./", "../"]) {
+        // A type in a comment may be imported from a declaration, which is not a module.
+        let is_code = |line: &&str| !["*", "/*", "//"].iter().any(|start| line.trim_start().starts_with(start));
+        for import in text.lines().filter(is_code).flat_map(|line| quoted(line, &["./", "../"])) {
             let imported = path.parent().unwrap().join(import).canonicalize().unwrap();
             assert!(
                 named.contains(&imported),

@@ -6,6 +6,8 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use portway::{CallError, Client, Closed, Framing, Process, Transport};
@@ -324,19 +326,32 @@ async fn a_process_that_is_being_started_again_while_its_handle_is_dropped_ends(
         "cd '{}'; if [ ! -e first ]; then : > first; exit 1; fi; echo $$ > pid; exec sleep 600",
         folder.path().display()
     );
-    let (told, mut starts) = mpsc::unbounded_channel();
+    let (sender, mut starts) = mpsc::unbounded_channel();
+    let is_dropped = Arc::new(AtomicBool::new(false));
+    let dropped = Arc::clone(&is_dropped);
+    let runs = AtomicUsize::new(0);
     let process = Process::new("sh", ["-c", &script], Framing::ContentLength)
         .with(|transport| transport.with_grace(Duration::from_millis(100)))
         .on_exit(|_, _| Some(Duration::ZERO))
         .start(move |_| {
-            let _ = told.send(());
-            std::thread::sleep(Duration::from_millis(200));
+            let _ = sender.send(());
+            // In the second run, the task stays in here until the handle is dropped.
+            let is_second = runs.fetch_add(1, Ordering::Relaxed) == 1;
+            let start = Instant::now();
+            while is_second && !dropped.load(Ordering::Relaxed) && start.elapsed() < PATIENCE {
+                std::thread::sleep(Duration::from_millis(5));
+            }
         })?;
     for _ in 0..2 {
         timeout(PATIENCE, starts.recv()).await?;
     }
-    // The task is within `set_up`.
+    // No timer of tokio: the worker that has them may be the one in `start`.
+    let start = Instant::now();
+    while fs::read_to_string(path("pid")).unwrap_or_default().is_empty() && start.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     drop(process);
+    is_dropped.store(true, Ordering::Relaxed);
     let pid = pid_in(&path("pid")).await?;
     assert!(until_gone(pid).await < PATIENCE / 2, "it runs on");
     Ok(())
