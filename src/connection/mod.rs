@@ -164,9 +164,9 @@ impl<P: Payload> Connection<P> {
 
     // Requests from the peer.
 
-    /// Answers a request. Returns false, and sends nothing, if the request was already answered or the connection is
-    /// closed. In a batch: if the response and the waiting responses of the batches exceed [`Limits::in_flight_bytes`],
-    /// an error replaces it.
+    /// Sends the response to a request. Returns false, and sends nothing, if the request was already answered or the
+    /// connection is closed. In a batch: if the response and the waiting responses of the batches exceed
+    /// [`Limits::in_flight_bytes`], an error replaces it.
     pub fn respond(&mut self, key: RequestKey, outcome: Result<P, P::Error>) -> bool {
         let Some((id, batch)) = self.inbound.take(key) else { return false };
         let outcome = self.within_byte_limit(outcome, batch);
