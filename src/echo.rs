@@ -1,4 +1,4 @@
-//! Values of a peer in the text of an error: at most 100 characters of each.
+//! Values from a peer in the text of an error: at most 100 characters of each.
 
 use std::format;
 use std::string::String;

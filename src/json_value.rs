@@ -14,8 +14,8 @@ use crate::error::RpcError;
 /// JSON text.
 pub(crate) type Text = Box<RawValue>;
 
-/// Deserializes the params of a handler. Omitted params read as null. If null, `{}` or `[]` does not fit the type, the
-/// other two are tried: peers send each of them to a method without params, or with defaults for all.
+/// Deserializes the params of a handler. Treats omitted params as null. Peers use null, `{}` and `[]` alike for no
+/// params. If one does not fit the type, this tries the others.
 pub(crate) fn read_params<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, String> {
     let text = params.map_or("null", RawValue::get);
     serde_json::from_str(text).or_else(|problem| {
@@ -24,7 +24,7 @@ pub(crate) fn read_params<P: DeserializeOwned>(params: Option<&RawValue>) -> Res
     })
 }
 
-/// Whether params are null, or an empty array or object.
+/// Returns whether params are null, or an empty array or object.
 fn is_empty(params: &str) -> bool {
     let inner = |open, close| params.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
     params == "null" || inner('[', ']').or_else(|| inner('{', '}')).is_some_and(|inner| inner.trim_ascii().is_empty())
@@ -36,7 +36,8 @@ pub(crate) fn write_result<R: Serialize, E: Into<RpcError>>(outcome: Result<R, E
     to_raw_value(&result).map_err(|problem| RpcError::internal(format!("The result cannot be sent: {problem}")))
 }
 
-/// Serializes `params`: an object, an array, or `None` for `()` (JSON-RPC 2.0 §4.2).
+/// Serializes `params`: an object, an array, or `None` for `()` and any other value that serializes to null (JSON-RPC
+/// 2.0 §4.2).
 pub(crate) fn write_params(params: &(impl Serialize + ?Sized)) -> Result<Option<Text>, String> {
     let text = to_raw_value(params).map_err(|problem| problem.to_string())?;
     match text.get().as_bytes() {
@@ -58,7 +59,8 @@ pub(crate) fn read_result<R: DeserializeOwned>(result: &RawValue) -> Result<R, S
     serde_json::from_str(result.get()).map_err(|problem| without_position(&problem))
 }
 
-/// Returns the text of an error without its line and column: the JSON text is not shown with it.
+/// Returns the text of an error without its line and column. The caller does not see the JSON text, so a position in it
+/// would not help.
 fn without_position(problem: &serde_json::Error) -> String {
     let text = problem.to_string();
     let position = format!(" at line {} column {}", problem.line(), problem.column());

@@ -15,7 +15,7 @@
 //!
 //! # Example
 //!
-//! Drives the state machine by hand: decodes a request, handles its event, and encodes the answer.
+//! Drives the state machine by hand: decodes a request, handles its event, and encodes the response.
 //!
 #![cfg_attr(not(all(target_family = "wasm", target_os = "unknown")), doc = "```")]
 #![cfg_attr(all(target_family = "wasm", target_os = "unknown"), doc = "```ignore")]

@@ -11,7 +11,7 @@ pub const MAX_METHOD_LENGTH: usize = 1_024;
 pub const MAX_ECHO_LENGTH: usize = 100;
 // limits:end constants
 
-/// Whether a text has more than `max` characters, as JavaScript counts them.
+/// Returns whether a text has more than `max` characters, as JavaScript counts them.
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
 pub(crate) fn is_longer(text: &str, max: usize) -> bool {
     // A character has at most as many UTF-16 code units as UTF-8 bytes.
@@ -23,15 +23,15 @@ pub(crate) fn is_longer(text: &str, max: usize) -> bool {
 #[non_exhaustive]
 pub struct Limits {
     // limits:begin fields
-    /// Maximum number of pending own calls. One more fails with `CallError` `too-many-calls`. Default 1 000 000.
+    /// Maximum number of pending outgoing calls. One more fails with `CallError` `too-many-calls`. Default 1 000 000.
     pub pending_calls: usize,
-    /// Maximum number of running requests of the peer. One more is answered with -32600. Default 1 024.
+    /// Maximum number of running requests from the peer. One more is answered with -32600. Default 1 024.
     pub in_flight: usize,
-    /// Maximum bytes of the running requests of the peer: the JSON text of their ids and params, and the replies that
-    /// wait for the rest of their batch, with 256 bytes more for each such reply. A request that exceeds it, alone or
-    /// with its batch, is answered with -32600. If no other request is running, a request of any size is accepted.
-    /// JavaScript values have no size here: browsers count requests, and replies that wait for their batch. Default
-    /// 67 108 864 (64 MiB).
+    /// Maximum bytes of the running requests from the peer: the JSON text of their ids and params, and the responses
+    /// that wait for the rest of their batch, with 256 bytes more for each such response. A request that exceeds it,
+    /// alone or with its batch, is answered with -32600. If no other request is running, a request of any size is
+    /// accepted. JavaScript values have no size here: browsers count requests, and responses that wait for their batch.
+    /// Default 67 108 864 (64 MiB).
     pub in_flight_bytes: usize,
     /// Maximum number of messages in one incoming batch, not counting responses. A longer batch is answered with
     /// -32600. Default 1 000.
@@ -46,17 +46,17 @@ pub struct Limits {
     /// answered with -32600 `header-too-large`. Default 8 192 (8 KiB).
     pub header_bytes: usize,
     /// Maximum time that a message on a byte stream may take from its first byte to its last, in milliseconds.
-    /// Afterwards it is dropped. While own calls are pending, the time runs between two bytes of the message. Default
-    /// 30 000.
+    /// Afterwards it is dropped. While outgoing calls are pending, the time runs between two bytes of the message.
+    /// Default 30 000.
     pub partial_frame_ms: u64,
     /// Maximum nesting of a message that is decoded from text, inclusive. A message with deeper nesting is answered
     /// with -32600 `nesting-too-deep`. Default 128.
     pub depth: usize,
-    /// In the Rust API in browsers: maximum visits of the conversion of a value of the peer. Each value and each key is
-    /// a visit. An object that is referenced twice counts twice. An array counts by its length, holes included. Every
-    /// 16 bytes of a copied string or buffer are one more visit. Default 1 000 000.
+    /// In the Rust API in browsers: maximum visits of the conversion of a value from the peer. Each value and each key
+    /// is a visit. An object that is referenced twice counts twice. An array counts by its length, holes included.
+    /// Every 16 bytes of a copied string or buffer are one more visit. Default 1 000 000.
     pub conversion_visits: usize,
-    /// Maximum bytes that wait to be written on a byte stream. With more bytes of replies and of credit for streams,
+    /// Maximum bytes that wait to be written on a byte stream. With more bytes of responses and of credit for streams,
     /// reading pauses until the peer has read enough. With more bytes of any kind, notifications fail. Default
     /// 16 777 216 (16 MiB).
     pub unwritten_bytes: usize,

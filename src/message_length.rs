@@ -69,7 +69,7 @@ pub(crate) fn check_outcome(id: &Id, outcome: Result<Text, RpcError>, max_bytes:
 
 /// Encodes a message into `text`, and replaces its content. If the message is longer than `max_bytes`, its longest
 /// results and errors are replaced by an error about the length, unless that makes them longer. Returns whether the
-/// message may be sent. Replies may always be sent, since the peer waits for them.
+/// message may be sent. Responses may always be sent, since the peer waits for them.
 pub(crate) fn encode_within(outgoing: &mut Outgoing<Text>, max_bytes: usize, text: &mut String) -> bool {
     text.clear();
     json::encode_into(outgoing, text);
@@ -120,8 +120,8 @@ fn outcome_length(outcome: &Result<Text, ErrorObject<Text>>) -> usize {
     }
 }
 
-/// Whether a message of `json` bytes of JSON text and `text` bytes of unescaped strings is short enough, however the
-/// strings are escaped.
+/// Returns whether a message of `json` bytes of JSON text and `text` bytes of unescaped strings is short enough,
+/// however the strings are escaped.
 const fn fits_without_encoding(json: usize, text: usize, max_bytes: usize) -> bool {
     json.saturating_add(text.saturating_mul(MAX_ESCAPE_BYTES)).saturating_add(ENVELOPE_RESERVE) <= max_bytes
 }

@@ -77,7 +77,7 @@ impl Profile {
     /// The Agent Client Protocol of editors and agents: no batches, and its own cancel notification.
     pub const ACP: Self = Self { batch: BatchPolicy::Reject, cancel: CancelNotification::ACP, ..Self::GENERIC };
 
-    /// The Kaiak agent interface: no batches. Requests overlap, since a running request may ask a question whose answer
-    /// comes meanwhile.
+    /// The Kaiak agent interface: no batches. Requests overlap, since a running handler may send a request and wait for
+    /// its response.
     pub const KAIAK: Self = Self { batch: BatchPolicy::Reject, ..Self::GENERIC };
 }

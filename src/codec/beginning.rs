@@ -1,4 +1,4 @@
-//! The beginning of a dropped message. If the message is an answer, its beginning may hold the id.
+//! The beginning of a dropped message. If the message is a response, its beginning may hold the id.
 
 use alloc::vec::Vec;
 

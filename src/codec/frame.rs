@@ -1,22 +1,26 @@
-//! The events of the decoders of byte streams, in any framing.
+//! Defines the events that every byte-stream decoder returns.
 
 use super::wipc;
 use crate::message::{Fault, Reason, Unreadable};
 
-/// An event of a decoder. Every byte of the input is in an event, except headers, line ends and bytes that a limit
-/// dropped.
+/// An event of a decoder. Together, the events contain every byte of the input, except:
+/// - headers and line ends;
+/// - the rest of a [`Dropped`](Self::Dropped) message after the first KiB of its body;
+/// - the message of a [`Fault`](Self::Fault). [`FrameFault::Oversize`] has at most the length from its header, and
+///   [`FrameFault::Truncated`] and [`FrameFault::TimedOut`] have only the number of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// The body of one message, to be read as JSON.
     Body(&'a [u8]),
-    /// A body that must not be decoded, since its header declares another content type.
+    /// A message that could not be read. Its header declares another content type or charset, so its body must not be
+    /// decoded.
     Refused {
-        /// The body. Its id may be used for the error reply.
+        /// The body. Its id may be used for the error response.
         body: &'a [u8],
         /// [`Reason::UnsupportedContentType`] or [`Reason::BadCharset`].
         reason: Reason,
     },
-    /// A faulty message was dropped. If it is an answer, its call ends.
+    /// A message that could not be read and was dropped. The driver ends the call if the message is a response.
     Dropped {
         /// The first kibibyte of its body, or the received part if that is shorter. [`super::json::glance`] reads it.
         beginning: &'a [u8],
@@ -25,14 +29,14 @@ pub enum Event<'a> {
     },
     /// A WIPC frame that holds no message: `OPEN`, `CLOSE` or `DATA`. Other framings do not have such frames.
     Frame(wipc::Frame<'a>),
-    /// A frame that was refused. If it is answered, then with the id null.
+    /// A frame that was refused. The error response, if there is one, has the id null (see [`FrameFault::fault`]).
     Fault(FrameFault),
     /// Bytes between frames.
     Noise {
-        /// The bytes, unchanged. The cuts between pieces have no meaning.
+        /// The bytes, unchanged. One run may arrive as several events. Their boundaries carry no information.
         bytes: &'a [u8],
-        /// Whether a run of noise starts here. Noise after a fault continues the run of the fault, since one error
-        /// covers both. A frame ends the run.
+        /// True if a run of noise starts here. It is false after a fault, because the error for the fault also covers
+        /// the noise. A frame ends the run.
         starts: bool,
     },
 }
@@ -41,23 +45,25 @@ pub enum Event<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FrameFault {
-    /// The body is longer than [`crate::Limits::message_bytes`]. It is dropped as it comes.
+    /// The body is longer than [`crate::Limits::message_bytes`]. The decoder discards its bytes as they arrive.
     Oversize {
         /// The length in the header, in bytes. `None` if it exceeds a `u64`, or if the framing has no header.
         length: Option<u64>,
     },
-    /// The header is longer than [`crate::Limits::header_bytes`]. The message is dropped as it comes.
+    /// The header is longer than [`crate::Limits::header_bytes`]. The decoder discards the bytes of the message as they
+    /// arrive.
     HeaderTooLarge,
-    /// The header has no valid length: it is missing, is not a number, or occurs twice with different values.
+    /// `Content-Length` is missing, is not a number, or occurs twice with different values.
     InvalidHeader,
     /// The input ended within a message.
     Truncated {
-        /// How many bytes of the message had come, header included.
+        /// The number of bytes that were received of the message, header included.
         held: usize,
     },
-    /// A message took longer than [`crate::Limits::partial_frame_ms`] and was dropped.
+    /// A message was incomplete after [`crate::Limits::partial_frame_ms`] and was dropped. The time runs from its first
+    /// byte, or between two of its bytes while calls are pending. Over WIPC, the timeout of payloads applies instead.
     TimedOut {
-        /// How many bytes of the message were dropped, header included.
+        /// The number of bytes of the message that were dropped, header included.
         held: usize,
     },
 }

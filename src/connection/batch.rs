@@ -1,4 +1,4 @@
-//! Batches of the peer. Their replies are sent together, after the last request of the batch is answered.
+//! Batches from the peer. Their responses are sent together, after the last request of the batch is answered.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ use crate::profile::BatchPolicy;
 #[derive(Debug)]
 pub(super) struct ReplyBatches<P: Payload> {
     batches: Slab<ReplyBatch<P>>,
-    /// The bytes that the waiting replies hold, see [`Payload::held_bytes`].
+    /// The bytes that the waiting responses hold, see [`Payload::held_bytes`].
     bytes: usize,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct ReplyBatches<P: Payload> {
 struct ReplyBatch<P: Payload> {
     /// Unanswered requests, plus one while elements are still handled.
     unanswered: usize,
-    /// Whether its replies would exceed the limit of bytes. None of its requests may begin then.
+    /// Whether its responses would exceed the limit of bytes. None of its requests may begin then.
     is_refused: bool,
     replies: Vec<Message<P>>,
 }
@@ -38,7 +38,7 @@ impl<P: Payload> ReplyBatches<P> {
         self.batches.insert(ReplyBatch { unanswered: 1, is_refused, replies: Vec::new() }) as u32
     }
 
-    /// Whether the requests of a batch are refused.
+    /// Returns whether the requests of a batch are refused.
     pub(super) fn is_refused(&self, batch: u32) -> bool {
         self.batches.get(batch as usize).is_some_and(|batch| batch.is_refused)
     }
@@ -50,7 +50,7 @@ impl<P: Payload> ReplyBatches<P> {
         }
     }
 
-    /// Stores a reply until the batch is complete.
+    /// Stores a response until the batch is complete.
     pub(super) fn push(&mut self, batch: u32, reply: Message<P>) {
         if let Some(batch) = self.batches.get_mut(batch as usize) {
             self.bytes += held_bytes(&reply);
@@ -58,7 +58,7 @@ impl<P: Payload> ReplyBatches<P> {
         }
     }
 
-    /// Removes an unanswered request. Returns the replies after the last request, if there are any: a batch of
+    /// Removes an unanswered request. Returns the responses after the last request, if there are any: a batch of
     /// notifications is not answered (JSON-RPC 2.0 §6).
     pub(super) fn done(&mut self, key: u32) -> Option<Vec<Message<P>>> {
         let batch = self.batches.get_mut(key as usize)?;
@@ -77,7 +77,7 @@ impl<P: Payload> ReplyBatches<P> {
     }
 }
 
-/// Returns the bytes that a reply holds.
+/// Returns the bytes that a response holds.
 fn held_bytes<P: Payload>(reply: &Message<P>) -> usize {
     let Message::Response(Response { id, outcome }) = reply else { return 0 };
     P::REPLY_BYTES + id.held_bytes() + bytes_of_outcome(outcome)
@@ -87,7 +87,7 @@ fn bytes_of_outcome<P: Payload>(outcome: &Result<P, P::Error>) -> usize {
     outcome.as_ref().map_or_else(P::held_bytes_of_error, P::held_bytes)
 }
 
-/// Returns the bytes that the reply to an element holds at least, or 0 if the element gets no reply.
+/// Returns the bytes that the response to an element holds at least, or 0 if the element gets no response.
 fn bytes_of_reply<P: Payload>(entry: &Entry<P>) -> usize {
     let id = match entry {
         Ok(Message::Request(request)) => &request.id,
@@ -125,8 +125,8 @@ impl<P: Payload> Connection<P> {
         self.finish_batch_item(Some(batch));
     }
 
-    /// Handles an error under the id null. It ends the calls of this own batch if no other batch waits. The number 0
-    /// means no batch.
+    /// Handles an error with the id null. It ends the calls of the sent batch with this number, if no other sent batch
+    /// is pending. The number 0 means no batch.
     #[inline(never)]
     pub(super) fn handle_null_id_error(&mut self, batch: u64, error: P::Error) {
         if batch == 0 || batch != self.calls.only_batch() {
@@ -138,7 +138,7 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Begins a batch of the peer. Returns `None` if the batch is refused.
+    /// Begins a batch from the peer. Returns `None` if the batch is refused.
     pub(crate) fn begin_batch(&mut self, entries: &[Entry<P>]) -> Option<u32> {
         // Responses do not count, since they are never answered.
         let is_call = |entry: &&Entry<P>| {
@@ -166,7 +166,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Returns the outcome that answers a request. In a batch, an outcome that exceeds the limit of bytes together with
-    /// the waiting replies becomes an error: a result may be far larger than its request.
+    /// the waiting responses becomes an error: a result may be far larger than its request.
     pub(super) fn within_byte_limit(&self, outcome: Result<P, P::Error>, batch: Option<u32>) -> Result<P, P::Error> {
         let held = self.reply_batches.bytes();
         if P::REPLY_BYTES == 0 || batch.is_none() || held == 0 {
@@ -179,7 +179,7 @@ impl<P: Payload> Connection<P> {
         Err(P::Error::from(Fault::Refused(Reason::TooManyRequests)))
     }
 
-    /// Whether the replies to a batch may wait for its last request.
+    /// Returns whether the responses to a batch may wait for its last request.
     fn has_room_for_replies(&self, entries: &[Entry<P>]) -> bool {
         let bytes = entries.iter().map(bytes_of_reply).sum();
         bytes == 0 || self.has_room_for(bytes)

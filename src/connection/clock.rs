@@ -14,7 +14,7 @@ impl<P: Payload> Connection<P> {
         waits
     }
 
-    /// Handles progress of an own call that has a progress listener. Its timeout restarts as by
+    /// Handles progress of an outgoing call that has a progress listener. Its timeout restarts as by
     /// [`restart`](Self::restart), but the call ends at `end` at the latest, so that progress cannot keep it pending
     /// for ever. `end` and `now` are on the clock of [`handle_timeout`](Self::handle_timeout).
     pub fn handle_progress(&mut self, call: CallKey, timeout: Option<u64>, end: Option<u64>, now: u64) {

@@ -18,8 +18,8 @@ pub struct Config {
     pub time_grain: u64,
     /// Maximum wait of a call for its clock reading, in milliseconds, if `time_grain` is not 0. Default: 1 000.
     pub longest_wait: u64,
-    /// The id before that of the first own call. A connection that replaces another one on the same transport continues
-    /// its ids, since late answers may still come. Default: 0.
+    /// The id before that of the first outgoing call. A connection that replaces another one on the same transport
+    /// continues its ids, since late responses may still arrive. Default: 0.
     pub last_id: u64,
 }
 
@@ -48,7 +48,7 @@ impl Config {
         Self { longest_wait, ..self }
     }
 
-    /// Sets the id before that of the first own call. Default: 0.
+    /// Sets the id before that of the first outgoing call. Default: 0.
     #[must_use]
     pub const fn with_last_id(self, last_id: u64) -> Self {
         Self { last_id, ..self }

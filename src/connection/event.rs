@@ -2,7 +2,7 @@
 
 use crate::message::{Notification, Payload, Unreadable};
 
-/// An own call that is pending.
+/// An outgoing call that is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CallKey {
     /// The index of the call. It is small, and reused after the call has ended.
@@ -25,7 +25,7 @@ impl CallKey {
     }
 }
 
-/// A request of the peer that is unanswered.
+/// A request from the peer that is unanswered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestKey {
     pub(super) slot: u32,
@@ -54,7 +54,7 @@ pub enum Event<P: Payload> {
     },
     /// The peer sent a notification.
     Notification(Notification<P>),
-    /// An own call has ended. Each call has exactly one such event, unless it was cancelled or abandoned on this side.
+    /// An outgoing call has ended. Each call has exactly one such event, unless this end cancelled or abandoned it.
     Ended {
         /// The call.
         call: CallKey,
@@ -70,11 +70,11 @@ pub enum Event<P: Payload> {
 /// How a call ended.
 #[derive(Debug)]
 pub enum End<P: Payload> {
-    /// The peer answered.
+    /// The peer responded.
     Answered(Result<P, P::Error>),
-    /// The peer answered with neither result nor error.
+    /// The peer responded with neither result nor error.
     Invalid,
-    /// The peer answered, but the answer cannot be decoded.
+    /// The peer responded, but the response cannot be decoded.
     Unreadable(Unreadable),
     /// The call timed out. The peer is asked to cancel it.
     TimedOut,
@@ -85,14 +85,14 @@ pub enum End<P: Payload> {
 /// A message that was ignored.
 #[derive(Debug)]
 pub enum Ignored<P: Payload> {
-    /// A late or repeated response to an own call that has ended. A peer also sends one for a cancelled request, as the
-    /// protocol requires.
+    /// A late or repeated response to an outgoing call that has ended. A peer also sends one for a cancelled request,
+    /// as the protocol requires.
     LateResponse(P::Id),
     /// A response to a request that was never sent.
     UnmatchedResponse(P::Id),
     /// An error with id null that cannot be assigned to a single call or batch.
     PeerError(P::Error),
-    /// An answer that cannot be decoded, and whose call is unknown.
+    /// A response that cannot be decoded, and whose call is unknown.
     Unreadable(Unreadable),
     /// Neither request nor response.
     Malformed,

@@ -38,8 +38,8 @@ impl<P: Payload> Connection<P> {
         fits.then(|| self.inbound.insert(id, None, 0))
     }
 
-    /// Ends a request that is not in a batch, without transmitting a reply. For a driver that sends the reply itself.
-    /// Returns whether the driver must send it; if not, use [`respond`](Self::respond).
+    /// Ends a request that is not in a batch, without transmitting a response. For a driver that sends the response
+    /// itself. Returns whether the driver must send it; if not, use [`respond`](Self::respond).
     #[must_use = "a reply that is not sent here is for `respond`"]
     pub fn end_request(&mut self, key: RequestKey) -> bool {
         let ended = self.inbound.take_single(key);

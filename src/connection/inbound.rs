@@ -1,4 +1,4 @@
-//! Unanswered requests of the peer.
+//! Unanswered requests from the peer.
 
 use alloc::collections::VecDeque;
 
@@ -87,7 +87,7 @@ impl<P: Payload> InboundRequests<P> {
         is_single && self.take(key).is_some()
     }
 
-    /// Whether the request is unanswered.
+    /// Returns whether the request is unanswered.
     pub(super) fn contains(&self, key: RequestKey) -> bool {
         self.in_slot(key.slot) == Some(key)
     }
@@ -103,7 +103,7 @@ impl<P: Payload> InboundRequests<P> {
         Some(RequestKey { slot: newest.0 as u32, serial: newest.1.serial })
     }
 
-    /// Whether a request of this batch has this id.
+    /// Returns whether a request of this batch has this id.
     pub(super) fn batch_has(&self, batch: u32, id: &P::Id) -> bool {
         self.requests.iter().any(|(_, request)| request.batch == Some(batch) && request.id == *id)
     }

@@ -1,10 +1,10 @@
-//! The state machine of one connection between two peers, without IO, clock or threads.
+//! The state machine of one end of a connection, without IO, clock or threads.
 //!
 //! A driver calls [`handle`](Connection::handle), [`call`](Connection::call), [`respond`](Connection::respond) or
 //! another input. After each of them it drains [`poll_transmit`](Connection::poll_transmit) and
 //! [`poll_event`](Connection::poll_event) until both are empty, and then reads
-//! [`poll_timeout`](Connection::poll_timeout). The connection implements the protocol: ids, matching, timeouts, batches
-//! and limits. Each call ends exactly once, and each request is answered exactly once.
+//! [`poll_timeout`](Connection::poll_timeout). The connection implements the protocol: ids, matching of responses to
+//! calls, timeouts, batches and limits. Each call ends exactly once, and each request is answered exactly once.
 
 mod batch;
 mod chunked_vec;
@@ -36,19 +36,19 @@ use deadlines::Deadlines;
 use inbound::InboundRequests;
 use pending::PendingCalls;
 
-/// One end of a connection.
+/// The state of one end of a connection.
 #[derive(Debug)]
 pub struct Connection<P: Payload> {
     config: Config,
     calls: PendingCalls,
     deadlines: Deadlines,
-    /// The number of calls that have ended on this side while their answers may still come.
+    /// The number of calls that have ended at this end while their responses may still arrive.
     unanswered: u64,
     inbound: InboundRequests<P>,
     reply_batches: ReplyBatches<P>,
-    /// The own batch that the current array may answer: the only batch that was pending when the array came, or 0.
+    /// The number of the only sent batch that was pending when the incoming batch arrived, or 0.
     answered_batch: u64,
-    /// An error under the id null in the current array. It ends the calls that no other element answers.
+    /// An error with the id null in the incoming batch. It ends the calls that no other element answers.
     null_id_error: Option<P::Error>,
     transmits: VecDeque<Outgoing<P>>,
     events: VecDeque<Event<P>>,
@@ -89,25 +89,26 @@ impl<P: Payload> Connection<P> {
         self.config.limits = limits;
     }
 
-    /// Returns the number of pending own calls.
+    /// Returns the number of pending outgoing calls.
     #[must_use]
     pub fn pending_calls(&self) -> usize {
         self.calls.len()
     }
 
-    /// Whether [`close`](Self::close) was called.
+    /// Returns whether [`close`](Self::close) was called.
     #[must_use]
     pub const fn is_closed(&self) -> bool {
         self.closed
     }
 
-    // Own calls.
+    // Outgoing calls.
 
-    /// Sends a request. `timeout` is in milliseconds and starts at the next [`handle_timeout`](Self::handle_timeout).
-    /// With `None` the call has no timeout.
+    /// Sends a request. `timeout` is in milliseconds on the clock of `handle_timeout`. It starts at the next
+    /// [`handle_timeout`](Self::handle_timeout). With `None` the call has no timeout.
     ///
     /// # Errors
-    /// If the connection is closed, or too many calls are pending. Then nothing is sent.
+    /// Returns [`Refused::Closed`] after [`close`](Self::close) or [`handle_end`](Self::handle_end), and
+    /// [`Refused::TooManyCalls`] if too many calls are pending. Then nothing is sent.
     pub fn call(&mut self, method: P::Method, params: Option<P>, timeout: Option<u64>) -> Result<CallKey, Refused> {
         let key = self.begin_call(timeout, None)?;
         self.transmits.push_back(Outgoing::Single(request(key, method, params)));
@@ -117,7 +118,8 @@ impl<P: Payload> Connection<P> {
     /// Sends a notification.
     ///
     /// # Errors
-    /// If the connection is closed.
+    /// Returns [`Refused::Closed`] after [`close`](Self::close). The end of the input alone does not prevent
+    /// notifications.
     pub fn notify(&mut self, method: P::Method, params: Option<P>) -> Result<(), Refused> {
         self.check_room(0)?;
         let notification = Message::Notification(Notification { method, params });
@@ -125,8 +127,8 @@ impl<P: Payload> Connection<P> {
         Ok(())
     }
 
-    /// Cancels a call: the peer is asked to stop working on it. The call has no [`Event::Ended`]. A response that still
-    /// comes is a late one. Returns whether the call was pending.
+    /// Cancels a call, and asks the peer to stop the work on it. No [`Event::Ended`] follows. A response that still
+    /// arrives yields [`Ignored::LateResponse`]. Returns whether the call was pending.
     pub fn cancel(&mut self, call: CallKey) -> bool {
         let waited = self.abandon(call);
         if waited {
@@ -135,7 +137,7 @@ impl<P: Payload> Connection<P> {
         waited
     }
 
-    /// Abandons a call that could not be sent, without notifying the peer. Returns whether the call was pending.
+    /// Ends a call without a message to the peer. Its response may still arrive. Returns whether the call was pending.
     pub fn abandon(&mut self, call: CallKey) -> bool {
         let waited = self.calls.contains(call) && self.take_call(call.id).is_some();
         self.unanswered += u64::from(waited);
@@ -154,17 +156,17 @@ impl<P: Payload> Connection<P> {
         self.calls.by_id(id)
     }
 
-    /// Returns the id of the next own call.
+    /// Returns the id of the next outgoing call.
     #[cfg(all(feature = "native", unix))]
     pub(crate) fn next_call_id(&self) -> P::Id {
         P::Id::from_call(self.calls.next_id())
     }
 
-    // Requests of the peer.
+    // Requests from the peer.
 
-    /// Answers a request. Returns false, and sends nothing, if the request was already answered or the connection is
-    /// closed. In a batch, an answer that exceeds [`Limits::in_flight_bytes`] together with the other replies becomes
-    /// an error.
+    /// Sends the response to a request. Returns false, and sends nothing, if the request was already answered or the
+    /// connection is closed. In a batch: if the response and the waiting responses of the batches exceed
+    /// [`Limits::in_flight_bytes`], an error replaces it.
     pub fn respond(&mut self, key: RequestKey, outcome: Result<P, P::Error>) -> bool {
         let Some((id, batch)) = self.inbound.take(key) else { return false };
         let outcome = self.within_byte_limit(outcome, batch);
@@ -193,20 +195,20 @@ impl<P: Payload> Connection<P> {
         self.inbound.by_id(id)
     }
 
-    /// Returns the number of unanswered requests of the peer.
+    /// Returns the number of unanswered requests from the peer.
     #[must_use]
     pub fn unanswered_requests(&self) -> usize {
         self.inbound.len()
     }
 
-    /// Returns the bytes that [`Limits::in_flight_bytes`] bounds: the ids and params of unanswered requests, the params
-    /// of waiting notifications, and the replies that wait for the rest of their batch.
+    /// Returns the number of bytes that count towards [`Limits::in_flight_bytes`]: the ids and params of unanswered
+    /// requests, the params of waiting notifications, and the responses that wait for the rest of their batch.
     #[must_use]
     pub const fn bytes_at_work(&self) -> usize {
         self.inbound.bytes() + self.reply_batches.bytes()
     }
 
-    /// Whether a request is unanswered.
+    /// Returns whether a request is unanswered.
     #[must_use]
     pub fn is_unanswered(&self, key: RequestKey) -> bool {
         self.inbound.contains(key)
@@ -214,7 +216,7 @@ impl<P: Payload> Connection<P> {
 
     // Input.
 
-    /// Handles one message or batch of the peer.
+    /// Handles one message or batch from the peer.
     pub fn handle(&mut self, incoming: Incoming<P>) {
         if self.closed {
             return;
@@ -225,7 +227,8 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Handles the notification `$/cancelRequest` of the peer. An id that is unknown or already answered has no effect.
+    /// Handles the notification `$/cancelRequest` from the peer. An id that is unknown or already answered has no
+    /// effect.
     pub fn handle_cancel(&mut self, id: &P::Id) {
         if let Some(key) = self.inbound.by_id(id) {
             self.events.push_back(Event::Cancelled(key));
@@ -242,8 +245,8 @@ impl<P: Payload> Connection<P> {
         self.handle_end();
     }
 
-    /// Handles the end of the input: pending calls end, and no further call can be made. Requests of the peer may still
-    /// be answered, since the peer may have closed its sending half only.
+    /// Handles the end of the input: pending calls end, and no further call can be made. Requests from the peer may
+    /// still be answered, since the peer may have closed its sending half only.
     pub fn handle_end(&mut self) {
         self.ended = true;
         for slot in self.calls.slots() {
@@ -257,26 +260,27 @@ impl<P: Payload> Connection<P> {
 
     // Output.
 
-    /// Returns the next message to send. Drain it after every input.
+    /// Returns the next message to send. Call it after every input until it returns `None`.
     #[must_use = "a message that is not sent is lost"]
     pub fn poll_transmit(&mut self) -> Option<Outgoing<P>> {
         self.transmits.pop_front()
     }
 
-    /// Returns the next event for the application. Drain it after every input.
+    /// Returns the next event for the application. Call it after every input until it returns `None`.
     #[must_use = "an event that is not handled is lost"]
     pub fn poll_event(&mut self) -> Option<Event<P>> {
         self.events.pop_front()
     }
 
-    /// Whether [`poll_transmit`](Self::poll_transmit) or [`poll_event`](Self::poll_event) would return something.
+    /// Returns whether [`poll_transmit`](Self::poll_transmit) or [`poll_event`](Self::poll_event) would return
+    /// something.
     #[must_use]
     pub fn has_output(&self) -> bool {
         !self.transmits.is_empty() || !self.events.is_empty()
     }
 
-    /// Returns when the next [`handle_timeout`](Self::handle_timeout) is due, on the same clock, or `None` for never.
-    /// Read it after every input.
+    /// Returns the time at which the next [`handle_timeout`](Self::handle_timeout) is due, in milliseconds on the clock
+    /// of that method, or `None` for never. Read it after every input.
     #[must_use]
     pub const fn poll_timeout(&self) -> Option<u64> {
         self.deadlines.next()

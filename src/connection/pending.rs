@@ -1,4 +1,4 @@
-//! Pending own calls, by slot and by id.
+//! Pending outgoing calls, by slot and by id.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ const NONE: u32 = u32::MAX;
 pub(super) struct PendingCalls {
     slots: Slots,
     index: Index,
-    /// The id before that of the first own call.
+    /// The id before that of the first outgoing call.
     before_first: u64,
     last_id: u64,
 }
@@ -73,7 +73,7 @@ impl BatchSums {
 struct Slot {
     /// 0 marks a free slot: no call has this id.
     id: u64,
-    /// The own batch of the call, or 0. In a free slot, the next free slot.
+    /// The number of the batch in which this end sent the call, or 0. In a free slot, the next free slot.
     link: u32,
 }
 
@@ -138,7 +138,7 @@ impl PendingCalls {
         self.last_id + 1
     }
 
-    /// Adds a call under the next id, with its own batch if it has one.
+    /// Adds a call under the next id, in its batch if it has one.
     pub(super) fn insert(&mut self, batch: Option<NonZeroU32>) -> CallKey {
         self.last_id += 1;
         let id = self.last_id;
@@ -154,7 +154,7 @@ impl PendingCalls {
         Some(CallKey { slot, id })
     }
 
-    /// Whether a call has had this id. If [`by_id`](Self::by_id) returns `None`, that call has ended.
+    /// Returns whether a call has had this id. If [`by_id`](Self::by_id) returns `None`, that call has ended.
     pub(super) const fn was_issued(&self, id: u64) -> bool {
         self.before_first < id && id <= self.last_id
     }
@@ -164,7 +164,7 @@ impl PendingCalls {
         self.index.find(id, &self.slots).map(|(_, slot)| CallKey { slot, id })
     }
 
-    /// Whether this call is pending.
+    /// Returns whether this call is pending.
     pub(super) fn contains(&self, key: CallKey) -> bool {
         self.slots.id(key.slot) == Some(key.id)
     }
@@ -179,7 +179,7 @@ impl PendingCalls {
         self.slots.batched.only()
     }
 
-    /// Whether all pending calls are in batches.
+    /// Returns whether all pending calls are in batches.
     pub(super) const fn are_batched(&self) -> bool {
         self.slots.batched.calls == self.slots.len as u64
     }

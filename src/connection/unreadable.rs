@@ -1,4 +1,4 @@
-//! Answers that cannot be decoded. They end calls.
+//! Responses that cannot be decoded. They end calls.
 
 use alloc::vec::Vec;
 
@@ -6,8 +6,8 @@ use super::{CallKey, Connection, End, Event, Ignored};
 use crate::message::{Payload, RequestId, Unreadable};
 
 impl<P: Payload> Connection<P> {
-    /// Handles an answer that cannot be decoded. It ends the call with its id. Without an id, it ends the only pending
-    /// call or batch, if no other answer is expected.
+    /// Handles a response that cannot be decoded. It ends the call with its id. Without an id, it ends the only pending
+    /// call or batch, if no other response is expected.
     pub fn handle_unreadable(&mut self, id: Option<&P::Id>, why: Unreadable) {
         if self.closed {
             return;
@@ -26,12 +26,12 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Returns the only call, or the calls of the only batch, that an answer without an id can belong to.
+    /// Returns the only call, or the calls of the only batch, that a response without an id can belong to.
     pub(crate) fn only_calls(&self) -> Vec<CallKey> {
         if self.unanswered > 0 { Vec::new() } else { self.calls.only() }
     }
 
-    /// Counts an answer to a call that is no longer pending.
+    /// Counts a response to a call that is no longer pending.
     pub(super) fn count_late_answer(&mut self, id: Option<&P::Id>) {
         if id.and_then(P::Id::to_call).is_some_and(|id| self.calls.was_issued(id)) {
             self.unanswered = self.unanswered.saturating_sub(1);

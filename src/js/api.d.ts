@@ -81,9 +81,9 @@ type DisposeMember = SymbolConstructor extends { readonly dispose: infer D } ? {
 /** Bounds that keep a broken or hostile peer from exhausting memory. */
 export interface Limits {
   // limits:begin
-  /** Maximum number of pending own calls. One more fails with `CallError` `too-many-calls`. Default 1 000 000. */
+  /** Maximum number of pending outgoing calls. One more fails with `CallError` `too-many-calls`. Default 1 000 000. */
   pendingCalls?: number | undefined;
-  /** Maximum number of running requests of the peer. One more is answered with -32600. Default 1 024. */
+  /** Maximum number of running requests from the peer. One more is answered with -32600. Default 1 024. */
   inFlight?: number | undefined;
   /**
    * Maximum number of messages in one incoming batch, not counting responses. A longer batch is answered with -32600.
@@ -207,7 +207,7 @@ export class JSONRPCClient<M extends MethodMap<M> = any> {
   /**
    * Returns the items of a method: `for await (const item of client.stream("logs")) …`. The request is sent when the
    * first item is requested. Leaving the loop cancels the stream at the peer. The peer sends up to `window` items
-   * ahead, so that a slow consumer makes it wait. An error of the peer follows the items that were sent before it.
+   * ahead, so that a slow consumer makes it wait. An error from the peer follows the items that were sent before it.
    * `destroy()`, the signal and the loss of the peer end the stream at once. Throws a `RangeError` for an invalid
    * `timeout` or `window`.
    */

@@ -1,30 +1,39 @@
 // The errors of calls.
 
 /**
- * An error with a JSON-RPC code. A handler throws it to choose the error response; a call rejects with it for such a
- * response.
+ * An error with a JSON-RPC code. A handler throws it to choose the error response. A call rejects with it if the peer
+ * sent an error response.
  */
 export class RPCError extends Error {
-  /** `code` is an integer. The protocol reserves -32768 to -32000, and leaves -32099 to -32000 to applications. */
+  /**
+   * `code` is an integer. JSON-RPC 2.0 (§5.1) reserves -32768 to -32000, of which -32099 to -32000 are for
+   * implementation-defined server errors. Applications use all other integers.
+   */
   constructor(code: number, message: string, data?: unknown, options?: { cause?: unknown });
   readonly code: number;
   /**
-   * The `data` of the error response. A Portway server sends the value that `errorData` returns. Without one, it sends
-   * the own `data` of the thrown error (not inherited, not a getter). Without that, it sends these members of the
-   * error: `name` (unless `Error` or `RPCError`), `code` and `errno` if they are strings or numbers, and `cause` and
-   * `errors` in the same form with `message` and own `data`. It sends no other member, and no stack. Bounds: 8 levels,
-   * 1 000 values, 2^20 characters.
+   * The `data` of the error response. For a thrown `error`, a Portway server sends the first of these that is not
+   * undefined:
+   * 1. `errorData(error)`, if the server has this option;
+   * 2. `error.data`, if it is an own property and not a getter;
+   * 3. an object with these members of the error:
+   *    - `name`, unless it is `Error` or `RPCError`;
+   *    - `code` and `errno`, if they are strings or numbers; not a `code` that is the code of the response;
+   *    - `cause` and `errors`. Errors in them have the same members, and also `message` and own `data`.
+   *
+   * The server sends no other members, and no stack. The third form is limited to 8 levels, 1 000 values and 2^20
+   * characters.
    */
   readonly data?: unknown;
-  /** The value of `data.cause`. It is an `Error` if the peer sent one. */
+  /** For a received error: `data.cause`, restored to an `Error` if its `name` and `message` are strings. */
   readonly cause?: unknown;
 }
 
-/** The reason why a call ended without a response of the peer. */
+/** The reason why a call ended without a usable response. */
 export type CallErrorReason =
   /** The peer did not answer in time. */
   | "timeout"
-  /** The client, server or peer was destroyed. */
+  /** `destroy()` was called on the local client, server or `JSONRPCPeer`. */
   | "destroyed"
   /** The response has neither a result nor an error. */
   | "invalid-response"
@@ -32,7 +41,7 @@ export type CallErrorReason =
   | "unreadable-response"
   /** `limits.pendingCalls` was reached. */
   | "too-many-calls"
-  /** The peer reloaded, navigated or closed this session. Later calls wait for its next session. */
+  /** The peer reloaded, navigated away, or closed the session. Later calls wait for its next session. */
   | "session-ended"
   /** The peer was removed, closed or terminated, or did not start. Later calls are refused at once. */
   | "peer-gone"
@@ -54,8 +63,8 @@ export type CallErrorReason =
   | "refused";
 
 /**
- * The error of a call that ended without a response of the peer. Only the library creates it. A call that could not be
- * sent rejects with the error of the transport instead, such as a `DataCloneError`.
+ * The error of a call that ended without a usable response. Only the library creates it. A call that could not be sent
+ * rejects with the error of the transport instead, such as a `DataCloneError`.
  */
 export class CallError extends Error {
   private constructor();

@@ -151,7 +151,7 @@ export interface WipcChannelOptions extends WipcChannelHooks, WipcDecoderOptions
 export interface WipcEnd {
   /** Whether CLOSE arrived. */
   readonly closed: boolean;
-  /** The error of the stream, if it failed. A `WipcClosedError` if frames of the peer were dropped. */
+  /** The error of the stream, if it failed. A `WipcClosedError` if frames from the peer were dropped. */
   readonly error: unknown;
 }
 
@@ -159,14 +159,14 @@ export interface WipcEnd {
  * One end of WIPC on two streams of bytes. It locks both streams, and reads at once.
  *
  * Reading pauses while more than 16 MiB of frames that the peer caused wait to be written. These are the messages of
- * the transport except own calls, and the frames that hooks send before they return. Each frame counts 256 bytes more.
- * Reading resumes when the peer reads; no frame is dropped. Streams that the peer requested also pause. Up to 1 MiB is
- * read ahead, so that the end of the stream is noticed. Own calls still end by their timeouts. While own calls are
- * pending, 16 MiB are read ahead, so that two peers that answer each other do not both stop. If both peers leave more
- * than that unread, both wait until one of them closes its channel.
+ * the transport except outgoing calls, and the frames that hooks send before they return. Each frame counts 256 bytes
+ * more. Reading resumes when the peer reads; no frame is dropped. Streams that the peer requested also pause. Up to
+ * 1 MiB is read ahead, so that the end of the stream is noticed. Outgoing calls still end by their timeouts. While
+ * outgoing calls are pending, 16 MiB are read ahead, so that two peers that answer each other do not both stop. If both
+ * peers leave more than that unread, both wait until one of them closes its channel.
  *
- * When the stream of the peer ends, frames of the peer may still wait, because the peer does not read the responses. If
- * the peer reads nothing for `closeTimeout`, these frames are dropped, and `ended` resolves with an `error`.
+ * When the stream of the peer ends, frames from the peer may still wait, because the peer does not read the responses.
+ * If the peer reads nothing for `closeTimeout`, these frames are dropped, and `ended` resolves with an `error`.
  *
  * The channel processes frames for at most 4 ms per turn of the event loop, so that timers and other tasks run in
  * between.
@@ -201,10 +201,10 @@ export class WipcChannel {
    * Returns the transport of this channel, which carries JSON-RPC 2.0 in CALL frames for a client, a server or a peer.
    *
    * A server answers a message without `jsonrpc: "2.0"` with -32600, and a payload that is not JSON with -32700. Up to
-   * 1 024 requests of the peer (`limits.inFlight`) with up to 64 MiB of payload may be in flight. One more is answered
-   * with -32600 `too-many-requests`. A batch counts in full until its last request is answered. A request whose id is
-   * an integer beyond `Number.MAX_SAFE_INTEGER` is answered with -32600 under the id null, because its id cannot be
-   * echoed.
+   * 1 024 requests from the peer (`limits.inFlight`) with up to 64 MiB of payload may be in flight. One more is
+   * answered with -32600 `too-many-requests`. A batch counts in full until its last request is answered. A request
+   * whose id is an integer beyond `Number.MAX_SAFE_INTEGER` is answered with -32600 under the id null, because its id
+   * cannot be echoed.
    *
    * Without a handler, reading pauses once 10 000 CALL frames or 16 MiB of them wait; each counts 256 bytes more.
    * Pending calls end when the stream ends, or two seconds after CLOSE. Objects cannot be transferred. `destroy()` of
@@ -212,8 +212,8 @@ export class WipcChannel {
    */
   transport(): BuiltInTransport;
   /**
-   * Resolves once every request of the peer has ended and the stream has accepted all frames. A request ends when it is
-   * answered, or when its server is destroyed. After `destroy()`, this does not wait for the stream.
+   * Resolves once every request from the peer has ended and the stream has accepted all frames. A request ends when it
+   * is answered, or when its server is destroyed. After `destroy()`, this does not wait for the stream.
    */
   idle(): Promise<void>;
   /** Resolves once no further frame can arrive. Does not reject. */

@@ -12,10 +12,10 @@ pub type Entry<P> = Result<Message<P>, Unusable<<P as Payload>::Id>>;
 pub enum Unusable<I = Id> {
     /// It is ignored.
     Ignore,
-    /// It has an id, but neither method nor result nor error. A pending call with that id ends as answered invalidly.
-    /// Without such a call, [`Shape::unmatched_empty`](super::Shape::unmatched_empty) applies.
+    /// It has an id, but neither method nor result nor error. A pending call with that id ends with an invalid
+    /// response. Without such a call, [`Shape::unmatched_empty`](super::Shape::unmatched_empty) applies.
     Empty(I),
-    /// An answer that cannot be decoded. It is never answered, and ends the call that it belongs to.
+    /// A response that cannot be decoded. It is never answered, and ends the call that it belongs to.
     Unreadable {
         /// Its id, or `None` if the id cannot be read. Without an id it ends the pending call, if there is only one.
         id: Option<I>,
@@ -42,7 +42,7 @@ impl<I: RequestId> From<Fault> for Unusable<I> {
     }
 }
 
-/// One decoded message or batch of the peer.
+/// One decoded message or batch from the peer.
 #[derive(Debug)]
 pub enum Incoming<P: Payload> {
     /// One message.

@@ -1,4 +1,4 @@
-//! Error objects, and the error replies of the library itself.
+//! Error objects, and the error responses of the library itself.
 
 use alloc::boxed::Box;
 
@@ -15,9 +15,9 @@ pub struct ErrorObject<P> {
     pub data: Option<P>,
 }
 
-/// An error reply of the library itself, before any handler runs.
+/// An error response of the library itself, before any handler runs.
 ///
-/// The value is one byte. Its code, text and reason are looked up when the reply is written.
+/// The value is one byte. Its code, text and reason are looked up when the response is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The text is not JSON.

@@ -8,10 +8,10 @@ pub trait RequestId: Clone + PartialEq + fmt::Debug {
     /// `null`.
     const NULL: Self;
 
-    /// Creates the id of an own call.
+    /// Creates the id of an outgoing call.
     fn from_call(call: u64) -> Self;
 
-    /// Returns the own call that may have this id, or `None` for ids of another kind.
+    /// Returns the outgoing call that may have this id, or `None` for ids of another kind.
     fn to_call(&self) -> Option<u64>;
 
     /// Returns the bytes of its text, for [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes), or 0 without a

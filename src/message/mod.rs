@@ -37,8 +37,8 @@ pub trait Payload: Sized + Debug {
     /// Whether a message can wait, as [`Ordering::Sequential`](crate::profile::Ordering::Sequential) requires. If not,
     /// each request runs at once, whatever the profile requires.
     const CAN_WAIT: bool = true;
-    /// Bytes that a reply counts while it waits for the rest of its batch, beside its id and its result or error. Where
-    /// values stay outside Rust and nothing else has a size, this is the unit of
+    /// Bytes that a response counts while it waits for the rest of its batch, beside its id and its result or error.
+    /// Where values stay outside Rust and nothing else has a size, this is the unit of
     /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes).
     const REPLY_BYTES: usize = 1;
 
@@ -61,6 +61,6 @@ pub enum Message<P: Payload> {
     Request(Request<P>),
     /// A call without a response (§4.1).
     Notification(Notification<P>),
-    /// The answer to a request (§5).
+    /// The response to a request (§5).
     Response(Response<P>),
 }

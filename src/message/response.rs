@@ -2,7 +2,7 @@
 
 use super::Payload;
 
-/// The answer to a request (JSON-RPC 2.0 §5).
+/// The response to a request (JSON-RPC 2.0 §5).
 #[derive(Debug)]
 pub struct Response<P: Payload> {
     /// The id of the request; null if it could not be read.

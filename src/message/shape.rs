@@ -54,19 +54,19 @@ impl Kind {
         }
     }
 
-    /// Whether the member exists.
+    /// Returns whether the member exists.
     #[must_use]
     pub const fn is_present(self) -> bool {
         !matches!(self, Self::Missing)
     }
 
-    /// Whether it is a string, empty or not.
+    /// Returns whether it is a string, empty or not.
     #[must_use]
     pub const fn is_string(self) -> bool {
         matches!(self, Self::String | Self::EmptyString)
     }
 
-    /// Whether it can be the `id` of a request: a string, a number or null.
+    /// Returns whether it can be the `id` of a request: a string, a number or null.
     #[must_use]
     pub const fn is_id(self) -> bool {
         self.is_string() || matches!(self, Self::Integer | Self::Fraction | Self::Null)
@@ -134,7 +134,7 @@ impl Shape {
         }
     }
 
-    /// Whether the element has an outcome: a result of any kind, or an error that is not null.
+    /// Returns whether the element has an outcome: a result of any kind, or an error that is not null.
     ///
     /// JSON-RPC 1.0 peers send `error: null` beside a result. It has no meaning.
     const fn has_outcome(self) -> bool {
@@ -202,9 +202,9 @@ impl Shape {
         })
     }
 
-    /// Returns the answer to [`Class::Empty`] if no own call has its id. On a transport that is shared with other
-    /// software there is no answer, since the element may be a broken response. On a byte stream it is an invalid
-    /// request.
+    /// Returns the error response to [`Class::Empty`] if no outgoing call has its id. On a transport that is shared
+    /// with other software there is no response, since the element may be a broken response. On a byte stream it is an
+    /// invalid request.
     #[must_use]
     pub const fn unmatched_empty(profile: &Profile) -> Option<Fault> {
         if profile.foreign_is_ignored { None } else { Some(Fault::InvalidRequest) }

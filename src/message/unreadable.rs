@@ -1,8 +1,8 @@
-//! Answers that cannot be decoded.
+//! Responses that cannot be decoded.
 
 use core::fmt;
 
-/// Why an answer to an own call cannot be decoded. The peer's handler did not cause it.
+/// Why a response cannot be decoded. The peer's handler did not cause it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unreadable {

@@ -1,4 +1,4 @@
-//! A child process, which ends together with its link and its descendants.
+//! A child process. It and its descendants end when the connection to it ends.
 
 use core::fmt;
 use core::pin::{Pin, pin};
@@ -17,22 +17,23 @@ use super::limits::TERM_GRACE;
 use super::process_tree::ProcessTree;
 use super::transport::cannot_start;
 
-/// The interval after the first check for remaining descendants, and after each signal. The system does not report
-/// their end. Each interval is twice as long as the previous one.
+/// The first interval between two checks for descendants. Each interval is twice as long as the previous one, and a
+/// signal resets it. Descendants are polled, because the system does not report when a descendant exits.
 const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The longest interval between two checks.
 const MAX_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A child process with its descendants. At a deadline they get `SIGTERM`, and `TERM_GRACE` later `SIGKILL`. A drop
-/// kills them at once.
+/// A child process with its descendants. At a deadline they get `SIGTERM`, and `TERM_GRACE` later `SIGKILL`. Dropping
+/// it kills them at once.
 pub(crate) struct ChildProcess {
     child: Child,
     tree: Option<ProcessTree>,
     state: State,
-    /// The time of `SIGTERM`.
+    /// The time at which `SIGTERM` will be sent.
     deadline: Option<Instant>,
-    /// The exit of the process. The inner value is `None` if the process was signalled before or cannot be waited for.
+    /// The exit of the process. The inner value is `None` if this struct had already sent a signal, or if waiting
+    /// failed.
     exit: Option<Option<ExitStatus>>,
     sleep: Option<Pin<Box<Sleep>>>,
     /// The time of the next check for remaining descendants, and the interval after that check.
@@ -47,7 +48,7 @@ enum State {
     Terminating(Instant),
     /// `SIGKILL` was sent.
     Killed(Instant),
-    /// No process remains, or the remaining ones cannot be signalled.
+    /// No process remains. Or `SIGKILL` was sent, and the process has exited or did not exit within `TERM_GRACE`.
     Ended,
 }
 
@@ -59,7 +60,10 @@ pub(crate) struct Pipes {
 }
 
 impl ChildProcess {
-    /// Starts a process in its own process group, with pipes for its standard input and output. Needs a runtime.
+    /// Starts a process in its own process group, with pipes for its standard input and output.
+    ///
+    /// # Panics
+    /// Outside of a Tokio runtime.
     pub(crate) fn spawn(command: &mut Command) -> io::Result<(Self, Pipes)> {
         let prepared = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).kill_on_drop(true);
         let spawned = prepared.spawn();
@@ -71,7 +75,7 @@ impl ChildProcess {
         Ok((Self::new(child), Pipes { stdin, stdout, stderr }))
     }
 
-    /// Wraps a process that was started elsewhere.
+    /// Wraps a running process.
     pub(crate) fn new(child: Child) -> Self {
         let leader = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
         let tree = leader.map(ProcessTree::new);
@@ -103,7 +107,7 @@ impl ChildProcess {
         }
     }
 
-    /// Moves the deadline for all processes to an earlier time.
+    /// Sets the deadline, or moves it earlier.
     pub(crate) fn shorten_deadline(&mut self, deadline: Instant) {
         self.set_deadline(deadline);
         self.deadline = self.deadline.min(Some(deadline));
@@ -122,7 +126,8 @@ impl ChildProcess {
         (self.next_check, self.check_interval) = (None, MIN_CHECK_INTERVAL);
     }
 
-    /// Whether any descendant remains after the exit of the process. Between two checks the result is `true`.
+    /// Returns whether any descendant remains after the exit of the process. Returns true without a check until the
+    /// next check is due.
     fn remains(&mut self, now: Instant) -> bool {
         if self.next_check.is_some_and(|next| now < next) {
             return true;
@@ -133,15 +138,15 @@ impl ChildProcess {
         remains
     }
 
-    /// Waits for the exit of the process. Its descendants may still run.
+    /// Polls for the exit of the process. Its descendants may still run. This call sends the signals that are due.
     pub(crate) fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<()> {
         // This call also applies the deadline.
         let _ = self.poll_tree_exit(context);
         if self.exit.is_some() { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    /// Waits for the exit of the process, and returns its status. Only one task may wait at a time. The deadline does
-    /// not apply.
+    /// Polls for the exit of the process, and returns its status. Only one task may wait at a time. It sends no
+    /// signals.
     pub(crate) fn poll_status(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
         // `Child` keeps the wait state, so a new future can continue the wait.
         let exit = pin!(self.child.wait()).poll(context);
@@ -157,8 +162,9 @@ impl ChildProcess {
         exit
     }
 
-    /// Waits until no process remains. Returns the status of the process, or `None` if it was signalled. Without a
-    /// deadline, descendants may remain forever.
+    /// Polls for the end of all processes, and sends the signals that are due. After `SIGKILL`, it is ready once the
+    /// process has exited, or `TERM_GRACE` after the signal. Returns the status of the process, or `None` if this
+    /// struct had already sent a signal, or if waiting failed. Without a deadline, descendants may remain forever.
     pub(crate) fn poll_tree_exit(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
         loop {
             if self.state == State::Ended {
@@ -190,7 +196,7 @@ impl ChildProcess {
         }
     }
 
-    /// Sends the next signal.
+    /// Escalates: `SIGTERM`, then `SIGKILL`, then giving up.
     fn advance(&mut self, now: Instant) {
         match self.state {
             State::Running => {

@@ -18,7 +18,7 @@ use crate::json_value::write_params;
 /// Calls the peer.
 ///
 /// All clones share one link. It closes when the last clone is dropped, or by [`Client::destroy`]. Pending calls then
-/// fail with [`CallError::Destroyed`]. Requests of the peer are answered with -32601. To handle them, use
+/// fail with [`CallError::Destroyed`]. Requests from the peer are answered with -32601. To handle them, use
 /// [`Peer`](crate::Peer).
 ///
 /// ```

@@ -54,7 +54,7 @@ impl Context {
         self.link.upgrade().zip(self.request).and_then(|(link, key)| link.request_id(key))
     }
 
-    /// Whether the request was cancelled or the link has closed.
+    /// Returns whether the request was cancelled or the link has closed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancel_token.is_cancelled()

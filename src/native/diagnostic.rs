@@ -32,7 +32,7 @@ pub enum Diagnostic<'a> {
         id: Option<&'a Id>,
         /// The method of the message. `None` if the message has no method, or a name that is too long.
         method: Option<&'a str>,
-        /// The error of the reply.
+        /// The error of the response.
         error: &'a RpcError,
     },
     /// A notification without a handler.
@@ -107,7 +107,7 @@ impl DiagnosticSink {
         Self(Some(Arc::new(callback)))
     }
 
-    /// Whether a callback is set. Otherwise, diagnostics need not be built.
+    /// Returns whether a callback is set. Otherwise, diagnostics need not be built.
     pub(super) const fn is_set(&self) -> bool {
         self.0.is_some()
     }

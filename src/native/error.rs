@@ -50,7 +50,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Returns the error of the peer, if the peer responded with one.
+    /// Returns the error from the peer, if the peer responded with one.
     #[must_use]
     pub const fn remote(&self) -> Option<&RpcError> {
         match self {
@@ -116,7 +116,7 @@ impl From<RpcError> for CallError {
     }
 }
 
-/// Lets a handler use `?` on its own calls. An error of a peer is passed on unchanged. Any other error becomes an
+/// Lets a handler use `?` on its own calls. An error from a peer is passed on unchanged. Any other error becomes an
 /// internal error with a fixed text, since its source may contain paths or values of this side.
 impl From<CallError> for RpcError {
     fn from(error: CallError) -> Self {

@@ -29,7 +29,7 @@ use crate::profile::BatchPolicy;
 #[derive(Debug)]
 pub(super) struct FrameHandler {
     link: Arc<Link>,
-    /// Whether this side replies to invalid input. A server does, since the sender may wait for a reply.
+    /// Whether this side responds to invalid input. A server does, since the sender may wait for a response.
     replies_to_invalid: bool,
     /// Whether the last body was not JSON. Bytes outside of frames, or further lines, then belong to the same error.
     is_invalid_json: bool,
@@ -129,7 +129,7 @@ impl FrameHandler {
         }
     }
 
-    /// Handles a line that is not a message. Consecutive lines without JSON count as one error, and a server replies
+    /// Handles a line that is not a message. Consecutive lines without JSON count as one error, and a server responds
     /// only to the first.
     fn handle_line(&mut self, line: &[u8], was_invalid_json: bool) -> FrameAction {
         if !self.replies_to_invalid {
@@ -153,7 +153,7 @@ impl FrameHandler {
 
     fn handle_noise(&mut self, bytes: &[u8], starts: bool) -> FrameAction {
         if self.link.framing == Framing::Wipc {
-            // With WIPC, bytes between frames are regular output of the peer.
+            // With WIPC, bytes between frames are regular output from the peer.
             self.link.diagnostics.report(Diagnostic::Noise(bytes));
             return FrameAction::Continue;
         }
@@ -164,7 +164,7 @@ impl FrameHandler {
         if starts && !self.is_invalid_json && self.replies_to_invalid {
             self.reject_invalid_json();
         }
-        // All noise, including a body cut off by it, gets one reply.
+        // All noise, including a body cut off by it, gets one response.
         self.is_invalid_json = self.is_invalid_json || starts;
         FrameAction::Continue
     }
@@ -180,8 +180,8 @@ impl FrameHandler {
         Some(other)
     }
 
-    /// Handles a body whose header marks it as something else than JSON-RPC. The reply contains the id of the request,
-    /// if the body has one. A response gets no reply.
+    /// Handles a body whose header marks it as something else than JSON-RPC. The error response contains the id of the
+    /// request, if the body has one. A response gets none.
     fn handle_refused_body(&mut self, body: &[u8], reason: Reason) {
         self.is_invalid_json = false;
         self.handle_unreadable(body, Unreadable::ContentType);
@@ -220,13 +220,13 @@ impl FrameHandler {
         }
     }
 
-    /// Reports and answers text that is not JSON.
+    /// Reports text that is not JSON, and responds to it.
     fn reject_invalid_json(&self) {
         self.report_rejected(None, &[], Fault::ParseError);
         self.reply_with_fault(Id::Null, Fault::ParseError);
     }
 
-    /// Replies to invalid input, if this side does so.
+    /// Responds to invalid input, if this side does so.
     fn reply_with_fault(&self, id: Id, fault: Fault) {
         if self.replies_to_invalid {
             let rejected = Err(Unusable::Reject(Rejected { id, fault }));
@@ -255,7 +255,7 @@ impl FrameHandler {
         self.link.with_state(|state| state.handle_entry(entry, batch));
     }
 
-    /// Reports the messages to which the connection itself will reply with an error.
+    /// Reports the messages to which the connection itself will respond with an error.
     fn report_rejections(&self, incoming: &Incoming<Text>, body: &[u8]) {
         let rejected = |entry: &Entry<Text>| match entry {
             Err(Unusable::Reject(rejected)) => Some(rejected.clone()),
@@ -333,7 +333,7 @@ impl FrameHandler {
     }
 }
 
-/// Whether this is a JSON-RPC message, which confirms the framing.
+/// Returns whether this is a JSON-RPC message, which confirms the framing.
 const fn is_message(incoming: &Incoming<Text>) -> bool {
     match incoming {
         Incoming::Single(entry) => {

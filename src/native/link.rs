@@ -257,7 +257,7 @@ impl Link {
         Some((key, call.observer.clone()?))
     }
 
-    /// Whether a pending call has this id, and its request is written.
+    /// Returns whether a pending call has this id, and its request is written.
     pub(super) fn is_pending_call(&self, id: &Id) -> bool {
         id.to_call().is_some_and(|id| self.lock().sent_call(id).is_some())
     }
@@ -316,7 +316,7 @@ impl Link {
         self.in_flight_notifications.abort_all();
     }
 
-    /// Ends the input: pending calls fail for this reason. Requests of the peer are still answered.
+    /// Ends the input: pending calls fail for this reason. Requests from the peer are still answered.
     pub(super) fn end_input(&self, why: &Closed) {
         self.with_state(|state| {
             state.end_error.get_or_insert_with(|| CallError::from_end(why));
@@ -410,12 +410,12 @@ impl Link {
         waiters.into_iter().for_each(Waker::wake);
     }
 
-    /// Whether a `CLOSE` frame must be sent before the output ends.
+    /// Returns whether a `CLOSE` frame must be sent before the output ends.
     pub(super) fn must_send_close(&self) -> bool {
         self.framing == Framing::Wipc && self.lock().write_state == WriteState::Open
     }
 
-    /// Whether no notification handler runs and no request is queued. A stopped link starts no queued request.
+    /// Returns whether no notification handler runs and no request is queued. A stopped link starts no queued request.
     pub(super) fn is_idle(&self) -> bool {
         let state = self.lock();
         let waits = !state.events.is_empty() || state.connection.unanswered_requests() > 0;
@@ -427,8 +427,8 @@ impl Link {
         self.lock().backlog()
     }
 
-    /// Whether there is room for the consequences of the next message. This bounds the replies that the peer does not
-    /// read, and the requests that wait for a sequential handler.
+    /// Returns whether there is room for the consequences of the next message. This bounds the responses that the peer
+    /// does not read, and the requests that wait for a sequential handler.
     ///
     /// Outgoing calls do not count. Otherwise both sides could wait for each other to read, if the responses to many
     /// calls exceed the limit of the peer.

@@ -316,7 +316,7 @@ impl Shared {
     }
 }
 
-/// Whether new calls fail.
+/// Returns whether new calls fail.
 fn is_lost(client: &Client) -> bool {
     client.link().with_state(|state| state.end_error.is_some())
 }

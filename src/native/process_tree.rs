@@ -77,7 +77,7 @@ impl ProcessTree {
         self.descendants = found;
     }
 
-    /// Whether any process remains after the exit of the leader.
+    /// Returns whether any process remains after the exit of the leader.
     pub(super) fn remains(&mut self) -> bool {
         let has_group = self.has_group();
         if !has_group && self.descendants.is_empty() {
@@ -115,8 +115,9 @@ impl ProcessTree {
         }
     }
 
-    /// Whether the group of the leader still exists. While a group has members, no new process gets its id. If a
-    /// process has this id after the leader was waited for, the group has ended, and a group of this id is another one.
+    /// Returns whether the group of the leader still exists. While a group has members, no new process gets its id. If
+    /// a process has this id after the leader was waited for, the group has ended, and a group of this id is another
+    /// one.
     fn has_group(&mut self) -> bool {
         // A missing permission also means that it exists.
         let exists = |found: rustix::io::Result<()>| found != Err(Errno::SRCH);
@@ -132,7 +133,7 @@ impl Process {
         self.id == other.id && self.start == other.start
     }
 
-    /// Whether this is the same process, alive and in the same group.
+    /// Returns whether this is the same process, alive and in the same group.
     fn is_still(&self, other: &Self) -> bool {
         self.is_same(other) && self.group == other.group && !self.is_zombie
     }

@@ -104,7 +104,7 @@ impl<T> Items<T> {
 impl<T> Stream for Items<T> {
     type Item = Result<T, CallError>;
 
-    /// Returns the next item. An error is the last item.
+    /// Polls for the next item. An error is the last item.
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
         this.state = match mem::replace(&mut this.state, StreamState::Ended) {

@@ -1,4 +1,4 @@
-//! The server: runs handlers for the requests and notifications of the peer.
+//! The server: runs handlers for the requests and notifications from the peer.
 
 use core::fmt;
 use core::pin::Pin;
@@ -23,7 +23,7 @@ use super::transport::Transport;
 use crate::error::{RpcError, invalid_params};
 use crate::json_value::{read_params, write_result};
 
-/// Handles the requests and notifications of the peer.
+/// Handles the requests and notifications from the peer.
 ///
 /// Handlers are registered by name. A second handler for a name replaces the first. A request for an unknown method is
 /// answered with -32601, and params that do not fit the type of the handler with -32602. If a handler panics, its
@@ -172,7 +172,7 @@ impl Server {
         self
     }
 
-    /// Whether a handler may have this name. Names that begin with `rpc.` are reserved (JSON-RPC 2.0 §4).
+    /// Returns whether a handler may have this name. Names that begin with `rpc.` are reserved (JSON-RPC 2.0 §4).
     fn may_register(&self, name: &str) -> bool {
         let may = !name.starts_with("rpc.");
         if !may {

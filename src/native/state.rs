@@ -203,8 +203,8 @@ impl State {
         self.written_of_buffer = count;
     }
 
-    /// Whether all but the last byte of the request is written. A peer that reads lines can respond before the line
-    /// feed.
+    /// Returns whether all but the last byte of the request is written. A peer that reads lines can respond before the
+    /// line feed.
     pub(super) fn is_request_written(&self, call: &PendingCall) -> bool {
         self.backlog() == 0 || call.end_offset <= self.written_before + self.written_of_buffer as u64 + 1
     }
@@ -243,13 +243,13 @@ impl State {
         }
     }
 
-    /// Whether a response with this id belongs to a pending call whose request is not written yet.
+    /// Returns whether a response with this id belongs to a pending call whose request is not written yet.
     fn is_forged(&self, id: &Id) -> bool {
         let waits = |id: u64| self.pending_call(id).is_some_and(|(_, call)| !self.is_request_written(call));
         self.backlog() > 0 && id.to_call().is_some_and(waits)
     }
 
-    /// Whether an unreadable response belongs to a pending call whose request is not written yet.
+    /// Returns whether an unreadable response belongs to a pending call whose request is not written yet.
     fn is_forged_unreadable(&self, id: Option<&Id>) -> bool {
         match id {
             Some(id) => self.is_forged(id),
@@ -275,7 +275,7 @@ impl State {
         }
     }
 
-    /// Whether ended calls fill the unwritten output. Further calls would let it grow without a limit.
+    /// Returns whether ended calls fill the unwritten output. Further calls would let it grow without a limit.
     pub(super) fn is_congested_by_ended(&self) -> bool {
         let max_bytes = self.connection.config().limits.unwritten_bytes;
         self.ended_unwritten > max_bytes && self.backlog().saturating_sub(self.response_backlog()) > max_bytes
@@ -329,8 +329,8 @@ pub(super) fn max_message_bytes(framing: Framing, limits: &Limits) -> usize {
     framing.longest_message().map_or(usize::MAX, |max_bytes| max_bytes.min(limits.message_bytes))
 }
 
-/// Whether the message is a response, or credit in place of received items. The peer can cause these. The elements of a
-/// batch are all of one kind.
+/// Returns whether the message is a response, or credit in place of received items. The peer can cause these. The
+/// elements of a batch are all of one kind.
 fn is_caused_by_peer(outgoing: &Outgoing<Text>) -> bool {
     let message = match outgoing {
         Outgoing::Single(message) => Some(message),

@@ -228,7 +228,7 @@ impl Transport {
         self
     }
 
-    /// Creates the link of the transport, without starting it. `replies_to_invalid`: whether the link replies to
+    /// Creates the link of the transport, without starting it. `replies_to_invalid`: whether the link responds to
     /// invalid input.
     pub(super) fn open(self, replies_to_invalid: bool) -> Arc<Link> {
         let Self { streams, runtime, framing, settings } = self;

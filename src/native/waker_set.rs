@@ -21,7 +21,7 @@ pub(super) struct WakerSet {
 pub(super) struct WakerKey(Option<(u64, usize)>);
 
 impl WakerKey {
-    /// Whether the future has registered a waker.
+    /// Returns whether the future has registered a waker.
     pub(super) const fn is_registered(&self) -> bool {
         self.0.is_some()
     }

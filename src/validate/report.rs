@@ -42,7 +42,7 @@ impl Report {
         Self { findings }
     }
 
-    /// Whether there are no errors. There may be warnings.
+    /// Returns whether there are no errors. There may be warnings.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.findings.iter().all(|finding| finding.rule.severity() == Severity::Warning)

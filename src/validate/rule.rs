@@ -118,13 +118,13 @@ impl Findings {
         Self(self.0 | rule.bit())
     }
 
-    /// Whether the rule is in the set.
+    /// Returns whether the rule is in the set.
     #[must_use]
     pub const fn contains(self, rule: Rule) -> bool {
         self.0 & rule.bit() != 0
     }
 
-    /// Whether there are no errors. There may be warnings.
+    /// Returns whether there are no errors. There may be warnings.
     #[must_use]
     pub const fn is_valid(self) -> bool {
         self.0 & !Self::WARNINGS == 0

@@ -5,7 +5,7 @@
 //! output, and needs no queue. An output has no room for some facts; commands such as `ELEMENT` return them, for the
 //! last output.
 //!
-//! Ids are numbers as well. A safe integer stands for itself. Any other id of the peer (a string, a fraction) is 2^53
+//! Ids are numbers as well. A safe integer stands for itself. Any other id from the peer (a string, a fraction) is 2^53
 //! plus twice the index of the first element of the frame with this id. JavaScript keeps the id itself; Rust only
 //! compares ids.
 
@@ -81,8 +81,8 @@ impl ConnectionEntry {
 
     fn configure(&mut self, pending_calls: usize, in_flight: usize, batch_items: usize, null_params: bool) -> f64 {
         let profile = Profile { null_params_are_absent: null_params, ..Profile::MESSAGE_BOUNDARY };
-        // Only replies that wait for the rest of their batch have a size here, and each counts as one byte. The limit
-        // allows the replies of all requests in flight, or of one batch.
+        // Only responses that wait for the rest of their batch have a size here, and each counts as one byte. The limit
+        // allows the responses to all requests in flight, or of one batch.
         let in_flight_bytes = in_flight.max(batch_items);
         let limits = Limits { pending_calls, in_flight, in_flight_bytes, batch_items, ..Limits::DEFAULT };
         self.connection.configure(profile, limits);

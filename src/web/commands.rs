@@ -16,8 +16,8 @@ pub(super) const PUSH: u32 = 4;
 pub(super) const RECEIVE_BATCH: u32 = 5;
 /// Returns the next output.
 pub(super) const NEXT: u32 = 6;
-/// Answers a request. Arguments: its slot, and the token under which JavaScript keeps the reply until its batch is
-/// complete.
+/// Responds to a request. Arguments: its slot, and the token under which JavaScript keeps the response until its batch
+/// is complete.
 pub(super) const RESPOND: u32 = 7;
 /// Handles the time. Argument: the time in milliseconds. Afterwards JavaScript sets its timer by `WAKE`.
 pub(super) const TICK: u32 = 8;
@@ -27,7 +27,7 @@ pub(super) const WAKE: u32 = 9;
 pub(super) const CLOSE: u32 = 10;
 /// Returns the index of the element of the last output.
 pub(super) const ELEMENT: u32 = 11;
-/// Returns a reply of the batch of the last output, from the last reply to the first: `REPLY` or `FAULT`.
+/// Returns a response of the batch of the last output, from the last response to the first: `REPLY` or `FAULT`.
 pub(super) const NEXT_REPLY: u32 = 12;
 /// Passes the fault of the last output to `wasm-callbacks.js`.
 pub(super) const READ_FAULT: u32 = 13;
@@ -40,7 +40,7 @@ pub(super) const FREE: u32 = 16;
 /// Restarts the timeout of the call in a slot. Further arguments: the timeout in milliseconds and the latest end of the
 /// call, negative for none, and the time. Returns `NOTHING`, perhaps with the flag `RESET_TIMER`.
 pub(super) const RESTART: u32 = 17;
-/// Handles an answer that cannot be read. Argument: its id, or a negative number if the id cannot be read.
+/// Handles a response that cannot be read. Argument: its id, or a negative number if the id cannot be read.
 pub(super) const RECEIVE_UNREADABLE: u32 = 18;
 /// Starts the timeouts of the calls that were made since the last reading of the clock. Argument: the time. No call
 /// ends. Afterwards JavaScript sets its timer by `WAKE`.

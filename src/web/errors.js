@@ -2,7 +2,7 @@
 
 import { MAX_ERROR_CHARACTERS, MAX_ERROR_DEPTH, MAX_ERROR_VALUES } from "./limit-values.js";
 
-/** An error that is sent to the peer: if a handler throws it, the call of the peer rejects with it. */
+/** An error that is sent to the peer: if a handler throws it, the peer's call rejects with it. */
 export class RPCError extends Error {
   // Minifiers rename classes, and consoles show the name.
   static name = "RPCError";
@@ -14,7 +14,7 @@ export class RPCError extends Error {
   }
 }
 
-/** The error of a call that ended without an answer of the peer; `reason` is why. */
+/** The error of a call that ended without an answer from the peer; `reason` is why. */
 export class CallError extends Error {
   static name = "CallError";
 
@@ -86,7 +86,7 @@ export function define(object, key, value, enumerable = false) {
   Object.defineProperty(object, key, descriptor);
 }
 
-/** Returns the first 100 characters of a text of the peer, for an error message. */
+/** Returns the first 100 characters of a text from the peer, for an error message. */
 export function truncate(text) {
   return /** @type {RegExpExecArray} */ (/.{0,100}/su.exec(text))[0];
 }
@@ -96,7 +96,9 @@ export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 export const REQUEST_CANCELLED = -32800;
-/** The `data.reason` of the replies of a peer whose wasm has trapped, and the reason of the calls that end by them. */
+/**
+ * The `data.reason` of the replies from a peer whose wasm has trapped, and the reason of the calls that end by them.
+ */
 export const PEER_DIED = "peer-died";
 
 /** The error that a peer receives if the wasm traps. It does not contain the cause. */

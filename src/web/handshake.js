@@ -113,7 +113,7 @@ export class Handshake {
     this.#offer = undefined;
   }
 
-  /** Ends the session. The next hello of the peer begins another one. */
+  /** Ends the session. The next hello from the peer begins another one. */
   end() {
     this.#session = undefined;
     this.#previousId = this.id;
@@ -141,10 +141,10 @@ export class Handshake {
     return true;
   }
 
-  /** Handles the answer to the own hello. Returns whether it has begun the session. */
+  /** Handles the answer to the local hello. Returns whether it has begun the session. */
   #handleAnswer({ session, version, port, lane, features }, origin) {
     if (!isPort(port)) port = isId(lane) ? this.#target.virtualPort?.(lane) : undefined;
-    // A session named by the own id would be watched by the lock that this side holds.
+    // A session named by the local id would be watched by the lock that this side holds.
     if (!isId(session) || session === this.id || port === undefined || !isVersion(version)) return false;
     if (version !== VERSION) return (this.#on.onIncompatibleVersion(version), false);
     const peer = { id: session, port, origin, features: stringArray(features) };
@@ -215,7 +215,7 @@ export class Handshake {
     this.#on.onIncompatibleVersion(version);
   }
 
-  /** Handles an error that answers the own hello. */
+  /** Handles an error that answers the local hello. */
   #handleError(error, origin) {
     const { reason, version } = Object(error.data);
     if (reason === INCOMPATIBLE_VERSION && isVersion(version) && version !== VERSION)

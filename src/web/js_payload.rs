@@ -3,21 +3,21 @@
 use crate::message::{Fault, Payload, RequestId};
 
 /// A reference to a value in JavaScript: the index of an element in the current frame for an incoming message, the slot
-/// of the request for a reply.
+/// of the request for a response.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JsValueRef(pub(super) u32);
 
 /// The error of a response.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum JsError {
-    /// An error of the peer.
+    /// An error from the peer.
     Remote(JsValueRef),
     /// An error of the library.
     Fault(Fault),
 }
 
 impl JsError {
-    /// Returns the element of an error of the peer.
+    /// Returns the element of an error from the peer.
     pub(super) fn remote(self) -> Option<JsValueRef> {
         match self {
             Self::Remote(element) => Some(element),

@@ -42,9 +42,9 @@ export const HEARTBEAT = 10_000;
 export const MAX_SESSION_QUEUE = 10_000;
 /** Minimum heartbeat, in milliseconds. */
 export const MIN_HEARTBEAT = 100;
-/** Wait for an answer of a peer whose lock is free, in milliseconds. */
+/** Wait for an answer from a peer whose lock is free, in milliseconds. */
 export const ANSWER_TIME = 300;
-/** Wait for the own lock before the handshake, in milliseconds. */
+/** Wait for the local lock before the handshake, in milliseconds. */
 export const LOCK_TIMEOUT = 100;
 /** Wait for a goodbye after a liveness failure, in milliseconds. */
 export const GOODBYE_TIMEOUT = 100;

@@ -272,14 +272,14 @@ export class Link extends ErrorReporter {
     return this.#pendingCalls.count(owner);
   }
 
-  // Requests of the peer.
+  // Requests from the peer.
 
   /** Adds a server. Of several servers with a method, the newest serves it. */
   addServer(server) {
     this.#dispatcher.servers.unshift(server);
   }
 
-  /** The number of requests of the peer that may run at the same time. */
+  /** The number of requests from the peer that may run at the same time. */
   get maxInFlight() {
     return this.#limits.inFlight;
   }
@@ -346,7 +346,7 @@ export class Link extends ErrorReporter {
 
   /**
    * Ends all calls. Unless the peer `willReconnect`, later calls are refused until a message arrives. If it
-   * `stillReceives`, the requests of the peer go on.
+   * `stillReceives`, the requests from the peer go on.
    */
   #onPeerLost(error, willReconnect, stillReceives) {
     if (this.closed) return;

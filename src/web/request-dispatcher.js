@@ -1,4 +1,4 @@
-// Dispatches requests and notifications of the peer: finds their handlers, runs them, and answers each request once.
+// Dispatches requests and notifications from the peer: finds their handlers, runs them, and answers each request once.
 
 import {
   CallError,

@@ -291,7 +291,7 @@ class RustItems {
   }
 }
 
-/** Returns the code of an error of the peer. */
+/** Returns the code of an error from the peer. */
 export function errorCode(error) {
   return error.code;
 }

@@ -33,7 +33,7 @@ const SET = "[object Set]";
 const BUFFER = "[object ArrayBuffer]";
 const BOXED_STRING = "[object String]";
 
-/** Whether a value can contain other values. */
+/** Returns whether a value can contain other values. */
 function isNested(value) {
   return typeof value === "object" && value !== null && !ArrayBuffer.isView(value);
 }

@@ -85,7 +85,7 @@ export class SendQueue {
     return this.coalesce ?? this.#transport.coalesces;
   }
 
-  /** Whether a received array is a list of independent messages, and not a batch with one reply. */
+  /** Returns whether a received array is a list of independent messages, and not a batch with one reply. */
   get acceptsLists() {
     return this.coalesce || this.#transport.coalesces;
   }

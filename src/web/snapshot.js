@@ -84,7 +84,7 @@ class Snapshot {
   }
 }
 
-/** Whether an object is an array without holes and further members, or an object literal. */
+/** Returns whether an object is an array without holes and further members, or an object literal. */
 function isPlain(value, isArray) {
   if (isArray) return Object.keys(value).length === value.length;
   return Object.getPrototypeOf(value) === Object.prototype;

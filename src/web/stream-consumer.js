@@ -120,7 +120,7 @@ export class Stream {
     if (!isCancelled && error instanceof CallError && this.id !== undefined && !SILENT_REASONS.includes(error.reason)) {
       this.#link.sendIfConnected("$/cancelRequest", { id: this.id });
     }
-    // An error of the peer comes after the items that were sent before it. Any other error ends the stream at once.
+    // An error from the peer comes after the items that were sent before it. Any other error ends the stream at once.
     if (isCancelled || !(error instanceof RPCError)) this.#items = [];
     this.#failure = { error };
     this.#end();

@@ -9,11 +9,11 @@ const ARGUMENT_SHIFT: u32 = 7;
 
 /// No operation.
 pub(super) const NOTHING: u32 = 0;
-/// Post the own message of the last command. The argument is the slot of the call.
+/// Post the outgoing message of the last command. The argument is the slot of the call.
 pub(super) const SEND: u32 = 1;
-/// Post a reply: the one that is kept under this token, or the current one.
+/// Post a response: the one that is kept under this token, or the current one.
 pub(super) const REPLY: u32 = 2;
-/// Post this number of replies as one batch. `NEXT_REPLY` returns them.
+/// Post this number of responses as one batch. `NEXT_REPLY` returns them.
 pub(super) const REPLY_BATCH: u32 = 3;
 /// Post an error of the library. `READ_FAULT` passes it to JavaScript.
 pub(super) const FAULT: u32 = 4;
@@ -21,7 +21,7 @@ pub(super) const FAULT: u32 = 4;
 pub(super) const RESOLVE: u32 = 5;
 /// Reject the call in this slot by the element that `ELEMENT` returns.
 pub(super) const REJECT: u32 = 6;
-/// Reject the call in this slot: its answer has neither result nor error.
+/// Reject the call in this slot: its response has neither result nor error.
 pub(super) const INVALID: u32 = 7;
 /// Reject the call in this slot: it has timed out.
 pub(super) const TIMED_OUT: u32 = 8;
@@ -35,7 +35,7 @@ pub(super) const NOTIFICATION: u32 = 11;
 pub(super) const PEER_ERROR: u32 = 12;
 /// Report an ignored message.
 pub(super) const IGNORED: u32 = 13;
-/// Reject the call in this slot: its answer cannot be read.
+/// Reject the call in this slot: its response cannot be read.
 pub(super) const UNREADABLE: u32 = 14;
 
 pub(super) const fn encode_output(operation: u32, argument: u32) -> u32 {

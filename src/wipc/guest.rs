@@ -148,12 +148,12 @@ impl<R: Read, W: Write> Guest<R, W> {
         self.decoder = mem::take(&mut self.decoder).with_max_call(max_bytes);
     }
 
-    /// Whether the last received frame was too long.
+    /// Returns whether the last received frame was too long.
     pub(super) const fn is_oversize(&self) -> bool {
         self.is_oversize
     }
 
-    /// Whether `CLOSE` was sent. Nothing can be sent afterwards.
+    /// Returns whether `CLOSE` was sent. Nothing can be sent afterwards.
     pub(super) const fn has_closed(&self) -> bool {
         self.has_closed
     }

@@ -16,7 +16,7 @@ const SERVE: &str = "www/serve.mjs";
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Run the end-to-end check in headless Chromium, print each step, and fail if one fails
+    /// Run the end-to-end check in headless Chromium, print each step, and fail if any step fails
     #[arg(long)]
     check: bool,
     /// The port of the server. Default: a free one
@@ -44,7 +44,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     take_over(command)
 }
 
-/// Builds the package, and then the page to www/dist.
+/// Builds the package, and then the playground to `www/dist`.
 pub(crate) fn build_page(setup: &Setup) -> Result<()> {
     build::run(setup)?;
     let workspace = &setup.workspace;

@@ -1,5 +1,6 @@
-//! Builds a standard library for wasm32 from Debian's sources, since Debian's compiler has none. The result is a
-//! toolchain folder in the cache that refers to the compiler. The installed compiler is not changed.
+//! Builds a standard library for wasm32 from Debian's sources, since Debian's compiler has none for wasm32. The result
+//! is a toolchain folder in the cache. Its programs and links lead to the installed compiler. The installed compiler is
+//! not changed.
 
 use std::env::consts::ARCH;
 use std::fs;
@@ -22,7 +23,7 @@ pub(crate) const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src"
 const RUSTC: &str = "/usr/bin/rustc";
 const CARGO: &str = "/usr/bin/cargo";
 
-/// Returns the toolchain folder, if an earlier run has completed it for the installed compiler.
+/// Returns the toolchain folder for the installed compiler, if an earlier run has completed it.
 pub(crate) fn finished(cache: &Cache) -> Option<PathBuf> {
     let folder = folder(cache).ok()?;
     folder.join("bin/rustc").exists().then_some(folder)
@@ -37,7 +38,7 @@ pub(crate) fn set_up(workspace: &Workspace, cache: &Cache) -> Result<()> {
         debian::install("wasm compiler", &PACKAGES, &workspace.log("apt"))?;
     }
     let folder = folder(cache)?;
-    // The folder is built under another name and renamed at the end, so an existing folder is complete.
+    // The folder has another name until it is complete. So a folder with the final name is always complete.
     let unfinished = folder.with_extension("unfinished");
     if unfinished.exists() {
         fs::remove_dir_all(&unfinished)?;
@@ -56,7 +57,8 @@ fn has_compiler_and_sources() -> bool {
     Path::new(CARGO).exists() && Path::new(&sysroot).join("lib/rustlib/src/rust/library/std/Cargo.toml").exists()
 }
 
-/// Returns the folder of the installed compiler. A standard library fits only the compiler version that built it.
+/// Returns the toolchain folder for the installed compiler. Each version has its own folder, since a standard library
+/// works only with the compiler version that built it.
 fn folder(cache: &Cache) -> Result<PathBuf> {
     let version = capture(Command::new(RUSTC).arg("--version"))?;
     Ok(cache.path("toolchains").join(folder_name(&version)))
@@ -68,7 +70,7 @@ fn folder_name(version: &str) -> String {
     words.join("-").replace('.', "-")
 }
 
-/// Builds std for wasm32 as a dependency of an empty crate. Returns the rlibs.
+/// Builds std for wasm32 as a dependency of an empty crate. Returns the paths of the rlibs.
 fn build(stub: &Path, log: &Path) -> Result<Vec<PathBuf>> {
     fs::create_dir_all(stub.join("src"))?;
     fs::write(
@@ -79,12 +81,12 @@ fn build(stub: &Path, log: &Path) -> Result<Vec<PathBuf>> {
     let mut command = Command::new(CARGO);
     command
         .current_dir(stub)
-        // `proc_macro` and `test`: without them neither derive crates nor test binaries link.
+        // Derive crates link only with `proc_macro`, and test binaries only with `test`.
         .args(["build", "--release", "-Zbuild-std=std,panic_abort,proc_macro,test", "--target", WASM])
-        // Building std is unstable; the variable allows it on a stable compiler.
+        // `-Zbuild-std` is unstable. `RUSTC_BOOTSTRAP` allows it on a stable compiler.
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTC", RUSTC)
-        // Without the bitcode a cdylib cannot be optimised across crates.
+        // Link-time optimisation of a cdylib needs the bitcode of std.
         .env("RUSTFLAGS", "-Cembed-bitcode=yes")
         .env("CARGO_TARGET_DIR", stub.join("target"))
         .env_remove("LD_LIBRARY_PATH")
@@ -102,7 +104,8 @@ fn build(stub: &Path, log: &Path) -> Result<Vec<PathBuf>> {
     Ok(libraries)
 }
 
-/// Fills `folder`, which is renamed to `place` once it is complete.
+/// Fills `folder` with the libraries, symlinks and scripts of a toolchain. The scripts name `place`, because the caller
+/// then renames `folder` to `place`.
 fn lay_out(folder: &Path, place: &Path, libraries: &[PathBuf]) -> Result<()> {
     let own = folder.join("lib/rustlib").join(WASM).join("lib");
     fs::create_dir_all(&own)?;
@@ -131,7 +134,7 @@ fn lay_out(folder: &Path, place: &Path, libraries: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Links all entries of `from`, except `left_out`, into `to`. Links nothing if `from` does not exist.
+/// Symlinks all entries of `from`, except `left_out`, into `to`. Does nothing if `from` does not exist.
 fn link_entries(from: &Path, to: &Path, left_out: &str) -> Result<()> {
     for entry in from.read_dir().into_iter().flatten() {
         let entry = entry?;
@@ -142,7 +145,8 @@ fn link_entries(from: &Path, to: &Path, left_out: &str) -> Result<()> {
     Ok(())
 }
 
-/// Finds a linker for wasm, which Debian's compiler lacks: in rustup's toolchain, or Debian's `lld`.
+/// Finds a linker for wasm, which Debian's compiler does not contain. Looks in rustup's toolchain first, and then for
+/// `rust-lld` and `lld` in `PATH`.
 fn linker(host: &str) -> Result<PathBuf> {
     let rustup = capture(Command::new("rustc").args(["--print", "sysroot"])).ok().map(PathBuf::from);
     let of_rustup = rustup.map(|sysroot| sysroot.join("lib/rustlib").join(host).join("bin/rust-lld"));

@@ -1,11 +1,11 @@
-//! One service, served in a worker by this library, and on a socket by `main.rs`.
+//! One service, which two programs serve: this library in a web worker, and `main.rs` on a socket.
 
 mod pause;
 mod service;
 
 pub use service::add_methods;
 
-/// Runs when a worker loads the module.
+/// Starts the server. `wasm_bindgen` calls it when a worker loads the module.
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 #[wasm_bindgen::prelude::wasm_bindgen(start)]
 fn start() -> Result<(), wasm_bindgen::JsValue> {

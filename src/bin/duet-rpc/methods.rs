@@ -85,7 +85,7 @@ where
     server.method_sync(name, move |params: Params, context: Context| run(&params, &context)).on_notify(
         name,
         move |params: Params, context: Context| {
-            // The client gets no answer to a notification, so the log alone reports the error.
+            // The client gets no response to a notification, so the log alone reports the error.
             if let Err(problem) = for_notification(&params, &context) {
                 error!(method = name, "notification failed: {problem}");
             }
@@ -162,7 +162,7 @@ fn set_log_level(params: &Params, handle: &LevelHandle) -> Result<LevelSet, RpcE
     Ok(LevelSet { level: level.name(), success: true })
 }
 
-/// Stops the server. The answer to this request is still sent.
+/// Stops the server. The response to this request is still sent.
 fn shut_down(params: &Params, context: &Context, stopper: &Stopper) -> Result<ShuttingDown, RpcError> {
     params::expect_none(params.as_deref())?;
     let id = context.id();

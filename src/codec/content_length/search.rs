@@ -106,7 +106,7 @@ pub(super) fn peek(bytes: &[u8]) -> Peek {
     }
 }
 
-/// Whether the byte may be in a header name (RFC 9110 §5.6.2, `token`).
+/// Returns whether the byte may be in a header name (RFC 9110 §5.6.2, `token`).
 pub(super) const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(

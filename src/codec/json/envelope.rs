@@ -119,7 +119,7 @@ pub(super) fn string(value: &str) -> Option<Box<str>> {
     if memchr(b'\\', inner.as_bytes()).is_none() { Some(inner.into()) } else { serde_json::from_str(value).ok() }
 }
 
-/// Whether a string, given as JSON text, has more than `max` characters.
+/// Returns whether a string, given as JSON text, has more than `max` characters.
 fn is_string_longer(value: &str, max: usize) -> bool {
     // Escapes only make it longer. A value that is not a string is refused later.
     value.len() > max && string(value).is_some_and(|string| is_longer(&string, max))

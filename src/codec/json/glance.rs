@@ -1,4 +1,4 @@
-//! Finds the ids of answers in a message that cannot be decoded.
+//! Finds the ids of responses in a message that cannot be decoded.
 //!
 //! The text may be cut off anywhere, and may not be JSON. Members are located by the brackets and quotes of JSON alone,
 //! in one pass, without recursion and without allocation.
@@ -12,7 +12,7 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 /// Facts about a message that cannot be decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Glance {
-    /// Whether it may be an answer whose id is unknown: an object, or the beginning of one, without an id and without
+    /// Whether it may be a response whose id is unknown: an object, or the beginning of one, without an id and without
     /// the members of a call. An empty text counts as such a beginning.
     pub is_nameless: bool,
     /// Whether it has the member `jsonrpc`.
@@ -20,7 +20,7 @@ pub struct Glance {
 }
 
 /// Scans the text of a message that cannot be decoded, or its beginning. Calls `answers` with each number that is the
-/// id of an answer; a batch may hold several.
+/// id of a response; a batch may hold several.
 ///
 /// # Examples
 ///

@@ -1,7 +1,7 @@
 //! JSON text (RFC 8259) ↔ messages whose payloads stay text.
 //!
-//! [`decode`] reads the envelope only. Payloads are [`RawValue`]s: `params`, `result` and `data` keep the exact text of
-//! the peer, and ids keep their text.
+//! [`decode`] reads the envelope only. Payloads are [`RawValue`]s: `params`, `result` and `data` keep the exact text
+//! from the peer, and ids keep their text.
 //!
 //! Rules of the decoder:
 //!

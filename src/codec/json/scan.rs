@@ -38,7 +38,7 @@ impl<'a> Scanner<'a> {
         self.rest.first().copied()
     }
 
-    /// Whether only whitespace is left.
+    /// Returns whether only whitespace is left.
     pub(super) fn is_at_end(&mut self) -> bool {
         self.peek().is_none()
     }

@@ -264,7 +264,7 @@ impl Machine {
         bytes.len()
     }
 
-    /// Whether a header may begin with these bytes. A complete header is valid if so.
+    /// Returns whether a header may begin with these bytes. A complete header is valid if so.
     fn may_begin(&self, bytes: &[u8]) -> bool {
         match bytes {
             [b'W', b'I', b'P', b'C', code, length @ ..] => {

@@ -35,7 +35,7 @@ pub enum FrameType {
     Open,
     /// The receiver must finish its work and exit.
     Close,
-    /// A request or its answer: here, JSON-RPC 2.0.
+    /// A request or its response: here, JSON-RPC 2.0.
     Call,
     /// Data of the application.
     Data,
@@ -104,8 +104,8 @@ pub enum Event<'a> {
         /// The payload length in the header, in bytes.
         length: u64,
     },
-    /// With [`Decoder::with_max_call`]: a `CALL` was dropped, since it was too long or timed out. It may have been an
-    /// answer.
+    /// With [`Decoder::with_max_call`]: a `CALL` was dropped, since it was too long or timed out. It may have been a
+    /// response.
     Dropped {
         /// The first kibibyte of its payload, or the received part if that is shorter.
         beginning: &'a [u8],

@@ -20,18 +20,18 @@ impl Random {
     }
 }
 
-/// One end of a connection, a hostile peer, and the replies that are due.
+/// One end of a connection, a hostile peer, and the responses that are due.
 struct World {
     end: Connection<Text>,
     random: Random,
     now: u64,
-    /// The number of the latest own batch.
+    /// The number of the latest batch that this end sent.
     batches: u32,
     /// Own calls by id, with the number of times that they have ended.
     calls: BTreeMap<u64, (CallKey, u32)>,
-    /// Replies that are due, by the id of the request. Each request has its own id.
+    /// Responses that are due, by the id of the request. Each request has its own id.
     owed: BTreeMap<Id, i64>,
-    /// Replies that are due under the id null.
+    /// Responses that are due with the id null.
     owed_to_null: i64,
     running: Vec<RequestKey>,
     /// Requests that the peer cancelled, as events reported them.
@@ -61,7 +61,7 @@ impl World {
         assert!(self.calls.insert(key.id(), (key, 0)).is_none(), "an id is used once");
     }
 
-    /// Returns a random element of the peer, and whether it counts as a call in a batch.
+    /// Returns a random element from the peer, and whether it counts as a call in a batch.
     fn entry(&mut self) -> (Entry<Text>, bool) {
         let id = Id::Integer(self.random.below(40) as i64);
         let response = |outcome| (Ok(Message::Response(Response { id: id.clone(), outcome })), false);

@@ -1,4 +1,4 @@
-//! Requests that run one at a time: waiting, and answers before their turn.
+//! Requests that run one at a time: waiting, and responses before their turn.
 
 use alloc::string::{String, ToString};
 use alloc::vec;

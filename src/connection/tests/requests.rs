@@ -1,4 +1,4 @@
-//! Requests of the peer: each is answered exactly once.
+//! Requests from the peer: each is answered exactly once.
 
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -252,7 +252,7 @@ fn the_requests_of_a_batch_whose_replies_have_no_room_are_refused() {
     }
     assert_eq!(refused, 999, "one batch of 10 000 bytes of ids fits, two do not");
     assert!(server.bytes_at_work() < 20_000, "{}", server.bytes_at_work());
-    // An element without a reply is still handled, and so are all elements once there is room.
+    // An element without a response is still handled, and so are all elements once there is room.
     let call = server.call("theirs".to_string(), None, None).expect("the connection is open");
     let answer = Message::Response(Response { id: Id::from_call(call.id()), outcome: Ok(text("ok")) });
     server.handle(Incoming::Batch(vec![notification("n"), Ok(answer)]));
@@ -288,7 +288,7 @@ fn an_answer_for_which_there_is_no_room_beside_the_others_of_its_batch_becomes_a
     let long = "x".repeat(1_000);
     let replies = alloc::format!("[1: {long}, 2: {refused}, 3: {refused}, 4: ok, 5: {refused}]");
     assert_eq!((sent(&mut server), server.bytes_at_work()), (vec![replies], 0));
-    // An answer outside a batch is sent whatever its length.
+    // A response outside a batch is sent whatever its length.
     let mut server = server_within(Profile::GENERIC, 100);
     server.handle(Incoming::Batch(vec![request(1, "m")]));
     let (key, _) = requests(&mut server).remove(0);

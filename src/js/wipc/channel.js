@@ -215,7 +215,7 @@ export class WipcChannel {
     );
   }
 
-  /** @internal Whether the unread frames that the peer caused exceed the limit. */
+  /** @internal Returns whether the unread frames that the peer caused exceed the limit. */
   get isFull() {
     return this.#frameWriter.isFull && !this.isDestroyed;
   }
@@ -285,15 +285,15 @@ export class WipcChannel {
     while (this.#isPaused) await this.#untilWoken();
   }
 
-  /** Whether received frames wait for their turn, or for the peer to read. */
+  /** Returns whether received frames wait for their turn, or for the peer to read. */
   get #isPaused() {
     return this.#decoder.isStopped && !this.isDestroyed && !this.#isStalled;
   }
 
   /**
-   * Whether more bytes may be read. While the channel is paused, it reads ahead up to a limit, to notice the end of the
-   * stream. The limit is higher while own calls are pending: if both peers paused, neither would read the responses of
-   * the other.
+   * Returns whether more bytes may be read. While the channel is paused, it reads ahead up to a limit, to notice the
+   * end of the stream. The limit is higher while outgoing calls are pending: if both peers paused, neither would read
+   * the responses of the other.
    */
   get #mayRead() {
     if (!this.#isPaused || this.#isAtEnd) return true;
@@ -317,7 +317,7 @@ export class WipcChannel {
     this.wake();
   }
 
-  /** Whether CALL frames go to the application's `onCall`, for which `maxMessage` does not apply. */
+  /** Returns whether CALL frames go to the application's `onCall`, for which `maxMessage` does not apply. */
   get #hasCallHook() {
     return this.#transport === undefined && this.#options.onCall !== undefined;
   }

@@ -73,7 +73,7 @@ export class WipcDecoder {
     this.#run(() => this.#processQueue());
   }
 
-  /** @internal Whether the search is stopped. */
+  /** @internal Returns whether the search is stopped. */
   get isStopped() {
     return this.#isStopped;
   }

@@ -50,7 +50,7 @@ export class FrameWriter {
     this.#onDrain = onDrain;
   }
 
-  /** Whether the waiting frames that the peer caused exceed the limit. */
+  /** Returns whether the waiting frames that the peer caused exceed the limit. */
   get isFull() {
     return this.#peerCausedBytes > MAX_UNWRITTEN_BYTES;
   }

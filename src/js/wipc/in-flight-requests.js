@@ -1,4 +1,4 @@
-// The requests of the peer that are in flight, and the bytes of the messages that they arrived in.
+// The requests from the peer that are in flight, and the bytes of the messages that they arrived in.
 
 import { MAX_IN_FLIGHT_BYTES } from "../../web/limit-values.js";
 

@@ -100,12 +100,12 @@ export class WipcTransport {
     this.#channel.close();
   }
 
-  /** @internal Returns whether own calls are pending. */
+  /** @internal Returns whether outgoing calls are pending. */
   isWaiting() {
     return this.#isWaiting();
   }
 
-  /** @internal Whether the payloads that wait for a handler have reached the limit. */
+  /** @internal Returns whether the payloads that wait for a handler have reached the limit. */
   get isFull() {
     return this.#queue.length >= MAX_UNHANDLED_MESSAGES || this.#queuedBytes > MAX_UNWRITTEN_BYTES;
   }

@@ -19,7 +19,7 @@ export function startTimer(run, timeout) {
 }
 
 /**
- * Limits the time for which frames of a peer are processed without a pause, so that timers and other input run in
+ * Limits the time for which frames from a peer are processed without a pause, so that timers and other input run in
  * between.
  */
 export class Turn {

@@ -51,7 +51,8 @@ impl Driver {
         self.write_error = Some(why);
     }
 
-    /// Checks whether the process has exited. Then its output ends soon, even if another process keeps the pipe open.
+    /// Polls for the exit of the process. After the exit, its output ends soon, even if another process keeps the pipe
+    /// open.
     pub(super) fn poll_child_exit(&mut self, context: &mut Context<'_>) {
         let Some(child) = &mut self.child else { return };
         if child.poll_exit(context).is_ready() && self.end.is_none() {
@@ -107,7 +108,7 @@ impl Driver {
         self.end.get_or_insert_with(|| (why, grace_end(self.link.grace)));
     }
 
-    /// Whether all work is done, or the grace is over.
+    /// Returns whether all work is done, or the grace is over.
     pub(super) fn is_finished(&self, is_writing: bool) -> bool {
         self.end.as_ref().is_some_and(|(_, deadline)| {
             let is_done =

@@ -151,7 +151,7 @@ impl Driver {
                 }
                 return self.poll_shutdown_and_exit(context);
             }
-            // Replies to earlier input are written before more is read.
+            // Responses to earlier input are written before more is read.
             if self.poll_read(context).is_ready() {
                 continue;
             }
@@ -239,7 +239,7 @@ impl Driver {
     /// Reads once, and decodes the input.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.is_read_deferred = false;
-        // A batch is always completed: its replies are sent, and make room, after its last element.
+        // A batch is always completed: its responses are sent, and make room, after its last element.
         if self.batch.is_none() && !self.link.has_room() {
             // The timeout of an incomplete message restarts, since the sender is not the cause of this pause.
             self.partial_message = self.partial_message.map(|partial| PartialMessage::new(partial.message));

@@ -43,7 +43,7 @@ impl PartialMessage {
 }
 
 impl Driver {
-    /// Completes when a deadline was reached and handled.
+    /// Polls for the next deadline, and handles it.
     pub(super) fn poll_time(&mut self, context: &mut Context<'_>, timeout: Option<u64>) -> Poll<()> {
         let call = timeout.map(|timeout| self.link.instant(timeout));
         let frame = self.frame_deadline();
@@ -79,7 +79,7 @@ impl Driver {
         Poll::Ready(())
     }
 
-    /// Returns the deadline of the incomplete message. While own calls are pending, their timeouts bound its total
+    /// Returns the deadline of the incomplete message. While outgoing calls are pending, their timeouts bound its total
     /// time, and the message only has to make progress.
     fn frame_deadline(&self) -> Option<Instant> {
         // While input is not decoded, the message may be complete, so its timeout does not run.
@@ -116,8 +116,8 @@ impl Driver {
         Some(expiry.until)
     }
 
-    /// Waits with the only timer of the link. The timer may be set to an earlier time than the deadline. It is reset
-    /// only at that time, since most deadlines are never reached.
+    /// Polls for the deadline with the only timer of the link. The timer may be set to an earlier time than the
+    /// deadline. It is reset only at that time, since most deadlines are never reached.
     pub(super) fn poll_until(&mut self, context: &mut Context<'_>, deadline: Instant) -> Poll<()> {
         loop {
             if Instant::now() >= deadline {

@@ -108,9 +108,9 @@ impl<R> Call<R> {
         self.configure(|request| request.transfer = list.into())
     }
 
-    /// Registers a listener for progress of the peer. A value that is not a `P` is ignored. A value that is nested too
-    /// deep, or takes too many visits to read, ends the call. Each progress restarts the timeout of the call, within
-    /// its [total](Call::total_timeout).
+    /// Registers a listener for progress from the peer. A value that is not a `P` is ignored. A value that is nested
+    /// too deep, or takes too many visits to read, ends the call. Each progress restarts the timeout of the call,
+    /// within its [total](Call::total_timeout).
     pub fn on_progress<P: DeserializeOwned>(self, listener: impl Fn(P) + 'static) -> Self {
         let listener = move |value, max_visits| match from_js(value, max_visits) {
             Ok(value) => {

@@ -52,8 +52,8 @@ const PEER_DIED: u32 = 13;
 /// let sum: u32 = client.call("add", &Add { a: 1, b: 2 }).await?;
 /// match client.call::<()>("save", &()).await {
 ///     Ok(()) => {}
-///     Err(CallError::Remote(error)) => { /* an error of the peer: error.code, error.message, error.data() */ }
-///     Err(error) => { /* no answer: timed out, destroyed … */ }
+///     Err(CallError::Remote(error)) => { /* an error from the peer: error.code, error.message, error.data() */ }
+///     Err(error) => { /* no response: timed out, destroyed … */ }
 /// }
 /// # Ok(())
 /// # }
@@ -174,7 +174,7 @@ impl Drop for Owner {
 #[derive(Debug)]
 pub(super) struct ClientHandle {
     role: ClientRole,
-    /// The maximum of visits to read a value of the peer.
+    /// The maximum of visits to read a value from the peer.
     pub(super) max_visits: usize,
     /// Never borrowed while other code runs: JavaScript, a waker, or the drop of a waker.
     calls: RefCell<Slab<PendingCall>>,

@@ -58,7 +58,7 @@ impl Context {
         let _ = JsFuture::from(self.request.yield_now()).await;
     }
 
-    /// Sends progress to the caller: its `on_progress` gets the value. After the answer, this has no effect.
+    /// Sends progress to the caller: its `on_progress` gets the value. After the response, this has no effect.
     ///
     /// # Errors
     /// [`CallError::Params`] or [`CallError::Send`].

@@ -29,8 +29,8 @@ pub(super) fn to_js(value: &(impl Serialize + ?Sized)) -> Result<JsValue, String
     Ok(value)
 }
 
-/// Reads a value of the peer. All values of peers are read here. The visits are counted before the conversion, so that
-/// a small message that stands for a large value is refused at once. They are counted again during the conversion,
+/// Reads a value from the peer. All values from peers are read here. The visits are counted before the conversion, so
+/// that a small message that stands for a large value is refused at once. They are counted again during the conversion,
 /// since a type may visit more, such as getters, and since a value may change.
 pub(super) fn from_js<T: DeserializeOwned>(value: JsValue, max_visits: usize) -> Result<T, ReadError> {
     check(&value, max_visits)?;
@@ -74,7 +74,7 @@ fn check(value: &JsValue, max_visits: usize) -> Result<(), ReadError> {
     }
 }
 
-/// Returns the message of an error without the prefix "Error", shortened, since it may repeat text of the peer.
+/// Returns the message of an error without the prefix "Error", shortened, since it may repeat text from the peer.
 fn text(problem: serde_wasm_bindgen::Error) -> String {
     echo::ends(js_sys::Error::from(JsValue::from(problem)).message().into())
 }

@@ -136,13 +136,13 @@ impl From<RpcError> for JsValue {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The peer answered with an error.
+    /// The peer responded with an error.
     Remote(RpcError),
     /// The handler of the peer has panicked. The peer keeps running. A peer that is compiled to wasm ends instead.
     HandlerPanicked,
-    /// The program of the peer has ended by a panic or a trap, and answers no more requests.
+    /// The program of the peer has ended by a panic or a trap, and responds to no more requests.
     PeerDied,
-    /// The timeout has passed without an answer.
+    /// The timeout has passed without a response.
     TimedOut,
     /// The client was destroyed.
     Destroyed,
@@ -153,9 +153,9 @@ pub enum CallError {
     PeerGone,
     /// The peer does not answer heartbeats. Later calls are sent nevertheless.
     Unresponsive,
-    /// The answer has neither result nor error.
+    /// The response has neither result nor error.
     InvalidResponse,
-    /// The answer has arrived, but cannot be deserialized here.
+    /// The response has arrived, but cannot be deserialized here.
     UnreadableResponse,
     /// Too many calls are pending; this one was not sent.
     TooManyCalls,
@@ -179,7 +179,7 @@ impl CallError {
         Self::Deserialize(problem.to_string())
     }
 
-    /// Returns the error object of the peer, if this is [`CallError::Remote`].
+    /// Returns the error object from the peer, if this is [`CallError::Remote`].
     #[must_use]
     pub const fn remote(&self) -> Option<&RpcError> {
         match self {
@@ -240,7 +240,7 @@ impl From<RpcError> for CallError {
     }
 }
 
-/// Lets a handler that makes calls use `?`. An error of the peer is passed on unchanged. Any other error becomes an
+/// Lets a handler that makes calls use `?`. An error from the peer is passed on unchanged. Any other error becomes an
 /// internal error with a text of this crate; texts of its source may contain paths, values and stacks, and are not
 /// sent.
 impl From<CallError> for RpcError {

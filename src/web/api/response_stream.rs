@@ -88,7 +88,7 @@ impl<T: DeserializeOwned> Items<T> {
 impl<T> Stream for Items<T> {
     type Item = Result<T, CallError>;
 
-    /// Returns the next item. An error ends the stream.
+    /// Polls for the next item. An error ends the stream.
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
         if let StreamState::Unsent { link, method, params, timeout, window } = &this.state {

@@ -49,7 +49,7 @@ impl RunningRequest {
         }
     }
 
-    /// Answers the request. Later answers have no effect.
+    /// Sends the response to the request. Later calls have no effect.
     pub(super) fn answer(&self, outcome: Result<JsValue, RpcError>) {
         match outcome {
             Ok(result) => self.request.answer(&result),
@@ -57,7 +57,7 @@ impl RunningRequest {
         }
     }
 
-    /// Drops the work, and answers with an error.
+    /// Drops the work, and responds with an error.
     pub(super) fn abort(&self, error: RpcError) {
         self.lifetime.end();
         drop(self.work.take());
@@ -86,7 +86,7 @@ impl RunningRequest {
         is_done
     }
 
-    /// Polls the work, and answers once it is done.
+    /// Polls the work, and responds to the request once it is done.
     pub(super) fn poll_work(&self) {
         let (Some(mut work), Some(waker)) = (self.work.take(), self.waker.take()) else { return };
         match work.as_mut().poll(&mut TaskContext::from_waker(&waker)) {

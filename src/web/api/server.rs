@@ -1,4 +1,4 @@
-//! The server: runs handlers for requests and notifications of the peer.
+//! The server: runs handlers for requests and notifications from the peer.
 
 use core::fmt;
 use core::pin::Pin;
@@ -38,7 +38,7 @@ const ANSWERED: i32 = -1;
 /// The result of a poll. After a trap, JavaScript gets a negative number instead.
 const POLLED: i32 = 0;
 
-/// Serves requests and notifications of the peer.
+/// Serves requests and notifications from the peer.
 ///
 /// Handlers are registered by name; a second registration of a name replaces the handler. Requests of unknown methods
 /// are answered with -32601, and params of another type than the handler's with -32602. Params that are nested more
@@ -109,7 +109,7 @@ impl Server {
         })
     }
 
-    /// Registers a handler for a method that answers at once.
+    /// Registers a handler for a method that responds at once.
     pub fn method_sync<P, R, E, F>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,

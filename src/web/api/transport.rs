@@ -159,7 +159,7 @@ impl Transport {
         self
     }
 
-    /// Returns the maximum of visits to read a value of the peer.
+    /// Returns the maximum of visits to read a value from the peer.
     pub(super) fn max_visits(&self) -> usize {
         self.0.limits.get().unwrap_or(Limits::DEFAULT).conversion_visits
     }

@@ -1,4 +1,4 @@
-//! The limits of reading values: a budget of visits, and errors that repeat little text of the peer.
+//! The limits of reading values: a budget of visits, and errors that repeat little text from the peer.
 
 use core::cell::Cell;
 use core::fmt::{self, Display, Write};
@@ -30,7 +30,7 @@ pub(super) enum ReadError {
 }
 
 impl ReadError {
-    /// Returns the `data.reason` of a reply, if the value exceeds a limit.
+    /// Returns the `data.reason` of an error response, if the value exceeds a limit.
     pub(super) const fn reason(&self) -> Option<&'static str> {
         match self {
             Self::TooDeep => Some("nesting-too-deep"),

@@ -1,6 +1,6 @@
 //! The queue of the log.
 //!
-//! A thread of its own writes the lines. So a pipe without a reader, or a slow disk, delays neither an answer nor the
+//! A thread of its own writes the lines. So a pipe without a reader, or a slow disk, delays neither a response nor the
 //! end of the daemon.
 
 use std::io::{self, Write};

@@ -161,7 +161,7 @@ impl CallSession {
                 (transport, Some(negotiation))
             }
         };
-        // A peer that has answered has read everything. A peer that got a notification may still be reading.
+        // A peer that has responded has read everything. A peer that got a notification may still be reading.
         let grace = if arguments.notify { arguments.timeout.0.unwrap_or(MAX_GRACE).min(MAX_GRACE) } else { LINK_GRACE };
         let diagnostic_reporter = Arc::clone(&reporter);
         let frame_reporter = Arc::clone(&reporter);
@@ -212,7 +212,7 @@ async fn with_timeout<T>(limit: Timeout, work: impl Future<Output = T>) -> Optio
     }
 }
 
-/// Waits for the answer up to the limit. An answer that has arrived by then still counts.
+/// Waits for the response up to the limit. A response that has arrived by then still counts.
 async fn wait_for_answer<T>(limit: Timeout, call: impl Future<Output = T>) -> Option<T> {
     let mut call = pin!(call);
     let in_time = with_timeout(limit, &mut call).await;
@@ -257,7 +257,7 @@ fn show_error(error: &RpcError, is_json: bool) -> Result<ExitCode, Failure> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Describes why a call has no answer.
+/// Describes why a call has no response.
 fn call_failure(
     error: &CallError,
     status: Option<ExitStatus>,

@@ -3,7 +3,7 @@
 //! A peer waits for the first message, so this message must be valid in both framings. It is `Content-Length: N`, a
 //! blank line and N bytes, the last of which is a line end. A peer that counts bytes takes the line end for white
 //! space. A peer that reads lines rejects two lines and then reads the message. Both read each message once, so nothing
-//! is sent again. The answer shows the framing of the peer; a peer that reads lines gets only lines from then on.
+//! is sent again. The response shows the framing of the peer; a peer that reads lines gets only lines from then on.
 
 use std::io;
 use std::pin::Pin;
@@ -215,7 +215,7 @@ impl Receiver {
     fn set_framing(&mut self, framing: Framing) -> Vec<u8> {
         let state = match framing {
             Framing::Newline => NegotiationState::Newline(HeaderWatch::default()),
-            // A peer that uses WIPC cannot have read the message, so it has not answered.
+            // A peer that uses WIPC cannot have read the message, so it has not responded.
             Framing::ContentLength | Framing::Wipc => {
                 NegotiationState::ContentLength(Box::new(FrameDecoder::new(framing, &self.limits)))
             }
@@ -259,7 +259,7 @@ fn forward(event: &Event<'_>, line: &mut Vec<u8>, reporter: &Reporter) -> Option
     None
 }
 
-/// Ends the call if this text, which cannot be read, may be its answer.
+/// Ends the call if this text, which cannot be read, may be its response.
 fn report_unreadable(text: &[u8], why: Unreadable, reporter: &Reporter) {
     let mut is_answer = false;
     let glance = json::glance(text, |id| is_answer |= id == Id::Integer(1));

@@ -19,7 +19,7 @@ use crate::output::print_message;
 pub(super) struct Reporter {
     /// Whether the client reports each line of noise by itself, without its line end.
     has_lines: bool,
-    /// The incomplete last line of the peer.
+    /// The incomplete last line from the peer.
     line: Mutex<Vec<u8>>,
     /// The number of lines that were reported about the peer.
     lines: AtomicUsize,
@@ -27,7 +27,7 @@ pub(super) struct Reporter {
     detected: OnceLock<Framing>,
     /// The framing that the peer seems to use, if it differs from the one that was named.
     other: OnceLock<Framing>,
-    /// Why the answer cannot be read, if the negotiation has found that.
+    /// Why the response cannot be read, if the negotiation has found that.
     unreadable: OnceLock<Unreadable>,
     is_unreadable: Notify,
 }
@@ -50,13 +50,13 @@ impl Reporter {
         self.other.get().copied()
     }
 
-    /// Ends the call: its answer has arrived and cannot be read.
+    /// Ends the call: its response has arrived and cannot be read.
     pub(super) fn end_call(&self, why: Unreadable) {
         let _ = self.unreadable.set(why);
         self.is_unreadable.notify_one();
     }
 
-    /// Waits for an answer that cannot be read, and returns the reason.
+    /// Waits for a response that cannot be read, and returns the reason.
     pub(super) async fn unreadable(&self) -> Unreadable {
         loop {
             if let Some(why) = self.unreadable.get() {
@@ -104,7 +104,7 @@ impl Reporter {
         }
     }
 
-    /// Reports the output of the peer between its messages, line by line.
+    /// Reports the output from the peer between its messages, line by line.
     pub(super) fn noise(&self, bytes: &[u8]) {
         for mut piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             while !piece.is_empty() {

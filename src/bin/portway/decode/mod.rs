@@ -272,7 +272,7 @@ fn json_text(body: &[u8]) -> Option<&str> {
     serde_json::from_str::<&RawValue>(text).ok().map(|_| text)
 }
 
-/// Returns the `data.reason` of the answer to a fault, or a similar word if the fault has none.
+/// Returns the `data.reason` of the error response to a fault, or a similar word if the fault has none.
 fn reason_name(fault: FrameFault) -> &'static str {
     match fault {
         FrameFault::InvalidHeader => "invalid-header",

@@ -119,7 +119,7 @@ impl Machine {
         Some(Item::Fault(FrameFault::HeaderTooLarge))
     }
 
-    /// Whether this header continues the noise before it, unless a length follows.
+    /// Returns whether this header continues the noise before it, unless a length follows.
     const fn is_noise(&self) -> bool {
         self.in_run && !self.header.is_known && !self.header.is_refused
     }

@@ -1,11 +1,12 @@
-// The shared memory between a page and the worker of its guest. It carries bytes, and is independent of frames and of
-// WASI.
+// The memory that a page shares with the worker of its guest. It carries bytes, and is independent of frames and of
+// WASI. From its start, it contains:
 //
-//   Int32  [0]  STDIN: the number of bytes in the ring, and two flags
-//   Int32  [1]  OUTPUT: the cost of the guest's output that the page has not acknowledged
-//   bytes  [8…] the ring: the page writes without blocking; the worker reads, and sleeps while the ring is empty
+//   4 bytes         STDIN, an Int32: the number of bytes in the ring, and two flags
+//   4 bytes         OUTPUT, an Int32: the size, in bytes, of the guest's output that the page has not acknowledged
+//   all other bytes the ring: the page writes without blocking; the worker reads, and blocks while the ring is empty
 //
-// The state of stdin is one word, so that it cannot change between the check and the sleep.
+// The number and the flags of STDIN are one Int32. `Atomics.wait` returns at once if this value has changed since the
+// worker read it, so the worker does not miss a write or the end of the input.
 
 import { MAX_UNREAD_OUTPUT } from "../../../web/limit-values.js";
 
@@ -19,14 +20,14 @@ const ENDED_FLAG = 1 << 30;
 const WAITING_FLAG = 1 << 29;
 const COUNT_MASK = WAITING_FLAG - 1;
 
-/** Returns the cost of a piece of output: its bytes, and 256 bytes for the message that carries them. */
+/** Returns the size of a piece of output in bytes, with 256 bytes more for the message that carries it. */
 const cost = (bytes) => bytes.length + 256;
 
 export function createSharedMemory(capacity) {
   return new SharedArrayBuffer(HEADER_BYTES + capacity);
 }
 
-/** The ring of the page. */
+/** The page's end of the shared memory. It never blocks. */
 export class HostRing {
   /** @type {Int32Array} */
   #words;
@@ -39,13 +40,13 @@ export class HostRing {
     this.#ring = new Uint8Array(memory, HEADER_BYTES);
   }
 
-  /** Writes as many bytes as fit, and returns their number. If it returns 0, the worker reports when there is room. */
+  /** Writes as many bytes as fit, and returns their number. After 0, the worker calls `onRoom` once there is room. */
   write(bytes) {
     for (;;) {
       const state = Atomics.load(this.#words, STDIN);
       const length = Math.min(bytes.length, this.#ring.length - (state & COUNT_MASK));
       if (length > 0) return this.#copy(bytes.subarray(0, length));
-      // The exchange fails if the worker has just read.
+      // The exchange fails if the worker has read in between. Then there is room.
       if (Atomics.compareExchange(this.#words, STDIN, state, state | WAITING_FLAG) === state) return 0;
     }
   }
@@ -66,14 +67,14 @@ export class HostRing {
     Atomics.notify(this.#words, STDIN);
   }
 
-  /** Acknowledges a piece of output. */
+  /** Acknowledges a piece of output, so that the worker may reserve room for more. */
   acknowledge(bytes) {
     Atomics.sub(this.#words, OUTPUT, cost(bytes));
     Atomics.notify(this.#words, OUTPUT);
   }
 }
 
-/** The ring of the worker, which sleeps while it waits. */
+/** The worker's end of the shared memory. It blocks the worker while it waits. */
 export class GuestRing {
   /** @type {Int32Array} */
   #words;
@@ -82,16 +83,14 @@ export class GuestRing {
   #next = 0;
   #onRoom;
 
-  /** Calls `onRoom` when the page waits for room, and half of the ring is free. */
+  /** Calls `onRoom` once at least half of the ring is free, if the page waits for room. */
   constructor(memory, onRoom) {
     this.#words = new Int32Array(memory, 0, HEADER_BYTES / Int32Array.BYTES_PER_ELEMENT);
     this.#ring = new Uint8Array(memory, HEADER_BYTES);
     this.#onRoom = onRoom;
   }
 
-  /**
-   * Returns up to `maxLength` bytes, and sleeps until there are some. Returns an empty array at the end of the input.
-   */
+  /** Blocks until there are bytes, and returns up to `maxLength` of them. Returns none at the end of the input. */
   read(maxLength) {
     let state;
     while (((state = Atomics.load(this.#words, STDIN)) & COUNT_MASK) === 0) {
@@ -101,7 +100,7 @@ export class GuestRing {
     return this.readNow(maxLength);
   }
 
-  /** Returns up to `maxLength` bytes without waiting. */
+  /** Returns up to `maxLength` bytes without blocking. */
   readNow(maxLength) {
     const length = Math.min(maxLength, Atomics.load(this.#words, STDIN) & COUNT_MASK);
     const bytes = new Uint8Array(length);
@@ -111,7 +110,7 @@ export class GuestRing {
     this.#next = (this.#next + length) % this.#ring.length;
     const before = Atomics.sub(this.#words, STDIN, length);
     const left = (before & COUNT_MASK) - length;
-    // A guest may read single bytes, each of which must not cost a message.
+    // A guest may read single bytes. So `onRoom`, which posts a message, is not called for each of them.
     if (before & WAITING_FLAG && left <= this.#ring.length / 2) {
       Atomics.and(this.#words, STDIN, ~WAITING_FLAG);
       this.#onRoom();
@@ -119,7 +118,7 @@ export class GuestRing {
     return bytes;
   }
 
-  /** Reserves room for a piece of output before it is posted, and sleeps while the page has too much output. */
+  /** Reserves room for a piece of output before it is posted. Blocks while too much output is not acknowledged. */
   reserve(bytes) {
     let waiting;
     while ((waiting = Atomics.load(this.#words, OUTPUT)) >= MAX_UNREAD_OUTPUT)
