@@ -138,11 +138,12 @@ impl ChildProcess {
         remains
     }
 
-    /// Polls for the exit of the process. Its descendants may still run. This call sends the signals that are due.
+    /// Polls for the exit of the process, or for the end of the wait for it. Its descendants may still run. This call
+    /// sends the signals that are due.
     pub(crate) fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<()> {
         // This call also applies the deadline.
         let _ = self.poll_tree_exit(context);
-        if self.exit.is_some() { Poll::Ready(()) } else { Poll::Pending }
+        if self.exit.is_some() || self.state == State::Ended { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Polls for the exit of the process, and returns its status. Only one task may wait at a time. It sends no
@@ -223,5 +224,25 @@ impl Drop for ChildProcess {
 impl fmt::Debug for ChildProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ChildProcess").field("id", &self.child.id()).field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::future::poll_fn;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// The system may refuse to end a process of another user. Here, the process only runs too long.
+    #[tokio::test]
+    async fn the_wait_for_a_process_that_cannot_be_ended_is_given_up() -> io::Result<()> {
+        let mut command = Command::new("sleep");
+        let mut process = ChildProcess::new(command.arg("60").kill_on_drop(true).spawn()?);
+        process.state = State::Killed(Instant::now());
+        timeout(TERM_GRACE * 20, poll_fn(|context| process.poll_exit(context))).await?;
+        assert_eq!(timeout(TERM_GRACE, poll_fn(|context| process.poll_tree_exit(context))).await?, None);
+        Ok(())
     }
 }
