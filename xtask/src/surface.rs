@@ -95,8 +95,8 @@ impl fmt::Display for OtherFormat {
 
 impl std::error::Error for OtherFormat {}
 
-/// Compares the list of the Rust library for one target. An error shows the lines that differ. With a rustdoc of another
-/// format, prints that the list is not compared.
+/// Compares the list of the Rust library for one target. An error shows the lines that differ. With a rustdoc of
+/// another format, prints that the list is not compared.
 pub(crate) fn check(setup: &Setup, target: Target) -> Result<()> {
     let expected = setup.workspace.read(target.list())?;
     let found = match items(setup, target) {
