@@ -1,6 +1,5 @@
 // The outbound queue. Sends the first message of a turn at once, and coalesces the others until the turn ends.
 
-import { now } from "./clock.js";
 import { encodeColumns } from "./columns.js";
 import { INTERNAL_ERROR, truncate, nameOf } from "./errors.js";
 import { post, retryWithPlainCopy } from "./messages.js";
@@ -121,7 +120,8 @@ export class SendQueue {
   /** Adds a message to the queue, if the peer accepts lists and the message qualifies. Returns whether it was added. */
   tryEnqueue(message, slot, source) {
     if (!this.coalesces) return false;
-    const time = now();
+    // In Chromium, `performance.now` takes four times as long.
+    const time = Date.now();
     if (!this.#isTurnOpen) {
       // The first message of a turn is sent at once: it may be the only one, and the peer can begin.
       this.#isTurnOpen = true;
