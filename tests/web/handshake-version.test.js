@@ -10,14 +10,14 @@ const isHello = (message) => message?.method === "rpc.hello";
 const isRefusal = (message) => message?.error?.data?.reason === "incompatible-version";
 const refusals = (scriptedPeer) => scriptedPeer.received.filter(isRefusal);
 
-/** A channel between two ports whose hellos and answers have this version when they arrive. */
+/** A channel between two ports whose hellos, answers and refusals have this version when they arrive. */
 function portsOfVersion(version) {
   const [near, nearFar] = ports();
   const [far, farFar] = ports();
   const seen = [];
   const relay = (from, to) => {
     from.addEventListener("message", ({ data, ports: moved }) => {
-      const part = data.params ?? data.result;
+      const part = data.params ?? data.result ?? data.error?.data;
       if (part?.version !== undefined) part.version = version;
       seen.push(data);
       to.postMessage(data, moved);
