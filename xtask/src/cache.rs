@@ -41,7 +41,7 @@ pub(crate) fn lock(path: &Path) -> Result<File> {
     }
     let file = File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
     if file.try_lock().is_err() {
-        eprintln!("  waiting for another cargo xtask ({})", path.display());
+        eprintln!("  waiting for another process or suite of cargo xtask ({})", path.display());
         file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
     }
     Ok(file)

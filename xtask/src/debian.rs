@@ -2,12 +2,16 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
 use crate::environment::find_in_path;
 use crate::process::{run_ok, step};
+
+/// Held while apt-get runs: it fails if another one runs.
+static APT: Mutex<()> = Mutex::new(());
 
 /// Returns whether packages can be installed without a password prompt.
 pub(crate) fn can_install() -> bool {
@@ -19,11 +23,12 @@ pub(crate) fn install(what: &str, packages: &[&str], log: &Path) -> Result<()> {
     let prefix = privilege().context("neither root nor password-less sudo")?;
     let apt = |arguments: &[&str]| {
         let mut words = prefix.to_vec();
-        words.extend(["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]);
+        words.extend(["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"]);
         words.extend(arguments);
         let Some((program, arguments)) = words.split_first() else { bail!("nothing to run") };
         run_ok(Command::new(program).args(arguments), log, Duration::from_secs(600))
     };
+    let _lock = APT.lock().unwrap_or_else(PoisonError::into_inner);
     step(&format!("{what}: apt-get install {}", packages.join(" ")), || {
         let mut arguments = vec!["install", "-y", "--no-install-recommends"];
         arguments.extend(packages);

@@ -1,7 +1,7 @@
 //! Runs child processes with a time limit, writes their output to a file, and prints their progress.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::Write;
 #[cfg(unix)]
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -102,14 +102,12 @@ pub(crate) fn clear(log: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs `work`, and prints its name and its duration on one line.
+/// Runs `work`, and prints a line with its name at the start, and one with its name and duration at the end.
 pub(crate) fn step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    eprint!("  {name} ... ");
-    // A failed flush must not stop the work.
-    io::stderr().flush().ok();
+    eprintln!("  {name} ...");
     let start = Instant::now();
     let result = work();
-    eprintln!("{}{}", if result.is_ok() { "" } else { "failed after " }, duration(start.elapsed()));
+    eprintln!("  {name}: {} {}", if result.is_ok() { "done in" } else { "failed after" }, duration(start.elapsed()));
     result
 }
 

@@ -1,6 +1,6 @@
 //! The tools of the commands. Each is installed on its first use.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use anyhow::Result;
 
@@ -16,12 +16,12 @@ use crate::workspace::Workspace;
 pub(crate) struct Setup {
     pub(crate) workspace: Workspace,
     pub(crate) cache: Cache,
-    toolchain: OnceCell<Toolchain>,
+    toolchain: OnceLock<Toolchain>,
 }
 
 impl Setup {
     pub(crate) fn new() -> Result<Self> {
-        Ok(Self { workspace: Workspace::find()?, cache: Cache::open()?, toolchain: OnceCell::new() })
+        Ok(Self { workspace: Workspace::find()?, cache: Cache::open()?, toolchain: OnceLock::new() })
     }
 
     /// The toolchain that builds for wasm32.

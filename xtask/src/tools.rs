@@ -83,7 +83,7 @@ impl Tool {
         let log = workspace.log(&format!("install-{}", self.krate));
         let outcome = install_with(|dependencies| {
             if dependencies == Dependencies::Newest {
-                eprint!("a version of its lock file is not in the registry, trying newer ones ... ");
+                eprintln!("  {}: a version of its lock file is not in the registry, trying newer ones", self.krate);
             }
             run(&mut self.installing(cache, root, dependencies)?, &log, Duration::from_secs(1500))
         })?;

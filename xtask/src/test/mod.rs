@@ -1,4 +1,5 @@
-//! `cargo xtask test`: every suite in every engine, a table of counts, and one last line `N passed, N failed`.
+//! `cargo xtask test`: every suite in every engine, two suites at a time, a table of counts, and one last line
+//! `N passed, N failed`.
 
 mod idle_connections;
 mod native;
@@ -7,8 +8,9 @@ pub(crate) mod peers;
 mod report;
 mod wasm;
 
-use std::cell::OnceCell;
 use std::env;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -21,7 +23,10 @@ use crate::size::Sizes;
 use crate::test::report::{Counts, Report, Verdict};
 
 /// The time limit of one suite in one engine, with its compilation.
-const LIMIT: Duration = Duration::from_secs(600);
+const LIMIT: Duration = Duration::from_secs(1_200);
+
+/// The number of suites that run side by side. One suite alone keeps about one core busy.
+const SUITES_AT_A_TIME: usize = 2;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -68,10 +73,11 @@ enum Suite {
 }
 
 impl Suite {
+    /// All suites in the order of their starts. `js` takes about as long as all others together.
     const ALL: [Self; 15] = [
+        Self::Js,
         Self::Native,
         Self::Wasm,
-        Self::Js,
         Self::Liveness,
         Self::Hostile,
         Self::Packaging,
@@ -87,7 +93,7 @@ impl Suite {
     ];
 }
 
-/// The state of a run, for its suites.
+/// The state of a run, which its suites share.
 struct Run<'a> {
     setup: &'a Setup,
     engines: Vec<Engine>,
@@ -96,32 +102,34 @@ struct Run<'a> {
     /// Whether the suites were named, and run in full.
     named: bool,
     /// Whether the package is up to date, once a suite has needed it.
-    package: OnceCell<bool>,
-    report: Report,
+    package: OnceLock<bool>,
+    report: Mutex<Report>,
 }
 
 impl Run<'_> {
     /// Runs `suite` in `engine` and adds its verdict to the report. A suite that cannot be run, or is not `prepared`,
     /// has failed.
     fn suite<T>(
-        &mut self,
+        &self,
         suite: &str,
         engine: &str,
         prepared: Result<T>,
         work: impl FnOnce(&Setup, T) -> Result<Verdict>,
     ) {
-        eprint!("  {suite} {engine} ... ");
+        eprintln!("  {suite} {engine} ...");
         let start = Instant::now();
         let verdict = prepared.and_then(|prepared| work(self.setup, prepared));
         let verdict = verdict.unwrap_or_else(|error| Verdict::broken(format!("{error:#}")));
-        eprintln!("{}, {}", verdict.counts, duration(start.elapsed()));
+        let mut lines = format!("  {suite} {engine}: {}, {}\n", verdict.counts, duration(start.elapsed()));
         for failure in &verdict.failures {
-            eprintln!("    FAILED {failure}");
+            lines.push_str(&format!("    FAILED {failure}\n"));
         }
         for figure in &verdict.figures {
-            eprintln!("    {}", figure.replace('\n', "\n    "));
+            lines.push_str(&format!("    {}\n", figure.replace('\n', "\n    ")));
         }
-        self.report.add(suite, engine, verdict);
+        // One call, so that no line of another suite comes between these.
+        eprint!("{lines}");
+        self.add(suite, engine, verdict);
     }
 
     /// Builds pkg/ for the suites that need it. An error is printed once.
@@ -133,12 +141,40 @@ impl Run<'_> {
 
     /// Reports an engine or another program that cannot be installed: as skipped on a developer's machine, as a failure
     /// in CI.
-    fn missing(&mut self, suite: &str, engine: &str, reason: &str) {
+    fn missing(&self, suite: &str, engine: &str, reason: &str) {
         let in_ci = env::var("CI").is_ok_and(|value| value == "true" || value == "1");
         let counts =
             if in_ci { Counts { failed: 1, ..Counts::default() } } else { Counts { skipped: 1, ..Counts::default() } };
-        eprintln!("  {suite} {engine} ... {}: {reason}", if in_ci { "FAILED" } else { "skipped" });
-        self.report.add(suite, engine, Verdict { counts, failures: Vec::new(), figures: Vec::new() });
+        eprintln!("  {suite} {engine}: {}: {reason}", if in_ci { "FAILED" } else { "skipped" });
+        self.add(suite, engine, Verdict { counts, failures: Vec::new(), figures: Vec::new() });
+    }
+
+    fn add(&self, suite: &str, engine: &str, verdict: Verdict) {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).add(suite, engine, verdict);
+    }
+
+    /// Runs `suite` in all its engines.
+    fn all_of(&self, suite: Suite) {
+        match suite {
+            Suite::Native => native::run(self),
+            Suite::Wasm => wasm::run(self),
+            Suite::Js => node_suites::js(self),
+            Suite::Liveness => node_suites::liveness(self),
+            Suite::Hostile => {
+                node_suites::hostile(self);
+                native::hostile(self);
+            }
+            Suite::Packaging => node_suites::packaging(self),
+            Suite::Environments => node_suites::environments(self),
+            Suite::Types => node_suites::types(self),
+            Suite::Comparison => node_suites::comparison(self),
+            Suite::Interop => node_suites::interop(self),
+            Suite::Peers => peers::run(self),
+            Suite::Example => node_suites::example(self),
+            Suite::Size => size(self),
+            Suite::Page => node_suites::page(self),
+            Suite::Soak => node_suites::soak(self),
+        }
     }
 }
 
@@ -146,35 +182,27 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     let every_engine = arguments.engine.is_empty();
     let engines = if every_engine { Engine::ALL.to_vec() } else { arguments.engine.clone() };
     let named = !arguments.only.is_empty();
-    let mut run = Run { setup, engines, every_engine, named, package: OnceCell::new(), report: Report::default() };
-    for suite in Suite::ALL.into_iter().filter(|suite| arguments.only.is_empty() || arguments.only.contains(suite)) {
-        match suite {
-            Suite::Native => native::run(&mut run),
-            Suite::Wasm => wasm::run(&mut run),
-            Suite::Js => node_suites::js(&mut run),
-            Suite::Liveness => node_suites::liveness(&mut run),
-            Suite::Hostile => {
-                node_suites::hostile(&mut run);
-                native::hostile(&mut run);
-            }
-            Suite::Packaging => node_suites::packaging(&mut run),
-            Suite::Environments => node_suites::environments(&mut run),
-            Suite::Types => node_suites::types(&mut run),
-            Suite::Comparison => node_suites::comparison(&mut run),
-            Suite::Interop => node_suites::interop(&mut run),
-            Suite::Peers => peers::run(&mut run),
-            Suite::Example => node_suites::example(&mut run),
-            Suite::Size => size(&mut run),
-            Suite::Page => node_suites::page(&mut run),
-            Suite::Soak => node_suites::soak(&mut run),
+    let run =
+        Run { setup, engines, every_engine, named, package: OnceLock::new(), report: Mutex::new(Report::default()) };
+    let selected = |suite: &Suite| arguments.only.is_empty() || arguments.only.contains(suite);
+    let waiting = Mutex::new(Suite::ALL.into_iter().filter(selected));
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+    thread::scope(|threads| {
+        for _ in 0..SUITES_AT_A_TIME {
+            threads.spawn(|| {
+                while let Some(suite) = next() {
+                    run.all_of(suite);
+                }
+            });
         }
-    }
+    });
+    let report = run.report.into_inner().unwrap_or_else(PoisonError::into_inner);
     eprintln!("  the whole output of each suite is in target/test-logs/");
-    print!("{}", run.report);
-    Ok(run.report.total().failed == 0)
+    print!("{report}");
+    Ok(report.total().failed == 0)
 }
 
-fn size(suites: &mut Run<'_>) {
+fn size(suites: &Run<'_>) {
     let prepared = suites.package();
     suites.suite("size", "gzip", prepared, |setup, ()| {
         let failures = Sizes::measure(setup)?.problems(&setup.workspace.readme()?);

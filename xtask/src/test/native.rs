@@ -16,7 +16,7 @@ use crate::workspace::COMMANDS;
 /// The time limit. The suite compiles more than any other, and one of its tests takes half a minute.
 const LIMIT: Duration = Duration::from_secs(1_200);
 
-pub(super) fn run(suites: &mut Run<'_>) {
+pub(super) fn run(suites: &Run<'_>) {
     suites.suite("native", "host", Ok(()), |setup, ()| {
         let workspace = &setup.workspace;
         let log = workspace.test_log("native");
@@ -43,7 +43,7 @@ fn default_signals() -> &'static [&'static str] {
 }
 
 /// Runs the attacks on the native library in full. A run of all suites has them in `native`, with smaller counts.
-pub(super) fn hostile(suites: &mut Run<'_>) {
+pub(super) fn hostile(suites: &Run<'_>) {
     if !suites.named || !suites.every_engine {
         return;
     }

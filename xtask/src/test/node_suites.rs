@@ -21,7 +21,7 @@ const GUEST_PACKAGE: &str = "wipc-guest-rust";
 const GUEST: &str = "target/guests/rust.wasm";
 
 /// The JavaScript API of the built package, in every engine and in Node. One of the guests that it runs is Rust.
-pub(super) fn js(suites: &mut Run<'_>) {
+pub(super) fn js(suites: &Run<'_>) {
     let guest = wasm_module::build(suites.setup, GUEST_PACKAGE, GUEST).map_err(|error| format!("{error:#}"));
     let prepare = |suites: &Run<'_>| {
         guest.clone().map_err(Error::msg)?;
@@ -32,20 +32,20 @@ pub(super) fn js(suites: &mut Run<'_>) {
 
 /// The time until the end of a peer is noticed, in every engine and in Node. Each kind runs twenty times if the suite
 /// is named, and five times otherwise.
-pub(super) fn liveness(suites: &mut Run<'_>) {
+pub(super) fn liveness(suites: &Run<'_>) {
     let runs = if suites.named { "20" } else { "5" };
     let prepare = |suites: &Run<'_>| prepare(suites).map(|node| node.with("PORTWAY_RUNS", runs));
     everywhere(suites, "liveness", "tests/liveness/run.mjs", prepare);
 }
 
 /// Attacks by peers and by other origins, in every engine and in Node. They run in full if the suite is named.
-pub(super) fn hostile(suites: &mut Run<'_>) {
+pub(super) fn hostile(suites: &Run<'_>) {
     let full = if suites.named { "1" } else { "0" };
     let prepare = |suites: &Run<'_>| prepare(suites).map(|node| node.with("PORTWAY_FULL", full));
     everywhere(suites, "hostile", "tests/hostile/run.mjs", prepare);
 }
 
-fn everywhere(suites: &mut Run<'_>, suite: &str, script: &str, prepare: impl Fn(&Run<'_>) -> Result<Environment>) {
+fn everywhere(suites: &Run<'_>, suite: &str, script: &str, prepare: impl Fn(&Run<'_>) -> Result<Environment>) {
     for engine in suites.engines.clone() {
         in_browser(suites, suite, engine, prepare(suites), &[script, &engine.to_string()]);
     }
@@ -57,38 +57,38 @@ fn everywhere(suites: &mut Run<'_>, suite: &str, script: &str, prepare: impl Fn(
 }
 
 /// The packed package in bundlers, pages, workers and Node.
-pub(super) fn packaging(suites: &mut Run<'_>) {
+pub(super) fn packaging(suites: &Run<'_>) {
     in_browser(suites, "packaging", Engine::Chromium, prepare(suites), &["tests/packaging/run.mjs"]);
 }
 
 /// The packed package under test runners, frameworks, bundlers and runtimes, with the code of docs/environments.md.
-pub(super) fn environments(suites: &mut Run<'_>) {
+pub(super) fn environments(suites: &Run<'_>) {
     let installed = npm::environments(&suites.setup.workspace, &suites.setup.cache);
     let prepared = installed.and_then(|folder| Ok(prepare(suites)?.with("PORTWAY_ENVIRONMENTS", folder)));
     in_browser(suites, "environments", Engine::Chromium, prepared, &["tests/environments/run.mjs"]);
 }
 
 /// The type declarations, and the package in the tools of its users.
-pub(super) fn types(suites: &mut Run<'_>) {
+pub(super) fn types(suites: &Run<'_>) {
     let prepared = prepare(suites);
     let script = ["tests/types/run.mjs"];
     suites.suite("types", "tsc", prepared, |setup, node| script_in(setup, node, &[], "types", &script));
 }
 
 /// The comparison with other libraries, and its table in the README.
-pub(super) fn comparison(suites: &mut Run<'_>) {
+pub(super) fn comparison(suites: &Run<'_>) {
     in_browser(suites, "comparison", Engine::Chromium, prepare(suites), &["tests/comparison/run.mjs"]);
 }
 
 /// The comparison with other libraries when a peer ends, in every engine. Chromium makes a table of the README.
-pub(super) fn interop(suites: &mut Run<'_>) {
+pub(super) fn interop(suites: &Run<'_>) {
     for engine in suites.engines.clone() {
         in_browser(suites, "interop", engine, prepare(suites), &["tests/interop/run.mjs", &engine.to_string()]);
     }
 }
 
 /// Programs that use the Rust API, built by wasm-pack. Each has a time limit, a log and a row of its own.
-pub(super) fn example(suites: &mut Run<'_>) {
+pub(super) fn example(suites: &Run<'_>) {
     let prepared = suites.setup.wasm_and_node();
     in_browser(suites, "rust-worker", Engine::Chromium, prepared, &["examples/rust-worker/check.mjs"]);
     // Its page uses the package.
@@ -100,13 +100,13 @@ pub(super) fn example(suites: &mut Run<'_>) {
 }
 
 /// The end-to-end check of the playground.
-pub(super) fn page(suites: &mut Run<'_>) {
+pub(super) fn page(suites: &Run<'_>) {
     let prepared = prepare(suites).and_then(|node| demo::build_page(suites.setup).map(|()| node));
     in_browser(suites, "page", Engine::Chromium, prepared, &[demo::CHECK]);
 }
 
 /// A short run of `cargo xtask soak`.
-pub(super) fn soak(suites: &mut Run<'_>) {
+pub(super) fn soak(suites: &Run<'_>) {
     in_browser(suites, "soak", Engine::Chromium, prepare(suites), &[soak::SCRIPT, "--quick"]);
     if suites.every_engine {
         let prepared = prepare(suites);
@@ -121,7 +121,7 @@ fn prepare(suites: &Run<'_>) -> Result<Environment> {
     suites.setup.node()
 }
 
-fn in_browser(suites: &mut Run<'_>, suite: &str, engine: Engine, prepared: Result<Environment>, arguments: &[&str]) {
+fn in_browser(suites: &Run<'_>, suite: &str, engine: Engine, prepared: Result<Environment>, arguments: &[&str]) {
     match suites.setup.browser(engine) {
         Err(missing) => suites.missing(suite, &engine.to_string(), &missing),
         Ok(browser) => suites.suite(suite, &engine.to_string(), prepared, |setup, node| {

@@ -20,7 +20,7 @@ use crate::workspace::COMMANDS;
 
 const REQUIREMENTS: &str = "tests/peers/requirements.txt";
 
-pub(super) fn run(suites: &mut Run<'_>) {
+pub(super) fn run(suites: &Run<'_>) {
     let node = suites.package().and_then(|()| suites.setup.node());
     let daemon = node.and_then(|node| Ok(node.with("DUET_RPC", build_daemon(suites.setup)?)));
     let prepared = || match &daemon {

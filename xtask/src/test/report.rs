@@ -119,8 +119,10 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    /// Adds a verdict below the other rows of its suite.
     pub(crate) fn add(&mut self, suite: &str, engine: &str, verdict: Verdict) {
-        self.rows.push((suite.to_owned(), engine.to_owned(), verdict.counts));
+        let below = self.rows.iter().rposition(|(row, ..)| row == suite).map_or(self.rows.len(), |last| last + 1);
+        self.rows.insert(below, (suite.to_owned(), engine.to_owned(), verdict.counts));
     }
 
     pub(crate) fn total(&self) -> Counts {
@@ -259,5 +261,15 @@ mod tests {
         assert_eq!(report.to_string().lines().last(), Some("7 passed, 0 failed"));
         report.add("js", "webkit", verdict(0, 1));
         assert_eq!(report.to_string().lines().last(), Some("7 passed, 0 failed, 1 skipped"));
+    }
+
+    #[test]
+    fn the_rows_of_a_suite_are_together() {
+        let mut report = Report::default();
+        for (suite, engine) in [("js", "chromium"), ("native", "host"), ("js", "firefox")] {
+            report.add(suite, engine, Verdict::broken(String::new()));
+        }
+        let engines: Vec<_> = report.rows.iter().map(|(_, engine, _)| engine.as_str()).collect();
+        assert_eq!(engines, ["chromium", "firefox", "host"]);
     }
 }

@@ -14,7 +14,7 @@ use crate::test::report::Verdict;
 use crate::test::{LIMIT, Run};
 use crate::toolchain::WASM;
 
-pub(super) fn run(suites: &mut Run<'_>) {
+pub(super) fn run(suites: &Run<'_>) {
     let compiled = compile(suites.setup).map_err(|error| eprintln!("{error:#}")).ok();
     for engine in suites.engines.clone() {
         let prepared = || compiled.clone().context("the tests do not compile, as shown above");
