@@ -6,9 +6,9 @@ mod native {
     use std::hint::black_box;
 
     use criterion::{BatchSize, Criterion, Throughput, criterion_group};
+    use portway::Limits;
     use portway::codec::json::{decode, encode};
     use portway::connection::{CallKey, Config, Connection, Event};
-    use portway::limits::Limits;
     use portway::message::Incoming;
     use portway::profile::Profile;
     use serde_json::Value;

@@ -3,10 +3,10 @@
 use std::format;
 use std::string::String;
 
-use crate::limits::MAX_ECHO_LENGTH;
+use portway_proto::MAX_ECHO_LENGTH;
 
 /// The beginning of a name that a peer sent.
-#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 pub(crate) fn beginning(text: &str) -> &str {
     text.char_indices().nth(MAX_ECHO_LENGTH).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }

@@ -9,9 +9,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::ErrorCode;
 use crate::echo;
 use crate::json_value::Text;
-use crate::message::{ErrorCode, ErrorObject};
+use crate::message::ErrorObject;
 
 /// A JSON-RPC error object: a handler returns it, and the caller receives it.
 ///

@@ -6,11 +6,11 @@
 mod json_test_suite;
 
 use allocation_counter::measure;
+use portway::ErrorCode;
 use portway::Limits;
 use portway::codec::json;
 use portway::message::{
-    ErrorCode, ErrorObject, Fault, Id, Incoming, Message, Notification, Outgoing, Reason, Rejected, Request, Response,
-    Unusable,
+    ErrorObject, Fault, Id, Incoming, Message, Notification, Outgoing, Reason, Rejected, Request, Response, Unusable,
 };
 use portway::profile::Profile;
 use portway::validate::Options;

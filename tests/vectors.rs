@@ -4,9 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use portway::ErrorCode;
 use portway::codec::json;
 use portway::connection::{Config, Connection, End, Event};
-use portway::message::{ErrorCode, ErrorObject, Outgoing};
+use portway::message::{ErrorObject, Outgoing};
 use portway::profile::Profile;
 use portway::validate::{Expect, Options};
 use serde::de::DeserializeOwned;

@@ -19,7 +19,7 @@ use super::link::Link;
 use super::state::{CallObserver, CallResult, ProgressCallback, ProgressTimeout};
 use crate::connection::CallKey;
 use crate::json_value::read_result;
-use crate::limits::TOTAL_TIMEOUT_FACTOR;
+use portway_proto::TOTAL_TIMEOUT_FACTOR;
 
 /// A pending call, created by [`Client::call`](crate::Client::call).
 ///

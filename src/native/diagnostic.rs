@@ -5,10 +5,11 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::in_flight::{catch_panic, panic_message};
+use crate::ErrorCode;
+use crate::Framing;
 use crate::codec::frame::FrameFault;
-use crate::codec::framing::Framing;
 use crate::error::RpcError;
-use crate::message::{ErrorCode, Id, Unreadable};
+use crate::message::{Id, Unreadable};
 
 /// An event for a log. It contains no payload of the protocol: [`Diagnostic::Noise`] holds bytes outside of messages.
 #[derive(Debug)]

@@ -5,9 +5,10 @@ use std::io;
 use std::process::ExitStatus;
 use std::string::{String, ToString};
 
-use crate::codec::framing::Framing;
+use crate::ErrorCode;
+use crate::Framing;
 use crate::error::{HANDLER_PANICKED, RpcError};
-use crate::message::{ErrorCode, Unreadable};
+use crate::message::Unreadable;
 
 /// The `data.reason` of a peer whose program panicked or trapped.
 const PEER_DIED: &str = "peer-died";

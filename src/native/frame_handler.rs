@@ -15,16 +15,17 @@ use super::limits::MAX_LINES_WITHOUT_MESSAGE;
 use super::link::Link;
 use super::state::{CallObserver, ProgressCallback, ProgressTimeout};
 use super::{cancel, members, progress, stream_messages};
+use crate::Framing;
+use crate::codec::Recogniser;
 use crate::codec::content_length::header_within;
 use crate::codec::frame::Event as Frame;
 use crate::codec::frame::FrameFault;
-use crate::codec::framing::{Framing, Recogniser};
 use crate::codec::json;
 use crate::codec::wipc::{Frame as WipcFrame, FrameType};
 use crate::error::RpcError;
-use crate::limits::{MAX_METHOD_LENGTH, is_longer};
 use crate::message::{Entry, ErrorObject, Fault, Id, Incoming, Message, Reason, Rejected, Shape, Unreadable, Unusable};
 use crate::profile::BatchPolicy;
+use portway_proto::{MAX_METHOD_LENGTH, is_longer};
 
 #[derive(Debug)]
 pub(super) struct FrameHandler {

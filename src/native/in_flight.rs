@@ -26,13 +26,14 @@ use super::link::Link;
 use super::stream_messages::{self, StreamRequest};
 use super::stream_sender::{self, SendCredit};
 use super::waker_set::{WakerKey, WakerSet};
+use crate::ErrorCode;
 use crate::Limits;
 use crate::connection::RequestKey;
 use crate::echo;
 use crate::error::{RpcError, handler_panicked, method_not_found};
-use crate::limits::{MAX_METHOD_LENGTH, is_longer};
-use crate::message::{ErrorCode, ErrorObject, Fault, Id, Reason};
+use crate::message::{ErrorObject, Fault, Id, Reason};
 use crate::message_length;
+use portway_proto::{MAX_METHOD_LENGTH, is_longer};
 
 /// The requests whose handlers run.
 #[derive(Debug, Default)]

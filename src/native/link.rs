@@ -29,8 +29,8 @@ use super::state::{
 };
 use super::waker_set::WakerKey;
 use super::wipc_options::WipcOptions;
+use crate::Framing;
 use crate::Limits;
-use crate::codec::framing::Framing;
 use crate::codec::wipc::{self, FrameType};
 use crate::connection::{CallKey, Config, Connection, Event};
 use crate::message::{Id, RequestId};

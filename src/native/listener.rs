@@ -17,7 +17,7 @@ use super::in_flight::catch_panic;
 use super::peer::Peer;
 use super::socket_file::{self, SocketFile};
 use super::transport::{Transport, address_name, with_subject};
-use crate::codec::framing::Framing;
+use crate::Framing;
 
 /// The pause after an error that may occur again at once, such as too many open files.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);

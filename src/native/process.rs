@@ -24,7 +24,7 @@ use super::error::Closed;
 use super::limits::{MAX_STDERR_LINE_BYTES, OUTPUT_GRACE};
 use super::peer::Peer;
 use super::transport::Transport;
-use crate::codec::framing::Framing;
+use crate::Framing;
 
 /// A supervised child process that serves calls: [`Transport::child`] with restarts and standard error.
 ///

@@ -25,8 +25,8 @@ use super::start::hidden_reason;
 use super::stdin::AsyncStdin;
 use super::stdout::AtomicStdout;
 use super::wipc_options::WipcOptions;
+use crate::Framing;
 use crate::Limits;
-use crate::codec::framing::Framing;
 use crate::profile::Profile;
 
 /// A bidirectional byte stream with a message framing: standard input and output, a socket, or a process.

@@ -1,7 +1,8 @@
 //! Any input, cut anywhere.
 
+use portway::Framing;
 use portway::Limits;
-use portway::codec::framing::{FrameDecoder, Framing};
+use portway::codec::FrameDecoder;
 use proptest::prelude::*;
 
 use crate::found::{Found, body, end, feed, find_in, frame, limits, noise};

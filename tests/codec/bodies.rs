@@ -1,9 +1,9 @@
 //! Content-Length: bodies that come whole, in pieces, or not.
 
+use portway::Framing;
 use portway::Limits;
 use portway::codec::content_length::{Decoder, encode};
 use portway::codec::frame::Event;
-use portway::codec::framing::Framing;
 use portway::message::Reason;
 
 use crate::found::{Found, body, find_in, frame, read, truncated};

@@ -1,8 +1,9 @@
 //! The events of a decoder, in a form to compare.
 
+use portway::Framing;
 use portway::Limits;
+use portway::codec::FrameDecoder;
 use portway::codec::frame::{Event, FrameFault};
-use portway::codec::framing::{FrameDecoder, Framing};
 use portway::message::Reason;
 
 /// An event with its bytes. Pieces of noise that follow each other are one.

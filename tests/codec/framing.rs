@@ -1,9 +1,11 @@
 //! Framings that are chosen at run time, and recognised.
 
+use portway::ErrorCode;
+use portway::Framing;
 use portway::Limits;
+use portway::codec::FrameDecoder;
 use portway::codec::frame::FrameFault;
-use portway::codec::framing::{FrameDecoder, Framing};
-use portway::message::{ErrorCode, Fault, Reason};
+use portway::message::{Fault, Reason};
 
 use crate::found::{body, feed, find_in};
 

@@ -1,7 +1,8 @@
 //! The memory of a decoder.
 
 use allocation_counter::measure;
-use portway::codec::framing::{FrameDecoder, Framing};
+use portway::Framing;
+use portway::codec::FrameDecoder;
 
 use crate::found::{frame, limits};
 

@@ -1,8 +1,9 @@
 //! Messages that take too long.
 
+use portway::Framing;
 use portway::Limits;
+use portway::codec::FrameDecoder;
 use portway::codec::frame::FrameFault;
-use portway::codec::framing::{FrameDecoder, Framing};
 
 use crate::found::{Found, HEADER_TOO_LARGE, body, end, feed, frame, limits, more_noise, oversize};
 

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use portway::limits::Limits;
+use portway::Limits;
 use portway::profile::Profile;
 use portway::{CallError, Client, Context, Diagnostic, Framing, Peer, RpcError, Server, Transport};
 use serde_json::{Value, json};

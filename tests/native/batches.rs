@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, stream};
 use portway::connection::Config;
+use portway::connection::Connection;
 use portway::message::{Fault, Id, Incoming, Message, Response};
 use portway::profile::{Ordering, Profile};
-use portway::{Client, Connection, Context, Framing, RpcError, Server, Transport};
+use portway::{Client, Context, Framing, RpcError, Server, Transport};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;

@@ -48,7 +48,7 @@ async fn the_rest_of_a_message_that_came_while_the_thread_was_blocked_is_read_be
     let (near, mut far) = Blocking::pair()?;
     near.set_nonblocking(true)?;
     let (reader, writer) = UnixStream::from_std(near)?.into_split();
-    let mut limits = portway::limits::Limits::DEFAULT;
+    let mut limits = portway::Limits::DEFAULT;
     limits.partial_frame_ms = 50;
     let client = Client::new(Transport::new(reader, writer, Framing::ContentLength)?.with_limits(limits));
     let call = client.call::<u32>("slow", &()).start();

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use portway::limits::Limits;
+use portway::Limits;
 use portway::{CallError, Client, Closed, Context, ErrorCode, Peer, RpcError, Server, Transport};
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use portway::limits::Limits;
+use portway::Limits;
 use portway::{CallError, Client, Diagnostic, Framing, Transport};
 use serde_json::{Value, json};
 use tokio::io::{AsyncWrite, AsyncWriteExt, DuplexStream};

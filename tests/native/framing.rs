@@ -7,8 +7,8 @@ use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll, ready};
 use std::time::Duration;
 
+use portway::Limits;
 use portway::codec::frame::FrameFault;
-use portway::limits::Limits;
 use portway::{CallError, Client, Closed, Context, Diagnostic, Framing, Peer, RpcError, Server, Transport};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, ReadBuf};

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use portway::limits::Limits;
+use portway::Limits;
 use portway::message::Unreadable;
 use portway::{Call, CallError, Client, Diagnostic, Framing, Peer, Transport};
 use serde_json::Value;

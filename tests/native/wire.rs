@@ -3,9 +3,9 @@
 use std::io;
 use std::time::Duration;
 
+use portway::Limits;
+use portway::codec::FrameDecoder;
 use portway::codec::frame::Event;
-use portway::codec::framing::FrameDecoder;
-use portway::limits::Limits;
 use portway::{Framing, Transport};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};

@@ -1,9 +1,7 @@
 // A worker in Rust that traps on request, and the effects on JavaScript beside it. It reports them to the page in
 // messages of its own, beside those of the library.
 
-import init, { serveUntilTrap } from "../../../../wasm-bindgen-test.js";
-import { JSONRPCClient } from "../../src/js/client.js";
-import { portTransport } from "../../src/web/transports.js";
+import init, { JSONRPCClient, portTransport, serveUntilTrap } from "../../../../wasm-bindgen-test.js";
 import { withSmallMemory } from "../web/support/small-memory.js";
 
 /** How often Rust has been called since it trapped first. */

@@ -1,5 +1,5 @@
 //! The Rust API in a browser, against itself, against the JavaScript API, and against messages written by hand.
-#![cfg(all(target_family = "wasm", target_os = "unknown", feature = "typed"))]
+#![cfg(all(target_family = "wasm", target_os = "unknown", feature = "browser"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests may fail")]
 
 mod calls;
@@ -9,10 +9,10 @@ mod conversion;
 mod crashing_worker;
 mod errors;
 mod javascript;
-#[cfg(feature = "json")]
+#[cfg(feature = "codec")]
 #[path = "../common/json_test_suite.rs"]
 mod json_test_suite;
-#[cfg(feature = "json")]
+#[cfg(feature = "codec")]
 mod json_text;
 mod lifetimes;
 mod limits;
@@ -23,9 +23,9 @@ mod streams;
 mod transports;
 mod trap;
 mod values;
-#[cfg(feature = "json")]
+#[cfg(feature = "codec")]
 mod wipc;
-#[cfg(feature = "json")]
+#[cfg(feature = "codec")]
 #[path = "../common/wipc_any_input.rs"]
 #[allow(dead_code, unreachable_pub, reason = "native tests share it")]
 mod wipc_any_input;

@@ -1,9 +1,7 @@
 // The peer of the tests: by hand, message for message, or the JavaScript API.
 
-import { JSONRPCClient } from "../../src/js/client.js";
-import { JSONRPCServer } from "../../src/js/server.js";
-import { CallError, RPCError } from "../../src/web/errors.js";
-import { portTransport } from "../../src/web/transports.js";
+// The exports of the JavaScript API, by the glue that the test runner writes.
+import { CallError, JSONRPCClient, JSONRPCServer, RPCError, portTransport } from "../../../../wasm-bindgen-test.js";
 
 /** A channel, as an array of its two ports. */
 export function channel() {

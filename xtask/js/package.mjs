@@ -18,7 +18,10 @@ const {
 } = JSON.parse(await readFile(process.argv[2], "utf8"));
 const wasm = "portway_bg.wasm";
 const glue = join(raw, "portway.js");
-const instance = join(root, "src/web/wasm-instance.js");
+/** The JavaScript of the package, and its declarations. */
+const source = "crates/portway-web/js";
+const types = "crates/portway-web/types";
+const instance = join(root, source, "driver/wasm-instance.js");
 // The package is made here and moved to its place when it is whole: tests may be using the one that is there.
 const stage = join(root, "target/pkg-new");
 const shortened = join(raw, "shortened.wasm");
@@ -70,13 +73,13 @@ const shortExportNames = {
   },
 };
 
-// wasm-bindgen copies the modules of src/ that Rust imports, but not their imports. The bundle uses the sources
+// wasm-bindgen copies the modules that Rust imports, but not their imports. The bundle uses the sources
 // instead, so that an entry and the glue also share one instance of each module.
 const fromSources = {
   name: "from-sources",
   setup({ onResolve }) {
-    onResolve({ filter: /^\.\/snippets\/[^/]+\/src\// }, ({ path }) => ({
-      path: join(root, path.replace(/^\.\/snippets\/[^/]+\//, "")),
+    onResolve({ filter: /^\.\/snippets\/[^/]+\/js\// }, ({ path }) => ({
+      path: join(root, source, path.replace(/^\.\/snippets\/[^/]+\/js\//, "")),
     }));
   },
 };
@@ -171,13 +174,16 @@ const internalMembers = [
   "tryEnqueue",
   "virtualPort",
 ];
-for (const file of (await readdir(join(root, "src/js"))).filter((file) => file.endsWith(".d.ts"))) {
-  const text = await readFile(join(root, "src/js", file), "utf8");
+for (const file of (await readdir(join(root, types))).filter((file) => file.endsWith(".d.ts"))) {
+  const text = await readFile(join(root, types, file), "utf8");
   const declared = internalMembers.find((name) => new RegExp(`\\b${name}\\b`).test(text));
   if (declared !== undefined) throw new Error(`${file} declares ${declared}, which package.mjs shortens`);
 }
 // The registry in boundaries.js has the objects of all copies of the library in a realm.
-const registry = (await readFile(join(root, "src/web/boundaries.js"), "utf8")).replace(/\/\*.*?\*\/|\/\/[^\n]*/gs, "");
+const registry = (await readFile(join(root, source, "driver/boundaries.js"), "utf8")).replace(
+  /\/\*.*?\*\/|\/\/[^\n]*/gs,
+  "",
+);
 const shared = internalMembers.find((name) => new RegExp(`\\b${name}\\b`).test(registry));
 if (shared !== undefined) throw new Error(`copies of the library share ${shared}, which package.mjs shortens`);
 
@@ -189,7 +195,7 @@ const redundantMarks = /\/\* @__PURE__ \*\/(?=new (Weak)?(Map|Set)\b|Symbol\b)/g
 
 async function bundle({ name, output, platform }) {
   const { outputFiles, metafile, mangleCache } = await build({
-    entryPoints: [join(root, "src/js/entry", `${name}.js`)],
+    entryPoints: [join(root, source, "entry", `${name}.js`)],
     write: false,
     alias: { "portway-glue": glue, "portway-wasm": shortened },
     plugins: [fromSources, shortExportNames, shareWipc],
@@ -236,10 +242,10 @@ async function licences({ inputs }) {
   return (await Promise.all(texts)).join("");
 }
 
-// Copies src/js/*.d.ts. A module without declarations of its own gets those of the main module.
+// Copies the declarations. A module without declarations of its own gets those of the main module.
 async function declare() {
-  const own = (await readdir(join(root, "src/js"))).filter((file) => file.endsWith(".d.ts"));
-  await Promise.all(own.map((file) => copyFile(join(root, "src/js", file), join(stage, file))));
+  const own = (await readdir(join(root, types))).filter((file) => file.endsWith(".d.ts"));
+  await Promise.all(own.map((file) => copyFile(join(root, types, file), join(stage, file))));
   const shared = 'export * from "./portway.js";\nexport { default } from "./portway.js";\n';
   const modules = entries.map(({ output }) => output.replace(/\.js$/, ".d.ts")).filter((file) => !own.includes(file));
   await Promise.all(modules.map((file) => writeFile(join(stage, file), shared)));

@@ -32,25 +32,29 @@ function compare(what, rust, js, only = []) {
 }
 
 // JavaScript has the commands and the outputs in one file, and both begin at 0.
-const abi = "src/web/wasm-abi.js";
-const commands = inRust("src/web/commands.rs");
+const abi = "crates/portway-web/js/driver/wasm-abi.js";
+const commands = inRust("crates/portway-web/src/commands.rs");
 const numbers = inJs(abi);
 const inAbi = (isCommand) =>
   Object.fromEntries(Object.entries(numbers).filter(([name]) => name in commands === isCommand));
-compare(`src/web/commands.rs and ${abi}`, commands, inAbi(true));
+compare(`crates/portway-web/src/commands.rs and ${abi}`, commands, inAbi(true));
 
 // JavaScript handles some operations without their names. Rust needs no mask.
 const outputs = inAbi(false);
-compare(`src/web/words.rs and ${abi}`, inRust("src/web/words.rs"), outputs, ["NOTHING", "SEND", "OPERATION"]);
+compare(`crates/portway-web/src/words.rs and ${abi}`, inRust("crates/portway-web/src/words.rs"), outputs, [
+  "NOTHING",
+  "SEND",
+  "OPERATION",
+]);
 if (outputs.OPERATION !== outputs.HAS_MORE - 1) faults.push(`${abi}: OPERATION does not end below HAS_MORE`);
 
 // The kinds of JavaScript have no names: each is the kind of an example.
-const { HAS_VERSION, kindOf, shapeOf } = await import("../../src/web/envelope.js");
-const { MAX_METHOD_LENGTH } = await import("../../src/web/limit-values.js");
+const { HAS_VERSION, kindOf, shapeOf } = await import("../../crates/portway-web/js/driver/envelope.js");
+const { MAX_METHOD_LENGTH } = await import("../../crates/portway-web/js/driver/limit-values.js");
 const shape = (message) => shapeOf(message, message, 8);
 compare(
-  "enum Kind of src/message/shape.rs and src/web/envelope.js",
-  constants("src/message/shape.rs", /^ {4}([A-Z][A-Za-z]+) = (\d+),/gm),
+  "enum Kind of crates/portway-proto/src/message/shape.rs and crates/portway-web/js/driver/envelope.js",
+  constants("crates/portway-proto/src/message/shape.rs", /^ {4}([A-Z][A-Za-z]+) = (\d+),/gm),
   {
     Missing: shape({}),
     Null: kindOf(null),
@@ -66,10 +70,13 @@ compare(
   },
 );
 compare(
-  "the bits of a shape in src/message/shape.rs and src/web/envelope.js",
+  "the bits of a shape in crates/portway-proto/src/message/shape.rs and crates/portway-web/js/driver/envelope.js",
   {
     id: 0,
-    ...constants("src/message/shape.rs", /^ {12}([a-z]+): (?:Kind::from_bits\()?bits >> (\d+) & /gm),
+    ...constants(
+      "crates/portway-proto/src/message/shape.rs",
+      /^ {12}([a-z]+): (?:Kind::from_bits\()?bits >> (\d+) & /gm,
+    ),
   },
   {
     ...Object.fromEntries(
@@ -79,7 +86,7 @@ compare(
   },
 );
 if (shape({ method: "a".repeat(MAX_METHOD_LENGTH + 1) }) >> 4 !== shape({ id: "a".repeat(9) })) {
-  faults.push("src/web/envelope.js: a long method is of another kind than a long id");
+  faults.push("crates/portway-web/js/driver/envelope.js: a long method is of another kind than a long id");
 }
 
 function bit(number) {
@@ -87,23 +94,24 @@ function bit(number) {
 }
 
 // Reasons that JavaScript reports for calls and to servers. Rust has no name for the last arm of a `match`.
-const roles = readFileSync(join(root, "src/web/rust-roles.js"), "utf8");
+const roles = readFileSync(join(root, "crates/portway-web/js/rust/client-server.js"), "utf8");
 const [reasons] = /^const REASONS = \{[^}]*\}/m.exec(roles) ?? [""];
 const named = [...reasons.matchAll(/^ {2}"?([a-z-]+)"?: (\d+),/gm)].map(([, reason, number]) => {
   const name = reason === "timeout" ? "TIMED_OUT" : reason.replaceAll("-", "_").toUpperCase();
   return [name, Number(number)];
 });
-if (named.length === 0) faults.push("src/web/rust-roles.js: REASONS is not found");
-const pick = (names) => Object.fromEntries(names.map((name) => [name, inJs("src/web/rust-roles.js")[name]]));
+if (named.length === 0) faults.push("crates/portway-web/js/rust/client-server.js: REASONS is not found");
+const pick = (names) =>
+  Object.fromEntries(names.map((name) => [name, inJs("crates/portway-web/js/rust/client-server.js")[name]]));
 compare(
-  "src/web/api/client.rs and src/web/rust-roles.js",
-  inRust("src/web/api/client.rs"),
+  "src/browser/client.rs and crates/portway-web/js/rust/client-server.js",
+  inRust("src/browser/client.rs"),
   { ...pick(["RESULT", "ERROR", "PROGRESS", "FAILED"]), ...Object.fromEntries(named) },
   ["FAILED", "WASM_DIED"],
 );
-const { ANSWERED, POLLED, ...events } = inRust("src/web/api/server.rs");
+const { ANSWERED, POLLED, ...events } = inRust("src/browser/server.rs");
 compare(
-  "src/web/api/server.rs and src/web/rust-roles.js",
+  "src/browser/server.rs and crates/portway-web/js/rust/client-server.js",
   events,
   pick(["REQUEST", "NOTIFICATION", "CANCEL", "POLL"]),
   ["POLL"],

@@ -16,7 +16,8 @@ use crate::workspace::{Matrix, Workspace};
 
 /// The inputs of the package. A change in any of these files causes a new build.
 const INPUTS: &[&str] = &[
-    "src",
+    "crates/portway-proto",
+    "crates/portway-web",
     "npm",
     "xtask/js",
     "xtask/src/build.rs",
@@ -59,6 +60,8 @@ pub(crate) fn run(setup: &Setup) -> Result<()> {
     // `no-install`: xtask has installed everything, and wasm-pack's own downloads would ignore the lock file.
     pack.args(["build", &build.krate, "--mode", "no-install", "--no-opt", "--no-pack"]);
     pack.args(["--target", &build.target, "--profile", &build.profile, "--out-name", "portway", "--out-dir"]).arg(&raw);
+    // The package has a loader of its own.
+    pack.args(["--", "--no-default-features"]);
     step("wasm: wasm-pack build", || run_ok(&mut pack, &log, LIMIT))?;
 
     // Names and producers are stripped here: wasm-bindgen needs the custom sections that a stripping linker removes.

@@ -14,11 +14,11 @@ const TABLE: &str = "limits.toml";
 
 /// The files of constants, by their key in rows.
 const FILES: &[(&str, &str)] = &[
-    ("js", "src/web/limit-values.js"),
-    ("core", "src/limits.rs"),
-    ("codec", "src/codec/limits.rs"),
+    ("js", "crates/portway-web/js/driver/limit-values.js"),
+    ("core", "crates/portway-proto/src/limits.rs"),
+    ("codec", "crates/portway-proto/src/codec/limits.rs"),
     ("native", "src/native/limits.rs"),
-    ("web-api", "src/web/api/limits.rs"),
+    ("browser", "src/browser/limits.rs"),
     ("portway", "src/bin/portway/limits.rs"),
     ("duet-rpc", "src/bin/duet-rpc/limits.rs"),
 ];
@@ -83,18 +83,21 @@ impl Table {
 
     /// Returns every generated file with its text.
     fn files(&self, workspace: &Workspace) -> Result<Vec<(&'static str, String)>> {
-        let mut files = vec![("src/web/limit-values.js", self.javascript())];
+        let mut files = vec![("crates/portway-web/js/driver/limit-values.js", self.javascript())];
         for (key, file) in FILES.iter().filter(|(key, _)| !["js", "core"].contains(key)) {
             files.push((*file, self.rust(key)));
         }
-        let limits = workspace.read("src/limits.rs")?;
+        let limits = workspace.read("crates/portway-proto/src/limits.rs")?;
         let public = self.rust_constants("core", "pub");
         let limits = spliced(&limits, "// limits:begin constants", "// limits:end constants", &public)?;
         let limits = spliced(&limits, "// limits:begin fields", "// limits:end fields", &self.fields())?;
         let limits = spliced(&limits, "// limits:begin values", "// limits:end values", &self.defaults())?;
-        files.push(("src/limits.rs", limits));
-        let types = workspace.read("src/js/api.d.ts")?;
-        files.push(("src/js/api.d.ts", spliced(&types, "// limits:begin", "// limits:end", &self.declarations())?));
+        files.push(("crates/portway-proto/src/limits.rs", limits));
+        let types = workspace.read("crates/portway-web/types/api.d.ts")?;
+        files.push((
+            "crates/portway-web/types/api.d.ts",
+            spliced(&types, "// limits:begin", "// limits:end", &self.declarations())?,
+        ));
         let readme = workspace.readme()?;
         let begin = "<!-- limits:begin -->";
         files.push(("README.md", spliced(&readme, begin, "<!-- limits:end -->", &self.readme())?));

@@ -73,7 +73,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
             command.args(arguments).args(["--quiet", "--target", WASM, "-p", &package]);
             if package == LIBRARY {
                 // The other tests run on the host.
-                command.args(["--features", "json", "--lib", "--test", "wasm"]);
+                command.args(["--features", "codec", "--lib", "--test", "wasm"]);
             } else if wasm_too.contains(&package) {
                 // The programs run on the host.
                 command.arg("--lib");
@@ -88,7 +88,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
     checks.check("docs: wasm32", || {
         let mut command = wasm.command("cargo", &workspace.root)?;
         command
-            .args(["doc", "--quiet", "--no-deps", "--target", WASM, "-p", LIBRARY, "--features", "json"])
+            .args(["doc", "--quiet", "--no-deps", "--target", WASM, "-p", LIBRARY, "--features", "codec"])
             .env("RUSTDOCFLAGS", "-Dwarnings");
         run_ok(&mut command, &log, LIMIT)
     });
@@ -96,16 +96,16 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
     checks.check("examples in the docs: wasm32", || {
         let mut command = wasm.command("cargo", &workspace.root)?;
         // They are only compiled: cargo has no `--no-run` for them, and stable rustdoc neither.
-        command.args(["test", "--doc", "--quiet", "--target", WASM, "-p", LIBRARY, "--features", "json"]);
+        command.args(["test", "--doc", "--quiet", "--target", WASM, "-p", LIBRARY, "--features", "codec"]);
         command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "true");
         run_ok(&mut command, &log, LIMIT)
     });
     for target in Target::ALL {
         checks.check(&format!("surface: {}", target.name()), || surface::check(setup, target));
     }
-    checks.check("types: tsc over src/js", || {
+    checks.check("types: tsc over the declarations", || {
         let mut files = Vec::new();
-        for entry in workspace.path("src/js").read_dir()? {
+        for entry in workspace.path("crates/portway-web/types").read_dir()? {
             let path = entry?.path();
             if path.to_string_lossy().ends_with(".d.ts") {
                 files.push(path);
@@ -116,7 +116,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
         command.args(["--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "--types", ""]).args(files);
         run_ok(&mut command, &log, LIMIT)
     });
-    checks.check("types: tsc over the JavaScript of src, and its exports as declared", || {
+    checks.check("types: tsc over the JavaScript, and its exports as declared", || {
         let mut command = node.command("tsc", &workspace.root)?;
         run_ok(command.args(["--project", "tests/types/source", "--pretty", "false"]), &log, LIMIT)
     });

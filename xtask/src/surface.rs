@@ -130,7 +130,7 @@ fn items(setup: &Setup, target: Target) -> Result<String> {
             folder.join("doc/portway.json")
         }
         Target::Wasm => {
-            command.args(["--target", WASM, "--features", "json"]);
+            command.args(["--target", WASM, "--features", "codec"]);
             folder.join(WASM).join("doc/portway.json")
         }
     };

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use portway::ErrorCode;
 use portway::codec::json;
 use portway::connection::{CallKey, Config, Connection, End as CallEnd, Event, RequestKey};
 use portway::message::{
-    Entry, ErrorCode, ErrorObject, Id, Incoming, Message, Notification, Outgoing, RequestId, Response, Unusable,
+    Entry, ErrorObject, Id, Incoming, Message, Notification, Outgoing, RequestId, Response, Unusable,
 };
 use portway::profile::{BatchPolicy, Ordering};
 use serde_json::Value;

@@ -5,9 +5,9 @@
 mod reader;
 
 use allocation_counter::measure;
+use portway::Framing;
 use portway::Limits;
 use portway::codec::frame::FrameFault;
-use portway::codec::framing::Framing;
 
 use reader::{Found, Reader, skim};
 

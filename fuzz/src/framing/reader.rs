@@ -1,9 +1,10 @@
 //! Reads a stream as a driver does, and records the events.
 
+use portway::Framing;
 use portway::Limits;
+use portway::codec::FrameDecoder;
 use portway::codec::content_length::header_within;
 use portway::codec::frame::{Event, FrameFault};
-use portway::codec::framing::{FrameDecoder, Framing};
 use portway::message::Reason;
 use serde_json::value::RawValue;
 

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
 use super::{CHUNK_BYTES, Driver, SCRATCH};
-use crate::codec::framing::Framing;
+use crate::Framing;
 use crate::codec::wipc::{self, FrameType};
 use crate::native::child::ChildProcess;
 use crate::native::error::Closed;

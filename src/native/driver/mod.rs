@@ -33,8 +33,8 @@ use super::frame_handler::{FrameAction, FrameHandler};
 use super::link::Link;
 use super::state::LinkState;
 use super::transport::Streams;
+use crate::codec::FrameDecoder;
 use crate::codec::frame::{Event as Frame, FrameFault};
-use crate::codec::framing::FrameDecoder;
 use crate::connection::{Connection, Event, Ignored};
 use crate::message::Entry;
 

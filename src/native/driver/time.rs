@@ -7,14 +7,14 @@ use std::boxed::Box;
 use tokio::time::{Instant, sleep_until};
 
 use super::Driver;
-use crate::codec::framing::Framing;
+use crate::Framing;
 use crate::native::error::Closed;
 use crate::native::limits::{FINAL_READ_TIMEOUT, MAX_FINAL_READ_TIME};
 
 /// A message that is not complete yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PartialMessage {
-    /// The number of the message, see [`FrameDecoder::unfinished`](crate::codec::framing::FrameDecoder::unfinished).
+    /// The number of the message, see [`FrameDecoder::unfinished`](crate::codec::FrameDecoder::unfinished).
     pub(super) message: u64,
     since: Instant,
     /// The time of its latest bytes.

@@ -1,28 +1,25 @@
-// Compares the exports of the JavaScript of src with the declarations of the package. Each line compiles only if
+// Compares the exports of the JavaScript of portway-web with the declarations of the package. Each line compiles only if
 // both agree. TypeScript names a member that only one of them has: `Type '"batch"' does not satisfy the constraint
 // 'never'`.
-//
-// Beside a file of declarations of the same name, a module is seen as declared. So `connect.js` and `error-codes.js`
-// name their declared types themselves.
 
-import type * as declared from "../../../src/js/portway.js";
-import type * as declaredEarly from "../../../src/js/early.js";
-import type * as declaredInline from "../../../src/js/inline.js";
-import type * as declaredWorker from "../../../src/js/wasi-worker.js";
-import type * as declaredWasi from "../../../src/js/wipc-wasi.js";
-import type * as declaredWipc from "../../../src/js/wipc.js";
-import type * as declaredWipcNode from "../../../src/js/wipc-node.js";
-import type * as early from "../../../src/js/entry/early.js";
-import type * as inline from "../../../src/js/entry/inline.js";
-import type * as node from "../../../src/js/entry/node.js";
-import type * as worker from "../../../src/js/entry/wasi-worker.js";
-import type * as wasi from "../../../src/js/entry/wipc-wasi.js";
-import type * as web from "../../../src/js/entry/web.js";
-import type * as wipc from "../../../src/js/entry/wipc.js";
-import type * as wipcNode from "../../../src/js/entry/wipc-node.js";
-import type { RequestContext } from "../../../src/web/request-context.js";
-import type { Stream } from "../../../src/web/stream-consumer.js";
-import type { WipcTransport } from "../../../src/js/wipc/rpc-transport.js";
+import type * as declared from "../../../crates/portway-web/types/portway.js";
+import type * as declaredEarly from "../../../crates/portway-web/types/early.js";
+import type * as declaredInline from "../../../crates/portway-web/types/inline.js";
+import type * as declaredWorker from "../../../crates/portway-web/types/wasi-worker.js";
+import type * as declaredWasi from "../../../crates/portway-web/types/wipc-wasi.js";
+import type * as declaredWipc from "../../../crates/portway-web/types/wipc.js";
+import type * as declaredWipcNode from "../../../crates/portway-web/types/wipc-node.js";
+import type * as early from "../../../crates/portway-web/js/entry/early.js";
+import type * as inline from "../../../crates/portway-web/js/entry/inline.js";
+import type * as node from "../../../crates/portway-web/js/entry/node.js";
+import type * as worker from "../../../crates/portway-web/js/entry/wasi-worker.js";
+import type * as wasi from "../../../crates/portway-web/js/entry/wipc-wasi.js";
+import type * as web from "../../../crates/portway-web/js/entry/web.js";
+import type * as wipc from "../../../crates/portway-web/js/entry/wipc.js";
+import type * as wipcNode from "../../../crates/portway-web/js/entry/wipc-node.js";
+import type { RequestContext } from "../../../crates/portway-web/js/driver/request-context.js";
+import type { Stream } from "../../../crates/portway-web/js/driver/stream-consumer.js";
+import type { WipcTransport } from "../../../crates/portway-web/js/wipc/rpc-transport.js";
 
 /** Compiles if there are no names. */
 declare function none<Names extends never>(): void;

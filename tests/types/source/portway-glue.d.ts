@@ -1,20 +1,20 @@
-// The glue of wasm-bindgen, which `cargo xtask build` makes from `src/js/mod.rs`: the exports that are listed there,
+// The glue of wasm-bindgen, which `cargo xtask build` makes from `exports.rs`: the exports that are listed there,
 // and the function that starts the wasm.
 
-export { JSONRPCClient } from "../../../src/js/client.js";
-export { connect } from "../../../src/js/connect.js";
-export { ErrorCode, kaiak, wiggum } from "../../../src/js/error-codes.js";
-export { JSONRPCPeer } from "../../../src/js/peer.js";
-export { JSONRPCServer } from "../../../src/js/server.js";
-export { validateMessage } from "../../../src/js/validate.js";
-export { CallError, RPCError } from "../../../src/web/errors.js";
+export { JSONRPCClient } from "../../../crates/portway-web/js/client.js";
+export { connect } from "../../../crates/portway-web/js/connect.js";
+export { ErrorCode, kaiak, wiggum } from "../../../crates/portway-web/js/error-codes.js";
+export { JSONRPCPeer } from "../../../crates/portway-web/js/peer.js";
+export { JSONRPCServer } from "../../../crates/portway-web/js/server.js";
+export { validateMessage } from "../../../crates/portway-web/js/validate.js";
+export { CallError, RPCError } from "../../../crates/portway-web/js/driver/errors.js";
 export {
   broadcastTransport,
   portTransport,
   selfTransport,
   windowTransport,
   workerTransport,
-} from "../../../src/web/transports.js";
+} from "../../../crates/portway-web/js/transport/transports.js";
 
 /** Creates an instance of a module, and returns its exports. */
 export function initSync(module: WebAssembly.Module): WebAssembly.Exports;

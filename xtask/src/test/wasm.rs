@@ -69,7 +69,7 @@ fn run_in(setup: &Setup, environment: Environment, browser: &Browser, engine: &s
 
 /// Returns `cargo test` for wasm after `prefix`, which provides a screen for a browser.
 fn cargo_test(setup: &Setup, environment: &Environment, prefix: &[&str]) -> Result<Command> {
-    let mut words = prefix.iter().chain(&["cargo", "test", "--target", WASM, "--features", "json", "--test", "wasm"]);
+    let mut words = prefix.iter().chain(&["cargo", "test", "--target", WASM, "--features", "codec", "--test", "wasm"]);
     let program = words.next().context("a command has at least one word")?;
     let mut command = environment.command(program, &setup.workspace.root)?;
     command.args(words);

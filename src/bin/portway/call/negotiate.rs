@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use portway::codec::FrameDecoder;
 use portway::codec::content_length::header_within;
 use portway::codec::frame::Event;
-use portway::codec::framing::FrameDecoder;
 use portway::codec::json;
 use portway::message::{Id, Unreadable};
 use portway::{Framing, Limits, Transport};

@@ -11,8 +11,8 @@ use std::process::ExitCode;
 
 use portway::codec::content_length::header_within;
 use portway::codec::frame::{Event, FrameFault};
-use portway::codec::framing::{FrameDecoder, Recogniser};
 use portway::codec::wipc;
+use portway::codec::{FrameDecoder, Recogniser};
 use portway::message::{Fault, Reason};
 use portway::{Framing, Limits, stdio};
 use serde_json::value::RawValue;

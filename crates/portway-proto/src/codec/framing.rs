@@ -1,0 +1,238 @@
+//! The framings of byte streams, selected at run time.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::buffer::leading_whitespace;
+use super::frame::{Event, FrameFault};
+use super::limits::MAX_BEGINNING;
+use super::wipc::FrameType;
+use super::{content_length, json, newline, wipc};
+use crate::Limits;
+
+/// How messages are separated in a byte stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// `Content-Length: N`, a blank line, and N bytes. See [`content_length`].
+    ContentLength,
+    /// One message per line. See [`newline`].
+    Newline,
+    /// One message in each `CALL` frame, among other output. See [`wipc`].
+    Wipc,
+}
+
+impl Framing {
+    /// Detects the framing of a peer from the first bytes it sent. Returns `None` if they do not show it yet. A line of
+    /// JSON without the member `jsonrpc` does not count, since it may belong to a log.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use portway_proto::Framing;
+    ///
+    /// assert_eq!(Framing::recognise(b"content-length: 2\r\n"), Some(Framing::ContentLength));
+    /// assert_eq!(Framing::recognise(b"\n{\"jsonrpc\":"), Some(Framing::Newline));
+    /// assert_eq!(Framing::recognise(b"{\"level\":30}\n"), None);
+    /// assert_eq!(Framing::recognise(b"Content-"), None);
+    /// ```
+    #[must_use]
+    pub fn recognise(first_bytes: &[u8]) -> Option<Self> {
+        if json::glance(first_bytes, |_| {}).has_version {
+            return Some(Self::Newline);
+        }
+        let message = first_bytes.get(leading_whitespace(first_bytes)..)?;
+        let is_header =
+            |name: &str| message.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()));
+        match message {
+            [b'W', b'I', b'P', b'C', 0..4, ..] => Some(Self::Wipc),
+            _ if is_header("content-length") || is_header("content-type") => Some(Self::ContentLength),
+            _ => None,
+        }
+    }
+
+    /// Returns the maximum length of a message, in bytes, or `None` if the framing has no maximum.
+    #[must_use]
+    pub const fn longest_message(self) -> Option<usize> {
+        match self {
+            Self::ContentLength | Self::Newline => None,
+            Self::Wipc => Some(u32::MAX as usize),
+        }
+    }
+
+    /// Appends one message. Its text must be on one line, as [`super::json::encode`] writes it. A message longer than
+    /// [`Framing::longest_message`] is not appended.
+    pub fn encode(self, body: &str, out: &mut Vec<u8>) {
+        match self {
+            Self::ContentLength => content_length::encode(body, out),
+            Self::Newline => newline::encode(body, out),
+            Self::Wipc => wipc::encode(FrameType::Call, body.as_bytes(), out).unwrap_or_default(),
+        }
+    }
+}
+
+/// Detects a framing in a stream of pieces, line by line.
+///
+/// # Examples
+///
+/// ```
+/// use portway_proto::{Framing, codec::Recogniser};
+///
+/// let mut recogniser = Recogniser::default();
+/// assert_eq!(recogniser.look(b"starting\n{\"json"), None);
+/// assert_eq!(recogniser.look(b"rpc\":\"2.0\"}\n"), Some(Framing::Newline));
+/// ```
+#[derive(Debug, Default)]
+pub struct Recogniser {
+    /// The beginning of the incomplete line.
+    line: Vec<u8>,
+}
+
+impl Recogniser {
+    /// Examines the next bytes. Returns the framing that one of their lines, or the incomplete line at their end,
+    /// shows.
+    pub fn look(&mut self, bytes: &[u8]) -> Option<Framing> {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let room = MAX_BEGINNING - self.line.len();
+            self.line.extend_from_slice(piece.get(..room).unwrap_or(piece));
+            let framing = if room > 0 { Framing::recognise(&self.line) } else { None };
+            if piece.ends_with(b"\n") {
+                self.line.clear();
+            }
+            if framing.is_some() {
+                return framing;
+            }
+        }
+        None
+    }
+}
+
+impl fmt::Display for Framing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ContentLength => "Content-Length frames",
+            Self::Newline => "one message a line",
+            Self::Wipc => "WIPC frames",
+        })
+    }
+}
+
+/// A decoder for any framing. Its methods are those of [`content_length::Decoder`].
+#[derive(Debug)]
+pub struct FrameDecoder(Inner);
+
+#[derive(Debug)]
+enum Inner {
+    ContentLength(content_length::Decoder),
+    Newline(newline::Decoder),
+    Wipc { decoder: wipc::Decoder, adapter: WipcAdapter },
+}
+
+impl FrameDecoder {
+    /// Creates a decoder for the beginning of a stream.
+    #[must_use]
+    pub const fn new(framing: Framing, limits: &Limits) -> Self {
+        Self(match framing {
+            Framing::ContentLength => Inner::ContentLength(content_length::Decoder::new(limits)),
+            Framing::Newline => Inner::Newline(newline::Decoder::new(limits)),
+            Framing::Wipc => {
+                let adapter = WipcAdapter { message_bytes: limits.message_bytes, has_begun: false };
+                Inner::Wipc { decoder: wipc::Decoder::new().with_max_call(limits.message_bytes), adapter }
+            }
+        })
+    }
+
+    /// Rejects WIPC frames whose payload exceeds `max_payload` bytes. The limit of messages remains. Call it before the
+    /// first input; with other framings it has no effect.
+    #[must_use]
+    pub fn with_max_payload(self, max_payload: u32) -> Self {
+        match self.0 {
+            Inner::Wipc { adapter, .. } => {
+                let decoder = wipc::Decoder::with_max_payload(max_payload).with_max_call(adapter.message_bytes);
+                Self(Inner::Wipc { decoder, adapter })
+            }
+            other => Self(other),
+        }
+    }
+
+    /// See [`content_length::Decoder::next`].
+    #[must_use]
+    pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
+        match &mut self.0 {
+            Inner::ContentLength(decoder) => decoder.next(input),
+            Inner::Newline(decoder) => decoder.next(input),
+            Inner::Wipc { decoder, adapter } => Some(adapter.event(decoder.next(input)?)),
+        }
+    }
+
+    /// See [`content_length::Decoder::finish`]. Call it until it returns `None`.
+    #[must_use]
+    pub fn finish(&mut self) -> Option<Event<'_>> {
+        match &mut self.0 {
+            Inner::ContentLength(decoder) => decoder.finish(),
+            Inner::Newline(decoder) => decoder.finish(),
+            Inner::Wipc { decoder, adapter } => Some(adapter.event(decoder.finish()?)),
+        }
+    }
+
+    /// See [`content_length::Decoder::unfinished`].
+    #[must_use]
+    pub const fn unfinished(&self) -> Option<u64> {
+        match &self.0 {
+            Inner::ContentLength(decoder) => decoder.unfinished(),
+            Inner::Newline(decoder) => decoder.unfinished(),
+            Inner::Wipc { decoder, .. } => decoder.unfinished(),
+        }
+    }
+
+    /// See [`content_length::Decoder::time_out`]. The bytes of an abandoned WIPC frame are scanned again, so
+    /// [`FrameDecoder::next`] may return an event without more input.
+    pub fn time_out(&mut self) -> FrameFault {
+        match &mut self.0 {
+            Inner::ContentLength(decoder) => decoder.time_out(),
+            Inner::Newline(decoder) => decoder.time_out(),
+            Inner::Wipc { decoder, .. } => FrameFault::TimedOut { held: decoder.give_up() },
+        }
+    }
+
+    /// See [`content_length::Decoder::unread`]. In other framings a message cannot swallow another one: there it has no
+    /// effect.
+    pub fn unread(&mut self, bytes: &[u8]) {
+        match &mut self.0 {
+            Inner::ContentLength(decoder) => decoder.unread(bytes),
+            Inner::Newline(_) | Inner::Wipc { .. } => {}
+        }
+    }
+}
+
+/// Converts the events of WIPC to those of all framings.
+#[derive(Debug)]
+struct WipcAdapter {
+    message_bytes: usize,
+    /// Whether the next passthrough continues a run of noise.
+    has_begun: bool,
+}
+
+impl WipcAdapter {
+    fn event<'a>(&mut self, event: wipc::Event<'a>) -> Event<'a> {
+        match event {
+            wipc::Event::Frame(frame) => {
+                self.has_begun = false;
+                match frame.frame_type {
+                    FrameType::Call => Event::Body(frame.payload),
+                    _ => Event::Frame(frame),
+                }
+            }
+            wipc::Event::Oversize { length } => {
+                self.has_begun = false;
+                Event::Fault(FrameFault::Oversize { length: Some(length) })
+            }
+            wipc::Event::Passthrough(bytes) => {
+                Event::Noise { bytes, starts: !core::mem::replace(&mut self.has_begun, true) }
+            }
+            wipc::Event::Dropped { beginning, why } => Event::Dropped { beginning, why },
+            wipc::Event::Truncated { held } => {
+                Event::Fault(FrameFault::Truncated { held: usize::try_from(held).unwrap_or(usize::MAX) })
+            }
+        }
+    }
+}

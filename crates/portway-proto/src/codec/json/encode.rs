@@ -1,0 +1,135 @@
+//! Messages → JSON text.
+
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use core::fmt::Write;
+
+use memchr::memchr2;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::message::{ErrorObject, Id, Message, Outgoing};
+use crate::profile::CancelNotification;
+
+/// Encodes one message or batch on one line, with the members of the specification and no others.
+///
+/// `result` is always written, `params` and `data` only if present.
+///
+/// # Examples
+///
+/// ```
+/// use portway_proto::codec::json;
+/// use portway_proto::message::{Message, Outgoing, Notification};
+///
+/// let message = Message::Notification(Notification { method: "ready".into(), params: None });
+/// assert_eq!(json::encode(&Outgoing::Single(message)), r#"{"jsonrpc":"2.0","method":"ready"}"#);
+/// ```
+#[must_use]
+pub fn encode(outgoing: &Outgoing<Box<RawValue>>) -> String {
+    let mut text = String::new();
+    encode_into(outgoing, &mut text);
+    text
+}
+
+/// Appends the result of [`encode`] to `text`.
+pub fn encode_into(outgoing: &Outgoing<Box<RawValue>>, text: &mut String) {
+    match outgoing {
+        Outgoing::Single(message) => push_message(text, message),
+        Outgoing::Batch(messages) => {
+            for (index, message) in messages.iter().enumerate() {
+                text.push(if index == 0 { '[' } else { ',' });
+                push_message(text, message);
+            }
+            text.push(']');
+        }
+        Outgoing::Cancel(id) => {
+            push_method(text, None, CancelNotification::LSP.method);
+            text.push_str(r#","params":{"id":"#);
+            push_id(text, id);
+            text.push_str("}}");
+        }
+    }
+}
+
+fn push_message(text: &mut String, message: &Message<Box<RawValue>>) {
+    match message {
+        Message::Request(request) => {
+            push_method(text, Some(&request.id), &request.method);
+            push_member(text, r#","params":"#, request.params.as_deref());
+        }
+        Message::Notification(notification) => {
+            push_method(text, None, &notification.method);
+            push_member(text, r#","params":"#, notification.params.as_deref());
+        }
+        Message::Response(response) => {
+            push_start(text, Some(&response.id));
+            match &response.outcome {
+                Ok(result) => push_member(text, r#","result":"#, Some(result)),
+                Err(error) => push_error(text, error),
+            }
+        }
+    }
+    text.push('}');
+}
+
+fn push_error(text: &mut String, error: &ErrorObject<Box<RawValue>>) {
+    text.push_str(r#","error":{"code":"#);
+    push_integer(text, error.code.value());
+    text.push_str(r#","message":"#);
+    push_string(text, &error.message);
+    push_member(text, r#","data":"#, error.data.as_deref());
+    text.push('}');
+}
+
+fn push_method(text: &mut String, id: Option<&Id>, method: &str) {
+    push_start(text, id);
+    text.push_str(r#","method":"#);
+    push_string(text, method);
+}
+
+fn push_start(text: &mut String, id: Option<&Id>) {
+    text.push_str(r#"{"jsonrpc":"2.0""#);
+    if let Some(id) = id {
+        text.push_str(r#","id":"#);
+        push_id(text, id);
+    }
+}
+
+fn push_id(text: &mut String, id: &Id) {
+    match id {
+        Id::Null => text.push_str("null"),
+        Id::Integer(integer) => push_integer(text, *integer),
+        Id::Number(number) => text.push_str(number.as_str()),
+        Id::String(string) => push_string(text, string),
+    }
+}
+
+fn push_integer(text: &mut String, integer: i64) {
+    // Writing to a string does not fail.
+    let _ = write!(text, "{integer}");
+}
+
+fn push_string(text: &mut String, string: &str) {
+    // Most strings need no escapes.
+    if string.bytes().any(|byte| matches!(byte, b'"' | b'\\' | ..b' ')) {
+        return text.push_str(&Value::from(string).to_string());
+    }
+    text.push('"');
+    text.push_str(string);
+    text.push('"');
+}
+
+/// Line breaks in JSON text can only be whitespace between its tokens, so they are left out.
+fn push_member(text: &mut String, name: &str, value: Option<&RawValue>) {
+    if let Some(value) = value {
+        text.push_str(name);
+        let mut rest = value.get();
+        while let Some((line, next)) =
+            memchr2(b'\n', b'\r', rest.as_bytes()).and_then(|end| rest.get(..end).zip(rest.get(end + 1..)))
+        {
+            text.push_str(line);
+            rest = next;
+        }
+        text.push_str(rest);
+    }
+}

@@ -1,0 +1,251 @@
+//! Finds the ids of responses in a message that cannot be decoded.
+//!
+//! The text may be cut off anywhere, and may not be JSON. Members are located by the brackets and quotes of JSON alone,
+//! in one pass, without recursion and without allocation.
+
+use memchr::memchr2;
+
+use crate::message::Id;
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// Facts about a message that cannot be decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Glance {
+    /// Whether it may be a response whose id is unknown: an object, or the beginning of one, without an id and without
+    /// the members of a call. An empty text counts as such a beginning.
+    pub is_nameless: bool,
+    /// Whether it has the member `jsonrpc`.
+    pub has_version: bool,
+}
+
+/// Scans the text of a message that cannot be decoded, or its beginning. Calls `answers` with each number that is the
+/// id of a response; a batch may hold several.
+///
+/// # Examples
+///
+/// ```
+/// use portway_proto::codec::json;
+///
+/// let mut ids = Vec::new();
+/// let glance = json::glance(br#"{"jsonrpc":"2.0","id":7,"result":NaN}"#, |id| ids.push(id));
+/// assert!(glance.has_version && !glance.is_nameless);
+/// assert_eq!(ids, [7.into()]);
+/// ```
+pub fn glance(text: &[u8], mut answers: impl FnMut(Id)) -> Glance {
+    let mut reader = Reader(text.strip_prefix(BOM).unwrap_or(text));
+    let mut glance = Glance::default();
+    let is_batch = reader.skip(b'[');
+    loop {
+        match reader.peek() {
+            Some(b'{') => {}
+            // It ends before its first member.
+            None if !is_batch => {
+                glance.is_nameless = true;
+                return glance;
+            }
+            _ => return glance,
+        }
+        let message = reader.message();
+        glance.has_version |= message.has_version;
+        match message.id {
+            _ if message.is_call => {}
+            Seen::Ours(id) => answers(id),
+            // The other elements of a batch are unknown.
+            Seen::Nothing | Seen::Unclear => glance.is_nameless = !is_batch,
+            Seen::Foreign => {}
+        }
+        if !is_batch || !reader.skip(b',') {
+            return glance;
+        }
+    }
+}
+
+/// The members that show the kind of a message.
+#[derive(Debug)]
+struct Members {
+    id: Seen,
+    is_call: bool,
+    has_version: bool,
+}
+
+/// An id, as far as the text shows it.
+#[derive(Debug, PartialEq, Eq)]
+enum Seen {
+    Nothing,
+    /// A number, as the ids of our calls are.
+    Ours(Id),
+    /// A string or null. Own calls do not have such ids.
+    Foreign,
+    /// It is repeated, of a wrong type, or cut off.
+    Unclear,
+}
+
+impl Seen {
+    fn read(value: Option<&[u8]>) -> Self {
+        match value.map(<[u8]>::trim_ascii) {
+            Some(b"null" | [b'"', ..]) => Self::Foreign,
+            Some(number) => {
+                let id = str::from_utf8(number).ok().and_then(Id::from_number_text);
+                id.map_or(Self::Unclear, Self::Ours)
+            }
+            None => Self::Unclear,
+        }
+    }
+}
+
+/// The rest of the text.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    /// Returns the next byte that is not whitespace.
+    fn peek(&mut self) -> Option<u8> {
+        self.0 = self.0.trim_ascii_start();
+        self.0.first().copied()
+    }
+
+    /// Skips this byte if it is the next one that is not whitespace.
+    fn skip(&mut self, byte: u8) -> bool {
+        let is_next = self.peek() == Some(byte);
+        if is_next {
+            self.0 = self.0.get(1..).unwrap_or_default();
+        }
+        is_next
+    }
+
+    /// Reads an object, up to its end or the end of the text.
+    fn message(&mut self) -> Members {
+        let mut members = Members { id: Seen::Nothing, is_call: false, has_version: false };
+        self.skip(b'{');
+        while let Some(name) = self.string()
+            && self.skip(b':')
+        {
+            let value = self.value();
+            match name {
+                b"jsonrpc" => members.has_version = true,
+                b"method" | b"params" => members.is_call = true,
+                b"id" if members.id == Seen::Nothing => members.id = Seen::read(value),
+                b"id" => members.id = Seen::Unclear,
+                _ => {}
+            }
+            if !self.skip(b',') {
+                break;
+            }
+        }
+        self.skip(b'}');
+        members
+    }
+
+    /// Returns the next string, unescaped and without quotes. Returns `None` if it is missing or incomplete.
+    fn string(&mut self) -> Option<&'a [u8]> {
+        if !self.skip(b'"') {
+            return None;
+        }
+        let text = self.0;
+        self.0 = after_string(text)?;
+        text.get(..text.len() - self.0.len() - 1)
+    }
+
+    /// Skips a value, up to the character that ends it. Returns `None` if the text ends first.
+    fn value(&mut self) -> Option<&'a [u8]> {
+        let text = self.0;
+        let mut depth = 0_usize;
+        loop {
+            self.0 = match self.0 {
+                [] => return None,
+                [b'"', rest @ ..] => after_string(rest).unwrap_or_default(),
+                [b',' | b'}' | b']', ..] if depth == 0 => return text.get(..text.len() - self.0.len()),
+                [byte, rest @ ..] => {
+                    match byte {
+                        b'{' | b'[' => depth += 1,
+                        b'}' | b']' => depth -= 1,
+                        _ => {}
+                    }
+                    rest
+                }
+            };
+        }
+    }
+}
+
+/// Returns the text after a string whose first quote was taken.
+fn after_string(mut text: &[u8]) -> Option<&[u8]> {
+    loop {
+        let end = memchr2(b'"', b'\\', text)?;
+        let is_escape = text.get(end) == Some(&b'\\');
+        text = text.get(end + 1 + usize::from(is_escape)..)?;
+        if !is_escape {
+            return Some(text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn seen(text: &str) -> (Vec<Id>, bool) {
+        let mut ids = Vec::new();
+        let glance = glance(text.as_bytes(), |id| ids.push(id));
+        (ids, glance.is_nameless)
+    }
+
+    #[test]
+    fn the_id_of_an_answer_is_found_wherever_it_stands() {
+        for text in [
+            r#"{"jsonrpc":"2.0","id":7,"result":NaN}"#,
+            r#"{"jsonrpc":"2.0","result":-Infinity,"id": 7 }"#,
+            r#"{"result":{"id":1,"method":"x","a":["}",{"\"":"\\"}]},"id":7}"#,
+            r#"{"id":7,"result":"xxxxxxx"#,
+            "\u{feff} {\"id\":7,\"error\":{\"code\":}}",
+            r#"{"id":7,"result":[[[[[[[["#,
+            r#"{"id":7,"result":'it is'}"#,
+        ] {
+            assert_eq!(seen(text), ([Id::Integer(7)].to_vec(), false), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_call_and_an_answer_with_a_foreign_id_do_not_count_as_answers() {
+        for text in [
+            r#"{"jsonrpc":"2.0","id":7,"method":"x","params":[NaN]}"#,
+            r#"{"id":7,"params":{"a":"xxxx"#,
+            r#"{"method":"log","params":"#,
+            r#"{"id":"7","result":NaN}"#,
+            r#"{"id":null,"error":NaN}"#,
+        ] {
+            assert_eq!(seen(text), (Vec::new(), false), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_id_that_is_cut_off_or_comes_twice_is_not_read() {
+        let cut =
+            ["", " ", "{", r#"{"jsonrpc"#, r#"{"id":7"#, r#"{"id":"#, r#"{"result":"xxx"#, r#"{"id":[7],"result":1}"#];
+        for text in cut.iter().chain(&[r#"{"id":7,"id":8,"result":1}"#]) {
+            assert_eq!(seen(text), (Vec::new(), true), "{text}");
+        }
+        for text in ["hello", "INFO: {\"id\":7}", "<html>", "NaN", "[", "[1,2"] {
+            assert_eq!(seen(text), (Vec::new(), false), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_answer_of_a_batch_is_found() {
+        let text =
+            r#"[{"id":1,"result":NaN},{"id":2,"method":"x"},{"id":3,"error":{}},{"result":0},{"id":4,"result":"x"#;
+        assert_eq!(seen(text), ([1, 3, 4].map(Id::Integer).to_vec(), false));
+    }
+
+    #[test]
+    fn any_text_is_read_to_its_end() {
+        let text = br#" [ {"a":"\"\\",b:[1,{}],"id":1,,"c":}}]]} ,{"id":2}"#;
+        for start in 0..text.len() {
+            for end in start..text.len() {
+                let _ = glance(text.get(start..end).unwrap_or_default(), |_| {});
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Codecs between bytes, text and messages, without IO: bytes in, events out; messages in, bytes out.
+//!
+//! - [`framing`]: the framing of a stream, and one decoder for all framings;
+//! - [`content_length`]: `Content-Length: N`, a blank line, and N bytes (Language Server Protocol);
+//! - [`newline`]: one message a line (MCP on stdio, ACP);
+//! - [`wipc`]: frames of WASM guests, among other output;
+//! - [`frame`]: the events of the decoders;
+//! - [`json`]: the text of one message, decoded and encoded.
+//!
+//! In a browser they require the feature `json`. Most transports there carry values, which the engine decodes itself.
+
+mod beginning;
+mod buffer;
+pub mod content_length;
+pub mod frame;
+pub(crate) mod framing;
+pub mod json;
+mod lent;
+mod limits;
+pub mod newline;
+pub mod wipc;
+
+pub use framing::{FrameDecoder, Recogniser};

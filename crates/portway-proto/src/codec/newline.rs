@@ -1,0 +1,150 @@
+//! One message per line: the framing of MCP on stdio and of ACP.
+//!
+//! A line ends with LF or CRLF. Whitespace before a message and blank lines are skipped. A line over the limit is
+//! reported once, and dropped up to its end. The decoder does not look into lines, so it reports no noise: the JSON
+//! decoder refuses a line that is not JSON.
+
+use alloc::vec::Vec;
+use core::mem;
+
+use memchr::memchr;
+
+use super::beginning::Beginning;
+use super::buffer::{grow, leading_whitespace, release};
+use super::frame::{Event, FrameFault};
+use crate::Limits;
+use crate::message::Unreadable;
+
+/// Appends one message. Its text must be on one line, as [`super::json::encode`] writes it.
+pub fn encode(body: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(body.as_bytes());
+    out.push(b'\n');
+}
+
+/// Decodes the messages of a byte stream.
+///
+/// # Examples
+///
+/// ```
+/// use portway_proto::Limits;
+/// use portway_proto::codec::frame::Event;
+/// use portway_proto::codec::newline::Decoder;
+///
+/// let mut decoder = Decoder::new(&Limits::DEFAULT);
+/// assert_eq!(decoder.next(&mut &b"{}\r\n"[..]), Some(Event::Body(b"{}")));
+/// ```
+#[derive(Debug)]
+pub struct Decoder {
+    max_bytes: usize,
+    /// The received part of an incomplete line.
+    held: Vec<u8>,
+    /// The line that the last event borrows.
+    returned: Vec<u8>,
+    /// The beginning of the dropped line.
+    beginning: Beginning,
+    skipping: Skipping,
+    count: u64,
+}
+
+/// Whether the rest of the current line is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Skipping {
+    No,
+    TooLong,
+    TimedOut,
+}
+
+impl Decoder {
+    /// Creates a decoder for the beginning of a stream.
+    #[must_use]
+    pub const fn new(limits: &Limits) -> Self {
+        Self {
+            max_bytes: limits.message_bytes,
+            held: Vec::new(),
+            returned: Vec::new(),
+            beginning: Beginning::new(),
+            skipping: Skipping::No,
+            count: 0,
+        }
+    }
+
+    /// Returns the next event and removes its bytes from the front of `input`. Returns `None` when `input` is used up.
+    /// A complete line in `input` is borrowed, not copied.
+    #[must_use]
+    pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
+        release(&mut self.returned);
+        if let Some(why) = self.beginning.take() {
+            return Some(Event::Dropped { beginning: self.beginning.bytes(), why });
+        }
+        if self.skipping != Skipping::No {
+            let end = memchr(b'\n', input);
+            *input = end.and_then(|end| input.get(end + 1..)).unwrap_or_default();
+            end?;
+            self.skipping = Skipping::No;
+            self.count += 1;
+        }
+        if self.held.is_empty() {
+            *input = input.get(leading_whitespace(input)..).unwrap_or_default();
+        }
+        // A line end beyond the limit and a CRLF is not searched for.
+        let room = self.max_bytes.saturating_sub(self.held.len()).saturating_add(2);
+        let near = input.get(..room).unwrap_or(input);
+        let end = memchr(b'\n', near);
+        let line = near.get(..end.unwrap_or(near.len()))?;
+        // Without the line end, a last CR may be half of it.
+        let last = line.last().or_else(|| self.held.last());
+        let length = self.held.len() + line.len() - usize::from(last == Some(&b'\r'));
+        if length > self.max_bytes {
+            self.beginning.drop_all([&self.held, line], Unreadable::TooLarge);
+            self.held = Vec::new();
+            self.skipping = Skipping::TooLong;
+            return Some(Event::Fault(FrameFault::Oversize { length: None }));
+        }
+        *input = input.get(line.len() + usize::from(end.is_some())..).unwrap_or_default();
+        if self.held.is_empty() && end.is_some() {
+            self.count += 1;
+            return Some(Event::Body(without_return(line)));
+        }
+        grow(&mut self.held, line, self.max_bytes.saturating_add(1));
+        end?;
+        self.count += 1;
+        mem::swap(&mut self.held, &mut self.returned);
+        Some(Event::Body(without_return(&self.returned)))
+    }
+
+    /// Ends the input. A last line without a line end is a message.
+    #[must_use]
+    pub fn finish(&mut self) -> Option<Event<'_>> {
+        release(&mut self.returned);
+        self.skipping = Skipping::No;
+        self.count += 1;
+        mem::swap(&mut self.held, &mut self.returned);
+        let body = without_return(&self.returned);
+        (!body.is_empty()).then_some(Event::Body(body))
+    }
+
+    /// Returns a number that stays the same while one message is incomplete, or `None` between messages. A line that is
+    /// dropped for its length counts as a message.
+    #[must_use]
+    pub const fn unfinished(&self) -> Option<u64> {
+        if matches!(self.skipping, Skipping::TooLong) || !self.held.is_empty() { Some(self.count) } else { None }
+    }
+
+    /// Drops the incomplete message. The rest of its line is dropped without an event. [`Self::next`] then returns its
+    /// beginning, without more input.
+    pub fn time_out(&mut self) -> FrameFault {
+        let held = self.held.len();
+        if self.unfinished().is_some() {
+            if self.skipping == Skipping::No {
+                self.beginning.drop_all([self.held.as_slice()], Unreadable::Stalled);
+            }
+            self.skipping = Skipping::TimedOut;
+        }
+        self.held = Vec::new();
+        FrameFault::TimedOut { held }
+    }
+}
+
+fn without_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}

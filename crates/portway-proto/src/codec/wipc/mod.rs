@@ -1,0 +1,168 @@
+//! WIPC: frames for WASM guests, on a pipe that also carries other bytes.
+//!
+//! A frame is the magic `WIPC`, one byte for the type, four bytes for the payload length (little endian), and the
+//! payload. Bytes between frames pass through: they are the output of the guest.
+//!
+//! Every byte is returned once and in order: in a frame, or as [`Event::Passthrough`]. A header is valid only if the
+//! magic, the type and the length are all valid. If a header is invalid, its first byte is passthrough, and scanning
+//! resumes at the second. Text such as `WIPC is a protocol` therefore hides no frame.
+//!
+//! Source: the WIPC specification, version 1.0.
+
+mod decoder;
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::limits::MAX_WIPC_PAYLOAD;
+use crate::message::Unreadable;
+
+pub use self::decoder::Decoder;
+
+/// The first bytes of a frame.
+pub const MAGIC: [u8; 4] = *b"WIPC";
+
+/// Length of a header, in bytes.
+pub const HEADER_BYTES: usize = 9;
+
+/// Maximum payload, in bytes: 2^32 − 1, or less where the address space of the target is smaller.
+pub const MAX_PAYLOAD: u32 = if usize::BITS > 32 { MAX_WIPC_PAYLOAD } else { i32::MAX as u32 };
+
+/// The type of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FrameType {
+    /// The sender is ready. The receiver need not answer.
+    Open,
+    /// The receiver must finish its work and exit.
+    Close,
+    /// A request or its response: here, JSON-RPC 2.0.
+    Call,
+    /// Data of the application.
+    Data,
+}
+
+impl FrameType {
+    /// Returns the type byte.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Open => 0,
+            Self::Close => 1,
+            Self::Call => 2,
+            Self::Data => 3,
+        }
+    }
+
+    /// Returns the type for a type byte, or `None` for the reserved bytes from 4 on.
+    #[must_use]
+    pub const fn from_code(code: u8) -> Option<Self> {
+        match code {
+            0 => Some(Self::Open),
+            1 => Some(Self::Close),
+            2 => Some(Self::Call),
+            3 => Some(Self::Data),
+            _ => None,
+        }
+    }
+
+    /// Returns the name in the specification, such as `CALL`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "OPEN",
+            Self::Close => "CLOSE",
+            Self::Call => "CALL",
+            Self::Data => "DATA",
+        }
+    }
+}
+
+impl fmt::Display for FrameType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A decoded frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// The type.
+    pub frame_type: FrameType,
+    /// The payload.
+    pub payload: &'a [u8],
+}
+
+/// An event of the [`Decoder`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A frame.
+    Frame(Frame<'a>),
+    /// Bytes between frames, unchanged. The cuts between pieces have no meaning.
+    Passthrough(&'a [u8]),
+    /// A `CALL` whose payload is longer than [`Decoder::with_max_call`] allows. The payload is dropped as it comes.
+    Oversize {
+        /// The payload length in the header, in bytes.
+        length: u64,
+    },
+    /// With [`Decoder::with_max_call`]: a `CALL` was dropped, since it was too long or timed out. It may have been a
+    /// response.
+    Dropped {
+        /// The first kibibyte of its payload, or the received part if that is shorter.
+        beginning: &'a [u8],
+        /// Why it was dropped.
+        why: Unreadable,
+    },
+    /// The input ended within a frame. The received bytes were passed through, unless they were dropped.
+    Truncated {
+        /// How many bytes of the frame had come, header included.
+        held: u64,
+    },
+}
+
+/// A payload that exceeds the maximum of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PayloadTooLong {
+    /// The length of the payload, in bytes.
+    pub length: usize,
+}
+
+impl fmt::Display for PayloadTooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "payload must be at most {} bytes, got {}", u32::MAX, self.length)
+    }
+}
+
+impl core::error::Error for PayloadTooLong {}
+
+/// Returns the header of a frame, so that a writer need not copy the payload.
+///
+/// # Errors
+/// If `length`, in bytes, exceeds 32 bits.
+pub fn header(frame_type: FrameType, length: usize) -> Result<[u8; HEADER_BYTES], PayloadTooLong> {
+    let [w, i, p, c] = MAGIC;
+    let [a, b, c2, d] = u32::try_from(length).map_err(|_| PayloadTooLong { length })?.to_le_bytes();
+    Ok([w, i, p, c, frame_type.code(), a, b, c2, d])
+}
+
+/// Appends a frame.
+///
+/// # Errors
+/// If the payload is too long. Then nothing is appended.
+///
+/// # Examples
+///
+/// ```
+/// use portway_proto::codec::wipc::{FrameType, encode};
+///
+/// let mut out = Vec::new();
+/// encode(FrameType::Data, b"hi", &mut out)?;
+/// assert_eq!(out, b"WIPC\x03\x02\0\0\0hi");
+/// # Ok::<(), portway_proto::codec::wipc::PayloadTooLong>(())
+/// ```
+pub fn encode(frame_type: FrameType, payload: &[u8], out: &mut Vec<u8>) -> Result<(), PayloadTooLong> {
+    let header = header(frame_type, payload.len())?;
+    out.reserve(header.len().saturating_add(payload.len()));
+    out.extend_from_slice(&header);
+    out.extend_from_slice(payload);
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! Batches from the peer. Their responses are sent together, after the last request of the batch is answered.
+
+use alloc::vec::Vec;
+
+use slab::Slab;
+
+use super::{Connection, End, Event, Ignored};
+use crate::message::{Entry, Fault, Message, Outgoing, Payload, Reason, Rejected, RequestId, Response, Unusable};
+use crate::profile::BatchPolicy;
+
+#[derive(Debug)]
+pub(super) struct ReplyBatches<P: Payload> {
+    batches: Slab<ReplyBatch<P>>,
+    /// The bytes that the waiting responses hold, see [`Payload::held_bytes`].
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct ReplyBatch<P: Payload> {
+    /// Unanswered requests, plus one while elements are still handled.
+    unanswered: usize,
+    /// Whether its responses would exceed the limit of bytes. None of its requests may begin then.
+    is_refused: bool,
+    replies: Vec<Message<P>>,
+}
+
+impl<P: Payload> ReplyBatches<P> {
+    pub(super) const fn new() -> Self {
+        Self { batches: Slab::new(), bytes: 0 }
+    }
+
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Begins a batch. [`done`](Self::done) ends it.
+    pub(super) fn begin(&mut self, is_refused: bool) -> u32 {
+        self.batches.insert(ReplyBatch { unanswered: 1, is_refused, replies: Vec::new() }) as u32
+    }
+
+    /// Returns whether the requests of a batch are refused.
+    pub(super) fn is_refused(&self, batch: u32) -> bool {
+        self.batches.get(batch as usize).is_some_and(|batch| batch.is_refused)
+    }
+
+    /// Adds an unanswered request.
+    pub(super) fn add_request(&mut self, batch: u32) {
+        if let Some(batch) = self.batches.get_mut(batch as usize) {
+            batch.unanswered += 1;
+        }
+    }
+
+    /// Stores a response until the batch is complete.
+    pub(super) fn push(&mut self, batch: u32, reply: Message<P>) {
+        if let Some(batch) = self.batches.get_mut(batch as usize) {
+            self.bytes += held_bytes(&reply);
+            batch.replies.push(reply);
+        }
+    }
+
+    /// Removes an unanswered request. Returns the responses after the last request, if there are any: a batch of
+    /// notifications is not answered (JSON-RPC 2.0 §6).
+    pub(super) fn done(&mut self, key: u32) -> Option<Vec<Message<P>>> {
+        let batch = self.batches.get_mut(key as usize)?;
+        batch.unanswered -= 1;
+        if batch.unanswered > 0 {
+            return None;
+        }
+        let batch = self.batches.try_remove(key as usize)?;
+        self.bytes -= batch.replies.iter().map(held_bytes).sum::<usize>();
+        (!batch.replies.is_empty()).then_some(batch.replies)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.batches.clear();
+        self.bytes = 0;
+    }
+}
+
+/// Returns the bytes that a response holds.
+fn held_bytes<P: Payload>(reply: &Message<P>) -> usize {
+    let Message::Response(Response { id, outcome }) = reply else { return 0 };
+    P::REPLY_BYTES + id.held_bytes() + bytes_of_outcome(outcome)
+}
+
+fn bytes_of_outcome<P: Payload>(outcome: &Result<P, P::Error>) -> usize {
+    outcome.as_ref().map_or_else(P::held_bytes_of_error, P::held_bytes)
+}
+
+/// Returns the bytes that the response to an element holds at least, or 0 if the element gets no response.
+fn bytes_of_reply<P: Payload>(entry: &Entry<P>) -> usize {
+    let id = match entry {
+        Ok(Message::Request(request)) => &request.id,
+        Err(Unusable::Reject(rejected)) => &rejected.id,
+        Err(Unusable::Empty(id)) => id,
+        Ok(Message::Notification(_) | Message::Response(_)) | Err(Unusable::Ignore | Unusable::Unreadable { .. }) => {
+            return 0;
+        }
+    };
+    P::REPLY_BYTES + id.held_bytes()
+}
+
+impl<P: Payload> Connection<P> {
+    pub(super) fn handle_batch(&mut self, entries: Vec<Entry<P>>) {
+        let Some(batch) = self.begin_batch(&entries) else { return };
+        for entry in entries {
+            self.handle_entry(entry, Some(batch));
+        }
+        self.end_batch(batch);
+    }
+
+    /// Handles one element of a batch that has begun, for a driver that drains the output after each element.
+    pub fn handle_in_batch(&mut self, entry: Entry<P>, batch: u32) {
+        if !self.closed {
+            self.handle_entry(entry, Some(batch));
+        }
+    }
+
+    /// Ends a batch after its elements were handled.
+    pub fn end_batch(&mut self, batch: u32) {
+        if let Some(error) = self.null_id_error.take() {
+            self.handle_null_id_error(self.answered_batch, error);
+        }
+        self.finish_batch_item(Some(batch));
+    }
+
+    /// Handles an error with the id null. It ends the calls of the sent batch with this number, if no other sent batch
+    /// is pending. The number 0 means no batch.
+    #[inline(never)]
+    pub(super) fn handle_null_id_error(&mut self, batch: u64, error: P::Error) {
+        if batch == 0 || batch != self.calls.only_batch() {
+            return self.ignore(Ignored::PeerError(error));
+        }
+        for call in self.calls.in_batches() {
+            self.take_call(call.id);
+            self.events.push_back(Event::Ended { call, end: End::Answered(Err(error.clone())) });
+        }
+    }
+
+    /// Begins a batch from the peer. Returns `None` if the batch is refused.
+    pub fn begin_batch(&mut self, entries: &[Entry<P>]) -> Option<u32> {
+        // Responses do not count, since they are never answered.
+        let is_call = |entry: &&Entry<P>| {
+            !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore | Unusable::Unreadable { .. }))
+        };
+        let fault = if self.config.profile.batch == BatchPolicy::Reject {
+            Fault::Refused(Reason::BatchNotSupported)
+        } else if entries.iter().filter(is_call).count() > self.config.limits.batch_items {
+            Fault::Refused(Reason::BatchTooLarge)
+        } else if entries.is_empty() {
+            Fault::InvalidRequest
+        } else {
+            let is_refused = !self.has_room_for_replies(entries);
+            self.answered_batch = self.calls.only_batch();
+            return Some(self.reply_batches.begin(is_refused));
+        };
+        self.reject(Rejected { id: P::Id::NULL, fault }, None);
+        None
+    }
+
+    pub(super) fn finish_batch_item(&mut self, batch: Option<u32>) {
+        if let Some(replies) = batch.and_then(|batch| self.reply_batches.done(batch)) {
+            self.transmits.push_back(Outgoing::Batch(replies));
+        }
+    }
+
+    /// Returns the outcome that answers a request. In a batch, an outcome that exceeds the limit of bytes together with
+    /// the waiting responses becomes an error: a result may be far larger than its request.
+    pub(super) fn within_byte_limit(&self, outcome: Result<P, P::Error>, batch: Option<u32>) -> Result<P, P::Error> {
+        let held = self.reply_batches.bytes();
+        if P::REPLY_BYTES == 0 || batch.is_none() || held == 0 {
+            return outcome;
+        }
+        let bytes = held.saturating_add(P::REPLY_BYTES).saturating_add(bytes_of_outcome(&outcome));
+        if bytes <= self.config.limits.in_flight_bytes {
+            return outcome;
+        }
+        Err(P::Error::from(Fault::Refused(Reason::TooManyRequests)))
+    }
+
+    /// Returns whether the responses to a batch may wait for its last request.
+    fn has_room_for_replies(&self, entries: &[Entry<P>]) -> bool {
+        let bytes = entries.iter().map(bytes_of_reply).sum();
+        bytes == 0 || self.has_room_for(bytes)
+    }
+}

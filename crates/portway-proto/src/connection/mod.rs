@@ -1,0 +1,401 @@
+//! The state machine of one end of a connection, without IO, clock or threads.
+//!
+//! A driver calls [`handle`](Connection::handle), [`call`](Connection::call), [`respond`](Connection::respond) or
+//! another input. After each of them it drains [`poll_transmit`](Connection::poll_transmit) and
+//! [`poll_event`](Connection::poll_event) until both are empty, and then reads
+//! [`poll_timeout`](Connection::poll_timeout). The connection implements the protocol: ids, matching of responses to
+//! calls, timeouts, batches and limits. Each call ends exactly once, and each request is answered exactly once.
+
+mod batch;
+mod chunked_vec;
+mod clock;
+mod config;
+mod deadlines;
+mod event;
+mod fast_path;
+mod inbound;
+mod pending;
+mod room;
+#[cfg(test)]
+mod tests;
+mod unreadable;
+
+use alloc::collections::VecDeque;
+
+pub use config::Config;
+pub use event::{CallKey, End, Event, Ignored, Refused, RequestKey};
+
+use crate::Limits;
+use crate::message::{
+    Entry, Fault, Incoming, Message, Notification, Outgoing, Payload, Reason, Rejected, Request, RequestId, Response,
+    Shape, Unusable,
+};
+use crate::profile::Profile;
+use batch::ReplyBatches;
+use deadlines::Deadlines;
+use inbound::InboundRequests;
+use pending::PendingCalls;
+
+/// The state of one end of a connection.
+#[derive(Debug)]
+pub struct Connection<P: Payload> {
+    config: Config,
+    calls: PendingCalls,
+    deadlines: Deadlines,
+    /// The number of calls that have ended at this end while their responses may still arrive.
+    unanswered: u64,
+    inbound: InboundRequests<P>,
+    reply_batches: ReplyBatches<P>,
+    /// The number of the only sent batch that was pending when the incoming batch arrived, or 0.
+    answered_batch: u64,
+    /// An error with the id null in the incoming batch. It ends the calls that no other element answers.
+    null_id_error: Option<P::Error>,
+    transmits: VecDeque<Outgoing<P>>,
+    events: VecDeque<Event<P>>,
+    closed: bool,
+    /// The input has ended.
+    ended: bool,
+}
+
+impl<P: Payload> Connection<P> {
+    /// Creates an open connection. The first call has the id after `config.last_id`.
+    #[must_use]
+    pub const fn new(config: Config) -> Self {
+        Self {
+            config,
+            calls: PendingCalls::new(config.last_id),
+            deadlines: Deadlines::new(config.time_grain, config.longest_wait),
+            unanswered: 0,
+            inbound: InboundRequests::new(),
+            reply_batches: ReplyBatches::new(),
+            answered_batch: 0,
+            null_id_error: None,
+            transmits: VecDeque::new(),
+            events: VecDeque::new(),
+            closed: false,
+            ended: false,
+        }
+    }
+
+    /// Returns the configuration.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Replaces the profile and the limits.
+    pub const fn configure(&mut self, profile: Profile, limits: Limits) {
+        self.config.profile = profile;
+        self.config.limits = limits;
+    }
+
+    /// Returns the number of pending outgoing calls.
+    #[must_use]
+    pub fn pending_calls(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Returns whether [`close`](Self::close) was called.
+    #[must_use]
+    pub const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    // Outgoing calls.
+
+    /// Sends a request. `timeout` is in milliseconds on the clock of `handle_timeout`. It starts at the next
+    /// [`handle_timeout`](Self::handle_timeout). With `None` the call has no timeout.
+    ///
+    /// # Errors
+    /// Returns [`Refused::Closed`] after [`close`](Self::close) or [`handle_end`](Self::handle_end), and
+    /// [`Refused::TooManyCalls`] if too many calls are pending. Then nothing is sent.
+    pub fn call(&mut self, method: P::Method, params: Option<P>, timeout: Option<u64>) -> Result<CallKey, Refused> {
+        let key = self.begin_call(timeout, None)?;
+        self.transmits.push_back(Outgoing::Single(request(key, method, params)));
+        Ok(key)
+    }
+
+    /// Sends a notification.
+    ///
+    /// # Errors
+    /// Returns [`Refused::Closed`] after [`close`](Self::close). The end of the input alone does not prevent
+    /// notifications.
+    pub fn notify(&mut self, method: P::Method, params: Option<P>) -> Result<(), Refused> {
+        self.check_room(0)?;
+        let notification = Message::Notification(Notification { method, params });
+        self.transmits.push_back(Outgoing::Single(notification));
+        Ok(())
+    }
+
+    /// Cancels a call, and asks the peer to stop the work on it. No [`Event::Ended`] follows. A response that still
+    /// arrives yields [`Ignored::LateResponse`]. Returns whether the call was pending.
+    pub fn cancel(&mut self, call: CallKey) -> bool {
+        let waited = self.abandon(call);
+        if waited {
+            self.transmits.push_back(Outgoing::Cancel(P::Id::from_call(call.id)));
+        }
+        waited
+    }
+
+    /// Ends a call without a message to the peer. Its response may still arrive. Returns whether the call was pending.
+    pub fn abandon(&mut self, call: CallKey) -> bool {
+        let waited = self.calls.contains(call) && self.take_call(call.id).is_some();
+        self.unanswered += u64::from(waited);
+        waited
+    }
+
+    /// Returns the pending call in this slot.
+    #[must_use]
+    pub fn call_in_slot(&self, slot: u32) -> Option<CallKey> {
+        self.calls.in_slot(slot)
+    }
+
+    /// Returns the pending call with this id.
+    #[must_use]
+    pub fn call_with_id(&self, id: u64) -> Option<CallKey> {
+        self.calls.by_id(id)
+    }
+
+    /// Returns the id of the next outgoing call.
+    pub fn next_call_id(&self) -> P::Id {
+        P::Id::from_call(self.calls.next_id())
+    }
+
+    // Requests from the peer.
+
+    /// Sends the response to a request. Returns false, and sends nothing, if the request was already answered or the
+    /// connection is closed. In a batch: if the response and the waiting responses of the batches exceed
+    /// [`Limits::in_flight_bytes`], an error replaces it.
+    pub fn respond(&mut self, key: RequestKey, outcome: Result<P, P::Error>) -> bool {
+        let Some((id, batch)) = self.inbound.take(key) else { return false };
+        let outcome = self.within_byte_limit(outcome, batch);
+        let reply = Message::Response(Response { id, outcome });
+        self.send_reply(reply, batch);
+        self.finish_batch_item(batch);
+        self.inbound.release(key, |event| self.events.push_back(event));
+        true
+    }
+
+    /// Returns the request in this slot.
+    #[must_use]
+    pub fn request_in_slot(&self, slot: u32) -> Option<RequestKey> {
+        self.inbound.in_slot(slot)
+    }
+
+    /// Returns the id of an unanswered request.
+    #[must_use]
+    pub fn request_id(&self, key: RequestKey) -> Option<&P::Id> {
+        self.inbound.id(key)
+    }
+
+    /// Returns the newest unanswered request with this id.
+    #[must_use]
+    pub fn request_with_id(&self, id: &P::Id) -> Option<RequestKey> {
+        self.inbound.by_id(id)
+    }
+
+    /// Returns the number of unanswered requests from the peer.
+    #[must_use]
+    pub fn unanswered_requests(&self) -> usize {
+        self.inbound.len()
+    }
+
+    /// Returns the number of bytes that count towards [`Limits::in_flight_bytes`]: the ids and params of unanswered
+    /// requests, the params of waiting notifications, and the responses that wait for the rest of their batch.
+    #[must_use]
+    pub const fn bytes_at_work(&self) -> usize {
+        self.inbound.bytes() + self.reply_batches.bytes()
+    }
+
+    /// Returns whether a request is unanswered.
+    #[must_use]
+    pub fn is_unanswered(&self, key: RequestKey) -> bool {
+        self.inbound.contains(key)
+    }
+
+    // Input.
+
+    /// Handles one message or batch from the peer.
+    pub fn handle(&mut self, incoming: Incoming<P>) {
+        if self.closed {
+            return;
+        }
+        match incoming {
+            Incoming::Single(entry) => self.handle_entry(entry, None),
+            Incoming::Batch(entries) => self.handle_batch(entries),
+        }
+    }
+
+    /// Handles the notification `$/cancelRequest` from the peer. An id that is unknown or already answered has no
+    /// effect.
+    pub fn handle_cancel(&mut self, id: &P::Id) {
+        if let Some(key) = self.inbound.by_id(id) {
+            self.events.push_back(Event::Cancelled(key));
+        }
+    }
+
+    /// Closes this end: pending calls end, unanswered requests are dropped, and nothing more is sent or handled. A
+    /// second call has no effect.
+    pub fn close(&mut self) {
+        self.closed = true;
+        self.inbound.clear();
+        self.reply_batches.clear();
+        self.transmits.clear();
+        self.handle_end();
+    }
+
+    /// Handles the end of the input: pending calls end, and no further call can be made. Requests from the peer may
+    /// still be answered, since the peer may have closed its sending half only.
+    pub fn handle_end(&mut self) {
+        self.ended = true;
+        for slot in self.calls.slots() {
+            if let Some(call) = self.calls.in_slot(slot) {
+                self.take_call(call.id);
+                self.events.push_back(Event::Ended { call, end: End::Closed });
+            }
+        }
+        self.deadlines.recompute_next();
+    }
+
+    // Output.
+
+    /// Returns the next message to send. Call it after every input until it returns `None`.
+    #[must_use = "a message that is not sent is lost"]
+    pub fn poll_transmit(&mut self) -> Option<Outgoing<P>> {
+        self.transmits.pop_front()
+    }
+
+    /// Returns the next event for the application. Call it after every input until it returns `None`.
+    #[must_use = "an event that is not handled is lost"]
+    pub fn poll_event(&mut self) -> Option<Event<P>> {
+        self.events.pop_front()
+    }
+
+    /// Returns whether [`poll_transmit`](Self::poll_transmit) or [`poll_event`](Self::poll_event) would return
+    /// something.
+    #[must_use]
+    pub fn has_output(&self) -> bool {
+        !self.transmits.is_empty() || !self.events.is_empty()
+    }
+
+    /// Returns the time at which the next [`handle_timeout`](Self::handle_timeout) is due, in milliseconds on the clock
+    /// of that method, or `None` for never. Read it after every input.
+    #[must_use]
+    pub const fn poll_timeout(&self) -> Option<u64> {
+        self.deadlines.next()
+    }
+
+    fn check_room(&self, calls: usize) -> Result<(), Refused> {
+        if self.closed || (self.ended && calls > 0) {
+            Err(Refused::Closed)
+        } else if calls > 0 && self.calls.len() + calls > self.config.limits.pending_calls {
+            Err(Refused::TooManyCalls)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn take_call(&mut self, id: u64) -> Option<CallKey> {
+        let call = self.calls.take(id)?;
+        self.deadlines.remove(call.slot);
+        Some(call)
+    }
+
+    fn handle_entry(&mut self, entry: Entry<P>, batch: Option<u32>) {
+        match entry {
+            Ok(Message::Request(request)) => self.handle_request(request, batch),
+            Ok(Message::Notification(notification)) => self.handle_notification(notification),
+            Ok(Message::Response(response)) => self.handle_response(response, batch),
+            Err(Unusable::Ignore) => self.ignore(Ignored::Malformed),
+            Err(Unusable::Empty(id)) => match self.end_call(&id) {
+                Some(call) => self.events.push_back(Event::Ended { call, end: End::Invalid }),
+                None => match Shape::unmatched_empty(&self.config.profile) {
+                    Some(fault) => self.reject(Rejected { id, fault }, batch),
+                    None => self.ignore(Ignored::Malformed),
+                },
+            },
+            Err(Unusable::Unreadable { id, why }) => self.handle_unreadable(id.as_ref(), why),
+            Err(Unusable::Reject(rejected)) => self.reject(rejected, batch),
+        }
+    }
+
+    fn handle_request(&mut self, request: Request<P>, batch: Option<u32>) {
+        let repeated =
+            batch.is_some_and(|batch| request.id != P::Id::NULL && self.inbound.batch_has(batch, &request.id));
+        let bytes = request.id.held_bytes() + request.params.as_ref().map_or(0, P::held_bytes);
+        let reason = if repeated {
+            Some(Reason::DuplicateId)
+        } else if self.inbound.len() >= self.config.limits.in_flight
+            || !self.has_room_for(bytes)
+            || batch.is_some_and(|batch| self.reply_batches.is_refused(batch))
+        {
+            Some(Reason::TooManyRequests)
+        } else {
+            None
+        };
+        if let Some(reason) = reason {
+            return self.reject(Rejected { id: request.id, fault: Fault::Refused(reason) }, batch);
+        }
+        if let Some(batch) = batch {
+            self.reply_batches.add_request(batch);
+        }
+        let has_to_wait = self.has_to_wait();
+        let key = self.inbound.insert(request.id.clone(), batch, bytes);
+        if has_to_wait {
+            self.inbound.enqueue(key, request);
+        } else {
+            let Request { method, params, .. } = request;
+            self.events.push_back(Event::Request { key, method, params });
+        }
+    }
+
+    fn handle_notification(&mut self, notification: Notification<P>) {
+        if self.has_to_wait() {
+            self.inbound.enqueue_notification(notification);
+        } else {
+            self.events.push_back(Event::Notification(notification));
+        }
+    }
+
+    fn handle_response(&mut self, response: Response<P>, batch: Option<u32>) {
+        if let Some(call) = self.end_call(&response.id) {
+            return self.events.push_back(Event::Ended { call, end: End::Answered(response.outcome) });
+        }
+        match response.outcome {
+            Err(error) if response.id == P::Id::NULL => {
+                // The error does not name the refused call.
+                if batch.is_some() && self.null_id_error.is_none() {
+                    self.null_id_error = Some(error);
+                } else {
+                    let is_batch = batch.is_none() && self.calls.are_batched();
+                    self.handle_null_id_error(if is_batch { self.calls.only_batch() } else { 0 }, error);
+                }
+            }
+            _ if response.id.to_call().is_some_and(|id| self.calls.was_issued(id)) => {
+                self.count_late_answer(Some(&response.id));
+                self.ignore(Ignored::LateResponse(response.id));
+            }
+            _ => self.ignore(Ignored::UnmatchedResponse(response.id)),
+        }
+    }
+
+    fn reject(&mut self, rejected: Rejected<P::Id>, batch: Option<u32>) {
+        let outcome = Err(P::Error::from(rejected.fault));
+        self.send_reply(Message::Response(Response { id: rejected.id, outcome }), batch);
+    }
+
+    fn send_reply(&mut self, reply: Message<P>, batch: Option<u32>) {
+        match batch {
+            Some(batch) => self.reply_batches.push(batch, reply),
+            None => self.transmits.push_back(Outgoing::Single(reply)),
+        }
+    }
+
+    fn ignore(&mut self, what: Ignored<P>) {
+        self.events.push_back(Event::Ignored(what));
+    }
+}
+
+fn request<P: Payload>(key: CallKey, method: P::Method, params: Option<P>) -> Message<P> {
+    Message::Request(Request { id: P::Id::from_call(key.id), method, params })
+}

@@ -1,0 +1,423 @@
+//! Own calls: each ends exactly once.
+
+use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::num::NonZeroU32;
+
+use super::pair::{LATENCY, Pair, Text, call_batch, text};
+use crate::ErrorCode;
+use crate::connection::{CallKey, Config, Connection, End, Event, Ignored, Refused};
+use crate::message::{Entry, ErrorObject, Id, Incoming, Message, Response, Unusable};
+use crate::profile::Profile;
+
+fn response(id: impl Into<Id>, result: &str) -> Incoming<Text> {
+    Incoming::Single(Ok(Message::Response(Response { id: id.into(), outcome: Ok(text(result)) })))
+}
+
+fn failure(id: Id) -> Incoming<Text> {
+    let error = ErrorObject { code: ErrorCode::INVALID_REQUEST, message: "no".into(), data: None };
+    Incoming::Single(Ok(Message::Response(Response { id, outcome: Err(error) })))
+}
+
+/// Answers every request that has arrived with its own parameters.
+fn echo(pair: &mut Pair) {
+    for event in core::mem::take(&mut pair.server_events) {
+        if let Event::Request { key, params, .. } = event {
+            assert!(pair.server.respond(key, Ok(params.unwrap_or_else(|| text("nothing")))));
+        }
+    }
+    pair.drain();
+}
+
+fn ends(pair: &mut Pair) -> Vec<(u64, &'static str)> {
+    let events = core::mem::take(&mut pair.client_events);
+    let ends = events.into_iter().filter_map(|event| match event {
+        Event::Ended { call, end } => Some((
+            call.id(),
+            match end {
+                End::Answered(Ok(_)) => "result",
+                End::Answered(Err(_)) => "error",
+                End::Invalid => "invalid",
+                End::Unreadable(_) => "unreadable",
+                End::TimedOut => "timed out",
+                End::Closed => "closed",
+            },
+        )),
+        _ => None,
+    });
+    ends.collect()
+}
+
+fn call(pair: &mut Pair, timeout: Option<u64>) -> CallKey {
+    pair.client.call("echo".to_string(), Some(text("x")), timeout).expect("room for a call")
+}
+
+#[test]
+fn a_call_is_answered_with_its_own_result() {
+    let mut pair = Pair::new();
+    call(&mut pair, Some(1_000));
+    pair.step();
+    echo(&mut pair);
+    pair.step();
+    assert_eq!(pair.now, 2 * LATENCY);
+    let events = core::mem::take(&mut pair.client_events);
+    assert!(matches!(&events[..], [Event::Ended { end: End::Answered(Ok(Text(x))), .. }] if x == "x"), "{events:?}");
+    pair.drain();
+    assert_eq!((pair.client.pending_calls(), pair.client.poll_timeout()), (0, None));
+}
+
+#[test]
+fn a_thousand_answers_in_any_order_reach_their_calls() {
+    let mut pair = Pair::new();
+    let keys: Vec<CallKey> = (0..1_000).map(|_| call(&mut pair, Some(1_000))).collect();
+    pair.drain();
+    for step in 0..1_000_usize {
+        let key = keys[step * 617 % 1_000];
+        pair.client.handle(response(key.id() as i64, &key.id().to_string()));
+    }
+    pair.drain();
+    let events = core::mem::take(&mut pair.client_events);
+    assert_eq!(events.len(), 1_000);
+    for event in events {
+        let Event::Ended { call, end: End::Answered(Ok(Text(result))) } = event else { panic!("{event:?}") };
+        assert_eq!(result, call.id().to_string());
+    }
+}
+
+#[test]
+fn a_call_times_out_once_and_its_late_reply_is_an_event() {
+    let mut pair = Pair::new();
+    pair.cut = true;
+    let key = call(&mut pair, Some(50));
+    pair.drive();
+    assert_eq!(pair.now, 50);
+    assert_eq!(ends(&mut pair), [(1, "timed out")]);
+    assert_eq!(pair.client.pending_calls(), 0);
+    pair.client.handle(response(key.id() as i64, "late"));
+    pair.drain();
+    let events = &pair.client_events;
+    assert!(matches!(&events[..], [Event::Ignored(Ignored::LateResponse(Id::Integer(1)))]), "{events:?}");
+}
+
+#[test]
+fn a_call_that_times_out_is_cancelled_at_the_peer_and_so_is_each_call_of_a_batch() {
+    let mut pair = Pair::new();
+    call(&mut pair, Some(50));
+    assert_eq!(call_batch(&mut pair.client, 1, &["a", "a"], 60).len(), 2);
+    pair.drive();
+    assert_eq!(ends(&mut pair), [(1, "timed out"), (2, "timed out"), (3, "timed out")]);
+    let events = core::mem::take(&mut pair.server_events);
+    let mut requests = Vec::new();
+    let mut cancelled = Vec::new();
+    for event in events {
+        match event {
+            Event::Request { key, .. } => requests.push(key),
+            Event::Cancelled(key) => cancelled.push(key),
+            _ => panic!("{event:?}"),
+        }
+    }
+    assert_eq!((requests.len(), &cancelled), (3, &requests));
+    for key in requests {
+        assert!(pair.server.respond(key, Ok(text("late"))));
+    }
+    pair.drive();
+    let late = pair.client_events.iter().filter(|event| matches!(event, Event::Ignored(Ignored::LateResponse(_))));
+    assert_eq!((late.count(), pair.client_events.len()), (3, 3), "{:?}", pair.client_events);
+}
+
+#[test]
+fn an_answer_to_a_request_that_was_never_sent_is_distinguished_from_a_late_one() {
+    let mut client = Connection::<Text>::new(Config::new(Profile::GENERIC).with_last_id(5));
+    let key = client.call("a".to_string(), None, None).expect("room for a call");
+    assert!(client.cancel(key));
+    let mut late = |id: i64| {
+        client.handle(response(id, "x"));
+        matches!(client.poll_event(), Some(Event::Ignored(Ignored::LateResponse(_))))
+    };
+    assert_eq!([-1, 0, 1, 5, 6, 7].map(&mut late), [false, false, false, false, true, false]);
+}
+
+#[test]
+fn progress_begins_the_timeout_of_its_call_anew_up_to_a_total() {
+    let mut pair = Pair::new();
+    pair.cut = true;
+    let heard = call(&mut pair, Some(100));
+    call(&mut pair, Some(100));
+    for now in [0, 90, 180, 240] {
+        pair.now = now;
+        pair.client.handle_progress(heard, Some(100), Some(250), now);
+        pair.drain();
+    }
+    assert_eq!(ends(&mut pair), [(2, "timed out")]);
+    pair.step();
+    assert_eq!((pair.now, ends(&mut pair)), (250, vec![(1, "timed out")]));
+    pair.client.handle_progress(heard, Some(100), Some(900), 250);
+    pair.drain();
+    assert_eq!(pair.client.poll_timeout(), None);
+}
+
+#[test]
+fn a_call_whose_timeout_is_restarted_waits_anew_and_no_other_does() {
+    let mut pair = Pair::new();
+    pair.cut = true;
+    let kept = call(&mut pair, Some(100));
+    call(&mut pair, Some(100));
+    pair.drain();
+    pair.now = 60;
+    assert!(pair.client.restart(kept, Some(100)));
+    pair.drain();
+    pair.step();
+    assert_eq!((pair.now, ends(&mut pair)), (100, vec![(2, "timed out")]));
+    pair.now = 150;
+    assert!(pair.client.restart(kept, Some(30)), "with another timeout, too");
+    pair.drain();
+    pair.step();
+    assert_eq!((pair.now, ends(&mut pair)), (180, vec![(1, "timed out")]));
+    assert!(!pair.client.restart(kept, Some(100)), "not after its end");
+    pair.drain();
+    assert_eq!(pair.client.poll_timeout(), None);
+}
+
+#[test]
+fn a_timeout_may_be_taken_from_a_call_and_given_back() {
+    let mut pair = Pair::new();
+    pair.cut = true;
+    let key = call(&mut pair, Some(100));
+    pair.drain();
+    assert!(pair.client.restart(key, None));
+    pair.now = 1_000_000;
+    pair.drain();
+    assert_eq!((ends(&mut pair), pair.client.poll_timeout()), (vec![], None));
+    assert!(pair.client.restart(key, Some(100)));
+    pair.drain();
+    pair.step();
+    assert_eq!((pair.now, ends(&mut pair)), (1_000_100, vec![(1, "timed out")]));
+}
+
+#[test]
+fn a_call_without_timeout_waits_for_ever() {
+    let mut pair = Pair::new();
+    pair.cut = true;
+    call(&mut pair, None);
+    pair.drain();
+    assert_eq!(pair.client.poll_timeout(), None);
+    pair.client.handle_timeout(u64::MAX);
+    pair.drain();
+    assert_eq!(pair.client.pending_calls(), 1);
+}
+
+#[test]
+fn the_type_of_a_reply_id_matters() {
+    let mut pair = Pair::new();
+    call(&mut pair, None);
+    pair.drain();
+    pair.client.handle(response("1", "string"));
+    pair.client.handle(response(Id::from_number_text("1.0").expect("a number"), "fraction"));
+    pair.client.handle(response(-1, "negative"));
+    pair.drain();
+    assert_eq!((ends(&mut pair), pair.client.pending_calls()), (vec![], 1));
+    pair.client.handle(response(1, "integer"));
+    pair.drain();
+    assert_eq!(ends(&mut pair), [(1, "result")]);
+}
+
+#[test]
+fn a_repeated_reply_ends_nothing_twice() {
+    let mut pair = Pair::new();
+    call(&mut pair, None);
+    pair.client.handle(response(1, "a"));
+    pair.client.handle(response(1, "b"));
+    pair.drain();
+    assert_eq!(ends(&mut pair), [(1, "result")]);
+}
+
+#[test]
+fn a_reply_with_neither_result_nor_error_ends_the_call_as_invalid() {
+    let mut pair = Pair::new();
+    call(&mut pair, None);
+    pair.client.handle(Incoming::Single(Err(Unusable::Empty(Id::Integer(1)))));
+    pair.drain();
+    assert_eq!(ends(&mut pair), [(1, "invalid")]);
+}
+
+#[test]
+fn closing_ends_every_call_and_later_ones_are_refused() {
+    let mut pair = Pair::new();
+    for _ in 0..3 {
+        call(&mut pair, Some(1_000));
+    }
+    pair.client.close();
+    pair.client.close();
+    pair.drain();
+    let mut ended = ends(&mut pair);
+    ended.sort_unstable();
+    assert_eq!(ended, [(1, "closed"), (2, "closed"), (3, "closed")]);
+    assert_eq!(pair.client.poll_timeout(), None);
+    assert_eq!(pair.client.call("echo".to_string(), None, None), Err(Refused::Closed));
+    assert_eq!(pair.client.notify("echo".to_string(), None), Err(Refused::Closed));
+    assert!(pair.client.poll_transmit().is_none());
+}
+
+#[test]
+fn a_cancelled_call_has_no_end_and_the_peer_is_told() {
+    let mut pair = Pair::new();
+    let key = call(&mut pair, Some(1_000));
+    pair.step();
+    assert!(pair.client.cancel(key));
+    assert!(!pair.client.cancel(key), "a second cancel does nothing");
+    pair.step();
+    let events = core::mem::take(&mut pair.server_events);
+    let [Event::Request { key, .. }, Event::Cancelled(cancelled)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(key, cancelled);
+    assert!(pair.server.respond(*key, Ok(text("anyway"))), "a cancelled request is still answered once");
+    pair.drive();
+    assert_eq!(ends(&mut pair), []);
+    assert!(matches!(&pair.client_events[..], []), "ends() took what there was");
+}
+
+#[test]
+fn a_call_that_could_not_be_sent_leaves_nothing_behind() {
+    let mut pair = Pair::new();
+    let key = call(&mut pair, Some(1_000));
+    assert!(pair.client.poll_transmit().is_some());
+    assert!(pair.client.abandon(key));
+    assert!(!pair.client.abandon(key));
+    pair.drive();
+    assert_eq!((ends(&mut pair), pair.client.pending_calls(), pair.client.poll_timeout()), (vec![], 0, None));
+}
+
+#[test]
+fn a_key_of_an_ended_call_does_not_touch_the_next_call_in_its_slot() {
+    let mut pair = Pair::new();
+    let first = call(&mut pair, None);
+    pair.client.abandon(first);
+    let second = call(&mut pair, None);
+    assert_eq!(first.slot(), second.slot());
+    assert!(!pair.client.cancel(first));
+    assert_eq!(pair.client.pending_calls(), 1);
+}
+
+#[test]
+fn too_many_pending_calls_are_refused() {
+    let mut limits = crate::Limits::DEFAULT;
+    limits.pending_calls = 2;
+    let config = crate::connection::Config::new(crate::profile::Profile::GENERIC).with_limits(limits);
+    let mut client = Connection::<Text>::new(config);
+    assert!(client.call("a".to_string(), None, None).is_ok());
+    assert!(client.begin_call(None, NonZeroU32::new(1)).is_ok());
+    assert_eq!(client.begin_call(None, NonZeroU32::new(1)), Err(Refused::TooManyCalls));
+    assert_eq!(client.call("a".to_string(), None, None), Err(Refused::TooManyCalls));
+}
+
+#[test]
+fn each_call_of_a_batch_ends_by_itself() {
+    let mut pair = Pair::new();
+    assert_eq!(call_batch(&mut pair.client, 1, &["a", "b"], 1_000).len(), 2);
+    pair.step();
+    assert_eq!(pair.server_events.len(), 2);
+    echo(&mut pair);
+    pair.step();
+    let mut ended = ends(&mut pair);
+    ended.sort_unstable();
+    assert_eq!(ended, [(1, "result"), (2, "result")]);
+}
+
+#[test]
+fn a_refused_batch_ends_all_of_its_calls_with_the_one_error() {
+    let mut pair = Pair::with(crate::connection::Config::new(crate::profile::Profile::LSP));
+    let keys = call_batch(&mut pair.client, 1, &["a", "a"], 1_000);
+    for _ in 0..3 {
+        pair.step();
+    }
+    let events = core::mem::take(&mut pair.client_events);
+    for (event, key) in events.iter().zip(&keys) {
+        let Event::Ended { call, end: End::Answered(Err(error)) } = event else { panic!("{event:?}") };
+        assert_eq!(call, key);
+        assert_eq!(error.message.as_ref(), "Batch requests not supported");
+        assert_eq!(error.data, Some(text("batch-not-supported")));
+    }
+    assert_eq!(events.len(), 2);
+}
+
+/// Sends a batch of `calls` calls.
+fn batch_of(pair: &mut Pair, calls: usize) {
+    let batch = pair.client.pending_calls() as u32 + 1;
+    assert_eq!(call_batch(&mut pair.client, batch, &vec!["a"; calls], 1_000).len(), calls);
+}
+
+fn element(id: i64, failed: bool) -> Entry<Text> {
+    let error = ErrorObject { code: ErrorCode::INVALID_REQUEST, message: "broken".into(), data: None };
+    let outcome = if failed { Err(error) } else { Ok(text("1")) };
+    Ok(Message::Response(Response { id: if id == 0 { Id::Null } else { Id::from(id) }, outcome }))
+}
+
+/// Handles an array, and returns how calls end by it.
+fn take_batch(pair: &mut Pair, elements: Vec<Entry<Text>>) -> Vec<(u64, &'static str)> {
+    pair.client.handle(Incoming::Batch(elements));
+    pair.drain();
+    ends(pair)
+}
+
+#[test]
+fn an_error_with_id_null_in_an_array_ends_only_calls_without_an_answer_there() {
+    for order in [[0, 2, 3], [2, 0, 3], [2, 3, 0]] {
+        let mut pair = Pair::new();
+        batch_of(&mut pair, 3);
+        let elements = order.iter().map(|&id| element(id, id == 0)).collect();
+        assert_eq!(take_batch(&mut pair, elements), [(2, "result"), (3, "result"), (1, "error")]);
+    }
+}
+
+#[test]
+fn an_error_with_id_null_beside_answers_to_all_calls_ends_none_of_them() {
+    let mut pair = Pair::new();
+    batch_of(&mut pair, 2);
+    let elements = vec![element(0, true), element(1, false), element(2, false)];
+    pair.client.handle(Incoming::Batch(elements));
+    pair.drain();
+    let [.., Event::Ignored(Ignored::PeerError(error))] = &pair.client_events[..] else {
+        panic!("{:?}", pair.client_events)
+    };
+    assert_eq!(error.message.as_ref(), "broken");
+    assert_eq!(pair.client_events.len(), 3);
+}
+
+#[test]
+fn an_error_with_id_null_beside_answers_to_one_batch_does_not_end_another() {
+    let mut pair = Pair::new();
+    batch_of(&mut pair, 2);
+    batch_of(&mut pair, 1);
+    let elements = vec![element(0, true), element(1, false), element(2, false)];
+    assert_eq!(take_batch(&mut pair, elements), [(1, "result"), (2, "result")]);
+    assert_eq!(pair.client.pending_calls(), 1);
+}
+
+#[test]
+fn an_array_of_an_error_with_id_null_refuses_the_batch_that_waits() {
+    let mut pair = Pair::new();
+    batch_of(&mut pair, 2);
+    call(&mut pair, None);
+    assert_eq!(take_batch(&mut pair, vec![element(0, true), element(0, true)]), [(1, "error"), (2, "error")]);
+}
+
+#[test]
+fn an_error_with_id_null_that_may_mean_a_single_call_ends_no_batch() {
+    let mut pair = Pair::new();
+    batch_of(&mut pair, 2);
+    call(&mut pair, None);
+    pair.client.handle(failure(Id::Null));
+    pair.drain();
+    assert!(matches!(&pair.client_events[..], [Event::Ignored(Ignored::PeerError(_))]));
+    assert_eq!(pair.client.pending_calls(), 3);
+}
+
+#[test]
+fn an_error_with_id_null_is_told_and_ends_no_single_call() {
+    let mut pair = Pair::new();
+    call(&mut pair, None);
+    pair.client.handle(failure(Id::Null));
+    pair.drain();
+    assert!(matches!(&pair.client_events[..], [Event::Ignored(Ignored::PeerError(_))]));
+    assert_eq!(pair.client.pending_calls(), 1);
+}

@@ -1,0 +1,40 @@
+//! Responses that cannot be decoded. They end calls.
+
+use alloc::vec::Vec;
+
+use super::{CallKey, Connection, End, Event, Ignored};
+use crate::message::{Payload, RequestId, Unreadable};
+
+impl<P: Payload> Connection<P> {
+    /// Handles a response that cannot be decoded. It ends the call with its id. Without an id, it ends the only pending
+    /// call or batch, if no other response is expected.
+    pub fn handle_unreadable(&mut self, id: Option<&P::Id>, why: Unreadable) {
+        if self.closed {
+            return;
+        }
+        let calls = match id {
+            Some(id) => self.end_call(id).into_iter().collect(),
+            None => self.only_calls(),
+        };
+        if calls.is_empty() {
+            self.count_late_answer(id);
+            self.ignore(Ignored::Unreadable(why));
+        }
+        for call in calls {
+            self.take_call(call.id);
+            self.events.push_back(Event::Ended { call, end: End::Unreadable(why) });
+        }
+    }
+
+    /// Returns the only call, or the calls of the only batch, that a response without an id can belong to.
+    pub fn only_calls(&self) -> Vec<CallKey> {
+        if self.unanswered > 0 { Vec::new() } else { self.calls.only() }
+    }
+
+    /// Counts a response to a call that is no longer pending.
+    pub(super) fn count_late_answer(&mut self, id: Option<&P::Id>) {
+        if id.and_then(P::Id::to_call).is_some_and(|id| self.calls.was_issued(id)) {
+            self.unanswered = self.unanswered.saturating_sub(1);
+        }
+    }
+}

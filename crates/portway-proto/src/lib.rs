@@ -1,0 +1,57 @@
+//! JSON-RPC 2.0 without IO: messages, the state machine of a connection, the validator, and codecs.
+//!
+//! Most applications depend on `portway`, which drives this crate over sockets, processes and the transports of
+//! browsers. Depend on this crate for a driver of your own, or where the standard library is not available: the crate
+//! needs only `alloc`. The modules:
+//!
+//! - [`message`]: requests, notifications, responses and batches, generic over their payload;
+//! - [`connection`]: the state machine of a connection, without IO, clock or threads;
+//! - [`validate`]: checks messages against the specification;
+//! - [`profile`]: the differences between protocols;
+//! - `codec` (with the feature `codec`): bytes to frames, JSON text to messages, and back.
+//!
+//! # Features
+//!
+//! - **`codec`**: the module `codec` and the type `Framing`, on `serde_json` and `memchr`.
+//!
+//! # Example
+//!
+//! Drives the state machine by hand: decodes a request, handles its event, and encodes the response.
+//!
+#![cfg_attr(feature = "codec", doc = "```")]
+#![cfg_attr(not(feature = "codec"), doc = "```ignore")]
+//! use portway_proto::Limits;
+//! use portway_proto::codec::json;
+//! use portway_proto::connection::{Config, Connection, Event};
+//! use portway_proto::profile::Profile;
+//!
+//! let mut connection = Connection::new(Config::new(Profile::GENERIC));
+//! let text = br#"{"jsonrpc":"2.0","method":"double","params":[21],"id":"a"}"#;
+//! connection.handle(json::decode(text, &Profile::GENERIC, &Limits::DEFAULT));
+//!
+//! while let Some(event) = connection.poll_event() {
+//!     if let Event::Request { key, params, .. } = event {
+//!         let [number]: [i64; 1] = serde_json::from_str(params.expect("there are params").get())?;
+//!         connection.respond(key, Ok(serde_json::value::to_raw_value(&(number * 2))?));
+//!     }
+//! }
+//! let answer = connection.poll_transmit().expect("each request is answered");
+//! assert_eq!(json::encode(&answer), r#"{"jsonrpc":"2.0","id":"a","result":42}"#);
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+#![no_std]
+
+extern crate alloc;
+
+#[cfg(feature = "codec")]
+pub mod codec;
+pub mod connection;
+mod limits;
+pub mod message;
+pub mod profile;
+pub mod validate;
+
+#[cfg(feature = "codec")]
+pub use codec::framing::Framing;
+pub use limits::{Limits, MAX_ECHO_LENGTH, MAX_METHOD_LENGTH, TOTAL_TIMEOUT_FACTOR, is_longer};
+pub use message::error_code::ErrorCode;

@@ -1,0 +1,113 @@
+//! Error objects, and the error responses of the library itself.
+
+use alloc::boxed::Box;
+
+use crate::ErrorCode;
+
+/// The `error` member of a response (JSON-RPC 2.0 §5.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorObject<P> {
+    /// The kind of error.
+    pub code: ErrorCode,
+    /// A short description.
+    pub message: Box<str>,
+    /// Additional data. `None` omits the member; a payload that holds `null` writes `null`.
+    pub data: Option<P>,
+}
+
+/// An error response of the library itself, before any handler runs.
+///
+/// The value is one byte. Its code, text and reason are looked up when the response is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The text is not JSON.
+    ParseError,
+    /// Not a valid request.
+    InvalidRequest,
+    /// A valid request that the library refuses.
+    Refused(Reason),
+}
+
+impl Fault {
+    /// Returns the code on the wire.
+    #[must_use]
+    pub const fn code(self) -> ErrorCode {
+        match self {
+            Self::ParseError => ErrorCode::PARSE_ERROR,
+            Self::InvalidRequest | Self::Refused(_) => ErrorCode::INVALID_REQUEST,
+        }
+    }
+
+    /// Returns the text on the wire.
+    #[must_use]
+    pub const fn message(self) -> &'static str {
+        match self {
+            Self::ParseError => "Parse error",
+            Self::Refused(Reason::BatchNotSupported) => "Batch requests not supported",
+            Self::InvalidRequest | Self::Refused(_) => "Invalid Request",
+        }
+    }
+
+    /// Returns the value of `data.reason`.
+    #[must_use]
+    pub const fn reason(self) -> Option<Reason> {
+        match self {
+            Self::Refused(reason) => Some(reason),
+            Self::ParseError | Self::InvalidRequest => None,
+        }
+    }
+}
+
+/// Why the library refused a request: the `data.reason` of its error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The `id` is neither string, number nor null.
+    InvalidIdType,
+    /// The `id` is longer than [`crate::Limits::id_length`].
+    IdTooLong,
+    /// The `method` is longer than [`crate::limits::MAX_METHOD_LENGTH`].
+    MethodTooLong,
+    /// The same `id` occurs twice in one batch.
+    DuplicateId,
+    /// The params share an object with those of another request in the same message.
+    SharedParams,
+    /// This peer does not accept batches.
+    BatchNotSupported,
+    /// More items than [`crate::Limits::batch_items`].
+    BatchTooLarge,
+    /// More requests at once than [`crate::Limits::in_flight`], or more bytes than [`crate::Limits::in_flight_bytes`].
+    TooManyRequests,
+    /// A message longer than [`crate::Limits::message_bytes`].
+    Oversize,
+    /// A header longer than [`crate::Limits::header_bytes`].
+    HeaderTooLarge,
+    /// The header declares another type than JSON-RPC.
+    UnsupportedContentType,
+    /// The header declares another charset than UTF-8.
+    BadCharset,
+    /// Nested deeper than [`crate::Limits::depth`].
+    NestingTooDeep,
+}
+
+impl Reason {
+    /// Returns the text on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidIdType => "invalid-id-type",
+            Self::IdTooLong => "id-too-long",
+            Self::MethodTooLong => "method-too-long",
+            Self::DuplicateId => "duplicate-id",
+            Self::SharedParams => "shared-params",
+            Self::BatchNotSupported => "batch-not-supported",
+            Self::BatchTooLarge => "batch-too-large",
+            Self::TooManyRequests => "too-many-requests",
+            Self::Oversize => "oversize",
+            Self::HeaderTooLarge => "header-too-large",
+            Self::UnsupportedContentType => "unsupported-content-type",
+            Self::BadCharset => "bad-charset",
+            Self::NestingTooDeep => "nesting-too-deep",
+        }
+    }
+}

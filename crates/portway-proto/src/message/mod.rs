@@ -1,0 +1,65 @@
+//! The messages of JSON-RPC 2.0: requests, notifications, responses, and batches of them.
+//!
+//! Messages are generic over their payload. In a browser the payload is a JavaScript value that stays outside this
+//! module. Natively it is JSON text, which is decoded only for a typed handler. This module does not depend on bytes,
+//! clocks or platforms.
+
+use core::fmt::Debug;
+
+mod batch;
+pub(crate) mod error_code;
+mod error_object;
+mod id;
+mod request;
+mod response;
+mod shape;
+mod unreadable;
+
+pub use batch::{Entry, Incoming, Outgoing, Rejected, Unusable};
+pub use error_object::{ErrorObject, Fault, Reason};
+pub use id::{Id, NumberText, RequestId};
+pub use request::{Notification, Request};
+pub use response::Response;
+pub use shape::{Class, Kind, Malformed, Shape};
+pub use unreadable::Unreadable;
+
+/// A payload type, with the types of ids, methods and errors that belong to it.
+///
+/// The type itself stands for `params` and `result` values.
+pub trait Payload: Sized + Debug {
+    /// The ids of requests: [`Id`] natively, a smaller type where the id itself stays outside Rust.
+    type Id: RequestId;
+    /// The method name: a string natively, a unit where the name stays outside Rust.
+    type Method: Debug;
+    /// The `error` member of a response. It must be able to express the [`Fault`]s of the library.
+    type Error: Clone + Debug + From<Fault>;
+    /// Whether a message can wait, as [`Ordering::Sequential`](crate::profile::Ordering::Sequential) requires. If not,
+    /// each request runs at once, whatever the profile requires.
+    const CAN_WAIT: bool = true;
+    /// Bytes that a response counts while it waits for the rest of its batch, beside its id and its result or error.
+    /// Where values stay outside Rust and nothing else has a size, this is the unit of
+    /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes).
+    const REPLY_BYTES: usize = 1;
+
+    /// Returns the bytes of this value, for [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes), or 0 where
+    /// values stay outside Rust.
+    fn held_bytes(&self) -> usize {
+        0
+    }
+
+    /// Returns the bytes of an error, as [`held_bytes`](Self::held_bytes) does for a value.
+    fn held_bytes_of_error(_: &Self::Error) -> usize {
+        0
+    }
+}
+
+/// One JSON-RPC 2.0 message.
+#[derive(Debug)]
+pub enum Message<P: Payload> {
+    /// A call that requires a response (JSON-RPC 2.0 §4).
+    Request(Request<P>),
+    /// A call without a response (§4.1).
+    Notification(Notification<P>),
+    /// The response to a request (§5).
+    Response(Response<P>),
+}

@@ -1,0 +1,262 @@
+// Dispatches requests and notifications from the peer: finds their handlers, runs them, and answers each request once.
+
+import {
+  CallError,
+  INTERNAL_ERROR,
+  METHOD_NOT_FOUND,
+  REQUEST_CANCELLED,
+  RPCError,
+  truncate,
+  serializeError,
+} from "./errors.js";
+import { CALL_TIMEOUT, LINGERING_FACTOR, MAX_PEER_CREDIT } from "./limit-values.js";
+import { StreamBudget, isStream, iteratorOf, parseStreamRequest } from "./stream-producer.js";
+import { STREAM } from "./stream-protocol.js";
+import { setTimer } from "./timers.js";
+
+/** The destroyed servers. A server is an object of the application, so it gets no member for this. */
+export const destroyedServers = /* @__PURE__ */ new WeakSet();
+
+export class RequestDispatcher {
+  /** The servers, newest first: objects with the maps `methods` and `notifications`. */
+  servers = [];
+  /**
+   * A set of the running requests, from a transport that limits them: `add` returns false to refuse a request.
+   * @type {import("../wipc/in-flight-requests.js").InFlightRequests | undefined}
+   */
+  atWork = undefined;
+  #link;
+  /** The running requests, by slot. */
+  #running = [];
+  #streamBudget = new StreamBudget();
+  /** The replies that wait for the rest of their batch, by token. */
+  #batchReplies = new Map();
+  #lastReplyToken = 0;
+  /**
+   * Requests of ended sessions whose handlers still run. They count for a while: else a new session would lift the
+   * limit.
+   */
+  #lingering = new Set();
+  #lingeringTimer;
+
+  constructor(link) {
+    this.#link = link;
+  }
+
+  isRunning(request) {
+    return this.#running[request.slot] === request;
+  }
+
+  /** Runs the handler of a request, and answers it. */
+  dispatch(slot, request, batch) {
+    request.slot = slot;
+    request.batch = batch;
+    // An earlier message of the batch may have ended the session.
+    if (request.hasSessionEnded) return this.#respond(request, undefined);
+    this.#running[slot] = request;
+    if (this.#lingering.size >= LINGERING_FACTOR * this.#link.maxInFlight || this.atWork?.add(request) === false)
+      return this.#answer(request, TOO_MANY);
+    let result;
+    try {
+      const sent = request.takeParams();
+      const params = request.method === STREAM ? parseStreamRequest(request, sent, this.#spareCredit()) : sent;
+      result = this.#findHandler("methods", request)?.(normalizeParams(params), request);
+    } catch (thrown) {
+      return this.#fail(request, thrown);
+    }
+    if (request.server !== undefined) return this.#settleResult(request, result);
+    this.#answer(request, { code: METHOD_NOT_FOUND, message: `Method not found: ${truncate(request.method)}` });
+  }
+
+  /** Answers a request with a result. The result may be a promise, of another promise, or a stream. */
+  #settleResult(request, result) {
+    try {
+      if (typeof result?.then === "function") {
+        result.then(
+          (value) => (value === result ? this.#fail(request, SELF_RESOLVED) : this.#settleResult(request, value)),
+          (thrown) => this.#fail(request, thrown),
+        );
+        return;
+      }
+      if (request.producer !== undefined) {
+        const answer = () => this.#answer(request);
+        const source = this.atWork === undefined ? result : this.atWork.paced(iteratorOf(result));
+        return void request.producer
+          .run(this.#link, this.#streamBudget, request, source)
+          .then(answer, (thrown) => this.#fail(request, thrown));
+      }
+      // A stream that is transferred is a plain result.
+      if (isStream(result) && !request.transferList?.includes(result)) {
+        this.#link.runUserCode(() => iteratorOf(result).return?.());
+        throw new RPCError(INTERNAL_ERROR, `method "${truncate(request.method)}" returns a stream; use stream()`);
+      }
+    } catch (thrown) {
+      return this.#fail(request, thrown);
+    }
+    this.#answer(request, undefined, result);
+  }
+
+  /** Runs the handler of each server for a notification. If there is none, runs a handler for requests of that name. */
+  dispatchNotification(request) {
+    if (request.hasSessionEnded) return;
+    if (this.servers.length > 1) {
+      const listening = this.servers.filter(({ notifications }) => notifications.has(request.method));
+      if (listening.length > 1) return this.#notifyAll(listening, request);
+    }
+    const handler = this.#findHandler("notifications", request) ?? this.#findHandler("methods", request);
+    if (handler !== undefined) this.#link.runUserCode(() => handler(normalizeParams(request.takeParams()), request));
+  }
+
+  #notifyAll(servers, request) {
+    const params = normalizeParams(request.takeParams());
+    for (const server of servers) {
+      // An earlier handler may have destroyed this server.
+      const handler = server.notifications.get(request.method);
+      if (handler !== undefined) this.#link.runUserCode(() => handler(params, request.forServer(server)));
+    }
+  }
+
+  /** Returns 2 if a server has the method, 1 if the servers have other methods, 0 if there is no server. */
+  rank(method) {
+    if (this.servers.length === 0) return 0;
+    return this.servers.some(({ methods }) => methods.has(method)) ? 2 : 1;
+  }
+
+  /** Aborts the request with this id, which the peer has cancelled. */
+  cancel(id) {
+    this.#find(id)?.abort();
+  }
+
+  /** Adds credit to the stream of the request with this id. */
+  addCredit(id, count) {
+    this.#find(id)?.producer?.addCredit(count, this.#spareCredit());
+  }
+
+  /** Returns how much more credit the streams of the peer may have. */
+  #spareCredit() {
+    return this.#running.reduce((spare, request) => spare - (request?.producer?.maxCredit ?? 0), MAX_PEER_CREDIT);
+  }
+
+  /** Removes a reply that has waited for its batch, and returns it. */
+  takeBatchReply(token) {
+    const reply = this.#batchReplies.get(token);
+    this.#batchReplies.delete(token);
+    return reply;
+  }
+
+  /**
+   * Removes a destroyed server, and aborts its requests. They are answered with an error unless the peer receives a
+   * goodbye.
+   */
+  removeServer(server, saysGoodbye) {
+    this.servers = this.servers.filter((other) => other !== server);
+    const requests = this.#running.filter((request) => request?.server === server);
+    if (!saysGoodbye) for (const request of requests) this.#answer(request, SERVER_DESTROYED);
+    destroyedServers.add(server);
+    for (const request of requests) request.abort(SERVER_STOPPED);
+  }
+
+  /** Ends all running requests in wasm, without replies. */
+  discardAll() {
+    for (const request of this.#running) {
+      if (request !== undefined) this.#respond(request, undefined);
+    }
+  }
+
+  /** Aborts all running requests, without replies. With an `end`, another session may follow. */
+  abortAll(end) {
+    const running = this.#running.filter((request) => request !== undefined);
+    this.#running = [];
+    this.#batchReplies.clear();
+    this.atWork?.clear();
+    for (const request of running) {
+      if (end !== undefined) this.#lingering.add(request);
+      request.abort(end ?? SERVER_STOPPED);
+    }
+    // A handler that never ends is a fault of the application. It must not block all later sessions.
+    if (end === undefined) this.#clearLingering();
+    else if (this.#lingering.size > 0) this.#lingeringTimer ??= setTimer(() => this.#clearLingering(), CALL_TIMEOUT);
+    this.#lingeringTimer?.unref?.();
+  }
+
+  #clearLingering() {
+    if (this.#lingeringTimer !== undefined) this.#lingeringTimer = clearTimeout(this.#lingeringTimer);
+    this.#lingering.clear();
+  }
+
+  /**
+   * Aborts all running requests. Returns an error reply for each, and the replies that were waiting for their batches.
+   */
+  failAll(error) {
+    const pending = this.#running.filter((request) => request !== undefined);
+    const replies = pending.map(({ id }) => ({ message: { jsonrpc: "2.0", error, id } }));
+    replies.unshift(...[...this.#batchReplies.values()].filter((reply) => reply !== undefined));
+    this.abortAll();
+    return replies;
+  }
+
+  /** Returns the newest running request with this id. */
+  #find(id) {
+    if (id !== undefined) return this.#running.findLast((request) => request?.id === id);
+  }
+
+  /** Returns the handler for a message, and sets the server of the message. */
+  #findHandler(kind, request) {
+    for (const server of this.servers) {
+      const handler = server[kind].get(request.method);
+      if (handler !== undefined) {
+        request.server = server;
+        return handler;
+      }
+    }
+  }
+
+  #fail(request, thrown) {
+    // `errorData` is only called for errors that are sent.
+    const errorData = this.isRunning(request) ? request.server?.errorData : undefined;
+    this.#answer(request, serializeError(thrown, request.startedSignal, errorData, this.#link));
+  }
+
+  /** Answers a request with an error object, or with a result if there is no error. */
+  #answer(request, error, result) {
+    // The session or this side may have ended. Then nothing is reported if the handler has returned, or was cancelled.
+    this.#lingering.delete(request);
+    if (!this.isRunning(request))
+      return void (error === undefined || error.code === REQUEST_CANCELLED || request.isReplyDropped());
+    const { id } = request;
+    if (error !== undefined) request.transferList = undefined;
+    const message =
+      error === undefined
+        ? // JSON has no undefined, and a message without a result is not a response.
+          { jsonrpc: "2.0", result: result === undefined ? null : result, id }
+        : { jsonrpc: "2.0", error, id };
+    this.#running[request.slot] = undefined;
+    this.#respond(request, message);
+  }
+
+  #respond(request, message) {
+    this.#link.respond(request, message, request.batch === undefined ? 0 : this.#storeBatchReply(request, message));
+    this.atWork?.delete(request);
+  }
+
+  #storeBatchReply({ transferList, method }, message) {
+    this.#lastReplyToken = (this.#lastReplyToken + 1) % 2 ** 25;
+    this.#batchReplies.set(this.#lastReplyToken, message && { message, transfer: transferList, method });
+    return this.#lastReplyToken;
+  }
+}
+
+const TOO_MANY = { code: -32600, message: "Invalid Request", data: { reason: "too-many-requests" } };
+
+const SERVER_DESTROYED = { code: INTERNAL_ERROR, message: "JSON-RPC server destroyed", data: { reason: "destroyed" } };
+
+/** The error for a promise that resolves to itself. Following such a promise would overflow the stack. */
+const SELF_RESOLVED = /* @__PURE__ */ new TypeError("a promise resolves to itself");
+
+/** The reason of the signals of a destroyed server. */
+const SERVER_STOPPED = /* @__PURE__ */ new CallError("destroyed", "JSON-RPC server destroyed");
+
+/** Some peers send null for absent params. */
+function normalizeParams(params) {
+  return params === null ? undefined : params;
+}

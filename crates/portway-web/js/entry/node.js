@@ -1,0 +1,25 @@
+// `portway` in Node, where `fetch` does not read files.
+
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { makeInit } from "../wasm-loader.js";
+
+export * from "../index.js";
+// These also accept Node's workers. A named export takes precedence over one of the same name above.
+export { connect, workerTransport } from "../transport/node-worker-adapter.js";
+
+/**
+ * Returns the folder of this module. In a CommonJS bundle, the module has no URL. Vite would treat
+ * `new URL(…, import.meta.url)` as an asset of a page.
+ */
+const folder = () => (import.meta.url === undefined ? __dirname : dirname(fileURLToPath(import.meta.url)));
+
+/** Reads a file by its path or `file:` URL. Fetches any other URL. */
+function read(location) {
+  const text = location.url ?? String(location);
+  if (/^(https?|data|blob):/.test(text)) return fetch(location);
+  return readFile(/^file:/.test(text) ? fileURLToPath(text) : text);
+}
+
+export default /* @__PURE__ */ makeInit(() => join(folder(), "portway_bg.wasm"), read);

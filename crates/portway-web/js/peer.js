@@ -1,0 +1,53 @@
+// `JSONRPCPeer`: a client and a server on one transport.
+
+import { JSONRPCClient } from "./client.js";
+import { finishClass } from "./finish-class.js";
+import { JSONRPCServer } from "./server.js";
+
+/** A client, and a server on the same transport. */
+class JSONRPCPeer extends JSONRPCClient {
+  #server;
+
+  /**
+   * @param {import("../types/transports.js").RPCTransport} transport
+   * @param {import("../types/api.js").PeerOptions} [options]
+   */
+  constructor(transport, options) {
+    super(transport, options);
+    this.#server = new JSONRPCServer(transport, options);
+    this.remote = remote(this);
+  }
+
+  method(name, handler) {
+    this.#server.method(name, handler);
+    return this;
+  }
+
+  onNotify(name, handler) {
+    this.#server.onNotify(name, handler);
+    return this;
+  }
+
+  destroy() {
+    super.destroy();
+    this.#server.destroy();
+  }
+}
+
+/**
+ * Names that the language, consoles and test runners look up in any object. The proxy does not treat them as methods.
+ */
+const WELL_KNOWN = /^(then|toJSON|toString|valueOf|inspect|asymmetricMatch|\$\$typeof)$/;
+
+/** Returns a proxy of the peer: `remote.name(params, options)` is `request("name", params, options)`. */
+function remote(client) {
+  return new Proxy(Object.freeze({}), {
+    get(target, name) {
+      if (typeof name === "symbol" || WELL_KNOWN.test(name)) return target[name];
+      return (params, options) => client.request(name, params, options);
+    },
+  });
+}
+
+const Peer = /* @__PURE__ */ finishClass(JSONRPCPeer);
+export { Peer as JSONRPCPeer };

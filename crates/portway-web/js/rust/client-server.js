@@ -1,0 +1,319 @@
+// The client and the server of the Rust API. Calls and requests are numbers. Each side reports its events to Rust
+// through one callback, so that no wasm object is created for a single call. The npm package does not contain this
+// file.
+
+// A program in Rust cannot import this module first. The glue imports it, which runs before the wasm has loaded.
+import "../transport/early.js";
+import { logError } from "../driver/log-error.js";
+import { CallError, RPCError, nameOf } from "../driver/errors.js";
+import { queueTask } from "../driver/queue-task.js";
+import { Link } from "../driver/link.js";
+import { untilTrap } from "./trap-guard.js";
+import { Stream } from "../driver/stream-consumer.js";
+
+// The events of a call; `api/client.rs` has the same numbers.
+const RESULT = 0;
+const ERROR = 1;
+const PROGRESS = 2;
+const FAILED = 3;
+const REASONS = {
+  timeout: 4,
+  destroyed: 5,
+  "invalid-response": 6,
+  "too-many-calls": 7,
+  "session-ended": 8,
+  "peer-gone": 9,
+  unresponsive: 10,
+  "wasm-died": 11,
+  "unreadable-response": 12,
+  "peer-died": 13,
+};
+
+// The events of a server; `api/server.rs` has the same numbers.
+const REQUEST = 0;
+const NOTIFICATION = 1;
+const CANCEL = 2;
+const POLL = 3;
+
+/** Returns the link on a transport, or the error if there cannot be one. */
+function linkOn(transport, limits) {
+  try {
+    return { link: Link.on(transport, { limits }) };
+  } catch (problem) {
+    logError(problem);
+    return { problem };
+  }
+}
+
+export class RustClient {
+  #link;
+  #problem;
+  #callback;
+  /** The functions that end a call, by its token. Calls that have the same token one after another share them. */
+  #ends = [];
+
+  constructor(transport, limits) {
+    const { link, problem } = linkOn(transport, limits);
+    this.#link = link;
+    this.#problem = problem;
+  }
+
+  /** Sets the function that receives the events of calls: `callback(token, event, value)`. */
+  setCallback(callback) {
+    this.#callback = untilTrap(callback);
+  }
+
+  /** Starts a call. Returns the slot by which the call can be cancelled, or -1 if the call has ended. */
+  begin(token, method, params, timeout, total, transfer, wantsProgress) {
+    const end = this.#end(token);
+    if (this.#link === undefined) return (end.reject(this.#problem), -1);
+    const onProgress = wantsProgress ? (value) => this.#callback(token, PROGRESS, value) : undefined;
+    const totalTimeout = total < 0 ? undefined : total;
+    const options = transfer === undefined && !wantsProgress ? undefined : { transfer, onProgress, totalTimeout };
+    return this.#link.startCall(this, method, params, timeout, options, end.resolve, end.reject) ?? -1;
+  }
+
+  cancel(slot) {
+    this.#link.cancel(slot);
+  }
+
+  /** Returns a stream of the items of a method. The request is sent when the first item is requested. */
+  stream(method, params, timeout, window) {
+    if (this.#link === undefined) throw this.#problem;
+    const stream = new Stream(this.#link, method, timeout, window, undefined, (stream, resolve, reject) => {
+      this.#link.startCall(this, method, params, timeout, undefined, resolve, reject, stream);
+    });
+    return {
+      next: () => new Promise((resolve, reject) => stream.next().then(untilTrap(resolve), untilTrap(reject))),
+      stop: () => stream.return(),
+    };
+  }
+
+  notify(method, params, transfer) {
+    if (this.#link === undefined) throw this.#problem;
+    this.#link.notify(method, params, transfer);
+  }
+
+  destroy() {
+    this.#link?.release(this);
+  }
+
+  #end(token) {
+    return (this.#ends[token] ??= {
+      resolve: (value) => this.#callback(token, RESULT, value),
+      reject: (error) => this.#callback(token, endCode(error), error),
+    });
+  }
+}
+
+/** Returns the event code of a call that has ended with an error. */
+export function endCode(error) {
+  if (error instanceof RPCError) return ERROR;
+  return error instanceof CallError ? (REASONS[error.reason] ?? FAILED) : FAILED;
+}
+
+export class RustServer {
+  /** @internal */
+  methods = new Map();
+  /** @internal */
+  notifications = new Map();
+  #link;
+  #callback;
+
+  constructor(transport, limits) {
+    this.#link = linkOn(transport, limits).link;
+    this.#link?.addServer(this);
+  }
+
+  /**
+   * Sets the function that runs handlers: `callback(event, index or token, params, request)` returns the token of the
+   * request.
+   */
+  setCallback(callback) {
+    this.#callback = untilTrap(callback);
+  }
+
+  method(name, index) {
+    this.methods.set(name, (params, context) => new RustRequest(this.#callback, index, params, context));
+  }
+
+  streamMethod(name, index) {
+    this.methods.set(name, (params, context) => new RustItems(new RustRequest(this.#callback, index, params, context)));
+  }
+
+  onNotify(name, index) {
+    this.notifications.set(name, (params, context) => {
+      this.#callback(NOTIFICATION, index, params, new RustRequest(this.#callback, index, params, context));
+    });
+  }
+
+  /** Reports an error that no reply can carry. */
+  report(text) {
+    this.#link?.report(new Error(text));
+  }
+
+  /** Removes all handlers. */
+  stop() {
+    this.methods.clear();
+    this.notifications.clear();
+  }
+
+  destroy() {
+    this.#link?.release(this);
+  }
+}
+
+/** A request to a handler in Rust. It is a thenable: the dispatcher runs the handler by `then`. */
+class RustRequest {
+  /**
+   * The items of the handler, if it handles a stream.
+   * @type {RustItems}
+   */
+  items;
+  #callback;
+  #index;
+  #params;
+  #context;
+  #resolve;
+  #reject;
+
+  constructor(callback, index, params, context) {
+    this.#callback = callback;
+    this.#index = index;
+    this.#params = params;
+    this.#context = context;
+  }
+
+  get method() {
+    return this.#context.method;
+  }
+
+  /** Runs the handler. Returns the token of the request, or -1 if the request is answered. */
+  begin(resolve, reject) {
+    this.#resolve = resolve;
+    this.#reject = reject;
+    const params = this.#params;
+    this.#params = undefined;
+    return this.#callback(REQUEST, this.#index, params, this);
+  }
+
+  /** Called exactly once, immediately after the handler returns. Notifications pass no `resolve`. */
+  // biome-ignore lint/suspicious/noThenProperty: the dispatcher handles the result of a handler like a promise.
+  then(resolve, reject) {
+    const token = this.begin(resolve, reject);
+    // Most handlers in Rust do not use a signal, so none is created.
+    if (token < 0) return;
+    this.#context.abort = () => this.#callback(CANCEL, token);
+    // Over a synchronous transport, the request may be cancelled already.
+    if (this.#context.startedSignal?.aborted) this.#context.abort();
+  }
+
+  /** Continues the handler from a task of Rust. Throws if the handler traps, which ends the task. */
+  poll(token) {
+    if (this.#callback(POLL, token) < 0) throw new Error("this program has died");
+  }
+
+  answer(result) {
+    this.#resolve?.(result);
+  }
+
+  fail(code, message, data) {
+    this.#reject(new RPCError(code, message, data));
+  }
+
+  /** Cancels a stream for the caller. */
+  cancel(token) {
+    this.#callback(CANCEL, token);
+  }
+
+  /** Passes the next item of a stream. Resolves when the caller requests another one. */
+  item(value) {
+    return this.items.push(value);
+  }
+
+  progress(value) {
+    this.#context.progress(value);
+  }
+
+  yieldNow() {
+    return new Promise(queueTask);
+  }
+
+  transfer(list) {
+    this.#context.transfer(list);
+  }
+
+  notify(method, params) {
+    this.#context.notify(method, params);
+  }
+}
+
+/** The items of a handler in Rust, as an iterator. The handler starts when the first item is requested. */
+class RustItems {
+  #request;
+  #token;
+  /** The functions of the promise for the requested item. */
+  #resolve;
+  #reject;
+  /** Continues the handler, after it has passed an item. */
+  #continue;
+
+  constructor(request) {
+    this.#request = request;
+    request.items = this;
+  }
+
+  [Symbol.asyncIterator]() {
+    return this;
+  }
+
+  next() {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      if (this.#continue !== undefined) return this.#continue();
+      this.#token = this.#request.begin(
+        () => this.#resolve({ done: true }),
+        (error) => this.#reject(error),
+      );
+    });
+  }
+
+  push(value) {
+    return new Promise((resolve) => {
+      this.#continue = resolve;
+      this.#resolve({ done: false, value });
+    });
+  }
+
+  return() {
+    if (this.#token >= 0) this.#request.cancel(this.#token);
+  }
+}
+
+/** Returns the code of an error from the peer. */
+export function errorCode(error) {
+  return error.code;
+}
+
+export function errorMessage(error) {
+  return error.message;
+}
+
+export function errorData(error) {
+  return error.data;
+}
+
+/** Returns the name of a thrown value. */
+export function errorName(error) {
+  return nameOf(error);
+}
+
+/** Returns an error of the Rust API as an error of JavaScript. */
+export function newRPCError(code, message, data) {
+  return new RPCError(code, message, data);
+}
+
+export function newCallError(reason, message) {
+  return new CallError(reason, message);
+}

@@ -1,0 +1,251 @@
+// How the Rust API reads values of JavaScript. No function here throws: an exception that unwinds through Rust does not
+// restore the stack pointer of the wasm, so each one would use up some of its stack. The npm package does not contain
+// this file.
+
+import { tagOf } from "../driver/errors.js";
+import { MAX_NESTING } from "../driver/limit-values.js";
+
+// Why a conversion may not begin; `api/convert.rs` has the same numbers.
+const FITS = 0;
+const TOO_DEEP = 1;
+const TOO_MANY_VISITS = 2;
+const UNREADABLE_VALUE = 3;
+
+// Kinds of values; `api/deserializer.rs` has the same numbers.
+const NULLISH = 0;
+const FALSE = 1;
+const TRUE = 2;
+const INTEGER = 3;
+const FLOAT = 4;
+const BIGINT = 5;
+const OTHER = 6;
+const UNREADABLE = 7;
+const STRING = 8;
+const OBJECT = 9;
+const ITERABLE = 10;
+const MAP = 11;
+const ARRAY = 12;
+const BYTES = 13;
+
+// Tags of objects, which are the same in each realm.
+const MAP_TAG = "[object Map]";
+const SET = "[object Set]";
+const BUFFER = "[object ArrayBuffer]";
+const BOXED_STRING = "[object String]";
+
+/** Returns whether a value can contain other values. */
+function isNested(value) {
+  return typeof value === "object" && value !== null && !ArrayBuffer.isView(value);
+}
+
+/** The values in an object. Holes of an array are left out: there may be billions of them. */
+function partsOf(whole, tag) {
+  if (tag === SET) return [...whole];
+  if (tag === BOXED_STRING) return [];
+  return tag === MAP_TAG ? [...whole.keys(), ...whole.values()] : Object.values(whole);
+}
+
+/**
+ * How many visits the parts of an object cost, without the parts of these. A string in an object is read by its
+ * characters.
+ */
+function visitsIn(whole, tag, parts) {
+  if (tag === BOXED_STRING) return whole.length;
+  if (Array.isArray(whole)) return Math.max(whole.length, parts.length);
+  return tag === MAP_TAG || tag === SET ? parts.length : 2 * parts.length;
+}
+
+/**
+ * Returns whether serde may read a value: 0, or the reason against it. Each value and each key is a visit, and 16
+ * characters of a string are another one. An object counts once for each reference to it. The result for an object is
+ * kept, so counting takes time by the size of the value, not by the number of visits. Buffers are counted when they are
+ * copied.
+ */
+export function problemOf(value, maxVisits) {
+  try {
+    return isNested(value) ? problemIn(value, maxVisits) : FITS;
+  } catch {
+    return UNREADABLE_VALUE;
+  }
+}
+
+function problemIn(root, maxVisits) {
+  let visits = 1;
+  /** The visits and levels of each object that contains others; undefined while the object is on the path. */
+  let known;
+  const path = [];
+  let whole = root;
+  while (whole !== undefined) {
+    if (path.length === MAX_NESTING) return TOO_DEEP;
+    const begun = visits;
+    // The length counts before the parts are collected.
+    if (Array.isArray(whole) && whole.length > maxVisits - visits) return TOO_MANY_VISITS;
+    const tag = tagOf(whole);
+    const parts = partsOf(whole, tag);
+    visits += visitsIn(whole, tag, parts);
+    let nested;
+    for (const part of parts) {
+      if (typeof part === "string") visits += part.length >>> 4;
+      else if (isNested(part)) (nested ??= []).push(part);
+    }
+    if (visits > maxVisits) return TOO_MANY_VISITS;
+    if (nested !== undefined) {
+      path.push({ whole, nested, begun, levels: 1 });
+      known ??= new Map();
+      known.set(whole, undefined);
+    } else if (path.length > 0) {
+      path.at(-1).levels = Math.max(path.at(-1).levels, 2);
+    }
+    whole = undefined;
+    while (path.length > 0 && whole === undefined) {
+      const top = path.at(-1);
+      const part = top.nested.pop();
+      if (part === undefined) {
+        path.pop();
+        known.set(top.whole, { visits: visits - top.begun, levels: top.levels });
+        if (path.length > 0) path.at(-1).levels = Math.max(path.at(-1).levels, top.levels + 1);
+      } else if (known.has(part)) {
+        const cost = known.get(part);
+        // An object on the path contains itself.
+        if (cost === undefined || path.length + cost.levels > MAX_NESTING) return TOO_DEEP;
+        visits += cost.visits;
+        if (visits > maxVisits) return TOO_MANY_VISITS;
+        top.levels = Math.max(top.levels, cost.levels + 1);
+      } else {
+        whole = part;
+      }
+    }
+  }
+  return FITS;
+}
+
+/** Returns the kind of a value. */
+export function kindOf(value) {
+  switch (typeof value) {
+    case "undefined":
+      return NULLISH;
+    case "boolean":
+      return value ? TRUE : FALSE;
+    case "number":
+      return Number.isSafeInteger(value) ? INTEGER : FLOAT;
+    case "bigint":
+      return BIGINT;
+    case "string":
+      return STRING;
+    case "object":
+      return value === null ? NULLISH : kindOfObject(value);
+    default:
+      return OTHER;
+  }
+}
+
+function kindOfObject(value) {
+  try {
+    if (Array.isArray(value)) return ARRAY;
+    const tag = tagOf(value);
+    if (tag === "[object Uint8Array]" || tag === BUFFER) return BYTES;
+    if (tag === MAP_TAG) return MAP;
+    return Symbol.iterator in value ? ITERABLE : OBJECT;
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+/** Returns a number, or NaN for anything else. */
+export function numberOf(value) {
+  return typeof value === "number" ? value : NaN;
+}
+
+/** Returns a string of at most `most` characters, or undefined for anything else. */
+export function textOf(value, most) {
+  return typeof value === "string" && value.length <= most ? value : undefined;
+}
+
+/** Returns the first characters of a string. */
+export function startOf(text, length) {
+  return text.slice(0, length);
+}
+
+/**
+ * Returns the values of these members of an object, followed by the indices of the members that are missing; undefined
+ * if reading throws.
+ */
+export function fieldsOf(object, names) {
+  try {
+    const values = [];
+    let missing;
+    for (let at = 0; at < names.length; at++) {
+      const value = object[names[at]];
+      if (value === undefined && !(names[at] in object)) (missing ??= []).push(at);
+      values.push(value);
+    }
+    return missing === undefined ? values : values.concat(missing);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Returns a copy of the elements of an array or an iterable; null if there are more than `most`, undefined if reading
+ * throws.
+ */
+export function elementsOf(value, most) {
+  try {
+    if (Array.isArray(value)) {
+      const { length } = value;
+      if (length > most) return null;
+      const copy = new Array(length);
+      for (let at = 0; at < length; at++) copy[at] = value[at];
+      return copy;
+    }
+    const elements = [];
+    for (const element of value) {
+      if (elements.length >= most) return null;
+      elements.push(element);
+    }
+    return elements;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Returns the keys and values of a map, an iterable of pairs, or an object, alternating; null if there are more than
+ * `most` pairs, undefined if reading throws or an element is not a pair.
+ */
+export function entriesOf(value, most) {
+  try {
+    if (typeof value[Symbol.iterator] !== "function") return ownEntriesOf(value, most);
+    const entries = [];
+    for (const [key, part] of value) {
+      if (entries.length >= 2 * most) return null;
+      entries.push(key, part);
+    }
+    return entries;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the names and values of the own members of an object, as `entriesOf` does. */
+export function ownEntriesOf(object, most) {
+  try {
+    const keys = Object.keys(object);
+    if (keys.length > most) return null;
+    const entries = [];
+    for (const key of keys) entries.push(key, object[key]);
+    return entries;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns a view of the bytes of a buffer whose length is fixed; undefined if the buffer is detached. */
+export function bytesOf(value) {
+  try {
+    if (tagOf(value) === BUFFER) return new Uint8Array(value, 0, value.byteLength);
+    return new Uint8Array(value.buffer, value.byteOffset, value.length);
+  } catch {
+    return undefined;
+  }
+}

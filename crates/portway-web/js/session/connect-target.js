@@ -1,0 +1,150 @@
+// Connect targets: how `connect` posts to its target, listens to it, and detects that it is closed.
+
+import { boundaryOf, boundaryOfWindow, registry } from "../driver/boundaries.js";
+import { takeBuffered } from "../transport/early-buffer.js";
+import { isMessageOrBatch } from "../driver/envelope.js";
+import { callError, peerGoneError, portClosedError, tagOf } from "../driver/errors.js";
+import { VirtualPort } from "./virtual-port.js";
+import { MAX_FOREIGN_READS } from "../driver/limit-values.js";
+import { addListeners } from "../transport/event-listeners.js";
+import { allowsOrigin, ownOrigin, parseOrigins } from "../transport/origin.js";
+import { isClosedPort, isPort } from "../driver/transfer-list.js";
+import { requireMethods } from "../transport/transports.js";
+
+/**
+ * Returns the adapter of a connect target. A window of another origin throws on access to most members, so its kind is
+ * found by the members that it allows.
+ */
+export function resolveTarget(target, origin) {
+  if (target === null || target === undefined) {
+    throw new TypeError(`connect(${target}): is the iframe in the document? open() with noopener gives no window`);
+  }
+  if (target.window === target) return windowTarget(() => target, origin);
+  if (target.contentWindow !== undefined) return windowTarget(() => target.contentWindow, origin, target);
+  const isChannel = typeof target.postMessage === "function" && typeof target.addEventListener === "function";
+  // A BroadcastChannel is not supported: it may have more than two members. Not every realm has the class.
+  if (isChannel && !(globalThis.BroadcastChannel && target instanceof BroadcastChannel)) return channelTarget(target);
+  throw new TypeError(
+    "connect() takes an iframe, a window, a worker or a port; for anything else, make a transport { send, onMessage }",
+  );
+}
+
+/** A window, or the window of an iframe. An iframe gets another window each time it is inserted into the document. */
+function windowTarget(currentWindow, origin, frame) {
+  const allowed = parseOrigins(origin, () => ownOrigin(globalThis));
+  let hadWindow = currentWindow() !== null;
+  let foreignReads = 0;
+  const target = {
+    allowed,
+    frame,
+    currentWindow,
+    identity: () => currentWindow() ?? frame,
+    boundary: boundaryOfWindow(globalThis, currentWindow() ?? frame),
+    /** Posts a message to the origin `to`. Without `to`, posts it to each allowed origin. */
+    post(message, transfer, to) {
+      for (const one of to === undefined ? allowed : [to]) {
+        const origin = one === "null" ? "*" : one;
+        // An empty iframe has the origin of this page. The browser would log an error for another origin.
+        const known = frame?.contentDocument?.defaultView?.origin;
+        if (origin !== "*" && known !== undefined && known !== origin) continue;
+        currentWindow()?.postMessage(message, origin, transfer);
+      }
+    },
+    /**
+     * Adds the listeners, and returns the function that removes them. `onLoad` runs when the iframe has loaded a
+     * document.
+     */
+    listen(onMessage, onClosed, onError, onLoad) {
+      const onEvent = (event) => {
+        const { source, origin, isTrusted } = event;
+        const isAllowed = allowsOrigin(allowed, origin);
+        // A goodbye of a window that is being unloaded may have no source.
+        if (isTrusted === false || (source === null ? !isAllowed : source !== currentWindow())) return;
+        // From a forbidden origin only hellos matter, and they come early. Reading `data` makes the engine copy it.
+        if (!isAllowed && ++foreignReads > MAX_FOREIGN_READS) return;
+        const { data } = event;
+        // The key of the session authenticates a goodbye without a source.
+        if (isMessageOrBatch(data) && (source !== null || data.method === "rpc.bye"))
+          onMessage(data, origin, isAllowed);
+      };
+      const cleanups = [
+        addListeners(globalThis, { message: onEvent }),
+        addListeners(frame ?? {}, { load: onLoad }),
+        () => registry.frames.delete(target),
+      ];
+      registry.frames.add(target);
+      if (currentWindow() !== null) takeBuffered(currentWindow()).forEach(onEvent);
+      return () => cleanups.forEach((cleanup) => cleanup());
+    },
+    /** Returns the error if the window is closed or unreachable, and undefined otherwise. */
+    closedReason() {
+      // Such an iframe receives messages of its own window only. No script of this window can post them.
+      if (frame?.ownerDocument?.defaultView && frame.ownerDocument !== globalThis.document) {
+        return peerGoneError(
+          "the iframe is in the document of another window: call connect() in a script of that window",
+        );
+      }
+      const window = currentWindow();
+      if (window !== null && !window.closed) return void (hadWindow = true);
+      if (window !== null)
+        return peerGoneError("the window is closed, or cut off by noopener or Cross-Origin-Opener-Policy");
+      return peerGoneError(
+        hadWindow ? "the frame was removed" : "the iframe is not in the document: append it before connect()",
+      );
+    },
+  };
+  return target;
+}
+
+/** A worker, a port, or the owner of this worker. */
+function channelTarget(channel) {
+  requireMethods(channel, "the target");
+  return {
+    boundary: boundaryOf(channel),
+    identity: () => channel,
+    post: (message, transfer) => channel.postMessage(message, transfer),
+    /** Whether both sides certainly share Web Locks. A process of Node has locks of its own. */
+    sharesLocks: channel === globalThis || tagOf(channel) === "[object Worker]",
+    /**
+     * Returns a virtual port. Ports have none: it is not faster there, and a real port outlives the port of the
+     * handshake.
+     */
+    virtualPort: channel.start === undefined ? (name) => new VirtualPort(channel, name) : undefined,
+    listen(onMessage, onClosed, onError) {
+      const message = ({ data }) => isMessageOrBatch(data) && onMessage(data, undefined, true);
+      const stop = addListeners(channel, {
+        message,
+        // Ports and workers of Node have this event. Not every browser has it for ports.
+        close: ({ error }) =>
+          channel.start === undefined
+            ? onError(error, peerGoneError("the worker or process has ended", error))
+            : onClosed(portClosedError()),
+        // Inside a worker, these are the errors of the worker itself.
+        error: (event) => channel !== globalThis && onError(event.error ?? event),
+      });
+      channel.start?.();
+      if (isPort(channel) && isClosedPort(channel)) Promise.resolve().then(() => onClosed(portClosedError()));
+      if (channel === globalThis) takeBuffered(channel).forEach(message);
+      return stop;
+    },
+    closedReason() {},
+  };
+}
+
+/**
+ * Returns the error of a `connect` without an answer. A window that does not allow the origin of this page is silent.
+ * @param {number} ms
+ * @param {{ allowed?: string[], identity: () => unknown }} target
+ */
+export function noAnswer(ms, { allowed, identity }) {
+  if (identity() === globalThis.window)
+    return callError("no-answer", `no answer within ${ms} ms: this window is its own parent`);
+  const hint = allowed ? `, and allow the origin "${globalThis.origin}"` : "";
+  return callError("no-answer", `no answer within ${ms} ms: has its script loaded, does it connect(), too${hint}?`);
+}
+
+/** Runs a function once this document has loaded, unless the signal is aborted before. */
+export function whenLoaded(run, signal) {
+  if (document.readyState === "complete") run();
+  else addEventListener("load", run, { once: true, signal });
+}

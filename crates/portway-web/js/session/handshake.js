@@ -1,0 +1,243 @@
+// The handshake of a session: agrees with the peer on a port or a virtual port, whichever side starts, and again after
+// each reload. PROTOCOL.md has the rules and a state diagram.
+
+import { now } from "../driver/clock.js";
+import { INVALID_REQUEST, METHOD_NOT_FOUND, deserializeError } from "../driver/errors.js";
+import { COPIED_GOODBYE_TIMEOUT, GOODBYE_TIMEOUT, MAX_FEATURES, MIN_HELLO_INTERVAL } from "../driver/limit-values.js";
+import { requestOrNotification } from "../driver/messages.js";
+import { isPort } from "../driver/transfer-list.js";
+import { setTimer } from "../driver/timers.js";
+
+/** The version of the session protocol. A peer with another version is refused. */
+export const VERSION = 1;
+/** The `data.reason` of the refusal, and the reason with which `connect` rejects. */
+export const INCOMPATIBLE_VERSION = "incompatible-version";
+const FEATURES = ["batch", "cancel", "columns", "progress", "stream"];
+/**
+ * The feature of a side that can use a virtual port. Windows do not name it: other scripts there would receive the
+ * messages.
+ */
+const LANE = "lane";
+/** The feature of a side that already holds its Web Lock. */
+export const LOCK = "lock";
+const INITIAL_RETRY_DELAY_MS = 20;
+const MAX_RETRY_DELAY_MS = 250;
+
+/**
+ * Returns 128 random bits in hexadecimal digits. Such an id names one side of a session, and is valid for one answer.
+ */
+export const newId = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+export const isId = (value) => typeof value === "string" && /^[0-9a-f]{32}$/.test(value);
+const isVersion = (value) => Number.isSafeInteger(value) && value > 0;
+/** Returns the strings of an array. Neither the array nor its strings have a trusted length. */
+const stringArray = (value) =>
+  Array.isArray(value)
+    ? value.slice(0, MAX_FEATURES).filter((item) => typeof item === "string" && item.length < 100)
+    : [];
+
+export class Handshake {
+  /** The id of this side in the current session, or in the next one. */
+  id = newId();
+  /** The id of the previous session: late answers to it are recognized, and their ports are closed. */
+  #previousId = this.id;
+  #target;
+  #channel;
+  #on;
+  #features;
+  #timer;
+  /** The peer of the current session. */
+  #session;
+  /** The peer whose hello was answered, until its first message arrives on the offered port. */
+  #offer;
+  #offeredAt = -Infinity;
+  /** The time in ms for which a hello with another id does not replace the offer. */
+  #offerKeptMs = 0;
+  #lastHelloAt = -Infinity;
+  /** Whether a hello of the same version has come, so that the peer certainly knows sessions. */
+  #hasReceivedHello = false;
+  /** Whether `start` was called. Before that, no hello is answered. */
+  isStarted = false;
+  /** The last hello that came before the start. */
+  #earlyHello;
+  /** Whether this side holds the lock that is named by its id. */
+  isLocked = false;
+
+  /**
+   * `on` has the functions that the handshake calls:
+   * `prepare(peer, onFirstMessage)` for each port that may become a session,
+   * `begin(peer)` when a port has become the session,
+   * `replaced(origin)` for a hello with a new id during a session; returns whether a new session is wanted at once,
+   * `onForbiddenOrigin(origin)` for a hello of an origin that is not allowed,
+   * `onIncompatibleVersion(version)` for a peer of another version,
+   * `refused(error)` for any other error that answers a hello.
+   */
+  constructor(target, channel, on) {
+    this.#target = target;
+    this.#features = target.virtualPort === undefined ? FEATURES : [...FEATURES, LANE];
+    this.#channel = channel;
+    this.#on = on;
+  }
+
+  /** Sends hellos until a session begins. */
+  start(delay = INITIAL_RETRY_DELAY_MS) {
+    this.isStarted = true;
+    const early = this.#earlyHello;
+    this.#earlyHello = undefined;
+    if (early !== undefined) {
+      this.#handleHello(early);
+      // The peer has its refusal, so it needs no hello.
+      if (early.version !== VERSION) return;
+    }
+    clearTimeout(this.#timer);
+    this.#timer = setTimer(() => this.start(Math.min(2 * delay, MAX_RETRY_DELAY_MS)), delay);
+    this.#sendHello();
+  }
+
+  stop() {
+    clearTimeout(this.#timer);
+    this.#revokeOffer("closed");
+  }
+
+  /**
+   * Keeps the offer longer: a goodbye copy shows that the peer may have used the offer, and that its port is slower.
+   */
+  extendOffer() {
+    this.#offerKeptMs = COPIED_GOODBYE_TIMEOUT;
+  }
+
+  /** Revokes the offer. The peer may already have taken it for a session, so it gets a goodbye. */
+  #revokeOffer(reason) {
+    this.#offer?.port.postMessage(requestOrNotification("rpc.bye", { reason }));
+    this.#offer?.release();
+    this.#offer = undefined;
+  }
+
+  /** Ends the session. The next hello from the peer begins another one. */
+  end() {
+    this.#session = undefined;
+    this.#previousId = this.id;
+    this.id = newId();
+    this.isLocked = false;
+  }
+
+  /** Handles a message of the target. Returns false if the message does not belong to the handshake. */
+  handleMessage(message, origin, isAllowed) {
+    const { id, method, params, result, error } = message;
+    if (method === "rpc.hello") {
+      const { version, channel, features } = Object(params);
+      if (!isId(id) || id === this.id || channel !== this.#channel || !isVersion(version)) return true;
+      if (isAllowed) this.#handleHello({ id, origin, version, features: stringArray(features) });
+      else this.#on.onForbiddenOrigin(origin);
+      return true;
+    }
+    if (method !== undefined || (id !== this.id && id !== this.#previousId)) return false;
+    if (isAllowed && id === this.id && this.#session === undefined) {
+      if (error !== undefined) return (this.#handleError(deserializeError(error), origin), true);
+      if (this.#handleAnswer(Object(result), origin)) return true;
+    }
+    // The answer is not used, so its port is closed.
+    if (isPort(result?.port)) result.port.close();
+    return true;
+  }
+
+  /** Handles the answer to the local hello. Returns whether it has begun the session. */
+  #handleAnswer({ session, version, port, lane, features }, origin) {
+    if (!isPort(port)) port = isId(lane) ? this.#target.virtualPort?.(lane) : undefined;
+    // A session named by the local id would be watched by the lock that this side holds.
+    if (!isId(session) || session === this.id || port === undefined || !isVersion(version)) return false;
+    if (version !== VERSION) return (this.#on.onIncompatibleVersion(version), false);
+    const peer = { id: session, port, origin, features: stringArray(features) };
+    this.#on.prepare(peer);
+    // The first message on the port opens the session for the peer.
+    port.postMessage(requestOrNotification("rpc.ping"));
+    this.#begin(peer);
+    return true;
+  }
+
+  #sendHello() {
+    const params = { version: VERSION, channel: this.#channel, features: this.#ownFeatures() };
+    this.#target.post(requestOrNotification("rpc.hello", params, this.id));
+  }
+
+  #ownFeatures() {
+    return this.isLocked ? [...this.#features, LOCK] : this.#features;
+  }
+
+  #handleHello(peer) {
+    if (!this.isStarted) return void (this.#earlyHello = peer);
+    if (peer.id === this.#session?.id || peer.id === this.#offer?.id) return;
+    // A flood of ids is answered at this rate. The peer repeats its hello.
+    const time = now();
+    // The difference is negative after the clock was set back.
+    if (Math.abs(time - this.#lastHelloAt) < MIN_HELLO_INTERVAL) return;
+    if (this.#offer !== undefined && Math.abs(time - this.#offeredAt) < this.#offerKeptMs) return;
+    this.#lastHelloAt = time;
+    if (peer.version !== VERSION) return this.#refuse(peer);
+    this.#hasReceivedHello = true;
+    if (this.#session !== undefined) {
+      if (!this.#on.replaced(peer.origin)) return;
+      // A hello could reach the replaced document before the goodbye does. The new document repeats its own.
+      if (this.id < peer.id) return;
+    }
+    // The side with the greater id answers, so that only one of two crossing hellos is answered.
+    if (this.id < peer.id) return this.#sendHello();
+    this.#revokeOffer("replaced");
+    this.#sendAnswer(peer, time);
+  }
+
+  #sendAnswer(peer, time) {
+    const result = { session: this.id, version: VERSION, features: this.#ownFeatures() };
+    const transfer = [];
+    if (this.#features.includes(LANE) && peer.features.includes(LANE)) {
+      result.lane = newId();
+      peer.port = this.#target.virtualPort(result.lane);
+    } else {
+      const { port1, port2 } = new MessageChannel();
+      result.port = port2;
+      transfer.push(port2);
+      peer.port = port1;
+    }
+    this.#offer = peer;
+    this.#offeredAt = time;
+    this.#offerKeptMs = GOODBYE_TIMEOUT;
+    this.#on.prepare(peer, () => {
+      if (this.#offer === peer) this.#begin(peer);
+    });
+    this.#target.post({ jsonrpc: "2.0", id: peer.id, result }, transfer, peer.origin);
+  }
+
+  /** Refuses a hello of another version. The current session goes on. */
+  #refuse({ id, origin, version }) {
+    const data = { reason: INCOMPATIBLE_VERSION, version: VERSION };
+    const error = { code: INVALID_REQUEST, message: "Incompatible version", data };
+    this.#target.post({ jsonrpc: "2.0", id, error }, [], origin);
+    this.#on.onIncompatibleVersion(version);
+  }
+
+  /** Handles an error that answers the local hello. */
+  #handleError(error, origin) {
+    const { reason, version } = Object(error.data);
+    if (reason === INCOMPATIBLE_VERSION && isVersion(version) && version !== VERSION)
+      return this.#on.onIncompatibleVersion(version);
+    // The peer knows sessions. The error is that of another receiver on the same target.
+    if (this.#hasReceivedHello) return;
+    if (error.code !== METHOD_NOT_FOUND) return this.#on.refused(error);
+    this.beginPlain(origin);
+  }
+
+  /** Begins a plain session, with a peer that knows no handshake: JSON-RPC on the target itself. */
+  beginPlain(origin) {
+    const postMessage = (message, transfer) => this.#target.post(message, transfer, origin);
+    this.#begin({ origin, features: [], port: { postMessage }, release() {}, isPlain: true });
+  }
+
+  #begin(peer) {
+    if (this.#offer === peer) this.#offer = undefined;
+    // Another offer went to an earlier document of the same peer, which does not come back.
+    this.#revokeOffer("replaced");
+    this.stop();
+    this.#session = peer;
+    this.#on.begin(peer);
+  }
+}

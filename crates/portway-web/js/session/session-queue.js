@@ -1,0 +1,33 @@
+// The messages that are sent between two sessions, in order. They wait for the next session.
+
+import { callError } from "../driver/errors.js";
+import { MAX_SESSION_QUEUE } from "../driver/limit-values.js";
+
+export class SessionQueue {
+  #entries = [];
+
+  /**
+   * Adds a copy of a message, as a port would make it. Throws if the message cannot be cloned, or if the queue is full.
+   */
+  push(message, transfer, pendingIds) {
+    // The next peer knows no call that could be cancelled.
+    if (message.method === "$/cancelRequest") return;
+    if (this.#entries.length >= MAX_SESSION_QUEUE) this.#dropEndedCalls(pendingIds());
+    if (this.#entries.length >= MAX_SESSION_QUEUE)
+      throw callError("too-many-calls", "too many calls wait for a session");
+    this.#entries.push(structuredClone([message, transfer], { transfer: transfer ?? [] }));
+  }
+
+  /** Removes all messages, and calls `send` for each that is not a call that has ended. */
+  flush(pendingIds, send) {
+    this.#dropEndedCalls(pendingIds());
+    for (const entry of this.#entries.splice(0)) send(...entry);
+  }
+
+  #dropEndedCalls(ids) {
+    const isPending = ({ id }) => id === undefined || ids.has(id);
+    this.#entries = this.#entries
+      .map(([message, transfer]) => [Array.isArray(message) ? message.filter(isPending) : message, transfer])
+      .filter(([message]) => (Array.isArray(message) ? message.length > 0 : isPending(message)));
+  }
+}

@@ -1,0 +1,22 @@
+// The states of a session transport, and the errors with which a session ends. PROTOCOL.md has the diagram.
+
+import { callError, peerGoneError } from "../driver/errors.js";
+
+/** No session: before the first one, or between two. Messages that are sent wait. */
+export const CONNECTING = 0;
+export const OPEN = 1;
+/** The window may show another document. The peer was asked, and its silence ends the session. */
+export const RELOAD_SUSPECTED = 2;
+/**
+ * A goodbye copy came over the window. The goodbye on the port follows, and no liveness failure ends the session before
+ * it.
+ */
+export const GOODBYE_PENDING = 3;
+/** Destroyed, or replaced by a newer connection. */
+export const CLOSED = 4;
+
+export const ANOTHER_DOCUMENT = "another document is in its window";
+
+export const sessionEnded = (text = "the peer has reloaded, navigated or closed") => callError("session-ended", text);
+
+export const replaced = (cause) => peerGoneError("another connection has taken its place", cause);

@@ -1,0 +1,500 @@
+// A transport whose peer may end and return. Each session has a port or a virtual port of its own. Messages that are
+// sent between two sessions wait for the next one. PROTOCOL.md has the state diagrams.
+
+import { connections, transportInternals } from "../driver/boundaries.js";
+import { truncate, callError, peerGoneError, messageError, workerFailedError } from "../driver/errors.js";
+import { Handshake, INCOMPATIBLE_VERSION, LOCK, VERSION, isId, newId } from "./handshake.js";
+import { queueTask } from "../driver/queue-task.js";
+import {
+  ANSWER_TIME,
+  COPIED_GOODBYE_TIMEOUT,
+  GOODBYE_TIMEOUT,
+  HEARTBEAT,
+  LOCK_TIMEOUT,
+  MAX_SESSION_QUEUE,
+  RELOAD_SILENCE,
+} from "../driver/limit-values.js";
+import { addListeners } from "../transport/event-listeners.js";
+import { Heartbeat, heartbeatMs } from "./heartbeat.js";
+import { holdLock, watchLock } from "./liveness-lock.js";
+import { originMismatchMessage } from "../transport/origin.js";
+import { requestOrNotification as notification } from "../driver/messages.js";
+import { SessionQueue } from "./session-queue.js";
+import {
+  ANOTHER_DOCUMENT,
+  CLOSED,
+  CONNECTING,
+  GOODBYE_PENDING,
+  OPEN,
+  RELOAD_SUSPECTED,
+  replaced,
+  sessionEnded,
+} from "./session-states.js";
+import { whenLoaded } from "./connect-target.js";
+import { setTimer } from "../driver/timers.js";
+import { runUserCode } from "../driver/user-code.js";
+
+const notify = ({ port }, method, params) => port.postMessage(notification(method, params));
+
+export class SessionTransport {
+  /** Whether the peer accepts lists of messages. */
+  coalesces = false;
+  /** Whether the peer reads columns. */
+  columns = false;
+  boundary;
+  isSession = true;
+  #state = CONNECTING;
+  #target;
+  #channel;
+  #heartbeatMs;
+  #onSession;
+  #onLost;
+  #onOpen;
+  #onFail;
+  #handshake;
+  #heartbeat;
+  /** The peer of the session, in all states but `CONNECTING` and `CLOSED`. */
+  #peer;
+  #sessionCount = 0;
+  #window;
+  /** @type {any} Messages and their origins, until the application has the peer object; undefined after that. */
+  #earlyMessages = [];
+  /** Authenticates the goodbye copies of this side: other scripts see the messages of windows, but not this key. */
+  #key;
+  /** The key of the last goodbye copy, if no session has sent that key yet: the copy may overtake `rpc.key`. */
+  #unknownGoodbyeKey;
+  /** @type {SessionQueue | undefined} The messages for the next session, if one can follow. */
+  #queue = new SessionQueue();
+  #receiver;
+  #notifyClosed;
+  #hasPendingCalls;
+  #pendingIds;
+  #report;
+  #cleanups = [];
+  /** Releases the locks of the session. */
+  #lockAbort;
+  /** Resolves to whether this side holds its lock. */
+  #lockHeld;
+  /** The error after which no session can follow, once the target has reported its end. */
+  #endError;
+  #isReported = false;
+  /** Whether the peer's lock replaces the heartbeat. */
+  #seesPeerLock = false;
+  /** Runs until a forbidden origin has been in the window for long enough to belong to the document that stays. */
+  #forbiddenOriginTimer;
+  /** The entry of this transport among the connections of the realm. */
+  #connection;
+
+  /**
+   * `onOpen` is called when the first session begins, and `onFail` if there cannot be one.
+   * @param {any} target
+   * @param {import("../../types/connect.js").ConnectOptions} options
+   */
+  constructor(target, { channel = "", heartbeat = HEARTBEAT, onSession, onLost }, onOpen, onFail) {
+    this.boundary = target.boundary;
+    this.#target = target;
+    this.#channel = channel;
+    this.#heartbeatMs = heartbeatMs(heartbeat);
+    this.#onSession = onSession;
+    this.#onLost = onLost;
+    this.#onOpen = onOpen;
+    this.#onFail = onFail;
+    const interval = (this.#heartbeatMs || HEARTBEAT) / 3;
+    this.#heartbeat = new Heartbeat(interval, target.currentWindow !== undefined, this.#check);
+    this.#handshake = new Handshake(target, channel, this);
+    this.#connection = { channel, target: target.identity, giveWay: this.#giveWay };
+    transportInternals.set(this, this);
+  }
+
+  /** Whether the peer is notified when this side is destroyed. */
+  saysGoodbye = () => this.#peer !== undefined && !this.#peer.isPlain;
+  /** Whether the peer also receives calls of others on the boundary: only a peer that knows no sessions does. */
+  receivesFrom = (origin) => this.#peer?.isPlain === true && this.#peer.origin === origin;
+  lastOrigin = () => this.#peer?.origin;
+
+  start() {
+    this.#cleanups = [
+      this.#target.listen(this.#onTargetMessage, this.#onTargetClosed, this.#onTargetError, this.#onLoad),
+      addListeners(globalThis, {
+        pagehide: () => {
+          if (this.#peer) this.#endSession(sessionEnded("this page was left"), true, "left");
+          // Browsers do not restore a page that holds a lock.
+          this.#releaseLock();
+        },
+        pageshow: ({ persisted }) => {
+          if (!persisted) return;
+          if (!this.#lockAbort) this.#acquireLock();
+          this.#handshake.start();
+        },
+      }),
+    ];
+    for (const other of connections) if (this.#isOnSameTarget(other)) other.giveWay();
+    connections.add(this.#connection);
+    this.#acquireLock();
+    // A side that holds its lock before the handshake is watched from the first moment of the session.
+    const begin = () => this.#state !== CLOSED && !this.#handshake.isStarted && this.#handshake.start();
+    const waiting = setTimer(begin, LOCK_TIMEOUT);
+    this.#lockHeld.then(begin);
+    // The application may still append an iframe to the document in this turn.
+    const checking = setTimer(() => this.#heartbeat.start());
+    this.#cleanups.push(() => [waiting, checking].forEach(clearTimeout));
+  }
+
+  send(message, transfer) {
+    if (this.#peer) this.#peer.port.postMessage(message, transfer);
+    else this.#queue?.push(message, transfer, this.#pendingIds);
+    // After the message was posted: the check may end the session that the message belongs to.
+    if (this.#heartbeat.isIdle) this.#heartbeat.start();
+  }
+
+  onMessage(receiver) {
+    this.#receiver = receiver;
+  }
+
+  onClose(notifyClosed, hasPendingCalls, pendingIds) {
+    this.#notifyClosed = notifyClosed;
+    this.#hasPendingCalls = hasPendingCalls;
+    this.#pendingIds = pendingIds;
+  }
+
+  onError(report) {
+    this.#report = report;
+  }
+
+  onControl(method, params) {
+    const peer = this.#peer;
+    if (!peer) return;
+    if (method === "rpc.ping") notify(peer, "rpc.pong");
+    // Messages that came together with the goodbye are handled first: their replies belong to the session that ends.
+    else if (method === "rpc.bye")
+      Promise.resolve().then(() => this.#peer === peer && this.#onGoodbye(Object(params).reason));
+    else if (method === "rpc.key" && isId(params?.key)) {
+      peer.key = params.key;
+      if (this.#unknownGoodbyeKey === peer.key) this.#onGoodbyeCopy();
+    } else if (method === "rpc.load") peer.isLoaded = true;
+    else if (method === "rpc.pong") peer.isAsked = false;
+    else if (method === "rpc.lock" && !peer.isWatched) this.#watchPeerLock(peer);
+  }
+
+  destroy() {
+    this.#release("closed");
+    this.#close();
+  }
+
+  #onTargetMessage = (message, origin, isAllowed) => {
+    if (this.#handshake.handleMessage(message, origin, isAllowed) || !isAllowed) return;
+    if (message.method === "rpc.bye") {
+      const { key, reason } = Object(message.params);
+      if (!isId(key)) return;
+      if (key === this.#peer?.key) return this.#onGoodbyeCopy(reason);
+      this.#unknownGoodbyeKey = key;
+      this.#handshake.extendOffer();
+    } else if (this.#peer ? this.#peer.isPlain : this.#sessionCount === 0) {
+      // A message of another origin comes from another document, which gets a session of its own.
+      if (this.#peer && origin !== this.#peer.origin) {
+        this.#endSession(sessionEnded(ANOTHER_DOCUMENT), true);
+        // The application may have destroyed its peer in `onLost`.
+        if (this.#state === CLOSED) return;
+        this.#handshake.beginPlain(origin);
+      }
+      this.#receive(message, origin);
+    }
+  };
+
+  #onTargetClosed = (error) => this.#endSession(error, false);
+
+  /** Handles an error of a worker: before its first session it has not started, later it may throw and run on. */
+  #onTargetError = (cause, end) => {
+    if (this.#sessionCount === 0) return this.#onFail(workerFailedError("worker-failed", cause));
+    if (end === undefined) return;
+    this.#endError = end;
+    if (!this.#peer) return this.#endSession(end, false);
+    // The port of the session may still hold messages.
+    this.#endAfterGrace(this.#peer, this.#onPeerDead);
+  };
+
+  /**
+   * Handles the load event of the iframe. A document loads once, so after `rpc.load` this is another document. Its
+   * predecessor may not have sent a goodbye: a process of Firefox can end with its last document before that.
+   */
+  #onLoad = () => {
+    // Earlier messages of a forbidden origin were those of another document.
+    this.#forbiddenOriginTimer = clearTimeout(this.#forbiddenOriginTimer);
+    if (this.#peer?.isLoaded) this.#suspectReload(this.#peer);
+  };
+
+  /** Listens on a port that may become the port of a session. */
+  prepare(peer, onFirstMessage) {
+    const stop = addListeners(peer.port, {
+      message: ({ data }) => {
+        if (this.#peer !== peer) onFirstMessage?.();
+        if (this.#peer !== peer) return;
+        if (this.#state === RELOAD_SUSPECTED) this.#state = OPEN;
+        this.#receive(data);
+      },
+      messageerror: () => {
+        const error = messageError();
+        this.#report(error);
+        if (this.#peer === peer) this.#report(error, null);
+      },
+      close: () => this.#peer === peer && this.#endAfterGrace(peer, this.#onPeerDead),
+    });
+    peer.port.start();
+    peer.release = () => {
+      stop();
+      peer.port.close();
+    };
+  }
+
+  begin(peer) {
+    this.#state = OPEN;
+    this.#peer = peer;
+    this.#window = this.#target.currentWindow?.();
+    this.#queue ??= new SessionQueue();
+    this.#seesPeerLock = false;
+    this.coalesces = peer.features.includes("batch");
+    this.columns = peer.features.includes("columns");
+    this.#sessionCount++;
+    if (!this.#isReported)
+      this.#earlyMessages = peer.isPlain ? this.#earlyMessages.filter(({ origin }) => origin === peer.origin) : [];
+    if (!this.#lockAbort) this.#acquireLock();
+    // The session is reported once the lock of the peer is watched: from then on, the end of the peer is noticed.
+    if (peer.features.includes(LOCK)) this.#watchPeerLock(peer).then(() => this.#peer === peer && this.#reportOpen());
+    else this.#reportOpen();
+    this.#key = newId();
+    if (!peer.isPlain && this.#target.currentWindow) {
+      notify(peer, "rpc.key", { key: this.#key });
+      whenLoaded(() => notify(peer, "rpc.load"), this.#lockAbort.signal);
+    }
+    if (!peer.isPlain) this.#lockHeld.then((isHeld) => isHeld && this.#peer === peer && notify(peer, "rpc.lock"));
+    this.#restartHeartbeat();
+    if (this.#peer !== peer) return;
+    // The link takes this for a sign of life.
+    this.#receiver(notification("rpc.pong"));
+    const info = { number: this.#sessionCount, origin: peer.origin, features: peer.features };
+    runUserCode(this.#onSession, info, this.#report);
+    this.#queue?.flush(this.#pendingIds, (message, transfer) => this.#peer?.port.postMessage(message, transfer));
+  }
+
+  /** Handles a hello with a new id during a session. Returns whether another session is wanted at once. */
+  replaced(origin) {
+    const peer = this.#peer;
+    const replace = () => this.#endSession(sessionEnded(), true, "replaced");
+    if (peer.isPlain) {
+      replace();
+      // The application may have destroyed its peer in `onLost`.
+      return this.#state !== CLOSED;
+    }
+    // A window has one document. Some browsers still deliver messages of its predecessor.
+    if (origin !== peer.origin) this.#suspectReload(peer);
+    // Messages of the old document may still arrive, and its goodbye after them. The new document repeats its hello.
+    else this.#endAfterGrace(peer, replace);
+    return false;
+  }
+
+  onForbiddenOrigin(origin) {
+    const error = callError("wrong-origin", originMismatchMessage(origin, this.#target.allowed));
+    if (this.#sessionCount === 0)
+      this.#forbiddenOriginTimer ??= setTimer(() => this.#sessionCount === 0 && this.#onFail(error), RELOAD_SILENCE);
+    else if (!this.#peer) this.#endSession(peerGoneError(ANOTHER_DOCUMENT, error), false);
+    else if (!this.#peer.isPlain) this.#suspectReload(this.#peer);
+  }
+
+  /** Ends the attempt to connect. A current session goes on. */
+  onIncompatibleVersion(version) {
+    if (this.#peer) return;
+    const text = `the peer has protocol version ${version}, this side version ${VERSION}`;
+    const error = callError(INCOMPATIBLE_VERSION, text);
+    this.#endSession(this.#sessionCount === 0 ? error : peerGoneError(text, error), false);
+  }
+
+  refused(error) {
+    if (this.#sessionCount === 0) this.#onFail(callError("refused", truncate(error.message), error));
+  }
+
+  #onGoodbye(reason) {
+    const error = reason === "replaced" ? replaced() : this.#target.closedReason();
+    this.#endSession(error ?? sessionEnded(), error === undefined);
+    if (reason === "replaced") this.#close();
+  }
+
+  /** Handles a goodbye copy. Unless the document was left, a goodbye on the port follows all other messages. */
+  #onGoodbyeCopy(reason) {
+    if (reason === "left") return this.#onGoodbye(reason);
+    const peer = this.#peer;
+    this.#state = GOODBYE_PENDING;
+    setTimer(() => this.#peer === peer && this.#onGoodbye(reason), COPIED_GOODBYE_TIMEOUT);
+  }
+
+  /** Ends the session of a peer that has ended without a goodbye. */
+  #onPeerDead = () => {
+    const error = this.#endError ?? this.#target.closedReason();
+    if (!error && this.#target.currentWindow) this.#endSession(sessionEnded(), true);
+    else this.#endSession(error ?? peerGoneError("the worker or process has ended"), false);
+  };
+
+  /** Asks the peer whether it is still there: another document may be in the window. */
+  #suspectReload(peer) {
+    // After a pause: the old document may run in a process of its own, where it still answers for a moment.
+    this.#endAfterGrace(peer, () => {
+      if (this.#state === RELOAD_SUSPECTED) return;
+      this.#state = RELOAD_SUSPECTED;
+      notify(peer, "rpc.ping");
+      this.#restartHeartbeat();
+    });
+  }
+
+  /** Runs `end` after a pause, unless the session has ended or a goodbye is pending. */
+  #endAfterGrace(peer, end) {
+    // If this thread was blocked, messages that have arrived are handled first.
+    const run = () => this.#peer === peer && this.#state !== GOODBYE_PENDING && end();
+    setTimer(() => queueTask(run), GOODBYE_TIMEOUT);
+  }
+
+  /** Ends any session, and reports the error. With `reconnects`, calls wait for the next session, else they reject. */
+  #endSession(error, reconnects, reason) {
+    if (this.#sessionCount === 0) return this.#onFail(error);
+    // The newest connection on a target gets the next session.
+    if (reconnects && [...connections].findLast(this.#isOnSameTarget) !== this.#connection) {
+      this.#endSession(replaced(error), false, reason);
+      return this.#close();
+    }
+    const hadSession = this.#peer;
+    this.#release(reason);
+    this.#queue = reconnects ? new SessionQueue() : undefined;
+    if (!reconnects) this.#heartbeat.stop();
+    this.#notifyClosed?.(error, reconnects);
+    if (hadSession) runUserCode(this.#onLost, error, this.#report);
+    if (!this.#isReported && !reconnects) this.#onFail(error);
+  }
+
+  /** Releases the session, and sends the goodbye if there is a reason for one. */
+  #release(reason) {
+    if (!this.#peer) return;
+    const { port, isPlain, origin, release } = this.#peer;
+    if (reason && !isPlain) {
+      port.postMessage(notification("rpc.bye", { reason }));
+      // Some browsers do not deliver port messages that are sent during unload.
+      if (this.#target.currentWindow)
+        this.#target.post(notification("rpc.bye", { key: this.#key, reason }), undefined, origin);
+    }
+    release();
+    this.#releaseLock();
+    this.#state = CONNECTING;
+    this.#peer = undefined;
+    this.coalesces = this.columns = false;
+    this.#earlyMessages = this.#isReported ? undefined : [];
+    this.#handshake.end();
+  }
+
+  /** Closes the transport for good. The session has ended before. */
+  #close() {
+    this.#state = CLOSED;
+    connections.delete(this.#connection);
+    clearTimeout(this.#forbiddenOriginTimer);
+    this.#handshake.stop();
+    this.#heartbeat.stop();
+    this.#releaseLock();
+    for (const cleanup of this.#cleanups.splice(0)) cleanup();
+  }
+
+  /** Gives way to a newer connection. A session lasts until the peer begins a session with the newer one. */
+  #giveWay = () => {
+    if (this.#peer) return;
+    this.#endSession(replaced(), false);
+    this.#close();
+  };
+
+  #isOnSameTarget = (other) => other.channel === this.#channel && other.target() === this.#target.identity();
+
+  /** Checks the target and the silence of the peer. Returns whether calls are pending, or undefined to stop. */
+  #check = () => {
+    const { closedReason, currentWindow } = this.#target;
+    const error = closedReason();
+    if (error !== undefined) return this.#endSession(error, false);
+    if (this.#peer && this.#window !== currentWindow?.()) this.#endSession(sessionEnded(ANOTHER_DOCUMENT), true);
+    const heartbeat = this.#heartbeat;
+    const isSuspected = this.#state === RELOAD_SUSPECTED;
+    const maxSilence = isSuspected ? RELOAD_SILENCE : this.#heartbeatMs;
+    const isMeasured =
+      (isSuspected || this.#state === OPEN) && maxSilence > 0 && !this.#peer.isPlain && !this.#seesPeerLock;
+    if (isMeasured && heartbeat.silentMs >= maxSilence - 1) {
+      heartbeat.silentMs = 0;
+      if (isSuspected) return this.#endSession(sessionEnded(ANOTHER_DOCUMENT), true);
+      this.#notifyClosed?.(callError("unresponsive", `the peer has been silent for ${this.#heartbeatMs} ms`), true);
+    } else if (isMeasured && heartbeat.silentMs > 0) {
+      notify(this.#peer, "rpc.ping");
+    }
+    if (isMeasured || currentWindow !== undefined)
+      return this.#sessionCount === 0 || this.#hasPendingCalls?.() === true;
+  };
+
+  #restartHeartbeat() {
+    this.#heartbeat.silentMs = 0;
+    this.#heartbeat.start();
+  }
+
+  /** Requests the lock of this side: before the first handshake, since the thread may be blocked right after it. */
+  #acquireLock() {
+    this.#lockAbort = new AbortController();
+    const { id } = this.#handshake;
+    this.#lockHeld = holdLock(id, this.#lockAbort.signal).then((isHeld) => {
+      if (id === this.#handshake.id) this.#handshake.isLocked = isHeld;
+      return isHeld;
+    });
+  }
+
+  #releaseLock() {
+    this.#lockAbort?.abort();
+    this.#lockAbort = undefined;
+    this.#handshake.isLocked = false;
+  }
+
+  /** Watches the lock of the peer. Resolves once it is known whether this side sees it. */
+  #watchPeerLock(peer) {
+    peer.isWatched = true;
+    // Only a worker and a window of this origin certainly share locks. Another peer may have named a lock of this side.
+    const isSure = this.#target.sharesLocks === true;
+    const isShared = isSure || (peer.origin === globalThis.origin && peer.origin !== "null");
+    const onSeen = () => (this.#seesPeerLock = isShared);
+    const onReleased = () => this.#endAfterGrace(peer, () => this.#verifyEnd(peer));
+    return watchLock(peer.id, this.#lockAbort.signal, isSure, onSeen, onReleased);
+  }
+
+  /** Asks the peer whose lock is free whether it has ended. The lock may have been stolen. */
+  #verifyEnd(peer) {
+    peer.isAsked = true;
+    notify(peer, "rpc.ping");
+    const decide = () => {
+      if (peer.isAsked) return this.#onPeerDead();
+      // From here on, the heartbeat replaces the lock.
+      this.#seesPeerLock = false;
+      this.#restartHeartbeat();
+    };
+    // In two steps: if this thread was blocked, the answer is handled between them.
+    setTimer(() => this.#endAfterGrace(peer, decide), ANSWER_TIME);
+  }
+
+  /** Reports the first session to the application. */
+  #reportOpen() {
+    if (this.#isReported) return;
+    this.#isReported = true;
+    this.#onOpen();
+    // The code that awaits `connect` runs first, and can add handlers.
+    queueTask(this.#deliverEarlyMessages);
+  }
+
+  #deliverEarlyMessages = () => {
+    const messages = this.#earlyMessages ?? [];
+    this.#earlyMessages = undefined;
+    const peer = this.#peer;
+    for (const { message } of messages) if (this.#peer === peer) this.#receiver(message);
+  };
+
+  #receive(message, origin) {
+    this.#heartbeat.silentMs = 0;
+    if (this.#earlyMessages?.length === MAX_SESSION_QUEUE && this.#isReported) this.#deliverEarlyMessages();
+    if (this.#earlyMessages === undefined) this.#receiver(message);
+    else if (this.#earlyMessages.length < MAX_SESSION_QUEUE) this.#earlyMessages.push({ message, origin });
+  }
+}

@@ -1,0 +1,281 @@
+// The transports of a browser. Others may use the same boundaries: listeners are added and removed, never assigned, and
+// foreign messages are ignored.
+
+import { boundaryOf, boundaryOfName, boundaryOfWindow, transportInternals } from "../driver/boundaries.js";
+import { logError } from "../driver/log-error.js";
+import { takeBuffered } from "./early-buffer.js";
+import { isMessageOrBatch } from "../driver/envelope.js";
+import { peerGoneError, portClosedError, tagOf, messageError, workerFailedError } from "../driver/errors.js";
+import { ReceiveQueue } from "./receive-queue.js";
+import { WINDOW_CHECK_INTERVAL } from "../driver/limit-values.js";
+import { addListeners } from "./event-listeners.js";
+import { allowsOrigin, ownOrigin, parseOrigins } from "./origin.js";
+import { closePort, isClosedPort } from "../driver/transfer-list.js";
+import { setTimer } from "../driver/timers.js";
+
+/**
+ * The options of a hub, which `transport` and `listenTo` describe.
+ * @typedef {object} HubOptions
+ * @property {object} boundary
+ * @property {any} [target]
+ * @property {unknown} [sharing]
+ * @property {(origin: string) => boolean} [receivesFrom]
+ * @property {any} source
+ * @property {(message: any, transfer?: any) => void} send
+ * @property {(event: MessageEvent) => boolean} [accepts]
+ * @property {boolean} [buffersUntilStarted]
+ * @property {object} [early]
+ * @property {string[]} [closeEvents]
+ * @property {any} [isGone] A function that returns whether the peer is gone.
+ * @property {() => boolean} [isDead]
+ * @property {() => void} [destroy]
+ * @property {(origin?: string) => string | undefined} [lastOrigin]
+ */
+
+/** The hubs of each boundary. */
+const hubs = new WeakMap();
+
+/**
+ * Returns a transport on a boundary. Transports with the same options share one hub, which listens to the boundary and
+ * ends with the last of them. Their users share one sequence of ids, and each request is answered once.
+ * @param {HubOptions} options
+ */
+function transport(options) {
+  const { boundary, target, sharing } = options;
+  if (!hubs.has(boundary)) hubs.set(boundary, new Set());
+  const shared = hubs.get(boundary);
+  // The windows of an iframe, one after another, have the same boundary.
+  let hub = [...shared].find((hub) => hub.target === target && hub.sharing === sharing);
+  if (hub === undefined) shared.add((hub = { ...options, ...listenTo(options), users: 0 }));
+  hub.users++;
+  const user = {
+    send: hub.send,
+    onMessage: (handler) => transportInternals.has(user) && hub.onMessage(handler, undefined, user),
+    onClose: hub.onClose,
+    onError: hub.onError,
+    destroy() {
+      if (!transportInternals.delete(user)) return;
+      hub.detach(user);
+      if (--hub.users > 0) return;
+      shared.delete(hub);
+      // A link on the hub must not answer requests any more.
+      hub.receivesFrom = () => false;
+      hub.destroy();
+    },
+  };
+  transportInternals.set(user, hub);
+  return user;
+}
+
+/**
+ * Returns the members of a hub that listens to `source`: at once, or from the first handler on if the source
+ * `buffersUntilStarted`. `early` is the sender, if `portway/early` may have buffered its messages. `closeEvents` are
+ * the events for the loss of the peer. Without such events, `isGone` is polled. `isDead` is called once. `lastOrigin`
+ * is the `metadata` of the receive queue.
+ * @param {HubOptions} options
+ */
+function listenTo({
+  source,
+  send,
+  accepts = () => true,
+  buffersUntilStarted,
+  early,
+  closeEvents = [],
+  isGone,
+  isDead,
+  destroy,
+  lastOrigin,
+}) {
+  const queue = new ReceiveQueue(lastOrigin);
+  // The sender is checked first, since engines copy the data of an event when it is read.
+  const isForUs = (event) => accepts(event) && isMessageOrBatch(event.data);
+  /** @type {(error: unknown, ids?: null) => void} */
+  let report = logError;
+  /** @type {(error: import("../driver/errors.js").CallError) => void} */
+  let reportClosed = () => {};
+  /** @type {() => boolean} */
+  let isWaiting = () => false;
+  let hasReceived = false;
+  let polling;
+  const poll = () => {
+    if (isGone()) reportClosed(peerGoneError());
+    else if (isWaiting()) return;
+    polling = clearInterval(polling);
+  };
+  const sendAndPoll = (message, transfer) => {
+    // Usually the timer polls, since engines take long to report whether a window is closed. But objects that are
+    // transferred to a closed window are lost.
+    if ((polling === undefined || transfer !== undefined) && isGone()) throw peerGoneError();
+    polling ??= setTimer(poll, WINDOW_CHECK_INTERVAL, "setInterval");
+    send(message, transfer);
+  };
+  const listeners = {
+    message(event) {
+      if (!isForUs(event)) return;
+      hasReceived = true;
+      queue.receive(event.data);
+    },
+    messageerror(event) {
+      if (!accepts(event)) return;
+      const error = messageError();
+      report(error);
+      report(error, null);
+    },
+    close: ({ error }) => reportClosed(peerGoneError(undefined, error)),
+    // A running worker may throw and go on. A worker that throws before its first message has not started.
+    error(event) {
+      if (!hasReceived) reportClosed(workerFailedError("peer-gone", event.error ?? event));
+    },
+  };
+  const wanted = Object.fromEntries(
+    ["message", "messageerror", ...closeEvents].map((event) => [event, listeners[event]]),
+  );
+  let stop;
+  let destroyed = false;
+  const start = () => {
+    if (stop !== undefined || destroyed) return;
+    stop = addListeners(source, wanted);
+    source.start?.();
+  };
+  if (!buffersUntilStarted) start();
+  if (early !== undefined) takeBuffered(early, isForUs).forEach(listeners.message);
+  return {
+    send: isGone === undefined ? send : sendAndPoll,
+    /** `isServing` is for WIPC transports. */
+    onMessage(handler, isServing, user) {
+      queue.setHandler(handler, user);
+      start();
+    },
+    detach(user) {
+      queue.removeHandler(user);
+    },
+    onClose(handler, isAnyWaiting) {
+      reportClosed = handler;
+      if (isDead?.()) Promise.resolve().then(() => reportClosed(portClosedError()));
+      isWaiting = isAnyWaiting ?? isWaiting;
+    },
+    onError(handler) {
+      report = handler;
+    },
+    destroy() {
+      if (destroyed) return;
+      destroyed = true;
+      if (polling !== undefined) clearInterval(polling);
+      stop?.();
+      destroy?.();
+    },
+  };
+}
+
+export function requireMethods(object, name, ...methods) {
+  if (tagOf(object) === "[object ServiceWorker]") {
+    throw new TypeError(
+      "a service worker posts no messages to this object; post a port of a MessageChannel to it and use the other port",
+    );
+  }
+  for (const method of methods) {
+    if (typeof object?.[method] !== "function") throw new TypeError(`${name} must have ${method}()`);
+  }
+}
+
+/** Returns a transport over a port. A port buffers its messages until it is started. */
+export function portTransport(port) {
+  requireMethods(port, "port", "postMessage", "addEventListener");
+  return transport({
+    boundary: boundaryOf(port),
+    source: port,
+    buffersUntilStarted: true,
+    // Not every engine has this event.
+    closeEvents: ["close"],
+    isDead: () => isClosedPort(port),
+    send(message, transfer) {
+      // Engines check this after the other objects are detached.
+      if (transfer?.includes(port))
+        throw new DOMException("a port cannot be transferred through itself", "DataCloneError");
+      port.postMessage(message, transfer);
+    },
+    destroy: () => closePort(port),
+  });
+}
+
+/** Returns a transport from the owner of a worker to the worker. `destroy` does not terminate the worker. */
+export function workerTransport(worker) {
+  requireMethods(worker, "worker", "postMessage", "addEventListener");
+  return transport({
+    boundary: boundaryOf(worker),
+    source: worker,
+    closeEvents: ["close", "error"],
+    send: (message, transfer) => worker.postMessage(message, transfer),
+  });
+}
+
+/** Returns a transport to the owner of this dedicated worker. */
+export function selfTransport() {
+  if (typeof DedicatedWorkerGlobalScope === "undefined" || !(globalThis instanceof DedicatedWorkerGlobalScope)) {
+    throw new TypeError(
+      "selfTransport() is for dedicated workers; use windowTransport(parent, { origin }) in an iframe, else portTransport(port)",
+    );
+  }
+  const send = (message, transfer) => globalThis.postMessage(message, transfer);
+  return transport({ boundary: boundaryOf(globalThis), source: globalThis, early: globalThis, send });
+}
+
+/** Returns a transport over a channel, to all contexts of this origin that use it. */
+export function broadcastTransport(nameOrChannel) {
+  const own = typeof nameOrChannel === "string";
+  const channel = own ? new BroadcastChannel(nameOrChannel) : nameOrChannel;
+  requireMethods(channel, "channel", "postMessage", "addEventListener");
+  return transport({
+    boundary: boundaryOfName(channel.name),
+    sharing: channel,
+    source: channel,
+    send(message, transfer) {
+      if (transfer?.length > 0) throw new TypeError("a BroadcastChannel cannot transfer objects");
+      channel.postMessage(message);
+    },
+    destroy: own ? () => channel.close() : undefined,
+  });
+}
+
+/** Returns a transport to a window. Messages of other windows or origins, and synthetic events, are ignored. */
+export function windowTransport(target, sourceOrOptions, positionalOrigin) {
+  requireMethods(target, "target window (the contentWindow of an iframe)", "postMessage");
+  const isPositional = sourceOrOptions === undefined || typeof sourceOrOptions.addEventListener === "function";
+  const options = isPositional ? { source: sourceOrOptions, origin: positionalOrigin } : sourceOrOptions;
+  const source = options.source ?? globalThis.window;
+  requireMethods(source, "source window", "addEventListener");
+  const allowed = parseOrigins(options.origin, () => ownOrigin(source));
+  // The origins to post to. The window may have any allowed origin until its first message. An opaque origin cannot be
+  // a target, so messages to it are posted to "*", which the caller has allowed.
+  const isAny = allowed.includes("*") || allowed.includes("null");
+  let postOrigins = isAny ? ["*"] : allowed;
+  let latestOrigin;
+  /** The origin of the last message, or of the message that is delivered from the queue. */
+  const lastOrigin = (origin = latestOrigin) => {
+    if (allowed.length > 1 && origin) postOrigins = [origin === "null" ? "*" : origin];
+    return (latestOrigin = origin);
+  };
+  return transport({
+    boundary: boundaryOfWindow(source, target),
+    target,
+    sharing: allowed.join(" "),
+    receivesFrom: (origin) => allowsOrigin(allowed, origin),
+    lastOrigin,
+    source,
+    isGone: () => target.closed,
+    early: source === globalThis ? target : undefined,
+    accepts(event) {
+      if (event.source !== target || event.isTrusted === false || !allowsOrigin(allowed, event.origin)) return false;
+      lastOrigin(event.origin);
+      return true;
+    },
+    send(message, transfer) {
+      if (postOrigins.length > 1 && transfer?.length > 0) {
+        throw new TypeError(
+          "with several origins, objects can only be transferred to a window after its first message",
+        );
+      }
+      for (const origin of postOrigins) target.postMessage(message, origin, transfer);
+    },
+  });
+}

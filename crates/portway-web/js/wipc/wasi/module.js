@@ -1,0 +1,32 @@
+// Compiles the module of a guest.
+
+import { readWasm } from "../../driver/wasm-response.js";
+
+/** Returns the compiled module. Throws if it is not a WASI command. */
+export async function compileCommand(source, signal) {
+  const module =
+    source instanceof WebAssembly.Module ? source : await WebAssembly.compile(await readBytes(source, signal));
+  const exported = (name, kind) =>
+    WebAssembly.Module.exports(module).some((entry) => entry.name === name && entry.kind === kind);
+  if (!exported("_start", "function"))
+    throw new TypeError("portway: the guest is not a WASI command: it does not export a function _start");
+  if (!exported("memory", "memory"))
+    throw new TypeError("portway: the guest is not a WASI command: it does not export a memory");
+  const foreign = WebAssembly.Module.imports(module).find(({ module }) => module !== "wasi_snapshot_preview1");
+  if (foreign)
+    throw new TypeError(
+      `portway: the guest imports ${foreign.module}.${foreign.name}, but only WASI preview 1 is available`,
+    );
+  return module;
+}
+
+/** @returns {Promise<BufferSource>} */
+async function readBytes(source, signal) {
+  if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return /** @type {BufferSource} */ (source);
+  const isAddress = typeof source === "string" || source instanceof URL;
+  if (!isAddress && !(source instanceof Response)) {
+    throw new TypeError("portway: the guest must be a WebAssembly.Module, its bytes, its URL or a Response");
+  }
+  const response = isAddress ? await fetch(source, { signal }) : source;
+  return readWasm(response, response.url || "the response");
+}

@@ -1,0 +1,327 @@
+//! The interface between the JavaScript driver and the connection: commands in, outputs back, all of them numbers.
+//!
+//! Each command returns its first output as an integer. If the output has the flag `HAS_MORE`, the command `NEXT`
+//! returns the next one. JavaScript reads all outputs before the next command. So a single request or result causes one
+//! output, and needs no queue. An output has no room for some facts; commands such as `ELEMENT` return them, for the
+//! last output.
+//!
+//! Ids are numbers as well. A safe integer stands for itself. Any other id from the peer (a string, a fraction) is 2^53
+//! plus twice the index of the first element of the frame with this id. JavaScript keeps the id itself; Rust only
+//! compares ids.
+
+use alloc::vec::Vec;
+use core::num::NonZeroU32;
+
+use slab::Slab;
+use spin::Mutex;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use super::commands;
+use super::js_payload::{JsError, JsId, JsValueRef};
+use super::validator::validate;
+use super::words::{
+    CLOSED, FAULT, HAS_MORE, IGNORED, INVALID, NOTHING, NOTIFICATION, PEER_ERROR, REJECT, REPLY, REPLY_BATCH, REQUEST,
+    RESET_TIMER, RESOLVE, SEND, TIMED_OUT, UNREADABLE, encode_output,
+};
+use portway_proto::Limits;
+use portway_proto::connection::{Config, Connection, End, Event, Ignored};
+use portway_proto::message::{
+    Class, Entry, Fault, Incoming, Kind, Malformed, Message, Notification, Outgoing, Reason, Rejected, Request,
+    RequestId, Response, Shape, Unreadable, Unusable,
+};
+use portway_proto::profile::Profile;
+
+/// Timeouts may be late by 1/16 of their length, and at most by a second. In return, a call does not read the clock.
+const TIME_GRAIN: u64 = 16;
+
+/// A millisecond in microseconds, the unit of time here. JavaScript passes fractions of milliseconds.
+const MILLISECOND: f64 = 1_000.0;
+const SECOND: u64 = 1_000_000;
+
+#[wasm_bindgen(module = "/js/driver/wasm-callbacks.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = onFault)]
+    fn tell_fault(code: i32, message: &str, reason: &str, id: f64);
+}
+
+/// All connections of this instance. The lock is held while wasm runs. Wasm calls no function of JavaScript that calls
+/// back, so the lock is always free; `run` returns 0 if it is not.
+static CONNECTIONS: Mutex<Slab<ConnectionEntry>> = Mutex::new(Slab::new());
+
+#[derive(Debug)]
+struct ConnectionEntry {
+    connection: Connection<JsValueRef>,
+    /// The time at which the timer of JavaScript is due.
+    armed: Option<u64>,
+    /// The elements of the incoming batch that JavaScript has read so far.
+    frame: Vec<Entry<JsValueRef>>,
+    /// The facts of the last output that its integer has no room for.
+    last_output: LastOutput,
+}
+
+/// The facts of an output that its integer has no room for.
+#[derive(Debug)]
+struct LastOutput {
+    element: u32,
+    replies: Vec<Message<JsValueRef>>,
+    fault: Rejected<JsId>,
+}
+
+impl ConnectionEntry {
+    const fn new(last_id: u64) -> Self {
+        let config = Config::new(Profile::MESSAGE_BOUNDARY)
+            .with_time_grain(TIME_GRAIN)
+            .with_longest_wait(SECOND)
+            .with_last_id(last_id);
+        let connection = Connection::new(config);
+        let fault = Rejected { id: JsId::NULL, fault: Fault::InvalidRequest };
+        let last_output = LastOutput { element: 0, replies: Vec::new(), fault };
+        Self { connection, armed: None, frame: Vec::new(), last_output }
+    }
+
+    fn configure(&mut self, pending_calls: usize, in_flight: usize, batch_items: usize, null_params: bool) -> f64 {
+        let mut profile = Profile::MESSAGE_BOUNDARY;
+        profile.null_params_are_absent = null_params;
+        // Only responses that wait for the rest of their batch have a size here, and each counts as one byte. The limit
+        // allows the responses to all requests in flight, or of one batch.
+        let in_flight_bytes = in_flight.max(batch_items);
+        let mut limits = Limits::DEFAULT;
+        (limits.pending_calls, limits.in_flight) = (pending_calls, in_flight);
+        (limits.in_flight_bytes, limits.batch_items) = (in_flight_bytes, batch_items);
+        self.connection.configure(profile, limits);
+        0.0
+    }
+
+    fn call(&mut self, timeout: f64, batch: u32) -> u32 {
+        let call = self.connection.begin_call(microseconds(timeout), NonZeroU32::new(batch));
+        call.map_or(NOTHING, |key| encode_output(SEND, key.slot()) | self.timer_flag())
+    }
+
+    fn restart(&mut self, slot: u32, timeout: f64, end: f64, now: f64) -> u32 {
+        if let Some(call) = self.connection.call_in_slot(slot) {
+            self.connection.handle_progress(call, microseconds(timeout), microseconds(end), (now * MILLISECOND) as u64);
+        }
+        NOTHING | self.timer_flag()
+    }
+
+    fn abandon(&mut self, slot: u32) -> f64 {
+        if let Some(call) = self.connection.call_in_slot(slot) {
+            self.connection.abandon(call);
+        }
+        0.0
+    }
+
+    /// Handles a message. A single result or request takes a short path without messages and events.
+    fn receive(&mut self, shape: u32, id: f64) -> f64 {
+        let (class, id) = self.read(shape, id);
+        let fast_path = match class {
+            Class::Success => self.connection.end_call(&id).map(|call| encode_output(RESOLVE, call.slot())),
+            Class::Request => self.connection.begin_request(id).map(|request| encode_output(REQUEST, request.slot())),
+            _ => None,
+        };
+        if let Some(output) = fast_path {
+            return f64::from(output);
+        }
+        self.connection.handle(Incoming::Single(entry(class, id, JsValueRef(0))));
+        self.output()
+    }
+
+    fn respond(&mut self, slot: u32, token: u32) -> f64 {
+        let Some(request) = self.connection.request_in_slot(slot) else { return f64::from(NOTHING) };
+        if self.connection.end_request(request) {
+            return f64::from(encode_output(REPLY, token));
+        }
+        self.connection.respond(request, Ok(JsValueRef(token)));
+        self.output()
+    }
+
+    /// Returns the next output.
+    #[inline(never)]
+    fn output(&mut self) -> f64 {
+        let output = match self.connection.poll_transmit() {
+            Some(outgoing) => self.last_output.outgoing(outgoing),
+            None => match self.connection.poll_event() {
+                Some(event) => self.last_output.event(event),
+                None => NOTHING,
+            },
+        };
+        let more = if self.connection.has_output() { HAS_MORE } else { 0 };
+        f64::from(output | more | self.timer_flag())
+    }
+
+    /// Returns the flag that requests an earlier timer.
+    fn timer_flag(&self) -> u32 {
+        match (self.connection.poll_timeout(), self.armed) {
+            (Some(_), None) => RESET_TIMER,
+            (Some(wanted), Some(armed)) if wanted < armed => RESET_TIMER,
+            _ => 0,
+        }
+    }
+
+    /// Returns the class of an element, and its id.
+    const fn read(&self, shape: u32, id: f64) -> (Class, JsId) {
+        let shape = Shape::from_bits(shape);
+        let id = if matches!(shape.id, Kind::Null) { JsId::NULL } else { JsId(id as i64) };
+        (shape.classify(&self.connection.config().profile), id)
+    }
+
+    fn run(&mut self, command: u32, a: f64, b: f64, c: f64, d: f64) -> f64 {
+        match command {
+            commands::CONFIGURE => self.configure(a as usize, b as usize, c as usize, d != 0.0),
+            commands::CALL => f64::from(self.call(a, b as u32)),
+            commands::ABANDON => self.abandon(a as u32),
+            commands::RECEIVE => self.receive(a as u32, b),
+            commands::PUSH => {
+                let (class, id) = self.read(a as u32, b);
+                self.frame.push(entry(class, id, JsValueRef(self.frame.len() as u32)));
+                0.0
+            }
+            commands::RECEIVE_BATCH => {
+                let entries = core::mem::take(&mut self.frame);
+                self.connection.handle(Incoming::Batch(entries));
+                self.output()
+            }
+            commands::NEXT => self.output(),
+            commands::RESPOND => self.respond(a as u32, b as u32),
+            commands::TICK => {
+                self.connection.handle_timeout((a * MILLISECOND) as u64);
+                self.output()
+            }
+            commands::START_CLOCK => {
+                self.connection.start_clock((a * MILLISECOND) as u64);
+                0.0
+            }
+            commands::WAKE => {
+                self.armed = self.connection.poll_timeout();
+                self.armed.map_or(-1.0, |wanted| wanted as f64 / MILLISECOND)
+            }
+            commands::CLOSE => {
+                self.connection.close();
+                self.output()
+            }
+            commands::ELEMENT => f64::from(self.last_output.element),
+            commands::NEXT_REPLY => f64::from(self.last_output.next_reply()),
+            commands::READ_FAULT => self.last_output.read_fault(),
+            commands::RECEIVE_UNREADABLE => {
+                let id = (a >= 0.0).then_some(JsId(a as i64));
+                // JavaScript knows the real reason.
+                self.connection.handle_unreadable(id.as_ref(), Unreadable::NotJson);
+                self.output()
+            }
+            commands::RESTART => f64::from(self.restart(a as u32, b, c, d)),
+            _ => 0.0,
+        }
+    }
+}
+
+/// Creates an element of a frame.
+// Inlining would duplicate the code.
+#[inline(never)]
+fn entry(class: Class, id: JsId, token: JsValueRef) -> Entry<JsValueRef> {
+    match class {
+        Class::Request => Ok(Message::Request(Request { id, method: (), params: Some(token) })),
+        Class::Notification => Ok(Message::Notification(Notification { method: (), params: Some(token) })),
+        Class::Success => Ok(Message::Response(Response { id, outcome: Ok(token) })),
+        Class::Failure => Ok(Message::Response(Response { id, outcome: Err(JsError::Remote(token)) })),
+        Class::Empty => Err(Unusable::Empty(id)),
+        Class::Malformed(Malformed::Ignore) => Err(Unusable::Ignore),
+        Class::Malformed(Malformed::AnswerWithId(fault)) => Err(Unusable::Reject(Rejected { id, fault })),
+        Class::Malformed(Malformed::AnswerWithNull(fault)) => Err(Unusable::from(fault)),
+    }
+}
+
+impl LastOutput {
+    fn outgoing(&mut self, outgoing: Outgoing<JsValueRef>) -> u32 {
+        match outgoing {
+            Outgoing::Single(Message::Response(response)) => self.reply(response),
+            Outgoing::Batch(messages) => {
+                let count = messages.len() as u32;
+                self.replies = messages;
+                encode_output(REPLY_BATCH, count)
+            }
+            // JavaScript has the data of its own messages, and of the cancellation after a timeout.
+            Outgoing::Single(_) | Outgoing::Cancel(_) => SEND,
+        }
+    }
+
+    fn reply(&mut self, response: Response<JsValueRef>) -> u32 {
+        match response.outcome {
+            Ok(JsValueRef(token)) | Err(JsError::Remote(JsValueRef(token))) => encode_output(REPLY, token),
+            Err(JsError::Fault(fault)) => {
+                self.fault = Rejected { id: response.id, fault };
+                FAULT
+            }
+        }
+    }
+
+    fn event(&mut self, event: Event<JsValueRef>) -> u32 {
+        match event {
+            Event::Request { key, params, .. } => encode_output(self.set_element(REQUEST, params), key.slot()),
+            Event::Notification(notification) => self.set_element(NOTIFICATION, notification.params),
+            Event::Ended { call, end } => {
+                let operation = match end {
+                    End::Answered(Ok(element)) => self.set_element(RESOLVE, Some(element)),
+                    End::Answered(Err(error)) => self.set_element(REJECT, error.remote()),
+                    End::Invalid => INVALID,
+                    End::Unreadable(_) => UNREADABLE,
+                    End::TimedOut => TIMED_OUT,
+                    End::Closed => CLOSED,
+                };
+                encode_output(operation, call.slot())
+            }
+            Event::Ignored(Ignored::PeerError(error)) => self.set_element(PEER_ERROR, error.remote()),
+            Event::Ignored(Ignored::UnmatchedResponse(_) | Ignored::Unreadable(_) | Ignored::Malformed) => IGNORED,
+            // JavaScript aborts its handlers by itself. A late response is expected, since a peer answers cancelled
+            // requests.
+            Event::Cancelled(_) | Event::Ignored(Ignored::LateResponse(_)) => NOTHING,
+        }
+    }
+
+    fn next_reply(&mut self) -> u32 {
+        match self.replies.pop() {
+            Some(Message::Response(response)) => self.reply(response),
+            _ => NOTHING,
+        }
+    }
+
+    fn read_fault(&self) -> f64 {
+        let Rejected { id, fault } = self.fault;
+        let id = if id == JsId::NULL { f64::NAN } else { id.0 as f64 };
+        let reason = fault.reason().map_or("", Reason::as_str);
+        tell_fault(fault.code().value() as i32, fault.message(), reason, id);
+        0.0
+    }
+
+    fn set_element(&mut self, operation: u32, element: Option<JsValueRef>) -> u32 {
+        self.element = element.map_or(0, |JsValueRef(element)| element);
+        operation
+    }
+}
+
+/// Converts a timeout of JavaScript from milliseconds. A negative one is `None`.
+fn microseconds(timeout: f64) -> Option<u64> {
+    (timeout >= 0.0).then_some((timeout * MILLISECOND) as u64)
+}
+
+/// Runs a command on a connection. `commands.rs` lists the commands with their arguments. Returns an output, unless the
+/// command documents another result. Only the JavaScript of this crate calls it; it is not a part of the module's
+/// public interface.
+///
+/// A single export with arguments of one type keeps the module and its glue small. JavaScript calls the export of the
+/// instance in which it has opened the connection.
+#[wasm_bindgen(js_name = __portway, skip_typescript)]
+pub fn run(connection: u32, command: u32, a: f64, b: f64, c: f64, d: f64) -> f64 {
+    let Some(mut connections) = CONNECTIONS.try_lock() else { return 0.0 };
+    match command {
+        commands::OPEN => connections.insert(ConnectionEntry::new(a as u64)) as f64,
+        commands::FREE => {
+            connections.try_remove(connection as usize);
+            0.0
+        }
+        commands::VALIDATE => {
+            validate(a as u32, b as u32, c);
+            0.0
+        }
+        _ => connections.get_mut(connection as usize).map_or(0.0, |entry| entry.run(command, a, b, c, d)),
+    }
+}

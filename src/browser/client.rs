@@ -1,0 +1,363 @@
+//! The client: sends calls, and receives their results.
+
+use core::time::Duration;
+use std::cell::{Cell, RefCell};
+use std::mem;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use slab::Slab;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::Closure;
+
+use super::call::Call;
+use super::convert::{check_params, from_js, params_to_js};
+use super::error::{CallError, RpcError};
+use super::limits::CALL_TIMEOUT;
+use super::response_stream::Items;
+use super::transport::Transport;
+use portway_web::bindings::{ClientRole, JsStream};
+
+// The events of a call; `rust-roles.js` has the same numbers.
+const RESULT: u32 = 0;
+const ERROR: u32 = 1;
+const PROGRESS: u32 = 2;
+const TIMED_OUT: u32 = 4;
+const DESTROYED: u32 = 5;
+const INVALID_RESPONSE: u32 = 6;
+const TOO_MANY_CALLS: u32 = 7;
+const SESSION_ENDED: u32 = 8;
+const PEER_GONE: u32 = 9;
+const UNRESPONSIVE: u32 = 10;
+const UNREADABLE_RESPONSE: u32 = 12;
+const PEER_DIED: u32 = 13;
+
+/// Calls methods of the peer.
+///
+/// Clones share the client. It is destroyed when the last clone is dropped, or by [`Client::destroy`]; pending calls
+/// then end with [`CallError::Destroyed`].
+///
+/// ```no_run
+/// use portway::{CallError, Client, Transport};
+/// use serde::Serialize;
+/// # use wasm_bindgen::JsValue;
+///
+/// #[derive(Serialize)]
+/// struct Add { a: u32, b: u32 }
+///
+/// # async fn run(worker: JsValue) -> Result<(), JsValue> {
+/// let client = Client::new(Transport::worker(&worker)?);
+/// let sum: u32 = client.call("add", &Add { a: 1, b: 2 }).await?;
+/// match client.call::<()>("save", &()).await {
+///     Ok(()) => {}
+///     Err(CallError::Remote(error)) => { /* an error from the peer: error.code, error.message, error.data() */ }
+///     Err(error) => { /* no response: timed out, destroyed … */ }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Client {
+    owner: Rc<Owner>,
+    timeout: Option<Duration>,
+}
+
+impl Client {
+    /// Creates a client whose calls time out after 10 seconds.
+    #[must_use]
+    pub fn new(transport: Transport) -> Self {
+        Self { owner: Rc::new(Owner::new(&transport)), timeout: Some(CALL_TIMEOUT) }
+    }
+
+    /// Sets the timeout of calls that are made with this handle. `None` disables it.
+    #[must_use]
+    pub fn with_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
+        Self { timeout: timeout.into(), ..self }
+    }
+
+    /// Calls a method. `params` must serialize to an object or an array, or be `()` for none; `R` is the type of the
+    /// result.
+    ///
+    /// The request is sent when the future is first polled. That poll also returns the error for invalid params.
+    #[must_use = "a call is sent when it is awaited"]
+    pub fn call<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Call<R> {
+        let decode = |value, max_visits| from_js(value, max_visits).map_err(CallError::unreadable);
+        Call::new(&self.owner.link, self.timeout, method, params_to_js(params), decode)
+    }
+
+    /// Calls a method with values of JavaScript, which are not converted. `undefined` means no params.
+    #[must_use = "a call is sent when it is awaited"]
+    pub fn call_js(&self, method: &str, params: &JsValue) -> Call<JsValue> {
+        let params = check_params(params).map(|()| params.clone());
+        Call::new(&self.owner.link, self.timeout, method, params, |value, _| Ok(value))
+    }
+
+    /// Calls a method that returns a stream of items. The peer sends items only as fast as they are read.
+    ///
+    /// ```no_run
+    /// use core::future::poll_fn;
+    /// use core::pin::pin;
+    /// use futures_core::Stream;
+    /// # use portway::{CallError, Client};
+    ///
+    /// # async fn show(client: Client) -> Result<(), CallError> {
+    /// // `StreamExt` of the crate futures-util has `next` for this.
+    /// let mut lines = pin!(client.stream::<String>("lines", &["log.txt"]));
+    /// while let Some(line) = poll_fn(|context| lines.as_mut().poll_next(context)).await {
+    ///     println!("{}", line?);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn stream<T: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Items<T> {
+        Items::new(&self.owner.link, self.timeout, method, params_to_js(params))
+    }
+
+    /// Sends a notification.
+    ///
+    /// # Errors
+    /// If it cannot be sent: [`CallError::Params`], [`CallError::Send`] or [`CallError::Destroyed`].
+    pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
+        self.owner.link.notify(method, &params_to_js(params)?, &JsValue::UNDEFINED)
+    }
+
+    /// Sends a notification with values of JavaScript, which are not converted. Objects in `transfer` are transferred.
+    ///
+    /// # Errors
+    /// As [`Client::notify`].
+    pub fn notify_js(&self, method: &str, params: &JsValue, transfer: Option<&js_sys::Array>) -> Result<(), CallError> {
+        check_params(params)?;
+        self.owner.link.notify(method, params, transfer.map_or(&JsValue::UNDEFINED, AsRef::as_ref))
+    }
+
+    /// Returns the number of pending calls.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.owner.link.pending()
+    }
+
+    /// Destroys the client and all its clones. A second call has no effect.
+    pub fn destroy(&self) {
+        self.owner.link.destroy();
+    }
+}
+
+/// The state that the clones of a client share.
+#[derive(Debug)]
+struct Owner {
+    link: Rc<ClientHandle>,
+    /// The callback of JavaScript. It is freed after the link has released it.
+    _callback: Closure<dyn Fn(u32, u32, JsValue)>,
+}
+
+impl Owner {
+    fn new(transport: &Transport) -> Self {
+        let role = ClientRole::new(transport.take(), &transport.js_limits());
+        let max_visits = transport.max_visits();
+        let link = Rc::new(ClientHandle { role, max_visits, calls: RefCell::default(), destroyed: Cell::new(false) });
+        let callback_link = Rc::clone(&link);
+        let callback = Closure::new(move |token, event, value| callback_link.handle_event(token, event, value));
+        link.role.set_callback(&callback);
+        Self { link, _callback: callback }
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.link.destroy();
+    }
+}
+
+/// The calls of a client. A call keeps its slot here until it is dropped; the token is the index of the slot.
+#[derive(Debug)]
+pub(super) struct ClientHandle {
+    role: ClientRole,
+    /// The maximum of visits to read a value from the peer.
+    pub(super) max_visits: usize,
+    /// Never borrowed while other code runs: JavaScript, a waker, or the drop of a waker.
+    calls: RefCell<Slab<PendingCall>>,
+    destroyed: Cell<bool>,
+}
+
+#[derive(Debug)]
+struct PendingCall {
+    status: CallStatus,
+    on_progress: Option<OnProgress>,
+}
+
+#[derive(Debug)]
+enum CallStatus {
+    Waiting(Option<Waker>),
+    Ended(Result<JsValue, CallError>),
+    /// The call has failed here, and is not cancelled at the peer yet.
+    Rejected(CallError),
+    /// The result was returned, or the call was abandoned.
+    Done,
+}
+
+/// Receives a progress value, and the maximum of visits to read it. An error ends the call.
+#[derive(Clone)]
+pub(super) struct OnProgress(pub(super) Rc<dyn Fn(JsValue, usize) -> Result<(), CallError>>);
+
+impl core::fmt::Debug for OnProgress {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("OnProgress")
+    }
+}
+
+/// The parts of a request.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) method: JsValue,
+    pub(super) params: JsValue,
+    /// In milliseconds; negative for none.
+    pub(super) timeout: f64,
+    /// In milliseconds; infinite for none, negative for the default.
+    pub(super) total: f64,
+    pub(super) transfer: JsValue,
+    pub(super) on_progress: Option<OnProgress>,
+}
+
+impl ClientHandle {
+    /// Sends a request. Returns the token of the call, and the slot that cancels it.
+    pub(super) fn begin(&self, request: Request) -> Result<(u32, i32), CallError> {
+        if self.destroyed.get() {
+            return Err(CallError::Destroyed);
+        }
+        let Request { method, params, timeout, total, transfer, on_progress } = request;
+        let is_shorter = total >= 0.0 && total.is_finite() && !(0.0..=total).contains(&timeout);
+        let timeout = if is_shorter { total } else { timeout };
+        let wants_progress = on_progress.is_some();
+        let state = PendingCall { status: CallStatus::Waiting(None), on_progress };
+        let token = self.calls.borrow_mut().insert(state) as u32;
+        match self.role.begin(token, &method, &params, timeout, total, &transfer, wants_progress) {
+            Ok(slot) => Ok((token, slot)),
+            Err(problem) => {
+                self.remove(token);
+                Err(CallError::Send(problem))
+            }
+        }
+    }
+
+    /// Sends the request of a stream.
+    pub(super) fn open(
+        &self,
+        method: &str,
+        params: &JsValue,
+        timeout: f64,
+        window: u32,
+    ) -> Result<JsStream, CallError> {
+        if self.destroyed.get() {
+            return Err(CallError::Destroyed);
+        }
+        self.role.stream(method, params, timeout, window).map_err(CallError::Send)
+    }
+
+    /// Returns the result of a call, or registers `waker` for it.
+    pub(super) fn poll(&self, token: u32, waker: &Waker) -> Poll<Result<JsValue, CallError>> {
+        let before = self.replace(token, |status| match status {
+            CallStatus::Ended(_) => Some(CallStatus::Done),
+            // The future is dropped after this error, which cancels the call.
+            CallStatus::Rejected(_) => Some(CallStatus::Waiting(None)),
+            _ => None,
+        });
+        match before {
+            Some(CallStatus::Ended(end)) => return Poll::Ready(end),
+            Some(CallStatus::Rejected(problem)) => return Poll::Ready(Err(problem)),
+            _ => {}
+        }
+        let waiting = CallStatus::Waiting(Some(waker.clone()));
+        let before = self.replace(token, |status| matches!(status, CallStatus::Waiting(_)).then_some(waiting));
+        drop(before);
+        Poll::Pending
+    }
+
+    /// Abandons a call. A pending call is cancelled at the peer.
+    pub(super) fn abandon(&self, token: u32, slot: i32) {
+        let before = self.replace(token, |_| Some(CallStatus::Done));
+        if matches!(before, Some(CallStatus::Waiting(_) | CallStatus::Rejected(_))) {
+            self.role.cancel(slot);
+        }
+        self.remove(token);
+    }
+
+    fn notify(&self, method: &str, params: &JsValue, transfer: &JsValue) -> Result<(), CallError> {
+        if self.destroyed.get() {
+            return Err(CallError::Destroyed);
+        }
+        self.role.notify(method, params, transfer).map_err(CallError::Send)
+    }
+
+    fn pending(&self) -> usize {
+        self.calls.borrow().iter().filter(|(_, call)| matches!(call.status, CallStatus::Waiting(_))).count()
+    }
+
+    fn destroy(&self) {
+        if !self.destroyed.replace(true) {
+            self.role.destroy();
+        }
+    }
+
+    /// Handles an event of a call, from JavaScript.
+    fn handle_event(&self, token: u32, event: u32, value: JsValue) {
+        if event == PROGRESS {
+            let calls = self.calls.borrow();
+            let call = calls.get(token as usize).filter(|call| matches!(call.status, CallStatus::Waiting(_)));
+            let listener = call.and_then(|call| call.on_progress.clone());
+            drop(calls);
+            if let Some(OnProgress(listener)) = listener
+                && let Err(problem) = listener(value, self.max_visits)
+            {
+                self.end(token, |status| {
+                    matches!(status, CallStatus::Waiting(_)).then_some(CallStatus::Rejected(problem))
+                });
+            }
+            return;
+        }
+        let end = if event == RESULT { Ok(value) } else { Err(failure(event, value, self.max_visits)) };
+        self.end(token, |status| match status {
+            CallStatus::Waiting(_) => Some(CallStatus::Ended(end)),
+            // Another call may use the slot from now on, so this call must not be cancelled.
+            CallStatus::Rejected(problem) => Some(CallStatus::Ended(Err(problem.clone()))),
+            _ => None,
+        });
+    }
+
+    /// Replaces the status of a call and wakes its task.
+    fn end(&self, token: u32, next: impl FnOnce(&CallStatus) -> Option<CallStatus>) {
+        if let Some(CallStatus::Waiting(Some(waker))) = self.replace(token, next) {
+            waker.wake();
+        }
+    }
+
+    /// Replaces the status of a call if `next` returns one. Returns the old status.
+    fn replace(&self, token: u32, next: impl FnOnce(&CallStatus) -> Option<CallStatus>) -> Option<CallStatus> {
+        let mut calls = self.calls.borrow_mut();
+        let call = calls.get_mut(token as usize)?;
+        next(&call.status).map(|status| mem::replace(&mut call.status, status))
+    }
+
+    fn remove(&self, token: u32) {
+        let removed = self.calls.borrow_mut().try_remove(token as usize);
+        drop(removed);
+    }
+}
+
+/// Returns the error of a call for its event number.
+pub(super) fn failure(event: u32, value: JsValue, max_visits: usize) -> CallError {
+    match event {
+        ERROR => RpcError::from_js(&value, max_visits).map_or_else(CallError::unreadable, CallError::from_answer),
+        TIMED_OUT => CallError::TimedOut,
+        DESTROYED => CallError::Destroyed,
+        INVALID_RESPONSE => CallError::InvalidResponse,
+        UNREADABLE_RESPONSE => CallError::UnreadableResponse,
+        TOO_MANY_CALLS => CallError::TooManyCalls,
+        SESSION_ENDED => CallError::SessionEnded,
+        PEER_GONE => CallError::PeerGone,
+        UNRESPONSIVE => CallError::Unresponsive,
+        PEER_DIED => CallError::PeerDied,
+        _ => CallError::Send(value),
+    }
+}

@@ -1,0 +1,120 @@
+//! Peers that connect by a handshake, and reconnect by themselves.
+
+use core::fmt;
+use core::time::Duration;
+use std::boxed::Box;
+use std::string::String;
+
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::Closure;
+use wasm_bindgen_futures::JsFuture;
+
+use super::call::milliseconds;
+use super::client::failure;
+use super::error::CallError;
+use super::limits::{CONNECT_TIMEOUT, HEARTBEAT};
+use super::peer::Peer;
+use super::transport::{Origin, Transport, TransportError};
+use super::trap_guard::install;
+use crate::Limits;
+use portway_web::bindings::session_to;
+
+/// The options of a connection, made by [`Peer::connect`].
+#[must_use = "`open` connects"]
+pub struct Connect {
+    target: JsValue,
+    origin: JsValue,
+    channel: String,
+    heartbeat: Option<Duration>,
+    timeout: Option<Duration>,
+    limits: Limits,
+    on_session: Box<dyn Fn(u32)>,
+    on_lost: Box<dyn Fn(CallError)>,
+}
+
+/// The callbacks for begins and ends of sessions. The peer owns them.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    _begins: Closure<dyn Fn(u32)>,
+    _ends: Closure<dyn Fn(u32, JsValue)>,
+}
+
+impl Connect {
+    pub(super) fn new(target: JsValue) -> Self {
+        Self {
+            target,
+            origin: JsValue::UNDEFINED,
+            channel: String::new(),
+            heartbeat: Some(HEARTBEAT),
+            timeout: Some(CONNECT_TIMEOUT),
+            limits: Limits::DEFAULT,
+            on_session: Box::new(|_| {}),
+            on_lost: Box::new(|_| {}),
+        }
+    }
+
+    /// Sets the allowed origin of a window. Default: the origin of this document.
+    pub fn origin(self, origin: Origin<'_>) -> Self {
+        Self { origin: origin.to_js(), ..self }
+    }
+
+    /// Sets the name of the connection, which separates several connections between the same two sides. Both sides must
+    /// set the same name.
+    pub fn channel(self, name: impl Into<String>) -> Self {
+        Self { channel: name.into(), ..self }
+    }
+
+    /// Sets the timeout of the first session. Default: 10 seconds. `None` disables it.
+    pub fn timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
+        Self { timeout: timeout.into(), ..self }
+    }
+
+    /// Sets bounds on the peer, see [`Transport::with_limits`].
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Sets the interval of pings to the peer, which are sent where no Web Lock shows that the peer is alive. Default:
+    /// 10 seconds. `None` disables them.
+    pub fn heartbeat(self, every: impl Into<Option<Duration>>) -> Self {
+        Self { heartbeat: every.into(), ..self }
+    }
+
+    /// Registers a listener for the start of each session. It gets the number of the session; the first is 1.
+    pub fn on_session(self, listener: impl Fn(u32) + 'static) -> Self {
+        Self { on_session: Box::new(listener), ..self }
+    }
+
+    /// Registers a listener for the end of each session. It gets the reason.
+    pub fn on_lost(self, listener: impl Fn(CallError) + 'static) -> Self {
+        Self { on_lost: Box::new(listener), ..self }
+    }
+
+    /// Connects. `set_up` registers methods before the first request arrives. Dropping the future abandons the
+    /// connection.
+    ///
+    /// # Errors
+    /// If the target cannot be connected to, or does not answer in time; [`TransportError::reason`] returns the reason.
+    pub async fn open(self, set_up: impl FnOnce(&Peer)) -> Result<Peer, TransportError> {
+        install();
+        let (on_session, on_lost) = (self.on_session, self.on_lost);
+        let begins = Closure::new(on_session);
+        let max_visits = self.limits.conversion_visits;
+        let ends = Closure::new(move |what, error| on_lost(failure(what, error, max_visits)));
+        let heartbeat = self.heartbeat.map_or(0.0, |every| milliseconds(Some(every)));
+        let timeout = milliseconds(self.timeout);
+        let session = session_to(&self.target, &self.origin, &self.channel, heartbeat, timeout, &begins, &ends)
+            .map_err(TransportError)?;
+        let transport = Transport::from_result(Ok(session.transport()))?.with_limits(self.limits);
+        let peer = Peer::new(transport).with_sessions(Sessions { _begins: begins, _ends: ends });
+        set_up(&peer);
+        JsFuture::from(session.open()).await.map_err(TransportError)?;
+        Ok(peer)
+    }
+}
+
+impl fmt::Debug for Connect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connect").field("channel", &self.channel).finish_non_exhaustive()
+    }
+}

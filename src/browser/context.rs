@@ -1,0 +1,132 @@
+//! The context of a handler: its second argument.
+
+use core::fmt;
+use core::pin::Pin;
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::rc::Rc;
+use std::string::String;
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::vec::Vec;
+
+use serde::Serialize;
+use wasm_bindgen_futures::JsFuture;
+
+use super::convert::{params_to_js, to_js};
+use super::error::CallError;
+use portway_web::bindings::JsRequest;
+
+/// The request or notification of a handler.
+#[derive(Clone)]
+pub struct Context {
+    request: JsRequest,
+    lifetime: Rc<Lifetime>,
+}
+
+impl Context {
+    pub(super) const fn new(request: JsRequest, lifetime: Rc<Lifetime>) -> Self {
+        Self { request, lifetime }
+    }
+
+    pub(super) const fn request(&self) -> &JsRequest {
+        &self.request
+    }
+
+    /// Returns the name of the method.
+    #[must_use]
+    pub fn method(&self) -> String {
+        self.request.method()
+    }
+
+    /// Returns whether the caller has cancelled the request, or the server was destroyed.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.lifetime.is_over()
+    }
+
+    /// Waits until [`Context::is_cancelled`] returns true. The handler's own future is dropped at that time, so this is
+    /// for work outside of it.
+    #[must_use = "a future does nothing unless it is polled"]
+    pub fn cancelled(&self) -> Cancelled {
+        Cancelled(Rc::clone(&self.lifetime))
+    }
+
+    /// Yields, so that other messages are handled. A handler that computes without waiting can be cancelled only here:
+    /// its future is dropped.
+    pub async fn yield_now(&self) {
+        // The promise does not reject.
+        let _ = JsFuture::from(self.request.yield_now()).await;
+    }
+
+    /// Sends progress to the caller: its `on_progress` gets the value. After the response, this has no effect.
+    ///
+    /// # Errors
+    /// [`CallError::Params`] or [`CallError::Send`].
+    pub fn progress(&self, value: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
+        let value = to_js(value).map_err(CallError::Params)?;
+        self.request.progress(&value).map_err(CallError::Send)
+    }
+
+    /// Sets the objects in the result that are transferred instead of copied, for a result with values of JavaScript.
+    pub fn transfer(&self, list: &js_sys::Array) {
+        self.request.transfer(list);
+    }
+
+    /// Sends a notification to the caller.
+    ///
+    /// # Errors
+    /// [`CallError::Params`] or [`CallError::Send`].
+    pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
+        self.request.notify(method, &params_to_js(params)?).map_err(CallError::Send)
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("method", &self.method()).finish_non_exhaustive()
+    }
+}
+
+/// A future that ends when a request is cancelled, see [`Context::cancelled`].
+#[derive(Debug)]
+#[must_use = "a future does nothing unless it is polled"]
+pub struct Cancelled(Rc<Lifetime>);
+
+impl Future for Cancelled {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<()> {
+        if self.0.is_over() {
+            return Poll::Ready(());
+        }
+        self.0.wake_at_end(context.waker());
+        Poll::Pending
+    }
+}
+
+/// Whether a request was cancelled, and the tasks that wait for that.
+#[derive(Debug, Default)]
+pub(super) struct Lifetime {
+    over: Cell<bool>,
+    wakers: RefCell<Vec<Waker>>,
+}
+
+impl Lifetime {
+    pub(super) fn is_over(&self) -> bool {
+        self.over.get()
+    }
+
+    pub(super) fn end(&self) {
+        self.over.set(true);
+        let wakers = self.wakers.take();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    fn wake_at_end(&self, waker: &Waker) {
+        let known = self.wakers.borrow().iter().any(|known| known.will_wake(waker));
+        if !known {
+            let waker = waker.clone();
+            self.wakers.borrow_mut().push(waker);
+        }
+    }
+}

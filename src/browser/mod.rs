@@ -1,0 +1,31 @@
+//! The Rust API in browsers: typed clients and servers for programs that are compiled to wasm.
+//!
+//! Serde converts values in this module, and nowhere below it. A call is a future without a promise: JavaScript
+//! identifies each call by a number, and reports its events to one callback of the client.
+
+mod call;
+mod client;
+mod connect;
+mod context;
+mod convert;
+mod deserializer;
+mod error;
+mod limits;
+mod parts;
+mod peer;
+mod response_stream;
+mod running_request;
+mod server;
+mod transport;
+mod trap_guard;
+mod visits;
+
+pub use self::call::Call;
+pub use self::client::Client;
+pub use self::connect::Connect;
+pub use self::context::{Cancelled, Context};
+pub use self::error::{CallError, RpcError};
+pub use self::peer::Peer;
+pub use self::response_stream::Items;
+pub use self::server::Server;
+pub use self::transport::{Origin, Transport, TransportError};

@@ -1,0 +1,111 @@
+//! Requests whose handlers run, as tasks that can be aborted.
+
+use core::fmt;
+use core::pin::Pin;
+use std::boxed::Box;
+use std::cell::Cell;
+use std::future::Future;
+use std::rc::Rc;
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use wasm_bindgen::JsValue;
+
+use super::context::Lifetime;
+use super::error::RpcError;
+use portway_web::bindings::JsRequest;
+
+/// The outcome of a handler.
+pub(super) enum Answer {
+    Now(Result<JsValue, RpcError>),
+    Later(Work),
+}
+
+/// The future of a handler.
+pub(super) type Work = Pin<Box<dyn Future<Output = Result<JsValue, RpcError>>>>;
+
+/// A request whose handler was called.
+pub(super) struct RunningRequest {
+    request: JsRequest,
+    lifetime: Rc<Lifetime>,
+    /// `None` during a poll, so that no borrow is held while the handler runs.
+    work: Cell<Option<Work>>,
+    /// The waker of the task that polls the work.
+    waker: Cell<Option<Waker>>,
+}
+
+impl RunningRequest {
+    pub(super) fn new(request: JsRequest) -> Self {
+        Self { request, lifetime: Rc::default(), work: Cell::new(None), waker: Cell::new(None) }
+    }
+
+    pub(super) const fn lifetime(&self) -> &Rc<Lifetime> {
+        &self.lifetime
+    }
+
+    /// Sets the work, unless the request was aborted.
+    pub(super) fn start(&self, work: Work) {
+        if !self.lifetime.is_over() {
+            self.work.set(Some(work));
+        }
+    }
+
+    /// Sends the response to the request. Later calls have no effect.
+    pub(super) fn answer(&self, outcome: Result<JsValue, RpcError>) {
+        match outcome {
+            Ok(result) => self.request.answer(&result),
+            Err(RpcError { code, message, js_data, .. }) => self.request.fail(code.value() as f64, &message, &js_data),
+        }
+    }
+
+    /// Drops the work, and responds with an error.
+    pub(super) fn abort(&self, error: RpcError) {
+        self.lifetime.end();
+        drop(self.work.take());
+        self.answer(Err(error));
+        // The task sees that the work is gone, and ends.
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Polls the request through JavaScript. It is ready once it was answered or aborted.
+    pub(super) fn poll(&self, context: &TaskContext<'_>, token: u32) -> Poll<()> {
+        // The server, and with it the callback of JavaScript, may have been dropped.
+        if self.is_done() {
+            return Poll::Ready(());
+        }
+        self.waker.set(Some(context.waker().clone()));
+        self.request.poll(token);
+        if self.is_done() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn is_done(&self) -> bool {
+        let work = self.work.take();
+        let is_done = work.is_none();
+        self.work.set(work);
+        is_done
+    }
+
+    /// Polls the work, and responds to the request once it is done.
+    pub(super) fn poll_work(&self) {
+        let (Some(mut work), Some(waker)) = (self.work.take(), self.waker.take()) else { return };
+        match work.as_mut().poll(&mut TaskContext::from_waker(&waker)) {
+            Poll::Ready(outcome) => {
+                drop(work);
+                self.answer(outcome);
+            }
+            // It was aborted while it ran.
+            Poll::Pending if self.lifetime.is_over() => {}
+            Poll::Pending => {
+                self.waker.set(Some(waker));
+                self.work.set(Some(work));
+            }
+        }
+    }
+}
+
+impl fmt::Debug for RunningRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunningRequest").field("lifetime", &self.lifetime).finish_non_exhaustive()
+    }
+}

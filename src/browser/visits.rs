@@ -1,0 +1,162 @@
+//! The limits of reading values: a budget of visits, and errors that repeat little text from the peer.
+
+use core::cell::Cell;
+use core::fmt::{self, Display, Write};
+use std::string::String;
+
+use js_sys::Array;
+use serde::de::{self, Expected, Unexpected};
+use wasm_bindgen::{JsCast, JsValue};
+
+use super::limits::{MAX_ERROR_TEXT, MAX_NESTING};
+use portway_proto::MAX_ECHO_LENGTH;
+
+/// Bytes of a string or buffer that cost one more visit.
+pub(super) const BYTES_PER_VISIT: usize = 16;
+
+/// Bytes in memory of a Rust value that cost one more visit.
+pub(super) const SIZE_PER_VISIT: usize = 256;
+
+/// Why a value cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ReadError {
+    TooDeep,
+    /// The value takes more visits than this limit.
+    TooManyVisits(usize),
+    /// A getter or a proxy throws an error.
+    Unreadable,
+    /// The value is not of the expected type.
+    Invalid(String),
+}
+
+impl ReadError {
+    /// Returns the `data.reason` of an error response, if the value exceeds a limit.
+    pub(super) const fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::TooDeep => Some("nesting-too-deep"),
+            Self::TooManyVisits(_) => Some("too-many-visits"),
+            Self::Unreadable | Self::Invalid(_) => None,
+        }
+    }
+}
+
+impl Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooDeep => write!(f, "the value is nested more than {MAX_NESTING} levels deep"),
+            Self::TooManyVisits(limit) => write!(f, "the value takes more than {limit} visits to read"),
+            Self::Unreadable => f.write_str("the value has a getter or a proxy that throws an error"),
+            Self::Invalid(problem) => f.write_str(problem),
+        }
+    }
+}
+
+impl core::error::Error for ReadError {}
+
+impl de::Error for ReadError {
+    fn custom<T: Display>(message: T) -> Self {
+        let mut text = Bounded { text: String::new(), room: MAX_ERROR_TEXT };
+        // Writing fails once the text is full.
+        let _ = write!(text, "{message}");
+        Self::Invalid(text.text)
+    }
+
+    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::custom(format_args!("invalid type: {}, expected {expected}", quoted(unexpected)))
+    }
+
+    fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::custom(format_args!("invalid value: {}, expected {expected}", quoted(unexpected)))
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        Self::custom(format_args!(
+            "unknown variant `{}`, expected one of {expected:?}",
+            shortened(variant, MAX_ECHO_LENGTH)
+        ))
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        Self::custom(format_args!(
+            "unknown field `{}`, expected one of {expected:?}",
+            shortened(field, MAX_ECHO_LENGTH)
+        ))
+    }
+}
+
+/// Shortens an unexpected string.
+fn quoted(unexpected: Unexpected<'_>) -> Unexpected<'_> {
+    match unexpected {
+        Unexpected::Str(text) => Unexpected::Str(shortened(text, MAX_ECHO_LENGTH)),
+        other => other,
+    }
+}
+
+/// Returns the first characters of a text.
+fn shortened(text: &str, characters: usize) -> &str {
+    // Most texts have fewer bytes than the limit has characters.
+    if text.len() <= characters {
+        return text;
+    }
+    text.char_indices().nth(characters).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+}
+
+/// A text of limited length.
+struct Bounded {
+    text: String,
+    room: usize,
+}
+
+impl Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let start = shortened(text, self.room);
+        self.text.push_str(start);
+        self.room -= start.chars().count();
+        if start.len() == text.len() { Ok(()) } else { Err(fmt::Error) }
+    }
+}
+
+/// The visits of one conversion.
+pub(super) struct Visits {
+    /// `None` once the limit is exceeded.
+    left: Cell<Option<usize>>,
+    limit: usize,
+}
+
+impl Visits {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { left: Cell::new(Some(limit)), limit }
+    }
+
+    pub(super) fn spend(&self, visits: usize) -> Result<(), ReadError> {
+        let left = self.left.get().and_then(|left| left.checked_sub(visits));
+        self.left.set(left);
+        left.map(drop).ok_or(ReadError::TooManyVisits(self.limit))
+    }
+
+    pub(super) fn exceeded(&self) -> ReadError {
+        self.left.set(None);
+        ReadError::TooManyVisits(self.limit)
+    }
+
+    /// Returns whether the limit was exceeded.
+    pub(super) fn is_exceeded(&self) -> bool {
+        self.left.get().is_none()
+    }
+
+    /// Returns the maximum of parts of a value: the visits that are left.
+    pub(super) fn left(&self) -> u32 {
+        self.left.get().unwrap_or(0).try_into().unwrap_or(u32::MAX)
+    }
+
+    /// Checks a result of JavaScript: an array of parts, null for too many parts, undefined for an exception.
+    pub(super) fn parts(&self, parts: JsValue) -> Result<Array, ReadError> {
+        if parts.is_undefined() {
+            Err(ReadError::Unreadable)
+        } else if parts.is_null() {
+            Err(self.exceeded())
+        } else {
+            Ok(parts.unchecked_into())
+        }
+    }
+}

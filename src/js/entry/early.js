@@ -1,1 +1,0 @@
-import "../early.js";
