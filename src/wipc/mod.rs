@@ -24,13 +24,14 @@ mod host;
 
 use std::vec::Vec;
 
+use crate::codec::wipc::FrameType;
+
 #[cfg(all(feature = "native", unix))]
 pub use self::channel::{Channel, Receiver, Sender};
 pub use self::guest::Guest;
 pub use self::guest_server::{GuestServer, HostLink};
 #[cfg(all(feature = "native", unix))]
 pub use self::host::Host;
-pub use crate::codec::wipc::FrameType;
 pub use crate::error::RpcError;
 
 /// A frame that owns its payload.

@@ -3,8 +3,9 @@
 use std::io::{self, Cursor, ErrorKind, Read};
 
 use portway::Limits;
+use portway::codec::wipc::FrameType;
 use portway::codec::wipc::encode;
-use portway::wipc::{FrameType, Guest, GuestServer, OwnedFrame, RpcError};
+use portway::wipc::{Guest, GuestServer, OwnedFrame, RpcError};
 use serde_json::{Value, json};
 
 use crate::guests::Test;

@@ -5,8 +5,9 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use portway::codec::wipc::FrameType;
 use portway::codec::wipc::{Decoder, Event, encode, header};
-use portway::wipc::{FrameType, Host, RpcError};
+use portway::wipc::{Host, RpcError};
 use portway::{
     CallError, Client, Closed, Context, Diagnostic, ErrorCode, Framing, Limits, Listener, Peer, Server, Transport,
 };

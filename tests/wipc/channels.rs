@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use portway::wipc::{Channel, FrameType, Receiver, Sender};
+use portway::codec::wipc::FrameType;
+use portway::wipc::{Channel, Receiver, Sender};
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, duplex, sink, split};
 use tokio::sync::oneshot;
 use tokio::task::yield_now;

@@ -4,7 +4,8 @@ use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use portway::wipc::{FrameType, Host, OwnedFrame};
+use portway::codec::wipc::FrameType;
+use portway::wipc::{Host, OwnedFrame};
 use portway::{Client, Diagnostic, Framing, Transport};
 use tokio::process::Command;
 use tokio::time::timeout;

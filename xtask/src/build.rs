@@ -1,4 +1,4 @@
-//! `cargo xtask build`: makes pkg/ from src/ and npm/ by wasm-pack, wasm-opt and xtask/js/package.mjs.
+//! `cargo xtask build`: makes pkg/ from crates/portway-web and npm by wasm-pack, wasm-opt and xtask/js/package.mjs.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};

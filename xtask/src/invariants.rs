@@ -1,56 +1,114 @@
-//! Rules that the compiler does not check: the core names nothing of a platform, files in src/ have a maximum length,
-//! and the README has only images that registries can show.
+//! Rules that the compiler does not check: the layers of the JavaScript, the length of files, and the images of the
+//! README. Registries can only show images by an https URL.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
 
 use crate::build::files_below;
-use crate::lexer::{self, Kind, Piece};
 use crate::workspace::Workspace;
 
-/// The modules of the sans-IO core, each a folder or a file in src/.
-const CORE: &[&str] = &["message", "validate", "connection", "codec", "limits", "profile"];
+/// The folders with sources of the packages.
+const SOURCES: &[&str] = &["src", "crates", "npm"];
 
-/// The paths that the core must not name.
-const FORBIDDEN: &[&[&str]] =
-    &[&["std", "io"], &["std", "thread"], &["Instant"], &["tokio"], &["web_sys"], &["js_sys"], &["wasm_bindgen"]];
+const JAVASCRIPT: &str = "crates/portway-web/js";
+
+/// The folders of the JavaScript, each with those that it may import. Modules in no folder are the API, and `entry` has
+/// the modules of the package; both may import everything.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("driver", &["driver"]),
+    ("transport", &["driver", "transport"]),
+    ("session", &["driver", "transport", "session"]),
+    ("rust", &["driver", "transport", "session", "rust"]),
+    ("wipc", &["driver", "wipc"]),
+];
+
+/// The modules for Node import this module of the package, so that both have the same classes.
+const SHARED_ENTRY: &str = "entry/wipc.js";
 
 const MAX_LINES: usize = 500;
 
 /// Returns each breach as `file:line: breach and rule`.
 pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>> {
     let mut breaches = Vec::new();
-    for module in CORE {
-        let mut files = Vec::new();
-        files_below(&workspace.path("src").join(module), &mut files)?;
-        files_below(&workspace.path("src").join(format!("{module}.rs")), &mut files)?;
-        files.sort();
-        if files.is_empty() {
-            breaches.push(format!("src/{module}: is not there, but CORE in xtask/src/invariants.rs has it"));
-        }
-        for file in files.iter().filter(|file| has_extension(file, &["rs"])) {
-            let name = file.strip_prefix(&workspace.root)?.display();
-            for (line, path) in forbidden_names(&std::fs::read_to_string(file)?) {
-                breaches.push(format!("{name}:{line}: the core must not use IO, a clock or a platform, got `{path}`"));
-            }
-        }
-    }
     let mut files = Vec::new();
-    files_below(&workspace.path("src"), &mut files)?;
+    for folder in SOURCES {
+        files_below(&workspace.path(folder), &mut files)?;
+    }
     files.sort();
+    let javascript = workspace.path(JAVASCRIPT);
+    let mut layers = BTreeSet::new();
     for file in files.iter().filter(|file| has_extension(file, &["rs", "js", "ts"])) {
-        let lines = std::fs::read_to_string(file)?.lines().count();
+        let text = fs::read_to_string(file)?;
+        let name = file.strip_prefix(&workspace.root)?.display();
+        let lines = text.lines().count();
         if lines > MAX_LINES {
-            let name = file.strip_prefix(&workspace.root)?.display();
-            breaches.push(format!("{name}:{lines}: a file in src/ must have at most {MAX_LINES} lines"));
+            breaches.push(format!("{name}:{lines}: a file of a package must have at most {MAX_LINES} lines"));
+        }
+        if let Ok(module) = file.strip_prefix(&javascript) {
+            layers.extend(layer(module));
+            let wrong = wrong_imports(module, &text);
+            breaches.extend(wrong.into_iter().map(|(line, breach)| format!("{name}:{line}: {breach}")));
         }
     }
-    let readme = std::fs::read_to_string(workspace.path("README.md"))?;
+    for (folder, _) in LAYERS.iter().filter(|(folder, _)| !layers.contains(*folder)) {
+        breaches.push(format!("{JAVASCRIPT}/{folder}: is not there, but LAYERS in xtask/src/invariants.rs has it"));
+    }
+    let readme = fs::read_to_string(workspace.path("README.md"))?;
     breaches.extend(
         images(&readme).map(|line| format!("README.md:{line}: an image must have an https URL for registries")),
     );
     Ok(breaches)
+}
+
+/// Returns the folder of a module below [`JAVASCRIPT`], or `None` for a module of the API.
+fn layer(module: &Path) -> Option<String> {
+    let mut parts = module.components();
+    let first = parts.next()?.as_os_str().to_string_lossy().into_owned();
+    parts.next().map(|_| first)
+}
+
+/// Returns the line of each import that the layer of `module` must not have, and the rule.
+fn wrong_imports(module: &Path, text: &str) -> Vec<(usize, String)> {
+    let Some(own) = layer(module) else { return Vec::new() };
+    let Some((_, allowed)) = LAYERS.iter().find(|(folder, _)| *folder == own) else { return Vec::new() };
+    let is_allowed = |imported: &Path| {
+        imported == Path::new(SHARED_ENTRY) || layer(imported).is_some_and(|layer| allowed.contains(&layer.as_str()))
+    };
+    let imports = text.lines().enumerate().filter_map(|(index, line)| Some((index + 1, import(line)?)));
+    imports
+        .map(|(line, path)| (line, resolve(module, path)))
+        .filter(|(_, imported)| !is_allowed(imported))
+        .map(|(line, imported)| {
+            let rule = format!("{own}/ may import from {} only, got {}", allowed.join("/, ") + "/", imported.display());
+            (line, rule)
+        })
+        .collect()
+}
+
+/// Returns the relative path of an `import` or an `export … from` that ends on this line.
+fn import(line: &str) -> Option<&str> {
+    let statement = line.trim_end().strip_suffix("\";")?;
+    let (before, path) = statement.rsplit_once('"')?;
+    let is_import = before.trim_end().ends_with("from") || before.trim() == "import";
+    (is_import && path.starts_with('.')).then_some(path)
+}
+
+/// Returns the path of a module below [`JAVASCRIPT`].
+fn resolve(module: &Path, import: &str) -> PathBuf {
+    let mut path = module.parent().map(Path::to_path_buf).unwrap_or_default();
+    for part in Path::new(import).components() {
+        match part {
+            Component::ParentDir => {
+                path.pop();
+            }
+            Component::CurDir => {}
+            other => path.push(other),
+        }
+    }
+    path
 }
 
 /// Returns the lines with an image that is a file.
@@ -63,58 +121,12 @@ fn has_extension(file: &Path, extensions: &[&str]) -> bool {
     file.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| extensions.contains(&extension))
 }
 
-/// Returns the line and the path of each forbidden name in `source`. Comments and literals do not count.
-fn forbidden_names(source: &str) -> Vec<(usize, String)> {
-    let mut tokens = lexer::rust(source);
-    tokens.retain(|token| token.kind == Kind::Code);
-    let mut found = Vec::new();
-    for (start, token) in tokens.iter().enumerate() {
-        let rest = tokens.get(start..).unwrap_or_default();
-        // The path in front of a name is not checked: any path that ends in a forbidden name is forbidden.
-        for path in FORBIDDEN {
-            if names(rest, path) {
-                found.push((token.line, path.join("::")));
-            }
-        }
-    }
-    found
-}
-
-/// Returns whether `tokens` begin with `path`, in full or with its end in a group: `std::{fmt, io}`.
-fn names(tokens: &[Piece<'_>], path: &[&str]) -> bool {
-    let text = |index: usize| tokens.get(index).map(|token| token.text);
-    let [first, second @ ..] = path else { return false };
-    if text(0) != Some(first) {
-        return false;
-    }
-    let [second] = second else { return true };
-    if text(1) != Some("::") {
-        return false;
-    }
-    if text(2) != Some("{") {
-        return text(2) == Some(second);
-    }
-    let mut depth = 0;
-    let mut previous = "";
-    for token in tokens.get(2..).unwrap_or_default() {
-        match token.text {
-            "{" => depth += 1,
-            "}" if depth == 1 => return false,
-            "}" => depth -= 1,
-            name if depth == 1 && name == *second && ["{", ","].contains(&previous) => return true,
-            _ => {}
-        }
-        previous = token.text;
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn found(source: &str) -> Vec<(usize, String)> {
-        forbidden_names(source)
+    fn lines_of_wrong_imports(module: &str, text: &str) -> Vec<usize> {
+        wrong_imports(Path::new(module), text).into_iter().map(|(line, _)| line).collect()
     }
 
     #[test]
@@ -124,36 +136,28 @@ mod tests {
     }
 
     #[test]
-    fn platform_names_are_found_with_their_line() {
-        assert_eq!(found("use core::fmt;\nuse std::io::Read;\n"), [(2, "std::io".to_owned())]);
-        assert_eq!(found("fn f(now: std::time::Instant) {}"), [(1, "Instant".to_owned())]);
-        assert_eq!(found("\n\nlet x = js_sys::Date::now();"), [(3, "js_sys".to_owned())]);
+    fn an_import_of_a_higher_layer_is_found_with_its_line() {
+        let text = "import { a } from \"./a.js\";\nimport {\n  b,\n} from \"../session/b.js\";\nimport \"../c.js\";\n";
+        assert_eq!(lines_of_wrong_imports("driver/x.js", text), [4, 5]);
+        assert_eq!(lines_of_wrong_imports("session/x.js", text), [5]);
+        assert!(lines_of_wrong_imports("connect.js", text).is_empty());
+        assert!(lines_of_wrong_imports("entry/x.js", text).is_empty());
     }
 
     #[test]
-    fn grouped_imports_are_seen_through() {
-        assert_eq!(found("use std::{fmt, io::{self, Read}};"), [(1, "std::io".to_owned())]);
-        assert_eq!(found("use std::{\n    thread,\n};"), [(1, "std::thread".to_owned())]);
-        assert!(found("use std::{fmt, collections::{io}};").is_empty());
-        assert!(found("use std::fmt; struct io;").is_empty());
+    fn a_re_export_counts_as_an_import() {
+        assert_eq!(lines_of_wrong_imports("driver/x.js", "export * from \"../transport/y.js\";"), [1]);
     }
 
     #[test]
-    fn comments_and_literals_do_not_count() {
-        assert!(found("//! No `std::io` here.\n/* tokio /* web_sys */ Instant */ fn f() {}").is_empty());
-        assert!(found("const A: &str = \"std::io\"; const B: &str = r#\"tokio \" js_sys\"#;").is_empty());
-        assert!(found("const C: char = '\"'; // tokio\nconst D: char = '\\''; /* tokio */").is_empty());
+    fn modules_in_deeper_folders_belong_to_their_layer() {
+        let text = "import { A } from \"../../entry/wipc.js\";\nimport { b } from \"../../connect.js\";";
+        assert_eq!(lines_of_wrong_imports("wipc/node/x.js", text), [2]);
     }
 
     #[test]
-    fn code_after_unusual_literals_is_read() {
-        assert_eq!(found("let q = '\"'; tokio::spawn();"), [(1, "tokio".to_owned())]);
-        assert_eq!(found("fn f<'a>(x: &'a str) -> Instant {}"), [(1, "Instant".to_owned())]);
-        assert_eq!(found("let s = \"a\\\"b\";\ntokio::spawn()"), [(2, "tokio".to_owned())]);
-    }
-
-    #[test]
-    fn longer_names_that_contain_a_forbidden_one_are_allowed() {
-        assert!(found("struct InstantReply; let tokio_like = 1; mod stdio {}").is_empty());
+    fn comments_and_packages_do_not_count() {
+        let text = "// from \"../session/b.js\"\nimport { x } from \"node:fs\";\nconst y = \"../session/b.js\";";
+        assert!(lines_of_wrong_imports("driver/x.js", text).is_empty());
     }
 }

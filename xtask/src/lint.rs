@@ -128,7 +128,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
         let mut command = node.command("node", &workspace.root)?;
         run_ok(command.arg("xtask/js/shared-numbers.mjs"), &log, LIMIT)
     });
-    checks.check("layering of the core, length of files", || {
+    checks.check("layers of the JavaScript, length of files", || {
         let breaches = invariants::check(workspace)?;
         if breaches.is_empty() { Ok(()) } else { bail!("{}", breaches.join("\n")) }
     });

@@ -32,25 +32,35 @@ pub(crate) struct Arguments {
     write: bool,
 }
 
-/// A target that the library is built for.
+/// A library, and the target that it is built for.
 #[derive(Clone, Copy)]
 pub(crate) enum Target {
+    Proto,
     Host,
     Wasm,
 }
 
 impl Target {
-    pub(crate) const ALL: [Self; 2] = [Self::Host, Self::Wasm];
+    pub(crate) const ALL: [Self; 3] = [Self::Proto, Self::Host, Self::Wasm];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Host => "host",
-            Self::Wasm => "wasm32",
+            Self::Proto => "portway-proto",
+            Self::Host => "portway on the host",
+            Self::Wasm => "portway on wasm32",
+        }
+    }
+
+    fn package(self) -> &'static str {
+        match self {
+            Self::Proto => "portway-proto",
+            Self::Host | Self::Wasm => "portway",
         }
     }
 
     fn list(self) -> &'static str {
         match self {
+            Self::Proto => "tests/surface/rust-proto.txt",
             Self::Host => "tests/surface/rust-host.txt",
             Self::Wasm => "tests/surface/rust-wasm.txt",
         }
@@ -123,15 +133,16 @@ fn items(setup: &Setup, target: Target) -> Result<String> {
     // A folder of its own: `RUSTC_BOOTSTRAP` makes build scripts run anew, here and in the next build without it.
     let folder = workspace.path("target/surface");
     let mut command = rustdoc(setup, target)?;
-    command.args(["rustdoc", "--quiet", "-p", "portway", "--lib", "--target-dir"]).arg(&folder);
+    command.args(["rustdoc", "--quiet", "-p", target.package(), "--lib", "--target-dir"]).arg(&folder);
+    let file = format!("doc/{}.json", target.package().replace('-', "_"));
     let json = match target {
-        Target::Host => {
+        Target::Proto | Target::Host => {
             command.arg("--all-features");
-            folder.join("doc/portway.json")
+            folder.join(file)
         }
         Target::Wasm => {
             command.args(["--target", WASM, "--features", "codec"]);
-            folder.join(WASM).join("doc/portway.json")
+            folder.join(WASM).join(file)
         }
     };
     command.args(["--", "-Zunstable-options", "--output-format", "json"]).env("RUSTC_BOOTSTRAP", "1");
@@ -155,7 +166,7 @@ fn items(setup: &Setup, target: Target) -> Result<String> {
 fn rustdoc(setup: &Setup, target: Target) -> Result<Command> {
     let Workspace { root, .. } = &setup.workspace;
     match target {
-        Target::Host => Environment::default().command(&cargo().to_string_lossy(), root),
+        Target::Proto | Target::Host => Environment::default().command(&cargo().to_string_lossy(), root),
         Target::Wasm => setup.wasm()?.command("cargo", root),
     }
 }

@@ -17,7 +17,6 @@ macro_rules! include_js {
 
 include_js! {
     "/js/transport/early.js" as early,
-    "/js/finish-class.js" as finish_class,
     "/js/driver/boundaries.js" as boundaries,
     "/js/driver/clock.js" as clock,
     "/js/driver/columns.js" as columns,
@@ -62,4 +61,9 @@ include_js! {
     "/js/driver/wasm-callbacks.js" as wasm_callbacks,
     "/js/driver/wasm-instance.js" as wasm_instance,
     "/js/driver/wasm-outputs.js" as wasm_outputs,
+}
+
+#[cfg(feature = "exports")]
+include_js! {
+    "/js/finish-class.js" as finish_class,
 }

@@ -2,7 +2,8 @@
 
 use std::io::{self, Read, Write};
 
-use portway::wipc::{FrameType, Guest, GuestServer, RpcError};
+use portway::codec::wipc::FrameType;
+use portway::wipc::{Guest, GuestServer, RpcError};
 use serde_json::Value;
 
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]

@@ -35,7 +35,7 @@ fn every_module_that_a_named_one_imports_is_named() {
     let rust = files(&root.join("src"), "rs");
     let named: BTreeSet<PathBuf> = rust
         .iter()
-        .flat_map(|(_, text)| quoted(text, &["/src/"]))
+        .flat_map(|(_, text)| quoted(text, &["/js/"]))
         .map(|path| root.join(path.trim_start_matches('/')).canonicalize().unwrap())
         .collect();
     assert!(named.len() > 10, "{named:?}");
@@ -47,7 +47,7 @@ fn every_module_that_a_named_one_imports_is_named() {
             let imported = path.parent().unwrap().join(import).canonicalize().unwrap();
             assert!(
                 named.contains(&imported),
-                "{} imports {import}, which src/web/js_modules.rs does not name",
+                "{} imports {import}, which src/js_modules.rs does not name",
                 path.display()
             );
         }
@@ -73,7 +73,7 @@ fn names_from<'t>(text: &'t str, statement: &'t str) -> impl Iterator<Item = (Ve
 fn every_name_that_a_module_imports_is_exported_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut checked = 0;
-    for (path, text) in files(&root.join("src"), "js") {
+    for (path, text) in files(&root.join("js"), "js") {
         // A module must export every name that another re-exports of it.
         let all = imports(&text).chain(names_from(&text, "export {"));
         for (names, from) in all.filter(|(_, from)| from.starts_with('.')) {
