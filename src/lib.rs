@@ -40,12 +40,6 @@
 //! ```
 #![no_std]
 
-#[cfg(all(feature = "cli", not(unix)))]
-compile_error!(
-    "the feature `cli` needs Unix: the commands `portway` and `duet-rpc` use sockets, signals and file descriptors of Unix. \
-     Disable it for this target: the codecs, the state machine and the validator do not need them"
-);
-
 extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
