@@ -15,8 +15,8 @@ use std::vec::Vec;
 /// The part of the first line of a script that Linux reads, in bytes.
 const MAX_FIRST_LINE: u64 = 256;
 
-/// Returns the reason why a program was not started, if the error of the system does not name it. `ENOENT` may also mean
-/// a missing working directory or interpreter, and `EACCES` a folder. Otherwise, this returns `None`.
+/// Returns the reason why a program was not started, or `None` if the error of the system names it. `ENOENT` may also
+/// mean a missing working directory or interpreter, and `EACCES` a folder.
 ///
 /// [`Transport::child`](crate::Transport::child) adds this reason to its error. Use this function if the program starts
 /// the process itself, for example for [`Transport::with_child`](crate::Transport::with_child).

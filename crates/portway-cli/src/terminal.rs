@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal, Write};
 
 use portway_cli_support::escape::needs_escape;
 
-/// A writer for JSON and for text of [`escape_control`](portway_cli_support::escape::escape_control). If standard output is a terminal, it writes
-/// control characters and characters that reorder text as JSON escapes: `\u009b`. JSON has none of them outside of
-/// strings, so its value does not change.
+/// A writer for JSON and for text of [`escape_control`](portway_cli_support::escape::escape_control). If standard
+/// output is a terminal, it writes control characters and characters that reorder text as JSON escapes: `\u009b`. JSON
+/// has none of them outside of strings, so its value does not change.
 #[derive(Debug)]
 pub(crate) struct EscapingWriter<W> {
     out: W,
