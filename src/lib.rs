@@ -26,12 +26,6 @@
 //! A feature for another target changes nothing.
 #![no_std]
 
-#[cfg(all(feature = "cli", not(unix)))]
-compile_error!(
-    "the feature `cli` needs Unix: the commands `portway` and `duet-rpc` use sockets, signals and file descriptors of Unix. \
-     Disable it for this target: the codecs, the state machine and the validator do not need them"
-);
-
 extern crate std;
 
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "browser"))]
@@ -59,7 +53,7 @@ pub use browser::{
 #[cfg(all(feature = "native", unix))]
 pub use native::{
     Call, CallError, Cancelled, Client, Closed, Context, Diagnostic, Items, Listener, Peer, Process, RpcError,
-    RunningProcess, Server, Stopper, Transport,
+    RunningProcess, Server, Stopper, Transport, connect_unix, spawn_error_reason,
 };
 pub use portway_proto::{ErrorCode, Limits, connection, message, profile, validate};
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]

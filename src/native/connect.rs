@@ -1,4 +1,4 @@
-//! Connects to a Unix domain socket. The command `portway` includes this file, too.
+//! Connects to a Unix domain socket.
 
 use core::time::Duration;
 use std::borrow::Cow;
@@ -13,9 +13,30 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Connects to a Unix domain socket. If its queue is full, this waits up to `limit` for a free place.
 ///
+/// [`Transport::unix`](crate::Transport::unix) does this, too. Use this function if the program needs the stream
+/// itself, for example to wrap it before [`Transport::new`](crate::Transport::new).
+///
+/// On Linux, `@name` is a name in the abstract namespace. `./@name` is a file.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use portway::connect_unix;
+/// use portway::{Client, Framing, Transport};
+/// use tokio::io::BufWriter;
+///
+/// # async fn run() -> std::io::Result<()> {
+/// let stream = connect_unix("sums.sock", Duration::from_secs(1)).await?;
+/// let (reader, writer) = stream.into_split();
+/// let client = Client::new(Transport::new(reader, BufWriter::new(writer), Framing::Newline)?);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
-/// Those of connect(2), or [`io::ErrorKind::TimedOut`] if the queue stays full.
-pub(crate) async fn unix(path: &Path, limit: Duration) -> io::Result<UnixStream> {
+/// Those of connect(2), or [`io::ErrorKind::TimedOut`] if the queue stays full. The error does not name the path.
+pub async fn connect_unix(path: impl AsRef<Path>, limit: Duration) -> io::Result<UnixStream> {
+    let path = path.as_ref();
     let path = in_abstract_namespace(path).map_or(Cow::Borrowed(path), Cow::Owned);
     let start = Instant::now();
     loop {

@@ -40,6 +40,7 @@ mod wipc_options;
 
 pub use self::call::Call;
 pub use self::client::Client;
+pub use self::connect::connect_unix;
 pub use self::context::{Cancelled, Context};
 pub use self::diagnostic::Diagnostic;
 pub use self::error::{CallError, Closed};
@@ -48,6 +49,7 @@ pub use self::peer::Peer;
 pub use self::process::{Process, RunningProcess};
 pub use self::response_stream::Items;
 pub use self::server::{Server, Stopper};
+pub use self::start::spawn_error_reason;
 pub use self::transport::Transport;
 pub use crate::error::RpcError;
 

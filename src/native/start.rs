@@ -1,4 +1,4 @@
-//! Finds out why a program cannot be started. The command `portway` includes this file, too.
+//! Finds out why a program cannot be started.
 
 use std::borrow::ToOwned;
 use std::env;
@@ -15,9 +15,13 @@ use std::vec::Vec;
 /// The part of the first line of a script that Linux reads, in bytes.
 const MAX_FIRST_LINE: u64 = 256;
 
-/// Returns a reason that the error of the system does not name. `ENOENT` may also mean a missing working directory or
-/// interpreter, and `EACCES` a folder.
-pub(crate) fn hidden_reason(error: &io::Error, command: &Command) -> Option<String> {
+/// Returns the reason why a program was not started, or `None` if the error of the system names it. `ENOENT` may also
+/// mean a missing working directory or interpreter, and `EACCES` a folder.
+///
+/// [`Transport::child`](crate::Transport::child) adds this reason to its error. Use this function if the program starts
+/// the process itself, for example for [`Transport::with_child`](crate::Transport::with_child).
+#[must_use]
+pub fn spawn_error_reason(error: &io::Error, command: &Command) -> Option<String> {
     if let Some(folder) = command.get_current_dir().filter(|folder| !folder.is_dir()) {
         return Some(format!("the working directory {}: {error}", folder.display()));
     }

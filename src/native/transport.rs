@@ -16,12 +16,12 @@ use tokio::runtime::Handle;
 
 use super::browser_guard::BrowserGuard;
 use super::child::{ChildProcess, Pipes};
-use super::connect;
+use super::connect::connect_unix;
 use super::diagnostic::{Diagnostic, DiagnosticSink};
 use super::driver::Driver;
 use super::limits::{BUSY_SOCKET_TIMEOUT, PAIR_BYTES, SHUTDOWN_TIMEOUT};
 use super::link::{Link, Settings};
-use super::start::hidden_reason;
+use super::start::spawn_error_reason;
 use super::stdin::AsyncStdin;
 use super::stdout::AtomicStdout;
 use super::wipc_options::WipcOptions;
@@ -138,7 +138,7 @@ impl Transport {
     /// If no process listens there, or the queue stays full. The error names the path.
     pub async fn unix(path: impl AsRef<Path>, framing: Framing) -> io::Result<Self> {
         let path = path.as_ref();
-        let connected = connect::unix(path, BUSY_SOCKET_TIMEOUT).await;
+        let connected = connect_unix(path, BUSY_SOCKET_TIMEOUT).await;
         connected
             .and_then(|stream| Self::from_unix(stream, framing))
             .map_err(|error| with_subject(&error, path.display()))
@@ -246,7 +246,7 @@ pub(super) fn with_subject(error: &io::Error, what: impl fmt::Display) -> io::Er
 /// Adds the name of the program to an error of its start, and a reason if the error does not name it.
 pub(crate) fn cannot_start(error: &io::Error, command: &std::process::Command) -> io::Error {
     let program = command.get_program().display();
-    match hidden_reason(error, command) {
+    match spawn_error_reason(error, command) {
         Some(reason) => io::Error::new(error.kind(), format!("{program}: {reason}")),
         None => with_subject(error, program),
     }

@@ -32,7 +32,8 @@ const READ_BYTES: usize = 64 * 1024;
 /// JSON-RPC does not need it: use a [`Transport`](crate::Transport) with [`Framing::Wipc`](crate::Framing::Wipc).
 ///
 /// ```no_run
-/// use portway::wipc::{Channel, FrameType};
+/// use portway::codec::wipc::FrameType;
+/// use portway::wipc::Channel;
 ///
 /// # async fn run() -> std::io::Result<()> {
 /// // A guest that sends each frame back.

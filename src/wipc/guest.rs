@@ -21,7 +21,8 @@ const READ_BYTES: usize = 64 * 1024;
 /// A guest drops input between frames.
 ///
 /// ```no_run
-/// use portway::wipc::{FrameType, Guest};
+/// use portway::codec::wipc::FrameType;
+/// use portway::wipc::Guest;
 ///
 /// // Sends each frame back.
 /// let mut guest = Guest::new();

@@ -23,7 +23,8 @@ use crate::native::limits::OUTPUT_GRACE;
 /// For JSON-RPC calls, use `Client::new(Transport::child(command, Framing::Wipc)?)`.
 ///
 /// ```
-/// use portway::wipc::{FrameType, Host};
+/// use portway::codec::wipc::FrameType;
+/// use portway::wipc::Host;
 /// use tokio::process::Command;
 ///
 /// # #[tokio::main(flavor = "current_thread")]

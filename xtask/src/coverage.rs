@@ -15,6 +15,9 @@ use crate::setup::Setup;
 use crate::toolchain::cargo;
 use crate::tools::Tool;
 
+/// The packages of the library and of its commands.
+const PACKAGES: &[&str] = &["portway", "portway-cli", "portway-cli-support", "duet-rpc"];
+
 /// The parts of src/ with a promised coverage, in percent.
 const PROMISES: &[(&str, f64)] = &[("codec", 95.0)];
 
@@ -41,7 +44,8 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     fs::create_dir_all(&report)?;
     let environment = Environment::default().with("CARGO", cargo()).with("RUST_BACKTRACE", "0");
     let mut command = environment.command(&folder.join("cargo-tarpaulin").to_string_lossy(), &workspace.root)?;
-    command.args(["tarpaulin", "--packages", "portway", "--features", "cli", "--skip-clean", "--timeout", "600"]);
+    command.args(["tarpaulin", "--skip-clean", "--timeout", "600"]);
+    command.args(PACKAGES.iter().flat_map(|package| ["--packages", package]));
     // The LLVM engine counts in compiled code. The other engine stops the process at each line, so tests with timeouts
     // fail.
     command.args(["--engine", "llvm", "--out", "Json", "--output-dir"]).arg(&report).arg("--target-dir").arg(&build);
@@ -50,7 +54,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     step("coverage: the library's tests", || run_ok(&mut command, &log, LIMIT))?;
 
     let text = fs::read_to_string(report.join("tarpaulin-report.json")).context("cargo-tarpaulin left no report")?;
-    let files = files_of_library(serde_json::from_str(&text).context("tarpaulin-report.json")?, &workspace.path("src"));
+    let files = files_of_library(serde_json::from_str(&text).context("tarpaulin-report.json")?, &workspace.root);
     if arguments.lines {
         print_lines(&files);
     }
@@ -91,23 +95,38 @@ enum Statistics {
     Line(u64),
 }
 
-/// One file of the library, by its path below src/, with its lines and whether each was run.
+/// One file of the library or of a command, with its lines and whether each was run.
 struct File {
+    /// From the root of the repository on.
     path: PathBuf,
+    /// The path in src/; for another package, its name and the path in its src/.
+    place: PathBuf,
     lines: BTreeMap<usize, bool>,
 }
 
-fn files_of_library(report: Report, source: &Path) -> Vec<File> {
+fn files_of_library(report: Report, root: &Path) -> Vec<File> {
     let file = |file: FileReport| {
-        let path = file.path.iter().collect::<PathBuf>().strip_prefix(source).ok()?.to_path_buf();
+        let path = file.path.iter().collect::<PathBuf>().strip_prefix(root).ok()?.to_path_buf();
+        let place = place(&path)?;
         let mut lines = BTreeMap::new();
         for Trace { line, stats: Statistics::Line(times) } in file.traces {
             *lines.entry(line).or_default() |= times > 0;
         }
-        let is_here = !BROWSER_ONLY.iter().any(|part| path.starts_with(part)) && !lines.is_empty();
-        is_here.then_some(File { path, lines })
+        let is_here = !BROWSER_ONLY.iter().any(|part| place.starts_with(part)) && !lines.is_empty();
+        is_here.then_some(File { path, place, lines })
     };
     report.files.into_iter().filter_map(file).collect()
+}
+
+/// Returns the path in the sources: `codec/newline.rs` for `src/codec/newline.rs`, and `duet-rpc/main.rs` for
+/// `crates/duet-rpc/src/main.rs`.
+fn place(path: &Path) -> Option<PathBuf> {
+    if let Ok(place) = path.strip_prefix("src") {
+        return Some(place.to_path_buf());
+    }
+    let mut parts = path.strip_prefix("crates").ok()?.iter();
+    let package = Path::new(parts.next()?);
+    parts.as_path().strip_prefix("src").ok().map(|place| package.join(place))
 }
 
 /// The number of lines, and of lines that were run.
@@ -136,7 +155,7 @@ impl Share {
 fn modules(files: &[File]) -> Vec<(String, Share)> {
     let mut by_module: BTreeMap<String, Vec<&File>> = BTreeMap::new();
     for file in files {
-        by_module.entry(module(&file.path)).or_default().push(file);
+        by_module.entry(module(&file.place)).or_default().push(file);
     }
     let mut table: Vec<(String, Share)> =
         by_module.into_iter().map(|(module, files)| (module, Share::of(files))).collect();
@@ -145,16 +164,16 @@ fn modules(files: &[File]) -> Vec<(String, Share)> {
     table
 }
 
-/// Returns the module of a file: its folder or file in src/, and one level deeper for the codecs and the commands.
+/// Returns the module of a file: its package, or its folder or file in src/, and one level deeper for the codecs.
 fn module(path: &Path) -> String {
     let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
-    let depth = if path.starts_with("codec") || path.starts_with("bin") { 2 } else { 1 };
+    let depth = if path.starts_with("codec") { 2 } else { 1 };
     let name = parts.get(..depth.min(parts.len())).unwrap_or_default().join("/");
     name.trim_end_matches(".rs").to_owned()
 }
 
 fn below<'f>(files: &'f [File], part: &str) -> impl Iterator<Item = &'f File> {
-    files.iter().filter(move |file| file.path.starts_with(part))
+    files.iter().filter(move |file| file.place.starts_with(part))
 }
 
 fn broken_promises(files: &[File]) -> Vec<String> {
@@ -170,11 +189,11 @@ fn broken_promises(files: &[File]) -> Vec<String> {
 }
 
 fn print_lines(files: &[File]) {
-    for File { path, lines } in files {
+    for File { path, lines, .. } in files {
         let missed: Vec<String> =
             lines.iter().filter(|(_, is_run)| !**is_run).map(|(line, _)| line.to_string()).collect();
         if !missed.is_empty() {
-            println!("src/{}: {}", path.display(), missed.join(", "));
+            println!("{}: {}", path.display(), missed.join(", "));
         }
     }
     println!();
@@ -190,18 +209,23 @@ mod tests {
                      { "line": 4, "address": [], "length": 1, "stats": { "Line": 7 } }] },
         { "path": ["/", "r", "src", "web", "abi.rs"], "content": "",
           "traces": [{ "line": 1, "address": [], "length": 1, "stats": { "Line": 0 } }] },
+        { "path": ["/", "r", "crates", "duet-rpc", "src", "level.rs"], "content": "",
+          "traces": [{ "line": 9, "address": [], "length": 1, "stats": { "Line": 1 } }] },
         { "path": ["/", "r", "xtask", "src", "main.rs"], "content": "", "traces": [] }
     ], "coverage": 50.0, "covered": 1, "coverable": 3 }"#;
 
     fn files() -> Result<Vec<File>> {
-        Ok(files_of_library(serde_json::from_str(REPORT)?, Path::new("/r/src")))
+        Ok(files_of_library(serde_json::from_str(REPORT)?, Path::new("/r")))
     }
 
     #[test]
-    fn only_code_of_the_library_for_this_machine_counts() -> Result<()> {
+    fn only_code_of_the_library_and_the_commands_for_this_machine_counts() -> Result<()> {
         let files = files()?;
-        assert_eq!(files.iter().map(|file| file.path.clone()).collect::<Vec<_>>(), [Path::new("codec/json/scan.rs")]);
-        let share = Share::of(&files);
+        assert_eq!(
+            files.iter().map(|file| file.place.clone()).collect::<Vec<_>>(),
+            [Path::new("codec/json/scan.rs"), Path::new("duet-rpc/level.rs")]
+        );
+        let share = Share::of(below(&files, "codec"));
         assert_eq!((share.lines, share.run, share.percent()), (2, 1, 50.0));
         Ok(())
     }
@@ -220,5 +244,6 @@ mod tests {
         assert_eq!(name("codec/newline.rs"), "codec/newline");
         assert_eq!(name("connection/mod.rs"), "connection");
         assert_eq!(name("limits.rs"), "limits");
+        assert_eq!(name("duet-rpc/logging/mod.rs"), "duet-rpc");
     }
 }

@@ -19,8 +19,8 @@ const FILES: &[(&str, &str)] = &[
     ("codec", "crates/portway-proto/src/codec/limits.rs"),
     ("native", "src/native/limits.rs"),
     ("browser", "src/browser/limits.rs"),
-    ("portway", "src/bin/portway/limits.rs"),
-    ("duet-rpc", "src/bin/duet-rpc/limits.rs"),
+    ("portway", "crates/portway-cli/src/limits.rs"),
+    ("duet-rpc", "crates/duet-rpc/src/limits.rs"),
 ];
 
 /// The maximum of characters in a generated line, as in rustfmt.toml.

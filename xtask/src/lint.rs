@@ -16,7 +16,6 @@ use crate::setup::Setup;
 use crate::subjects;
 use crate::surface::{self, Target};
 use crate::toolchain::{WASM, cargo};
-use crate::workspace::COMMANDS;
 
 /// The package of the library.
 const LIBRARY: &str = "portway";
@@ -61,7 +60,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
         run_ok(command.args(["ci", "--colors=off", "--error-on-warnings"]), &log, LIMIT)
     });
     checks.check("clippy: host", || {
-        let mut command = without_wasm_only(on_host(&["clippy", "--quiet", "--all-targets", "--features", COMMANDS])?)?;
+        let mut command = without_wasm_only(on_host(&["clippy", "--quiet", "--all-targets"])?)?;
         run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
     });
     // Packages are checked one by one: together they would share features, and the npm package has no `std`.
@@ -82,7 +81,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
         });
     }
     checks.check("docs: host", || {
-        let mut command = without_wasm_only(on_host(&["doc", "--quiet", "--no-deps", "--features", COMMANDS])?)?;
+        let mut command = without_wasm_only(on_host(&["doc", "--quiet", "--no-deps"])?)?;
         run_ok(&mut command, &log, LIMIT)
     });
     checks.check("docs: wasm32", || {

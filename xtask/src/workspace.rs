@@ -11,9 +11,6 @@ use crate::environment::Environment;
 use crate::process::capture;
 use crate::toolchain::cargo;
 
-/// The feature that builds the commands, which are not built by default.
-pub(crate) const COMMANDS: &str = "portway/cli";
-
 /// The repository, by its root folder.
 #[derive(Clone)]
 pub(crate) struct Workspace {

@@ -11,7 +11,6 @@ use crate::process::{self, clear};
 use crate::test::Run;
 use crate::test::report::Verdict;
 use crate::toolchain::cargo;
-use crate::workspace::COMMANDS;
 
 /// The time limit. The suite compiles more than any other, and one of its tests takes half a minute.
 const LIMIT: Duration = Duration::from_secs(1_200);
@@ -26,7 +25,7 @@ pub(super) fn run(suites: &Run<'_>) {
         let words: Vec<&str> = default_signals().iter().chain(&words).copied().collect();
         let Some((program, arguments)) = words.split_first() else { bail!("the command of cargo is empty") };
         let mut command = Environment::default().command(program, &workspace.root)?;
-        command.args(arguments).args(["test", "--workspace", "--features", COMMANDS, "--no-fail-fast"]);
+        command.args(arguments).args(["test", "--workspace", "--no-fail-fast"]);
         for package in workspace.wasm_only_packages()? {
             command.args(["--exclude", &package]);
         }

@@ -16,7 +16,6 @@ use crate::test::node_suites::program_in;
 use crate::test::report::Verdict;
 use crate::test::{LIMIT, Run};
 use crate::toolchain::cargo;
-use crate::workspace::COMMANDS;
 
 const REQUIREMENTS: &str = "tests/peers/requirements.txt";
 
@@ -65,7 +64,7 @@ fn native(setup: &Setup, environment: Environment, python: &Path) -> Result<Verd
         .with("PORTWAY_JSON_LANGUAGE_SERVER", server)
         .with("PORTWAY_PYGLS_PYTHON", python);
     let mut command = environment.command(&cargo().to_string_lossy(), &workspace.root)?;
-    command.args(["test", "--package", "portway", "--features", COMMANDS, "--test", "peers", "--no-fail-fast"]);
+    command.args(["test", "--package", "portway", "--test", "peers", "--no-fail-fast"]);
     Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
 }
 
@@ -75,7 +74,7 @@ fn build_daemon(setup: &Setup) -> Result<PathBuf> {
     let log = workspace.test_log("peers-build");
     clear(&log)?;
     let mut command = Environment::default().command(&cargo().to_string_lossy(), &workspace.root)?;
-    command.args(["build", "--package", "portway", "--features", COMMANDS, "--bin", "duet-rpc"]);
+    command.args(["build", "--package", "duet-rpc"]);
     step("peers: build duet-rpc", || run_ok(&mut command, &log, LIMIT))?;
     Ok(workspace.path("target/debug/duet-rpc"))
 }

@@ -1,0 +1,43 @@
+//! The signals that end a command: SIGINT, SIGTERM and SIGHUP.
+
+use std::future::poll_fn;
+use std::task::Poll;
+use std::{fs, io};
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// The signals that are handled. A signal that the parent has ignored (nohup, or a background job of a script) stays
+/// ignored.
+#[derive(Debug)]
+pub struct Signals(Vec<(SignalKind, Signal)>);
+
+impl Signals {
+    /// Registers the handlers.
+    ///
+    /// # Errors
+    /// If the system fails to register one.
+    pub fn listen() -> io::Result<Self> {
+        let ignored = ignored();
+        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+        let handled = kinds.into_iter().filter(|kind| ignored & (1 << (kind.as_raw_value() - 1)) == 0);
+        handled.map(|kind| Ok((kind, signal(kind)?))).collect::<io::Result<_>>().map(Self)
+    }
+
+    /// Waits for the next signal.
+    pub async fn next(&mut self) -> SignalKind {
+        poll_fn(|context| {
+            let came =
+                self.0.iter_mut().find_map(|(kind, signal)| signal.poll_recv(context).is_ready().then_some(*kind));
+            came.map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
+    }
+}
+
+/// Returns the signals that this process ignores, one bit for each, see proc_pid_status(5). Systems other than Linux
+/// need `unsafe` code to read them; there, the result is 0.
+fn ignored() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}

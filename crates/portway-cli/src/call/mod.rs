@@ -1,0 +1,317 @@
+//! `portway call`: one request or notification.
+
+mod negotiate;
+mod params;
+mod stderr;
+mod target;
+
+use std::io::{self, IsTerminal, Write};
+use std::os::unix::net::UnixStream;
+use std::pin::pin;
+use std::process::{ExitCode, ExitStatus};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use portway::message::Unreadable;
+use portway::{CallError, Closed, Context, Framing, Limits, Peer, RpcError, Transport, stdio};
+use portway_cli_support::signals::Signals;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::signal::unix::SignalKind;
+
+use self::negotiate::Negotiation;
+use self::stderr::Reporter;
+use self::target::{Output, Streams};
+use crate::arguments::{CallArguments, Timeout};
+use crate::json_format::{compact, indented};
+use crate::limits::LINK_GRACE;
+use crate::output::{Failure, UNUSABLE, exit_after_write, print_detail, print_message};
+use crate::terminal::EscapingWriter;
+
+const UNREACHABLE: u8 = 3;
+const TIMED_OUT: u8 = 4;
+const PEER_LOST: u8 = 5;
+
+/// Time to read input that has arrived before the timeout: this process may have been stopped in between.
+const FINAL_READ: Duration = Duration::from_millis(20);
+
+/// The grace of a notification without a timeout.
+const MAX_GRACE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Failure> {
+    let params = params::read(arguments.params.as_ref())?;
+    check_descriptors().map_err(runtime_failure)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(runtime_failure)?;
+    let outcome = runtime.block_on(run_call(arguments, params));
+    // A lookup of a host name may still run; the command does not wait for it.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Checks that six files can be opened, as many as the runtime needs. The runtime panics if it can open only some of
+/// them.
+fn check_descriptors() -> io::Result<()> {
+    let _room = [UnixStream::pair()?, UnixStream::pair()?, UnixStream::pair()?];
+    Ok(())
+}
+
+fn runtime_failure(error: io::Error) -> Failure {
+    Failure::new(UNREACHABLE, error.to_string())
+}
+
+/// The outcome of a call.
+enum Outcome {
+    Result(Box<RawValue>),
+    Sent,
+    Failed(CallError),
+    Signal(ExitCode),
+}
+
+async fn run_call(arguments: &CallArguments, params: Option<Box<RawValue>>) -> Result<ExitCode, Failure> {
+    let mut signals = Signals::listen().map_err(runtime_failure)?;
+    let streams = tokio::select! {
+        kind = signals.next() => return Ok(exit_code(kind)),
+        streams = Streams::open(&arguments.target, arguments.timeout) => streams?,
+    };
+    let session = CallSession::start(streams, arguments).map_err(runtime_failure)?;
+    let outcome = if arguments.notify {
+        session.peer.notify(&arguments.method, &params).map_or_else(Outcome::Failed, |()| Outcome::Sent)
+    } else {
+        let mut call = session.peer.call::<Box<RawValue>>(&arguments.method, &params).timeout(None);
+        if arguments.progress {
+            call = call.on_progress(|value: Box<RawValue>| show_progress(&value));
+        }
+        // Dropping the call cancels it at the peer.
+        tokio::select! {
+            kind = signals.next() => Outcome::Signal(exit_code(kind)),
+            why = session.reporter.unreadable() => Outcome::Failed(CallError::Unreadable(why)),
+            end = wait_for_answer(arguments.timeout, call) => {
+                end.unwrap_or(Err(CallError::TimedOut)).map_or_else(Outcome::Failed, Outcome::Result)
+            }
+        }
+    };
+    // The result is printed before the program ends, which may take seconds.
+    let shown = match &outcome {
+        Outcome::Result(result) => Some(show_result(result, arguments)),
+        _ => None,
+    };
+    let reporter = Arc::clone(&session.reporter);
+    let end = tokio::select! {
+        kind = signals.next() => Err(exit_code(kind)),
+        end = session.end() => Ok(end),
+    };
+    reporter.flush();
+    match outcome {
+        Outcome::Result(_) => shown.unwrap_or(Ok(ExitCode::SUCCESS)),
+        Outcome::Signal(code) => Ok(code),
+        Outcome::Sent => end.map_or_else(Ok, |end| end.of_notification(arguments.timeout)),
+        Outcome::Failed(CallError::Remote(error)) => show_error(&error, arguments.json),
+        Outcome::Failed(error) => {
+            let status = end.ok().and_then(|end| end.status);
+            Err(call_failure(&error, status, arguments, &reporter))
+        }
+    }
+}
+
+/// The peer and its connection.
+struct CallSession {
+    peer: Peer,
+    negotiation: Option<Negotiation>,
+    output: Arc<Output>,
+    reporter: Arc<Reporter>,
+    /// Time for the peer to read all that is written.
+    grace: Duration,
+}
+
+/// How a session has ended.
+struct SessionEnd {
+    /// Why some bytes were not sent, or `None` if all were.
+    unsent: Option<String>,
+    is_late: bool,
+    /// The exit status of the program, if it exited before the session ended.
+    status: Option<ExitStatus>,
+}
+
+impl SessionEnd {
+    fn of_notification(self, timeout: Timeout) -> Result<ExitCode, Failure> {
+        if self.is_late {
+            let waited = timeout.0.unwrap_or_default();
+            return Err(Failure::new(TIMED_OUT, format!("the peer did not read the notification within {waited:?}"))
+                .with_hint("--timeout SECONDS waits longer."));
+        }
+        match self.unsent {
+            None => Ok(ExitCode::SUCCESS),
+            Some(why) => Err(Failure::new(PEER_LOST, format!("the notification could not be sent: {why}"))),
+        }
+    }
+}
+
+impl CallSession {
+    fn start(streams: Streams, arguments: &CallArguments) -> io::Result<Self> {
+        let Streams { reader, writer, output, program } = streams;
+        let mut limits = Limits::DEFAULT;
+        limits.message_bytes = arguments.max_bytes;
+        // Without a fixed framing, the negotiation passes each message on as a line.
+        let framing = arguments.framing.fixed().unwrap_or(Framing::Newline);
+        let reporter = Arc::new(Reporter::new(framing));
+        let (transport, negotiation) = match arguments.framing.fixed() {
+            Some(framing) => (Transport::new(reader, writer, framing)?, None),
+            None => {
+                let (transport, negotiation) = Negotiation::begin(reader, writer, limits, &reporter)?;
+                (transport, Some(negotiation))
+            }
+        };
+        // A peer that has responded has read everything. A peer that got a notification may still be reading.
+        let grace = if arguments.notify { arguments.timeout.0.unwrap_or(MAX_GRACE).min(MAX_GRACE) } else { LINK_GRACE };
+        let diagnostic_reporter = Arc::clone(&reporter);
+        let frame_reporter = Arc::clone(&reporter);
+        let transport = transport
+            .on_frame(move |frame| frame_reporter.frame(frame))
+            .with_limits(limits)
+            .with_grace(grace)
+            .on_diagnostic(move |diagnostic| diagnostic_reporter.diagnostic(&diagnostic));
+        let transport = match program {
+            Some(program) => transport.with_child(program, LINK_GRACE),
+            None => transport,
+        };
+        let peer = Peer::new(transport);
+        if arguments.progress {
+            // Progress with the id of the call as its token goes to the call. A peer may use another token.
+            peer.on_notify("$/progress", |params: Box<RawValue>, _: Context| show_progress(&params));
+        }
+        Ok(Self { peer, negotiation, output, reporter, grace })
+    }
+
+    async fn end(self) -> SessionEnd {
+        let start = Instant::now();
+        self.peer.client().destroy();
+        let (mut unsent, status) = match self.peer.client().closed().await {
+            Closed::Local | Closed::End => (None, None),
+            Closed::Exited(status) => (None, Some(status)),
+            closed => (Some(closed.to_string()), None),
+        };
+        if let Some(negotiation) = self.negotiation {
+            let left = self.grace.saturating_sub(start.elapsed());
+            unsent = unsent.or(negotiation.end(left).await.err().map(|error| error.to_string()));
+        }
+        let took = self.output.end().map_or_else(|| start.elapsed(), |end| end.duration_since(start));
+        SessionEnd { unsent: unsent.or_else(|| self.output.problem()), is_late: took >= self.grace, status }
+    }
+}
+
+/// Returns the exit code after a signal: 128 plus its number, as in shells.
+fn exit_code(kind: SignalKind) -> ExitCode {
+    u8::try_from(128 + kind.as_raw_value()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// Runs `work` up to the limit. Returns `None` after the limit.
+async fn with_timeout<T>(limit: Timeout, work: impl Future<Output = T>) -> Option<T> {
+    match limit.0 {
+        Some(limit) => tokio::time::timeout(limit, work).await.ok(),
+        None => Some(work.await),
+    }
+}
+
+/// Waits for the response up to the limit. A response that has arrived by then still counts.
+async fn wait_for_answer<T>(limit: Timeout, call: impl Future<Output = T>) -> Option<T> {
+    let mut call = pin!(call);
+    let in_time = with_timeout(limit, &mut call).await;
+    if in_time.is_some() { in_time } else { with_timeout(Timeout(Some(FINAL_READ)), call).await }
+}
+
+fn show_progress(value: &RawValue) {
+    print_message(format_args!("progress: {}", compact(value.get())));
+}
+
+fn show_result(result: &RawValue, arguments: &CallArguments) -> Result<ExitCode, Failure> {
+    let is_for_people = !arguments.json && io::stdout().is_terminal();
+    let text = if is_for_people { indented(result.get()) } else { compact(result.get()) };
+    print(text, ExitCode::SUCCESS)
+}
+
+fn print(mut line: String, code: ExitCode) -> Result<ExitCode, Failure> {
+    line.push('\n');
+    exit_after_write(EscapingWriter::on_stdout(stdio::stdout()).write_all(line.as_bytes()), code)
+}
+
+/// The error object as the peer sent it.
+#[derive(Serialize)]
+struct ErrorObject<'a> {
+    code: i64,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'a RawValue>,
+}
+
+fn show_error(error: &RpcError, is_json: bool) -> Result<ExitCode, Failure> {
+    let data = error.raw_data.as_deref();
+    if is_json {
+        let object = ErrorObject { code: error.code.value(), message: &error.message, data };
+        let text = serde_json::to_string(&object).map_err(|problem| Failure::new(UNUSABLE, problem.to_string()))?;
+        return print(compact(&text), ExitCode::FAILURE);
+    }
+    print_message(format_args!("the peer answered with an error: {} ({})", error.message, error.code));
+    if let Some(data) = data {
+        print_detail(format_args!("data: {}", compact(data.get())));
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+/// Describes why a call has no response.
+fn call_failure(
+    error: &CallError,
+    status: Option<ExitStatus>,
+    arguments: &CallArguments,
+    reporter: &Reporter,
+) -> Failure {
+    let other = reporter.other_framing().map(|peer| {
+        let not = arguments.framing.fixed().map(|own| format!(", not {own}")).unwrap_or_default();
+        match peer {
+            Framing::ContentLength => {
+                format!("The peer uses {peer}{not}: use --framing content-length, or leave it out.")
+            }
+            Framing::Newline => format!("The peer uses {peer}{not}: use --framing newline, or leave it out."),
+            Framing::Wipc => format!("The peer uses {peer}{not}: use --framing wipc."),
+        }
+    });
+    let unknown = match arguments.framing.fixed() {
+        None if reporter.detected().is_some() => None,
+        None => Some(
+            "The peer sent no message. If it accepts only one framing, name it: --framing content-length, newline or wipc.",
+        ),
+        Some(Framing::Wipc) => Some("The peer may use another framing: see --framing."),
+        Some(_) => Some("The peer may use another framing: without --framing, it is detected, unless it is wipc."),
+    };
+    // If the program has exited, its own output explains more than a guess.
+    let hint = if status.is_some() { other } else { other.or_else(|| unknown.map(str::to_owned)) };
+    let lost = |message: String| Failure::new(PEER_LOST, message);
+    let problem = match error {
+        CallError::TimedOut => {
+            let waited = arguments.timeout.0.unwrap_or_default();
+            let problem = Failure::new(TIMED_OUT, format!("no answer came within {waited:?}"));
+            return problem.with_hint(hint.as_deref().unwrap_or("--timeout SECONDS waits longer."));
+        }
+        CallError::Params(problem) => Failure::new(UNUSABLE, format!("the params cannot be sent: {problem}")),
+        CallError::Unreadable(why) => {
+            let problem = lost(format!("the answer of the peer cannot be read: {why}"));
+            return match why {
+                Unreadable::TooLarge => problem.with_hint("--max-bytes BYTES allows longer messages."),
+                _ => problem,
+            };
+        }
+        CallError::Lost(closed @ (Closed::OtherFraming { .. } | Closed::NoMessages(_))) => {
+            lost(format!("this is not the framing of the peer: {closed}"))
+        }
+        CallError::InvalidResponse => lost("the response of the peer has neither result nor error".to_owned()),
+        CallError::PeerGone | CallError::Lost(_) => match (status, error) {
+            (Some(status), _) => lost(format!("the program ended before it answered ({status})")),
+            (None, CallError::Lost(closed)) => lost(format!("the connection was lost before an answer came: {closed}")),
+            (None, _) => lost("the peer closed the connection before it answered".to_owned()),
+        },
+        other => lost(other.to_string()),
+    };
+    match hint {
+        Some(hint) => problem.with_hint(hint),
+        None => problem,
+    }
+}

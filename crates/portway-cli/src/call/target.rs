@@ -1,0 +1,105 @@
+//! The target of a call: a socket, or a program that is started.
+
+mod lookup;
+mod tracked;
+
+use std::ffi::OsString;
+use std::io;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use portway::{connect_unix, spawn_error_reason};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::process::{Child, Command};
+
+pub(super) use self::tracked::Output;
+use self::tracked::Tracked;
+use super::{UNREACHABLE, with_timeout};
+use crate::arguments::{Target, Timeout};
+use crate::output::Failure;
+
+pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
+pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// A byte stream in both directions.
+pub(super) struct Streams {
+    pub(super) reader: Reader,
+    pub(super) writer: Writer,
+    /// The errors and the end of the writer.
+    pub(super) output: Arc<Output>,
+    /// The program at the other end.
+    pub(super) program: Option<Child>,
+}
+
+impl Streams {
+    pub(super) async fn open(target: &Target, limit: Timeout) -> Result<Self, Failure> {
+        if let Some(path) = &target.unix {
+            let name = path.display().to_string();
+            let stream = connected(&name, limit, connect_unix(path, Duration::MAX)).await?;
+            let (reader, writer) = stream.into_split();
+            return Ok(Self::new(reader, writer, None));
+        }
+        if let Some(address) = &target.tcp {
+            let stream = connected(address, limit, lookup::connect(address)).await?;
+            // The command sends a single message, so batching small writes would only delay it.
+            let _ = stream.set_nodelay(true);
+            let (reader, writer) = stream.into_split();
+            return Ok(Self::new(reader, writer, None));
+        }
+        Self::start(&target.program)
+    }
+
+    fn new(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+        program: Option<Child>,
+    ) -> Self {
+        let (writer, output) = Tracked::new(writer);
+        Self { reader: Box::new(reader), writer: Box::new(writer), output, program }
+    }
+
+    fn start(command: &[OsString]) -> Result<Self, Failure> {
+        let (program, arguments) = command.split_first().ok_or_else(|| Failure::new(UNREACHABLE, "no program"))?;
+        if program.is_empty() {
+            return Err(Failure::new(UNREACHABLE, "the program has no name"));
+        }
+        let name = program.to_string_lossy();
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).kill_on_drop(true);
+        let mut child = command.spawn().map_err(|error| {
+            if let Some(reason) = spawn_error_reason(&error, command.as_std()) {
+                return Failure::new(UNREACHABLE, format!("cannot start {name}: {reason}"));
+            }
+            let problem = Failure::new(UNREACHABLE, format!("cannot start {name}: {error}"));
+            match error.kind() {
+                io::ErrorKind::NotFound => {
+                    problem.with_hint("Is it installed, and in PATH? A path begins with ./ or /.")
+                }
+                io::ErrorKind::PermissionDenied => problem.with_hint("Is it executable?"),
+                _ => problem,
+            }
+        })?;
+        let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Failure::new(UNREACHABLE, format!("{name} has no standard input or output")));
+        };
+        Ok(Self::new(reader, writer, Some(child)))
+    }
+}
+
+async fn connected<S>(name: &str, limit: Timeout, connect: impl Future<Output = io::Result<S>>) -> Result<S, Failure> {
+    match with_timeout(limit, connect).await {
+        Some(Ok(stream)) => Ok(stream),
+        Some(Err(error)) => {
+            let problem = Failure::new(UNREACHABLE, format!("cannot connect to {name}: {error}"));
+            Err(match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+                    problem.with_hint("No process listens there. Is the server running?")
+                }
+                _ => problem,
+            })
+        }
+        None => Err(Failure::new(UNREACHABLE, format!("cannot connect to {name} in time"))
+            .with_hint("--timeout SECONDS waits longer.")),
+    }
+}

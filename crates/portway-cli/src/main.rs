@@ -1,0 +1,37 @@
+//! The command `portway`: JSON-RPC 2.0 at a shell prompt. This crate has the arguments, the output and the exit codes;
+//! the library has the protocol.
+
+mod arguments;
+mod call;
+mod completions;
+mod decode;
+mod detect;
+mod json_format;
+mod limits;
+mod output;
+mod terminal;
+mod validate;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use output::Failure;
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::try_parse() {
+        Ok(arguments) => run(&arguments.command),
+        Err(shown) => output::show(&shown),
+    };
+    outcome.unwrap_or_else(|problem| problem.report())
+}
+
+fn run(command: &Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Call(arguments) => call::run(arguments),
+        Command::Decode(arguments) => decode::run(arguments),
+        Command::Validate(arguments) => validate::run(arguments),
+        Command::Completions(arguments) => completions::run(arguments.shell),
+    }
+}

@@ -1,0 +1,172 @@
+//! `portway validate`.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::command::{Test, feed, run};
+
+#[derive(Deserialize)]
+struct Vector {
+    name: String,
+    #[serde(default)]
+    message: Option<Box<RawValue>>,
+    message_text: Option<String>,
+    expect: Option<String>,
+    errors: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl Vector {
+    fn text(&self) -> String {
+        // `null` is a message too.
+        let value = self.message.as_deref().map_or("null", RawValue::get);
+        self.message_text.clone().unwrap_or_else(|| value.to_owned())
+    }
+}
+
+#[tokio::test]
+async fn the_vectors_of_the_validator_get_their_findings() -> Test {
+    let vectors: Vec<Vector> = serde_json::from_str(include_str!("../../../../tests/data/validator.json"))?;
+    let mut by_option: BTreeMap<_, Vec<&Vector>> = BTreeMap::new();
+    for vector in &vectors {
+        by_option.entry(vector.expect.as_deref()).or_default().push(vector);
+    }
+    assert_eq!(by_option.len(), 3);
+    for (expect, vectors) in by_option {
+        let option = expect.map(|expect| format!("--{expect}"));
+        let lines: String = vectors.iter().map(|vector| vector.text() + "\n").collect();
+        let arguments = ["validate", "--lines", "--json"].into_iter().chain(option.as_deref());
+        let done = feed(arguments, lines.as_bytes()).await?;
+        assert_eq!((done.code, done.stderr.as_str()), (Some(1), ""));
+        let found = done.events()?;
+        assert_eq!(found.len(), vectors.len());
+        for (index, (vector, found)) in vectors.iter().zip(found).enumerate() {
+            let expected = json!({
+                "file": "<stdin>", "line": index + 1, "isValid": vector.errors.is_empty(),
+                "errors": vector.errors, "warnings": vector.warnings,
+            });
+            assert_eq!(found, expected, "{}", vector.name);
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn several_files_are_named_and_summed_up() -> Test {
+    let folder = tempfile::tempdir()?;
+    let file = |name: &str, text: &str| -> Result<String, Box<dyn std::error::Error>> {
+        let path = folder.path().join(name);
+        fs::write(&path, text)?;
+        Ok(path.to_str().ok_or("no path")?.to_owned())
+    };
+    let good = file("good.json", "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 1,\n  \"method\": \"a\"\n}\n")?;
+    let bad = file("bad.json", "[{\"jsonrpc\":\"2.0\",\"method\":\"a\"}, 1]")?;
+    let broken = file("broken.json", "{\"jsonrpc\":\n")?;
+
+    let done = run(["validate", &good]).await?;
+    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
+    assert_eq!(done.stdout, format!("{good}: valid\n1 message: 1 valid, 0 invalid\n"));
+
+    let done = run(["validate", &good, &bad, &broken]).await?;
+    assert_eq!((done.code, done.stderr.as_str()), (Some(1), ""));
+    let expected = format!(
+        "{good}: valid\n\
+         {bad}: invalid\n  error: [Item 1] Missing or invalid \"jsonrpc\" field (must be \"2.0\")\n  \
+         warning: [Item 0] No \"id\" field - this is a notification\n\
+         {broken}: invalid\n  error: It is not JSON: EOF while parsing a value at line 2 column 0\n\
+         3 messages: 1 valid, 2 invalid\n"
+    );
+    assert_eq!(done.stdout, expected);
+
+    let done = run(["validate", &good, "/nonexistent/file", folder.path().to_str().ok_or("no path")?]).await?;
+    assert_eq!(done.code, Some(2));
+    assert!(done.stderr.contains("cannot read /nonexistent/file: No such file"), "{}", done.stderr);
+    assert!(done.stdout.ends_with("1 message: 1 valid, 0 invalid; 2 not read\n"), "{}", done.stdout);
+    Ok(())
+}
+
+#[tokio::test]
+async fn standard_input_is_one_message_or_with_lines_many() -> Test {
+    let done = feed(["validate"], b"{\"jsonrpc\":\"2.0\",\n\"id\":1,\"result\":null}").await?;
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "<stdin>: valid\n1 message: 1 valid, 0 invalid\n"));
+    let lines = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}\r\n\n{}\n\xff\n[1]";
+    let done = feed(["validate", "-", "--lines"], lines).await?;
+    assert_eq!(done.code, Some(1));
+    assert!(done.stdout.starts_with("<stdin>:3: invalid\n  error: Missing"), "{}", done.stdout);
+    assert!(done.stdout.contains("<stdin>:4: invalid\n  error: It is not UTF-8 from byte 0 on\n"), "{}", done.stdout);
+    assert!(done.stdout.contains("<stdin>:5: invalid\n  error: [Item 0] "), "{}", done.stdout);
+    assert!(done.stdout.ends_with("4 messages: 1 valid, 3 invalid\n"), "{}", done.stdout);
+    let done = feed(["validate"], b"").await?;
+    assert_eq!(done.code, Some(1), "nothing is no message");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_expected_kind_can_be_given() -> Test {
+    let request = br#"{"jsonrpc":"2.0","id":1,"method":"a"}"#;
+    let response = br#"{"jsonrpc":"2.0","id":1,"result":1}"#;
+    for (options, message, code) in [
+        (&[][..], &request[..], 0),
+        (&["--request"], request, 0),
+        (&["--response"], request, 1),
+        (&["--response"], response, 0),
+        (&["--request"], response, 1),
+        (&["--request", "--response"], response, 2),
+        (&[], br#"{"jsonrpc":"2.0","id":1,"method":"a","params":null}"#, 1),
+        (&["--null-params"], br#"{"jsonrpc":"2.0","id":1,"method":"a","params":null}"#, 0),
+    ] {
+        let done = feed(["validate"].iter().chain(options), message).await?;
+        assert_eq!(done.code, Some(code), "{options:?} {}", done.stdout);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_member_line_is_there_only_for_lines() -> Test {
+    let done = feed(["validate", "--json"], br#"{"jsonrpc":"2.0","method":"a"}"#).await?;
+    let warnings = ["No \"id\" field - this is a notification"];
+    let expected = json!({ "file": "<stdin>", "isValid": true, "errors": [], "warnings": warnings });
+    assert_eq!(done.events()?, [expected] as [Value; 1]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_long_is_invalid_and_not_kept() -> Test {
+    let message = |length: usize| {
+        let start = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"";
+        format!("{start}{}\"}}", "x".repeat(length - start.len() - 2))
+    };
+    let lines = [message(100), message(101), message(1_000_000), message(100)].join("\n");
+    let done = feed(["validate", "--lines", "--max-bytes", "100"], lines.as_bytes()).await?;
+    let too_long =
+        |line| format!("<stdin>:{line}: invalid\n  error: It is longer than 100 bytes; --max-bytes allows more\n");
+    let expected = format!("{}{}4 messages: 2 valid, 2 invalid\n", too_long(2), too_long(3));
+    assert_eq!((done.code, done.stdout), (Some(1), expected));
+    for (length, code) in [(100, 0), (101, 1), (1_000_000, 1)] {
+        let done = feed(["validate", "--max-bytes", "100"], message(length).as_bytes()).await?;
+        assert_eq!(done.code, Some(code), "{length}");
+    }
+    // The default is the limit of messages.
+    for (length, code) in [(10_485_760, 0), (10_485_761, 1)] {
+        let done = feed(["validate", "--lines"], message(length).as_bytes()).await?;
+        assert_eq!(done.code, Some(code), "{length}");
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_line_without_end_takes_no_more_memory_than_a_message() -> Test {
+    let mut command = tokio::process::Command::new("sh");
+    let script = "ulimit -v 300000; head -c 500000000 /dev/zero | tr '\\0' x | \"$0\" validate --lines";
+    command.args(["-c", script, env!("CARGO_BIN_EXE_portway")]).kill_on_drop(true);
+    let output = tokio::time::timeout(crate::command::PATIENCE, command.output()).await??;
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("<stdin>:1: invalid\n  error: It is longer than 10485760 bytes"), "{output:?}");
+    assert_eq!(output.status.code(), Some(1));
+    Ok(())
+}
