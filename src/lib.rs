@@ -75,7 +75,7 @@ pub mod validate;
 
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "js"))]
 pub mod js;
-#[cfg(all(feature = "native", unix))]
+#[cfg(all(feature = "native", any(unix, windows)))]
 pub mod native;
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "__leaf"))]
 mod no_std_runtime;
@@ -90,7 +90,7 @@ pub use codec::framing::Framing;
 pub use connection::Connection;
 pub use limits::Limits;
 pub use message::ErrorCode;
-#[cfg(all(feature = "native", unix))]
+#[cfg(all(feature = "native", any(unix, windows)))]
 pub use native::{
     Call, CallError, Cancelled, Client, Closed, Context, Diagnostic, Items, Listener, Peer, Process, RpcError,
     RunningProcess, Server, Stopper, Transport,
@@ -101,7 +101,7 @@ pub use web::api::{
     TransportError,
 };
 
-/// The tests compile the samples of the README, each for its target.
+/// The tests compile the samples of the README, each for its target. Those of `native` include Unix sockets.
 #[cfg(all(
     doctest,
     any(all(feature = "native", unix), all(feature = "typed", target_family = "wasm", target_os = "unknown"))

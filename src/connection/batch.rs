@@ -110,7 +110,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Handles one element of a batch that has begun, for a driver that drains the output after each element.
-    #[cfg(all(feature = "native", unix))]
+    #[cfg(all(feature = "native", any(unix, windows)))]
     pub(crate) fn handle_in_batch(&mut self, entry: Entry<P>, batch: u32) {
         if !self.closed {
             self.handle_entry(entry, Some(batch));

@@ -157,7 +157,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Returns the id of the next outgoing call.
-    #[cfg(all(feature = "native", unix))]
+    #[cfg(all(feature = "native", any(unix, windows)))]
     pub(crate) fn next_call_id(&self) -> P::Id {
         P::Id::from_call(self.calls.next_id())
     }

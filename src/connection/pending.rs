@@ -133,7 +133,7 @@ impl PendingCalls {
     }
 
     /// Returns the id of the next call.
-    #[cfg(all(feature = "native", unix))]
+    #[cfg(all(feature = "native", any(unix, windows)))]
     pub(super) const fn next_id(&self) -> u64 {
         self.last_id + 1
     }
