@@ -1,9 +1,9 @@
 //! JSON-RPC 2.0 between the parts of an application: windows, workers, processes and servers.
 //!
-//! Every target has a typed `Client`, `Server` and `Peer` on a `Transport`. In a browser (`wasm32-unknown-unknown`), a
-//! transport is a window, a worker or a port (feature `typed`). Elsewhere it is a byte stream: standard input and
-//! output, a socket or a process (feature `native`). The feature `js` exports the classes of the npm package. The
-//! modules:
+//! Browsers, Unix and Windows have a typed `Client`, `Server` and `Peer` on a `Transport`. In a browser
+//! (`wasm32-unknown-unknown`), a transport is a window, a worker or a port (feature `typed`). On Unix and Windows it is
+//! a byte stream: standard input and output, a socket or a process (feature `native`). The feature `js` exports the
+//! classes of the npm package. The modules:
 //!
 //! - [`message`]: requests, notifications, responses and batches, generic over their payload;
 //! - [`connection`]: the state machine of a connection, without IO, clock or threads;
@@ -12,6 +12,19 @@
 //! - `codec` (in a browser, with the feature `json`): bytes to frames, JSON text to messages, and back;
 //! - `wipc` (in a browser, with the feature `json`): hosts and guests of WIPC, including WASI guests;
 //! - `stdio` (in a browser, with the feature `json`): standard streams that also block where they are non-blocking.
+//!
+//! # Platforms
+//!
+//! | | Unix | Windows | `wasm32-unknown-unknown` | other targets |
+//! |---|---|---|---|---|
+//! | messages, validator, state machine | yes | yes | yes | yes |
+//! | codecs of bytes and text, WIPC guests | yes | yes | feature `json` | yes |
+//! | `Client`, `Server`, `Peer` | feature `native` | feature `native` | feature `typed` | no |
+//! | transports | streams, TCP, Unix sockets, processes | streams, TCP, processes | windows, workers, ports | no |
+//! | commands (feature `cli`) | yes | no | no | no |
+//!
+//! On a target where `native`, `typed` or `js` does not exist, the feature adds nothing. There, `cli` is a compile
+//! error.
 //!
 //! # Example
 //!

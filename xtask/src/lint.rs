@@ -15,8 +15,8 @@ use crate::prose;
 use crate::setup::Setup;
 use crate::subjects;
 use crate::surface::{self, Target};
-use crate::toolchain::{WASM, cargo};
-use crate::workspace::COMMANDS;
+use crate::toolchain::{self, WASM, WINDOWS, cargo};
+use crate::workspace::{COMMANDS, Workspace};
 
 /// The package of the library.
 const LIBRARY: &str = "portway";
@@ -81,6 +81,14 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
             run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
         });
     }
+    checks.check("windows: cargo check", || {
+        for features in [&[][..], &["--no-default-features"], &["--no-default-features", "--features", "std"]] {
+            if !check_on_target(workspace, "check", WINDOWS, LIBRARY, features)? {
+                break;
+            }
+        }
+        Ok(())
+    });
     checks.check("docs: host", || {
         let mut command = without_wasm_only(on_host(&["doc", "--quiet", "--no-deps", "--features", COMMANDS])?)?;
         run_ok(&mut command, &log, LIMIT)
@@ -152,6 +160,28 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
         failed => println!("lint: {failed} checks failed"),
     }
     Ok(checks.failed == 0)
+}
+
+/// Runs `cargo check` or another command on the library of a package for another target, with warnings as errors.
+/// Returns `false` if it was skipped, since the active toolchain does not have the target and cannot get it.
+fn check_on_target(
+    workspace: &Workspace,
+    command: &str,
+    target: &str,
+    package: &str,
+    features: &[&str],
+) -> Result<bool> {
+    if let Err(reason) = toolchain::ensure_target(workspace, target) {
+        eprintln!(
+            "  SKIPPED: {package} was not checked for {target}, which the active toolchain does not have: {reason:#}. \
+             Get the target with `rustup target add {target}` (rustup: https://rustup.rs)."
+        );
+        return Ok(false);
+    }
+    let mut cargo = Environment::default().command(&cargo().to_string_lossy(), &workspace.root)?;
+    cargo.args([command, "--quiet", "--lib", "--target", target, "--package", package]).args(features);
+    run_ok(cargo.env("RUSTFLAGS", "-Dwarnings"), &workspace.log("lint"), LIMIT)?;
+    Ok(true)
 }
 
 struct Checks {
