@@ -48,13 +48,13 @@ pub(crate) fn write_params(params: &(impl Serialize + ?Sized)) -> Result<Option<
 }
 
 /// Serializes any value.
-#[cfg(all(feature = "native", unix))]
+#[cfg(all(feature = "native", any(unix, windows)))]
 pub(crate) fn write_value(value: &(impl Serialize + ?Sized)) -> Result<Text, String> {
     to_raw_value(value).map_err(|problem| problem.to_string())
 }
 
 /// Deserializes the result of a call, or an item of a stream.
-#[cfg(all(feature = "native", unix))]
+#[cfg(all(feature = "native", any(unix, windows)))]
 pub(crate) fn read_result<R: DeserializeOwned>(result: &RawValue) -> Result<R, String> {
     serde_json::from_str(result.get()).map_err(|problem| without_position(&problem))
 }

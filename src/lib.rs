@@ -1,8 +1,9 @@
 //! JSON-RPC 2.0 between the parts of an application: windows, workers, processes and servers.
 //!
-//! Every target has a typed `Client`, `Server` and `Peer` on a `Transport`. In a browser (`wasm32-unknown-unknown`), a
-//! transport is a window, a worker or a port. Elsewhere it is a byte stream: standard input and output, a socket or a
-//! process. The JavaScript API is the npm package of the same name, and not a part of this crate.
+//! Browsers, Unix and Windows have a typed `Client`, `Server` and `Peer` on a `Transport`. In a browser
+//! (`wasm32-unknown-unknown`), a transport is a window, a worker or a port. On Unix and Windows it is a byte stream:
+//! standard input and output, a socket or a process. The JavaScript API is the npm package of the same name, and not a
+//! part of this crate.
 //!
 //! The modules:
 //!
@@ -19,11 +20,21 @@
 //!
 //! # Features
 //!
-//! - **`native`**: clients and servers over byte streams, sockets and processes, on tokio, on Unix. *Enabled by default.*
+//! - **`native`**: clients and servers over byte streams, sockets and processes, on tokio, on Unix and Windows. *Enabled
+//!   by default.*
 //! - **`browser`**: clients and servers over windows, workers and ports, in browsers. *Enabled by default.*
 //! - **`codec`**: in browsers, the codecs of bytes and text, and WIPC. Elsewhere they are always there.
 //!
 //! A feature for another target changes nothing.
+//!
+//! # Platforms
+//!
+//! | | Unix | Windows | `wasm32-unknown-unknown` | other targets |
+//! |---|---|---|---|---|
+//! | messages, validator, state machine | yes | yes | yes | yes |
+//! | codecs of bytes and text, WIPC guests | yes | yes | feature `codec` | yes |
+//! | `Client`, `Server`, `Peer` | feature `native` | feature `native` | feature `browser` | no |
+//! | transports | streams, TCP, Unix sockets, processes | streams, TCP, processes | windows, workers, ports | no |
 #![no_std]
 
 extern crate std;
@@ -38,7 +49,7 @@ mod error;
 mod json_value;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 mod message_length;
-#[cfg(all(feature = "native", unix))]
+#[cfg(all(feature = "native", any(unix, windows)))]
 mod native;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 pub mod stdio;
@@ -51,15 +62,17 @@ pub use browser::{
     TransportError,
 };
 #[cfg(all(feature = "native", unix))]
+pub use native::connect_unix;
+#[cfg(all(feature = "native", any(unix, windows)))]
 pub use native::{
     Call, CallError, Cancelled, Client, Closed, Context, Diagnostic, Items, Listener, Peer, Process, RpcError,
-    RunningProcess, Server, Stopper, Transport, connect_unix, spawn_error_reason,
+    RunningProcess, Server, Stopper, Transport, spawn_error_reason,
 };
 pub use portway_proto::{ErrorCode, Limits, connection, message, profile, validate};
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 pub use portway_proto::{Framing, codec};
 
-/// The tests compile the samples of the README, each for its target.
+/// The tests compile the samples of the README, each for its target. Those of `native` include Unix sockets.
 #[cfg(all(
     doctest,
     any(all(feature = "native", unix), all(feature = "browser", target_family = "wasm", target_os = "unknown"))

@@ -47,7 +47,7 @@ pub(crate) fn check_call(
 }
 
 /// Returns the outcome to respond with: an error if the response would be longer than `max_bytes`.
-#[cfg(all(feature = "native", unix))]
+#[cfg(all(feature = "native", any(unix, windows)))]
 pub(crate) fn check_outcome(id: &Id, outcome: Result<Text, RpcError>, max_bytes: usize) -> Result<Text, RpcError> {
     let length = match &outcome {
         Ok(result) => result.get().len(),

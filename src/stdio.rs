@@ -5,7 +5,10 @@
 //! [`io::ErrorKind::WouldBlock`], and its `write_all` does not report how many bytes it has written.
 //!
 //! The streams here wait with `poll(2)` until the descriptor is ready, and then continue. They lose no bytes. They do
-//! not change the flag, since other processes use it too. On targets other than Unix, they use `std::io` directly.
+//! not change the flag, since other processes use it too.
+//!
+//! # Platforms
+//! Targets other than Unix have no such flag. There, the streams use `std::io` directly.
 
 use std::io::{self, Read, StdoutLock, Write};
 
@@ -173,8 +176,11 @@ mod sys {
         uninterrupted(call)
     }
 
+    /// Writes, and flushes the buffer of std, which keeps the bytes after the last line end.
     pub(super) fn write(out: &mut StdoutLock<'_>, bytes: &[u8]) -> io::Result<usize> {
-        uninterrupted(|| out.write(bytes))
+        let count = uninterrupted(|| out.write(bytes))?;
+        uninterrupted(|| out.flush())?;
+        Ok(count)
     }
 
     fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {

@@ -9,7 +9,6 @@ use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -24,15 +23,16 @@ const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 /// The longest interval between two checks.
 const MAX_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A child process with its descendants. At a deadline they get `SIGTERM`, and `TERM_GRACE` later `SIGKILL`. Dropping
-/// it kills them at once.
+/// A child process with its descendants. At a deadline they are asked to exit, and `TERM_GRACE` later they are killed:
+/// `SIGTERM` and `SIGKILL` on Unix. On Windows, which has no such request, they are killed at the deadline. Dropping it
+/// kills them at once.
 pub(crate) struct ChildProcess {
     child: Child,
     tree: Option<ProcessTree>,
     state: State,
-    /// The time at which `SIGTERM` will be sent.
+    /// The time at which they are asked to exit.
     deadline: Option<Instant>,
-    /// The exit of the process. The inner value is `None` if this struct had already sent a signal, or if waiting
+    /// The exit of the process. The inner value is `None` if this struct had already begun to end it, or if waiting
     /// failed.
     exit: Option<Option<ExitStatus>>,
     sleep: Option<Pin<Box<Sleep>>>,
@@ -44,11 +44,11 @@ pub(crate) struct ChildProcess {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Running,
-    /// `SIGTERM` was sent.
+    /// They were asked to exit.
     Terminating(Instant),
-    /// `SIGKILL` was sent.
+    /// They were killed.
     Killed(Instant),
-    /// No process remains. Or `SIGKILL` was sent, and the process has exited or did not exit within `TERM_GRACE`.
+    /// No process remains. Or they were killed, and the process has exited or did not exit within `TERM_GRACE`.
     Ended,
 }
 
@@ -60,13 +60,13 @@ pub(crate) struct Pipes {
 }
 
 impl ChildProcess {
-    /// Starts a process in its own process group, with pipes for its standard input and output.
+    /// Starts a process with pipes for its standard input and output, on Unix in its own process group.
     ///
     /// # Panics
     /// Outside of a Tokio runtime.
     pub(crate) fn spawn(command: &mut Command) -> io::Result<(Self, Pipes)> {
-        let prepared = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).kill_on_drop(true);
-        let spawned = prepared.spawn();
+        ProcessTree::prepare(command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true));
+        let spawned = command.spawn();
         let mut child = spawned.map_err(|error| cannot_start(&error, command.as_std()))?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("the process has no standard input or output"));
@@ -77,8 +77,7 @@ impl ChildProcess {
 
     /// Wraps a running process.
     pub(crate) fn new(child: Child) -> Self {
-        let leader = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
-        let tree = leader.map(ProcessTree::new);
+        let tree = ProcessTree::of(&child);
         Self {
             child,
             tree,
@@ -115,14 +114,15 @@ impl ChildProcess {
 
     /// Kills all processes now.
     pub(crate) fn kill(&mut self) {
-        self.signal(Signal::KILL);
+        if let Some(tree) = &mut self.tree {
+            tree.kill(&mut self.child);
+        }
+        self.check_soon();
         self.state = State::Killed(Instant::now());
     }
 
-    fn signal(&mut self, signal: Signal) {
-        if let Some(tree) = &mut self.tree {
-            tree.signal(signal);
-        }
+    /// Makes the next check for descendants due.
+    const fn check_soon(&mut self) {
         (self.next_check, self.check_interval) = (None, MIN_CHECK_INTERVAL);
     }
 
@@ -139,15 +139,14 @@ impl ChildProcess {
     }
 
     /// Polls for the exit of the process, or for the end of the wait for it. Its descendants may still run. This call
-    /// sends the signals that are due.
+    /// also ends the processes whose deadline is over.
     pub(crate) fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<()> {
         // This call also applies the deadline.
         let _ = self.poll_tree_exit(context);
         if self.exit.is_some() || self.state == State::Ended { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    /// Polls for the exit of the process, and returns its status. Only one task may wait at a time. It sends no
-    /// signals.
+    /// Polls for the exit of the process, and returns its status. Only one task may wait at a time. It ends no process.
     pub(crate) fn poll_status(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
         // `Child` keeps the wait state, so a new future can continue the wait.
         let exit = pin!(self.child.wait()).poll(context);
@@ -163,9 +162,9 @@ impl ChildProcess {
         exit
     }
 
-    /// Polls for the end of all processes, and sends the signals that are due. After `SIGKILL`, it is ready once the
-    /// process has exited, or `TERM_GRACE` after the signal. Returns the status of the process, or `None` if this
-    /// struct had already sent a signal, or if waiting failed. Without a deadline, descendants may remain forever.
+    /// Polls for the end of all processes, and ends those whose deadline is over. After a kill, it is ready once the
+    /// process has exited, or `TERM_GRACE` later. Returns the status of the process, or `None` if this struct had
+    /// already begun to end it, or if waiting failed. Without a deadline, descendants may remain forever.
     pub(crate) fn poll_tree_exit(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
         loop {
             if self.state == State::Ended {
@@ -197,16 +196,14 @@ impl ChildProcess {
         }
     }
 
-    /// Escalates: `SIGTERM`, then `SIGKILL`, then giving up.
+    /// Escalates: a request to exit, then a kill, then giving up.
     fn advance(&mut self, now: Instant) {
         match self.state {
-            State::Running => {
-                self.signal(Signal::TERM);
-                // A stopped process cannot handle `SIGTERM`.
-                self.signal(Signal::CONT);
+            State::Running if self.tree.as_mut().is_none_or(ProcessTree::terminate) => {
+                self.check_soon();
                 self.state = State::Terminating(now);
             }
-            State::Terminating(_) => self.kill(),
+            State::Running | State::Terminating(_) => self.kill(),
             // A remaining process belongs to another user, or waits in the kernel. It cannot be ended.
             State::Killed(_) | State::Ended => self.state = State::Ended,
         }
@@ -227,7 +224,7 @@ impl fmt::Debug for ChildProcess {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use core::future::poll_fn;
 

@@ -29,6 +29,7 @@ pub(crate) const TERM_GRACE: Duration = Duration::from_millis(500);
 /// Wait for further input after a write has failed.
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 /// Time that a connection to a busy Unix socket is retried.
+#[cfg(unix)]
 pub(crate) const BUSY_SOCKET_TIMEOUT: Duration = Duration::from_millis(5_000);
 /// A line of standard error that is reported whole.
 pub(crate) const MAX_STDERR_LINE_BYTES: u64 = 65_536;

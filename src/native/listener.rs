@@ -5,16 +5,24 @@ use core::time::Duration;
 use std::boxed::Box;
 use std::io;
 use std::net::SocketAddr;
+#[cfg(unix)]
 use std::path::Path;
-use std::string::{String, ToString};
+use std::string::String;
+#[cfg(unix)]
+use std::string::ToString;
 
-use rustix::io::Errno;
+#[cfg(unix)]
 use rustix::process::geteuid;
-use tokio::net::{TcpListener, TcpStream, ToSocketAddrs, UnixListener, UnixStream};
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+#[cfg(unix)]
+use tokio::net::{UnixListener, UnixStream};
 
+use super::accept_error::Cause;
+#[cfg(unix)]
 use super::connect::in_abstract_namespace;
 use super::in_flight::catch_panic;
 use super::peer::Peer;
+#[cfg(unix)]
 use super::socket_file::{self, SocketFile};
 use super::transport::{Transport, address_name, with_subject};
 use crate::Framing;
@@ -24,7 +32,12 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A listening socket: a Unix domain socket or a TCP port.
 ///
-/// ```
+/// # Platforms
+/// On Windows, there are only TCP ports.
+///
+/// # Example
+#[cfg_attr(unix, doc = "```")]
+#[cfg_attr(not(unix), doc = "```ignore")]
 /// use portway::{Client, Context, Framing, Listener, RpcError, Transport};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -59,16 +72,19 @@ pub struct Listener {
 #[derive(Debug)]
 enum Socket {
     /// The file is removed before the socket is closed: until then, no other file can get its inode.
+    #[cfg(unix)]
     Unix {
         _file: SocketFile,
         listener: UnixListener,
     },
     /// A socket in the abstract namespace of Linux. It has no file mode that keeps other users from connecting.
+    #[cfg(unix)]
     Abstract(UnixListener),
     Tcp(TcpListener),
 }
 
 enum Stream {
+    #[cfg(unix)]
     Unix(UnixStream),
     Tcp(TcpStream),
 }
@@ -96,6 +112,10 @@ impl Listener {
     /// # Errors
     /// If another file exists there, the socket is in use, the file cannot be created, or the name is `@` alone. The
     /// error names the path.
+    ///
+    /// # Platforms
+    /// Unix only.
+    #[cfg(unix)]
     pub async fn unix(path: impl AsRef<Path>, framing: Framing) -> io::Result<Self> {
         let path = path.as_ref();
         let socket = if let Some(name) = in_abstract_namespace(path) {
@@ -139,6 +159,7 @@ impl Listener {
     pub fn address(&self) -> Option<SocketAddr> {
         match &self.socket {
             Socket::Tcp(listener) => listener.local_addr().ok(),
+            #[cfg(unix)]
             Socket::Unix { .. } | Socket::Abstract(_) => None,
         }
     }
@@ -154,6 +175,7 @@ impl Listener {
 
     async fn next(&self) -> io::Result<Stream> {
         match &self.socket {
+            #[cfg(unix)]
             Socket::Unix { listener, .. } | Socket::Abstract(listener) => Ok(Stream::Unix(listener.accept().await?.0)),
             Socket::Tcp(listener) => Ok(Stream::Tcp(listener.accept().await?.0)),
         }
@@ -165,6 +187,7 @@ impl Listener {
     /// Those of this connection alone.
     fn transport(&self, stream: Stream) -> io::Result<Transport> {
         match stream {
+            #[cfg(unix)]
             Stream::Unix(stream) => {
                 if matches!(self.socket, Socket::Abstract(_)) {
                     expect_same_user(&stream)?;
@@ -211,6 +234,7 @@ impl Listener {
 
 /// # Errors
 /// If a user other than root or the user of this process has connected.
+#[cfg(unix)]
 fn expect_same_user(stream: &UnixStream) -> io::Result<()> {
     let user = stream.peer_cred()?.uid();
     if user == geteuid().as_raw() || user == 0 {
@@ -218,66 +242,4 @@ fn expect_same_user(stream: &UnixStream) -> io::Result<()> {
     }
     let problem = std::format!("only root and the user of this process may connect, got user {user}");
     Err(io::Error::new(io::ErrorKind::PermissionDenied, problem))
-}
-
-/// The cause of an error of accept(2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cause {
-    /// A single connection, which is closed. The next one may succeed.
-    Connection,
-    /// The error may occur again at once: too many open files, a firewall or a security module.
-    Unknown,
-    Listener,
-}
-
-impl Cause {
-    fn of(error: &io::Error) -> Self {
-        match Errno::from_io_error(error) {
-            // Linux also reports an error that is pending on the new socket (accept(2), "Error handling").
-            Some(
-                Errno::CONNABORTED
-                | Errno::CONNREFUSED
-                | Errno::CONNRESET
-                | Errno::HOSTDOWN
-                | Errno::HOSTUNREACH
-                | Errno::INTR
-                | Errno::NETDOWN
-                | Errno::NETUNREACH
-                | Errno::NOPROTOOPT
-                | Errno::NOTCONN
-                | Errno::OPNOTSUPP
-                | Errno::PIPE
-                | Errno::PROTO
-                | Errno::TIMEDOUT,
-            ) => Self::Connection,
-            // An error without a number comes from tokio, when its runtime shuts down.
-            Some(Errno::BADF | Errno::FAULT | Errno::INVAL | Errno::NOSYS | Errno::NOTSOCK) | None => Self::Listener,
-            Some(_) => Self::Unknown,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_an_error_that_concerns_the_listener_ends_it() {
-        for (cause, errors) in [
-            (
-                Cause::Connection,
-                &[Errno::CONNABORTED, Errno::PROTO, Errno::HOSTUNREACH, Errno::NETDOWN, Errno::OPNOTSUPP][..],
-            ),
-            (
-                Cause::Unknown,
-                &[Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM, Errno::PERM, Errno::ACCESS, Errno::IO],
-            ),
-            (Cause::Listener, &[Errno::BADF, Errno::INVAL, Errno::NOTSOCK]),
-        ] {
-            for error in errors {
-                assert_eq!(Cause::of(&io::Error::from(*error)), cause, "{error:?}");
-            }
-        }
-        assert_eq!(Cause::of(&io::Error::other("the runtime ends")), Cause::Listener);
-    }
 }

@@ -4,11 +4,13 @@
 //! passes incoming messages to the connection. `in_flight` runs the handlers of requests and notifications, and `state`
 //! resolves pending calls.
 
+mod accept_error;
 mod browser_guard;
 mod call;
 mod cancel;
 pub(crate) mod child;
 mod client;
+#[cfg(unix)]
 mod connect;
 mod context;
 mod diagnostic;
@@ -23,10 +25,15 @@ mod listener;
 mod members;
 mod peer;
 mod process;
+#[cfg(unix)]
+mod process_tree;
+#[cfg(windows)]
+#[path = "process_tree_windows.rs"]
 mod process_tree;
 mod progress;
 mod response_stream;
 mod server;
+#[cfg(unix)]
 mod socket_file;
 mod start;
 mod state;
@@ -40,6 +47,7 @@ mod wipc_options;
 
 pub use self::call::Call;
 pub use self::client::Client;
+#[cfg(unix)]
 pub use self::connect::connect_unix;
 pub use self::context::{Cancelled, Context};
 pub use self::diagnostic::Diagnostic;

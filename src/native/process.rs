@@ -67,6 +67,9 @@ use crate::Framing;
 ///
 /// A panic in one of these callbacks is reported as [`Diagnostic::Panicked`](crate::Diagnostic::Panicked), and ends
 /// nothing else.
+///
+/// # Platforms
+/// Unix and Windows. [`Transport::child`] describes how processes end on each.
 #[must_use = "a process is started by `start`"]
 pub struct Process {
     command: Command,

@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, getpgid, kill_process, kill_process_group, test_kill_process, test_kill_process_group,
 };
+use tokio::process::{Child, Command};
 
 #[derive(Debug)]
 pub(super) struct ProcessTree {
@@ -34,9 +35,16 @@ struct Process {
 }
 
 impl ProcessTree {
-    pub(super) fn new(leader: Pid) -> Self {
+    /// Gives the process that a command starts its own process group.
+    pub(super) fn prepare(command: &mut Command) {
+        command.process_group(0);
+    }
+
+    /// Returns the tree of a running process, or `None` if the process was waited for.
+    pub(super) fn of(leader: &Child) -> Option<Self> {
+        let leader = Pid::from_raw(leader.id()?.try_into().ok()?)?;
         let is_group = getpgid(Some(leader)) == Ok(leader);
-        Self { leader, is_group, is_waited_for: false, descendants: Vec::new(), alive: None }
+        Some(Self { leader, is_group, is_waited_for: false, descendants: Vec::new(), alive: None })
     }
 
     /// Records that the leader has exited and was waited for.
@@ -97,8 +105,21 @@ impl ProcessTree {
         self.alive.is_some() || (has_group && all.is_empty())
     }
 
+    /// Asks all processes to exit. Returns whether the system can ask them: always true on Unix.
+    pub(super) fn terminate(&mut self) -> bool {
+        self.signal(Signal::TERM);
+        // A stopped process cannot handle `SIGTERM`.
+        self.signal(Signal::CONT);
+        true
+    }
+
+    /// Kills all processes.
+    pub(super) fn kill(&mut self, _leader: &mut Child) {
+        self.signal(Signal::KILL);
+    }
+
     /// Signals all processes. Errors are ignored: they mean that no process remains, or that none may be signalled.
-    pub(super) fn signal(&mut self, signal: Signal) {
+    fn signal(&mut self, signal: Signal) {
         self.record_descendants();
         if self.has_group() {
             let _ = kill_process_group(self.leader, signal);

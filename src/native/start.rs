@@ -1,19 +1,9 @@
 //! Finds out why a program cannot be started.
 
-use std::borrow::ToOwned;
-use std::env;
-use std::ffi::OsStr;
 use std::format;
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::io;
 use std::process::Command;
 use std::string::String;
-use std::vec::Vec;
-
-/// The part of the first line of a script that Linux reads, in bytes.
-const MAX_FIRST_LINE: u64 = 256;
 
 /// Returns the reason why a program was not started, or `None` if the error of the system names it. `ENOENT` may also
 /// mean a missing working directory or interpreter, and `EACCES` a folder.
@@ -25,47 +15,78 @@ pub fn spawn_error_reason(error: &io::Error, command: &Command) -> Option<String
     if let Some(folder) = command.get_current_dir().filter(|folder| !folder.is_dir()) {
         return Some(format!("the working directory {}: {error}", folder.display()));
     }
-    if error.kind() == io::ErrorKind::PermissionDenied && path(command).is_some_and(|path| path.is_dir()) {
-        return Some("it is a folder".to_owned());
-    }
-    if error.kind() != io::ErrorKind::NotFound {
-        return None;
-    }
-    let program = find(command)?;
-    let Some(interpreter) = interpreter(&program) else {
-        return Some("the program exists, but its loader does not".to_owned());
-    };
-    let (name, problem) = match interpreter.strip_suffix(b"\r") {
-        Some(name) => (name, "was not found: the line ends with CRLF, and must end with LF"),
-        None => (interpreter.as_slice(), "was not found"),
-    };
-    Some(format!("the interpreter {} in the first line of the script {problem}", OsStr::from_bytes(name).display()))
+    sys::hidden_reason(error, command)
 }
 
-/// Returns the path of the program, if its name is a path.
-fn path(command: &Command) -> Option<PathBuf> {
-    let program = Path::new(command.get_program());
-    let is_path = program.as_os_str().as_bytes().contains(&b'/');
-    is_path.then(|| command.get_current_dir().map_or_else(|| program.to_path_buf(), |folder| folder.join(program)))
-}
-
-/// Searches the file of the program as the system does.
-fn find(command: &Command) -> Option<PathBuf> {
-    if let Some(path) = path(command) {
-        return Some(path).filter(|file| file.is_file());
+/// On Windows, the error names all other reasons.
+#[cfg(not(unix))]
+mod sys {
+    pub(super) const fn hidden_reason(_: &std::io::Error, _: &std::process::Command) -> Option<std::string::String> {
+        None
     }
-    let program = Path::new(command.get_program());
-    let folder = command.get_current_dir().unwrap_or_else(|| Path::new(""));
-    let own = command.get_envs().find(|(name, _)| *name == "PATH");
-    let path = own.map_or_else(|| env::var_os("PATH"), |(_, value)| value.map(OsStr::to_os_string))?;
-    env::split_paths(&path).map(|part| folder.join(part).join(program)).find(|file| file.is_file())
 }
 
-/// Returns the interpreter that the first line of a script names.
-fn interpreter(program: &Path) -> Option<Vec<u8>> {
-    let mut start = Vec::new();
-    File::open(program).ok()?.take(MAX_FIRST_LINE).read_to_end(&mut start).ok()?;
-    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-    let words = line.trim_ascii_start().split(|byte| matches!(byte, b' ' | b'\t'));
-    words.into_iter().next().map(<[u8]>::to_vec)
+#[cfg(unix)]
+mod sys {
+    use std::borrow::ToOwned;
+    use std::env;
+    use std::ffi::OsStr;
+    use std::format;
+    use std::fs::File;
+    use std::io::{self, Read};
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+    use std::string::String;
+    use std::vec::Vec;
+
+    /// The part of the first line of a script that Linux reads, in bytes.
+    const MAX_FIRST_LINE: u64 = 256;
+
+    /// `ENOENT` may also mean a missing interpreter, and `EACCES` a folder.
+    pub(super) fn hidden_reason(error: &io::Error, command: &Command) -> Option<String> {
+        if error.kind() == io::ErrorKind::PermissionDenied && path(command).is_some_and(|path| path.is_dir()) {
+            return Some("it is a folder".to_owned());
+        }
+        if error.kind() != io::ErrorKind::NotFound {
+            return None;
+        }
+        let program = find(command)?;
+        let Some(interpreter) = interpreter(&program) else {
+            return Some("the program exists, but its loader does not".to_owned());
+        };
+        let (name, problem) = match interpreter.strip_suffix(b"\r") {
+            Some(name) => (name, "was not found: the line ends with CRLF, and must end with LF"),
+            None => (interpreter.as_slice(), "was not found"),
+        };
+        Some(format!("the interpreter {} in the first line of the script {problem}", OsStr::from_bytes(name).display()))
+    }
+
+    /// Returns the path of the program, if its name is a path.
+    fn path(command: &Command) -> Option<PathBuf> {
+        let program = Path::new(command.get_program());
+        let is_path = program.as_os_str().as_bytes().contains(&b'/');
+        is_path.then(|| command.get_current_dir().map_or_else(|| program.to_path_buf(), |folder| folder.join(program)))
+    }
+
+    /// Searches the file of the program as the system does.
+    fn find(command: &Command) -> Option<PathBuf> {
+        if let Some(path) = path(command) {
+            return Some(path).filter(|file| file.is_file());
+        }
+        let program = Path::new(command.get_program());
+        let folder = command.get_current_dir().unwrap_or_else(|| Path::new(""));
+        let own = command.get_envs().find(|(name, _)| *name == "PATH");
+        let path = own.map_or_else(|| env::var_os("PATH"), |(_, value)| value.map(OsStr::to_os_string))?;
+        env::split_paths(&path).map(|part| folder.join(part).join(program)).find(|file| file.is_file())
+    }
+
+    /// Returns the interpreter that the first line of a script names.
+    fn interpreter(program: &Path) -> Option<Vec<u8>> {
+        let mut start = Vec::new();
+        File::open(program).ok()?.take(MAX_FIRST_LINE).read_to_end(&mut start).ok()?;
+        let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+        let words = line.trim_ascii_start().split(|byte| matches!(byte, b' ' | b'\t'));
+        words.into_iter().next().map(<[u8]>::to_vec)
+    }
 }

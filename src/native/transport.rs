@@ -5,21 +5,27 @@ use core::time::Duration;
 use std::boxed::Box;
 use std::format;
 use std::io;
+#[cfg(unix)]
 use std::path::Path;
 use std::string::{String, ToString};
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, ToSocketAddrs, UnixStream};
+#[cfg(unix)]
+use tokio::net::UnixStream;
+use tokio::net::{TcpStream, ToSocketAddrs};
 use tokio::process::{Child, ChildStderr, Command};
 use tokio::runtime::Handle;
 
 use super::browser_guard::BrowserGuard;
 use super::child::{ChildProcess, Pipes};
+#[cfg(unix)]
 use super::connect::connect_unix;
 use super::diagnostic::{Diagnostic, DiagnosticSink};
 use super::driver::Driver;
-use super::limits::{BUSY_SOCKET_TIMEOUT, PAIR_BYTES, SHUTDOWN_TIMEOUT};
+#[cfg(unix)]
+use super::limits::BUSY_SOCKET_TIMEOUT;
+use super::limits::{PAIR_BYTES, SHUTDOWN_TIMEOUT};
 use super::link::{Link, Settings};
 use super::start::spawn_error_reason;
 use super::stdin::AsyncStdin;
@@ -107,6 +113,14 @@ impl Transport {
     /// program, only the input of the process is closed. The signals go to the group and, on Linux, to the descendants
     /// of the process in other groups. A daemon that has left its group and its parent continues.
     ///
+    /// # Platforms
+    /// Windows has neither these signals nor these groups. There, the remaining processes are killed when the two
+    /// seconds are over. The process and its descendants are in a job object, except those that were created with
+    /// `CREATE_BREAKAWAY_FROM_JOB`. Ctrl-C in a console also reaches the process, unless `command` sets
+    /// `CREATE_NEW_PROCESS_GROUP`. Tokio reads and writes each pipe on a blocking thread of the runtime.
+    ///
+    /// On other systems than Linux and Windows, descendants in other groups are not ended.
+    ///
     /// # Errors
     /// If the process cannot be started.
     pub fn child(command: &mut Command, framing: Framing) -> io::Result<Self> {
@@ -123,7 +137,10 @@ impl Transport {
 
     /// Ties a process to a transport that does not use its pipes, for example a socket. The link ends with the process,
     /// and the process with the link, as in [`Transport::child`]. The process has `grace` to exit after the output has
-    /// ended. If it leads a process group, the group ends with it; see [`Command::process_group`].
+    /// ended. If it leads a process group, the group ends with it; see `process_group` of [`Command`].
+    ///
+    /// # Platforms
+    /// On Windows, only descendants that the process starts after this call end with it.
     pub fn with_child(mut self, child: Child, grace: Duration) -> Self {
         self.streams.child = Some(ChildProcess::new(child));
         self.streams.child_grace = Some(grace);
@@ -136,6 +153,10 @@ impl Transport {
     ///
     /// # Errors
     /// If no process listens there, or the queue stays full. The error names the path.
+    ///
+    /// # Platforms
+    /// Unix only.
+    #[cfg(unix)]
     pub async fn unix(path: impl AsRef<Path>, framing: Framing) -> io::Result<Self> {
         let path = path.as_ref();
         let connected = connect_unix(path, BUSY_SOCKET_TIMEOUT).await;
@@ -168,6 +189,7 @@ impl Transport {
         Ok((end(one)?, end(other)?))
     }
 
+    #[cfg(unix)]
     pub(super) fn from_unix(stream: UnixStream, framing: Framing) -> io::Result<Self> {
         let (reader, writer) = stream.into_split();
         Self::new(reader, writer, framing)

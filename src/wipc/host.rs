@@ -20,7 +20,11 @@ use crate::native::limits::OUTPUT_GRACE;
 /// `SIGKILL`. If a guest exits by itself, its remaining descendants get `SIGTERM` 250 ms later. See
 /// [`Transport::child`](crate::Transport::child) for the process group.
 ///
-/// For JSON-RPC calls, use `Client::new(Transport::child(command, Framing::Wipc)?)`.
+/// # Platforms
+/// Windows has no such signals: the guest and its descendants are killed when the two seconds, or the 250 ms, are over.
+///
+/// # Example
+/// For JSON-RPC calls, use `Client::new(Transport::child(command, Framing::Wipc)?)`. For other frames:
 ///
 /// ```
 /// use portway::codec::wipc::FrameType;
@@ -66,7 +70,8 @@ impl Host {
         Self { receiver: change(self.receiver), ..self }
     }
 
-    /// Sets how long the guest may take to exit before it gets `SIGTERM`. Default: two seconds.
+    /// Sets how long the guest may take to exit before it gets `SIGTERM`. On Windows, it is then killed. Default: two
+    /// seconds.
     #[must_use]
     pub fn with_grace(self, grace: Duration) -> Self {
         self.guest.set_grace(grace);

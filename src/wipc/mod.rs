@@ -5,32 +5,35 @@
 //!
 //! - [`Guest`] is a blocking guest (any target with standard input and output, including WASI), and [`GuestServer`]
 //!   answers JSON-RPC calls on it;
-#![cfg_attr(all(feature = "native", unix), doc = "- [`Host`] starts a guest, and [`Channel`] is either end on tokio;")]
 #![cfg_attr(
-    all(feature = "native", unix),
+    all(feature = "native", any(unix, windows)),
+    doc = "- [`Host`] starts a guest, and [`Channel`] is either end on tokio;"
+)]
+#![cfg_attr(
+    all(feature = "native", any(unix, windows)),
     doc = "- a [`Transport`](crate::Transport) with [`Framing::Wipc`](crate::Framing) carries JSON-RPC in `CALL` frames, in either role."
 )]
 //!
 //! Source: the WIPC specification, version 1.0.
 
-#[cfg(all(feature = "native", unix))]
+#[cfg(all(feature = "native", any(unix, windows)))]
 mod channel;
 mod guest;
-#[cfg(all(feature = "native", unix))]
+#[cfg(all(feature = "native", any(unix, windows)))]
 mod guest_process;
 mod guest_server;
-#[cfg(all(feature = "native", unix))]
+#[cfg(all(feature = "native", any(unix, windows)))]
 mod host;
 
 use std::vec::Vec;
 
 use crate::codec::wipc::FrameType;
 
-#[cfg(all(feature = "native", unix))]
+#[cfg(all(feature = "native", any(unix, windows)))]
 pub use self::channel::{Channel, Receiver, Sender};
 pub use self::guest::Guest;
 pub use self::guest_server::{GuestServer, HostLink};
-#[cfg(all(feature = "native", unix))]
+#[cfg(all(feature = "native", any(unix, windows)))]
 pub use self::host::Host;
 pub use crate::error::RpcError;
 

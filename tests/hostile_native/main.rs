@@ -2,7 +2,7 @@
 //! its memory can be read and its neighbours can be timed. The attacks of pages and workers are in tests/hostile.
 //!
 //! With `PORTWAY_FULL=1` more is sent.
-#![cfg(all(unix, not(all(target_family = "wasm", target_os = "unknown"))))]
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 
 mod amplification;

@@ -1,5 +1,5 @@
 //! Clients, servers and peers over real byte streams: pipes, sockets and processes.
-#![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+#![cfg(unix)]
 #![allow(clippy::indexing_slicing, reason = "a JSON value gives null for a member that it has not")]
 
 mod backpressure;

@@ -1,5 +1,5 @@
 //! Hosts and guests of WIPC: real processes, on real pipes.
-#![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 
 mod blocking;

@@ -65,6 +65,7 @@ struct Row {
     doc: Option<String>,
     #[serde(default, rename = "const")]
     constants: BTreeMap<String, String>,
+    cfg: Option<String>,
     #[serde(rename = "type")]
     kind: Option<String>,
     beyond: String,
@@ -125,6 +126,9 @@ impl Table {
             // The constants of the core are public, so they have their own documentation.
             let title = row.doc.clone().filter(|_| visibility == "pub").unwrap_or_else(|| row.title(""));
             body.push_str(&comment("", "///", &title));
+            if let Some(cfg) = &row.cfg {
+                let _ = writeln!(body, "#[cfg({cfg})]");
+            }
             let _ = writeln!(body, "{visibility} const {name}: {kind} = {value};");
         }
         body

@@ -15,7 +15,11 @@ use crate::prose;
 use crate::setup::Setup;
 use crate::subjects;
 use crate::surface::{self, Target};
-use crate::toolchain::{WASM, cargo};
+use crate::toolchain::{self, WASM, WINDOWS, WITHOUT_STD, cargo};
+use crate::workspace::Workspace;
+
+/// The package of the sans-IO core.
+const CORE: &str = "portway-proto";
 
 /// The package of the library.
 const LIBRARY: &str = "portway";
@@ -80,6 +84,17 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
             run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
         });
     }
+    checks.check("windows: cargo check", || {
+        for features in [&[][..], &["--no-default-features"]] {
+            if !check_on_target(workspace, "check", WINDOWS, LIBRARY, features)? {
+                break;
+            }
+        }
+        Ok(())
+    });
+    checks.check("without std: cargo build of the core", || {
+        check_on_target(workspace, "build", WITHOUT_STD, CORE, &["--features", "codec"]).map(|_| ())
+    });
     checks.check("docs: host", || {
         let mut command = without_wasm_only(on_host(&["doc", "--quiet", "--no-deps"])?)?;
         run_ok(&mut command, &log, LIMIT)
@@ -151,6 +166,28 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
         failed => println!("lint: {failed} checks failed"),
     }
     Ok(checks.failed == 0)
+}
+
+/// Runs `cargo check` or another command on the library of a package for another target, with warnings as errors.
+/// Returns `false` if it was skipped, since the active toolchain does not have the target and cannot get it.
+fn check_on_target(
+    workspace: &Workspace,
+    command: &str,
+    target: &str,
+    package: &str,
+    features: &[&str],
+) -> Result<bool> {
+    if let Err(reason) = toolchain::ensure_target(workspace, target) {
+        eprintln!(
+            "  SKIPPED: {package} was not checked for {target}, which the active toolchain does not have: {reason:#}. \
+             Get the target with `rustup target add {target}` (rustup: https://rustup.rs)."
+        );
+        return Ok(false);
+    }
+    let mut cargo = Environment::default().command(&cargo().to_string_lossy(), &workspace.root)?;
+    cargo.args([command, "--quiet", "--lib", "--target", target, "--package", package]).args(features);
+    run_ok(cargo.env("RUSTFLAGS", "-Dwarnings"), &workspace.log("lint"), LIMIT)?;
+    Ok(true)
 }
 
 struct Checks {

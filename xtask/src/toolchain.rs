@@ -18,6 +18,11 @@ use crate::workspace::Workspace;
 
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
+pub(crate) const WINDOWS: &str = "x86_64-pc-windows-msvc";
+
+/// A target without the standard library.
+pub(crate) const WITHOUT_STD: &str = "thumbv7em-none-eabihf";
+
 /// A toolchain that builds for wasm32.
 pub(crate) struct Toolchain {
     kind: Kind,
@@ -35,7 +40,7 @@ impl Toolchain {
     pub(crate) fn for_wasm(workspace: &Workspace, cache: &Cache) -> Result<Self> {
         let active = || -> Result<Option<Self>> {
             let rustc_version = capture(rustc().arg("--version"))?;
-            Ok(has_wasm(&mut rustc())?.then_some(Self { kind: Kind::Active, rustc_version }))
+            Ok(has_target(&mut rustc(), WASM)?.then_some(Self { kind: Kind::Active, rustc_version }))
         };
         if let Some(toolchain) = active()? {
             return Ok(toolchain);
@@ -44,7 +49,7 @@ impl Toolchain {
         if let Some(toolchain) = Self::debian(cache)? {
             return Ok(toolchain);
         }
-        let rustup = add_target_with_rustup(workspace);
+        let rustup = add_target_with_rustup(workspace, WASM);
         if rustup.is_ok()
             && let Some(toolchain) = active()?
         {
@@ -145,20 +150,36 @@ pub(crate) fn rustc() -> Command {
     Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
 }
 
-/// Returns whether the sysroot of a compiler has a standard library for wasm32.
-pub(crate) fn has_wasm(rustc: &mut Command) -> Result<bool> {
-    let folder = PathBuf::from(capture(rustc.args(["--print", "target-libdir", "--target", WASM]))?);
-    let Ok(entries) = folder.read_dir() else { return Ok(false) };
-    Ok(entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-")))
+/// Adds a target to the active toolchain, unless it has the target.
+///
+/// # Errors
+/// If the target cannot be added.
+pub(crate) fn ensure_target(workspace: &Workspace, target: &str) -> Result<()> {
+    if has_target(&mut rustc(), target)? {
+        return Ok(());
+    }
+    add_target_with_rustup(workspace, target)?;
+    if has_target(&mut rustc(), target)? {
+        return Ok(());
+    }
+    bail!("the active toolchain must have the target {target}, but rustup has added it to another")
 }
 
-fn add_target_with_rustup(workspace: &Workspace) -> Result<()> {
+/// Returns whether the sysroot of a compiler has a library for a target: `core` where there is no `std`.
+fn has_target(rustc: &mut Command, target: &str) -> Result<bool> {
+    let folder = PathBuf::from(capture(rustc.args(["--print", "target-libdir", "--target", target]))?);
+    let Ok(entries) = folder.read_dir() else { return Ok(false) };
+    let library = if target.contains("-none-") { "libcore-" } else { "libstd-" };
+    Ok(entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with(library)))
+}
+
+fn add_target_with_rustup(workspace: &Workspace, target: &str) -> Result<()> {
     if find_in_path("rustup").is_none() {
         bail!("rustup is not installed");
     }
     let log = workspace.log("rustup");
-    step(&format!("wasm target: rustup target add {WASM}"), || {
-        let outcome = run(Command::new("rustup").args(["target", "add", WASM]), &log, Duration::from_secs(180))?;
+    step(&format!("rustup target add {target}"), || {
+        let outcome = run(Command::new("rustup").args(["target", "add", target]), &log, Duration::from_secs(180))?;
         if !outcome.success() {
             bail!("{} ({})", tail(&outcome.output, 1).trim(), outcome.describe());
         }

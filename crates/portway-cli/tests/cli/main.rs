@@ -1,5 +1,5 @@
 //! The command `portway`, from outside: the built binary, with real sockets, programs and pipes.
-#![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+#![cfg(unix)]
 #![allow(clippy::indexing_slicing, reason = "a JSON value gives null for a member that it has not")]
 
 mod broken_pipes;

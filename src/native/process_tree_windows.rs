@@ -1,0 +1,57 @@
+//! Ends a child process and its descendants, by a job object.
+//!
+//! A process that was created with `CREATE_BREAKAWAY_FROM_JOB` does not count as a descendant. Daemons do that on
+//! purpose.
+
+use tokio::process::{Child, Command};
+use win32job::{ExtendedLimitInfo, Job};
+
+#[derive(Debug)]
+pub(super) struct ProcessTree {
+    leader: usize,
+    /// `None` if the job object could not be created, or after its processes were killed.
+    job: Option<Job>,
+}
+
+impl ProcessTree {
+    /// Does nothing. The flags for a new process group would replace those that the application has set.
+    pub(super) const fn prepare(_command: &mut Command) {}
+
+    /// Returns the tree of a running process, or `None` if the process was waited for. Its descendants belong to the
+    /// tree if it starts them after this call. A process takes longer to start than this call, so they all do.
+    pub(super) fn of(leader: &Child) -> Option<Self> {
+        let id = usize::try_from(leader.id()?).ok()?;
+        let handle = leader.raw_handle()?.addr().cast_signed();
+        // Without a job object, only the process itself is ended.
+        let job = Job::create_with_limit_info(ExtendedLimitInfo::new().limit_breakaway_ok());
+        Some(Self { leader: id, job: job.ok().filter(|job| job.assign_process(handle).is_ok()) })
+    }
+
+    /// Does nothing: the exit of the leader changes nothing in the job object.
+    pub(super) const fn leader_exited(&self) {}
+
+    /// Does nothing: the system records the descendants.
+    pub(super) const fn record_descendants(&self) {}
+
+    /// Returns whether any process remains after the exit of the leader.
+    pub(super) fn remains(&mut self) -> bool {
+        let processes = self.job.as_ref().and_then(|job| job.query_process_id_list().ok());
+        processes.is_some_and(|ids| ids.iter().any(|id| *id != self.leader))
+    }
+
+    /// Returns whether the system can ask processes to exit. Windows cannot: a closed input is the only request.
+    pub(super) const fn terminate(&mut self) -> bool {
+        false
+    }
+
+    /// Kills all processes. Errors are ignored: they mean that no process remains, or that none may be ended.
+    pub(super) fn kill(&mut self, leader: &mut Child) {
+        // The leader is killed first, since a process that its job ends reports a successful exit.
+        let _ = leader.start_kill();
+        if let Some(job) = self.job.take() {
+            // Without this limit, the processes continue if this program ends first, as on Unix.
+            let _ =
+                job.set_extended_limit_info(ExtendedLimitInfo::new().limit_breakaway_ok().limit_kill_on_job_close());
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Links on every platform of the feature `native`. The programs that they start are this test, in other roles.
+#![cfg(any(unix, windows))]
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use portway::codec::wipc::FrameType;
+use portway::wipc::{Guest, Host};
+use portway::{CallError, Client, Closed, Context, Framing, Listener, Peer, Process, RpcError, Server, Transport};
+use tokio::process::Command;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// The variable with the role of a child process, and the one with the path of its file.
+const ROLE: &str = "PORTWAY_TEST_ROLE";
+const FILE: &str = "PORTWAY_TEST_FILE";
+
+/// The interval between two writes of a ticker.
+const TICK: Duration = Duration::from_millis(20);
+
+const GRACE: Duration = Duration::from_millis(300);
+
+/// Longer than any child process takes to end.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Returns a command that runs this program in a role. Quiet libtest writes one line to standard output, which every
+/// framing skips.
+fn role(role: &str) -> Result<process::Command, Box<dyn Error>> {
+    let mut command = process::Command::new(env::current_exe()?);
+    command.args(["--exact", "child", "--quiet", "--nocapture"]).env(ROLE, role);
+    Ok(command)
+}
+
+/// Not a test: a child process in its role.
+#[test]
+fn child() -> Outcome {
+    match env::var(ROLE).as_deref() {
+        Ok("server") => serve(Framing::ContentLength)?,
+        Ok("parent") => {
+            // The descendant inherits the pipes.
+            role("ticker")?.spawn()?;
+            serve(Framing::ContentLength)?;
+        }
+        Ok("stubborn") => {
+            serve(Framing::ContentLength)?;
+            sleep(LIMIT);
+        }
+        Ok("ticker") => {
+            let path = env::var(FILE)?;
+            for _ in 0..LIMIT.as_millis() / TICK.as_millis() {
+                fs::OpenOptions::new().append(true).create(true).open(&path)?.write_all(b".")?;
+                sleep(TICK);
+            }
+        }
+        Ok("guest") => {
+            let mut guest = Guest::new();
+            while let Some(frame) = guest.receive()? {
+                guest.send(frame.frame_type, &frame.payload)?;
+            }
+        }
+        _ => return Ok(()),
+    }
+    process::exit(0)
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn serve(framing: Framing) -> std::io::Result<()> {
+    let server = Server::new(Transport::stdio(framing)?);
+    server.method("add", add);
+    server.method("repeat", |(text, count): (String, usize), _: Context| async move {
+        Ok::<_, RpcError>(text.repeat(count))
+    });
+    server.method("exit", exit);
+    server.run().await;
+    Ok(())
+}
+
+async fn add((a, b): (i64, i64), _: Context) -> Result<i64, RpcError> {
+    Ok(a + b)
+}
+
+async fn exit((code,): (i32,), _: Context) -> Result<(), RpcError> {
+    process::exit(code)
+}
+
+fn client(command: process::Command) -> std::io::Result<Client> {
+    let transport = Transport::child(&mut Command::from(command), Framing::ContentLength)?;
+    Ok(Client::new(transport.with_grace(GRACE)))
+}
+
+/// Starts a process with a descendant, and returns it once the descendant runs.
+async fn family(file: &Path) -> Result<Client, Box<dyn Error>> {
+    let mut command = role("parent")?;
+    command.env(FILE, file);
+    let client = client(command)?;
+    let start = Instant::now();
+    while size(file) == 0 {
+        assert!(start.elapsed() < LIMIT, "the descendant does not run");
+        tokio::time::sleep(TICK).await;
+    }
+    assert_eq!(client.call("add", &(1, 2)).await, Ok(3));
+    Ok(client)
+}
+
+fn size(file: &Path) -> u64 {
+    fs::metadata(file).map_or(0, |file| file.len())
+}
+
+async fn assert_no_ticks(file: &Path) {
+    let before = size(file);
+    tokio::time::sleep(TICK * 10).await;
+    assert_eq!(size(file), before, "the descendant still runs");
+}
+
+#[tokio::test]
+async fn a_client_calls_a_server_over_tcp() -> Outcome {
+    let listener = Listener::tcp("127.0.0.1:0", Framing::Newline).await?;
+    let address = listener.address().ok_or("no address")?;
+    tokio::spawn(listener.serve(|peer: &Peer| {
+        peer.method("add", add);
+    }));
+    let client = Client::new(Transport::tcp(address, Framing::Newline).await?);
+    assert_eq!(client.call("add", &(1, 2)).await, Ok(3));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_client_calls_a_process_until_its_input_ends() -> Outcome {
+    let client = client(role("server")?)?;
+    assert_eq!(client.call("add", &(1, 2)).await, Ok(3));
+    let text: String = client.call("repeat", &("ab", 1_000_000)).await?;
+    assert_eq!(text.len(), 2_000_000);
+    client.destroy();
+    assert_eq!(client.closed().await, Closed::Local);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_link_reports_the_exit_status() -> Outcome {
+    let client = client(role("server")?)?;
+    assert_eq!(client.call::<()>("exit", &(7,)).await, Err(CallError::PeerGone));
+    let closed = client.closed().await;
+    assert!(matches!(closed, Closed::Exited(status) if status.code() == Some(7)), "{closed:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_process_that_does_not_exit_is_ended_after_the_grace() -> Outcome {
+    let client = client(role("stubborn")?)?;
+    assert_eq!(client.call("add", &(1, 2)).await, Ok(3));
+    let start = Instant::now();
+    client.destroy();
+    client.closed().await;
+    assert!((GRACE..LIMIT).contains(&start.elapsed()), "{:?}", start.elapsed());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_descendant_ends_after_the_grace() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("ticks");
+    let client = family(&file).await?;
+    client.destroy();
+    client.closed().await;
+    assert_no_ticks(&file).await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_descendant_ends_after_the_exit_of_its_parent() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("ticks");
+    let client = family(&file).await?;
+    assert_eq!(client.call::<()>("exit", &(0,)).await, Err(CallError::PeerGone));
+    client.closed().await;
+    assert_no_ticks(&file).await;
+    Ok(())
+}
+
+/// On Windows, the runtime waits for reads of pipes, which end with the last process that has the pipe.
+#[test]
+fn the_end_of_the_runtime_ends_all_processes() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("ticks");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let client = runtime.block_on(family(&file))?;
+    let start = Instant::now();
+    drop(runtime);
+    assert!(start.elapsed() < LIMIT / 2, "{:?}", start.elapsed());
+    drop(client);
+    // The end of a killed process is not immediate.
+    sleep(TICK * 5);
+    let before = size(&file);
+    sleep(TICK * 10);
+    assert_eq!(size(&file), before, "the descendant still runs");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_supervised_process_is_restarted() -> Outcome {
+    let server = Process::from_command(role("server")?.into(), Framing::ContentLength)
+        .on_exit(|_, starts| (starts < 2).then_some(TICK))
+        .start(|_| {})?;
+    let first = server.ready().await?;
+    assert_eq!(first.call::<()>("exit", &(1,)).await, Err(CallError::PeerGone));
+    assert_eq!(server.ready().await?.call("add", &(1, 2)).await, Ok(3));
+    assert_eq!(server.shutdown().await, Closed::Local);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_guest_returns_frames_and_exits() -> Outcome {
+    let mut host = Host::spawn(&mut role("guest")?.into())?;
+    host.send(FrameType::Data, b"hello").await?;
+    assert_eq!(host.receive().await?.map(|frame| frame.payload), Some(b"hello".to_vec()));
+    assert_eq!(host.close(b"").await?.code(), Some(0));
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_error_of_a_start_names_the_program_or_the_folder() -> Outcome {
+    let error = |mut command: Command| Transport::child(&mut command, Framing::Newline).map(drop);
+    let missing = error(Command::new("no-such-program")).map_err(|error| error.to_string());
+    assert!(missing.as_ref().is_err_and(|text| text.starts_with("no-such-program: ")), "{missing:?}");
+    let mut command = role("server")?;
+    command.current_dir("no-such-folder");
+    let nowhere = error(command.into()).map_err(|error| error.to_string());
+    assert!(nowhere.as_ref().is_err_and(|text| text.contains("the working directory no-such-folder")), "{nowhere:?}");
+    Ok(())
+}
