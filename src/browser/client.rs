@@ -20,7 +20,7 @@ use super::response_stream::Items;
 use super::transport::Transport;
 use portway_web::bindings::{ClientRole, JsStream};
 
-// The events of a call; `rust-roles.js` has the same numbers.
+// The events of a call; `rust-client-server.js` has the same numbers.
 const RESULT: u32 = 0;
 const ERROR: u32 = 1;
 const PROGRESS: u32 = 2;

@@ -28,7 +28,7 @@ use super::transport::Transport;
 use crate::ErrorCode;
 use portway_web::bindings::{JsRequest, ServerRole};
 
-// The events of a server; `rust-roles.js` has the same numbers.
+// The events of a server; `rust-client-server.js` has the same numbers.
 const REQUEST: u32 = 0;
 const NOTIFICATION: u32 = 1;
 const CANCEL: u32 = 2;

@@ -4,20 +4,18 @@ use std::env;
 use std::error::Error;
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as BlockingStream;
-use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use portway::{Client, Context, Framing, Listener, Peer, RpcError, Transport};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::Command;
 use tokio::time::{Instant, timeout};
 
-use crate::wire::PATIENCE;
+use crate::busy_socket::full_listener;
+use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -75,27 +73,11 @@ async fn an_error_names_its_path_or_address() -> Test {
     Ok(())
 }
 
-/// A listener whose queue is full, and the connections in the queue.
-fn full(path: &Path) -> rustix::io::Result<(OwnedFd, Vec<OwnedFd>)> {
-    let socket = || socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::NONBLOCK, None);
-    let (listener, address) = (socket()?, SocketAddrUnix::new(path)?);
-    bind(&listener, &address)?;
-    listen(&listener, 0)?;
-    let mut waiting = Vec::new();
-    loop {
-        let client = socket()?;
-        if connect(&client, &address).is_err() {
-            return Ok((listener, waiting));
-        }
-        waiting.push(client);
-    }
-}
-
 #[tokio::test]
 async fn a_listener_with_a_full_queue_is_not_replaced() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
-    let _busy = full(&path)?;
+    let _busy = full_listener(&path)?;
     let problem = Listener::unix(&path, Framing::Newline).await.err().ok_or("another listener is using it")?;
     assert_eq!(problem.kind(), io::ErrorKind::AddrInUse, "{problem}");
     assert!(problem.to_string().contains("another listener is using"), "{problem}");
@@ -106,7 +88,7 @@ async fn a_listener_with_a_full_queue_is_not_replaced() -> Test {
 async fn a_socket_that_stays_busy_is_a_timeout_after_five_seconds() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
-    let _busy = full(&path)?;
+    let _busy = full_listener(&path)?;
     let start = Instant::now();
     let problem = Transport::unix(&path, Framing::Newline).await.err().ok_or("it is busy")?;
     assert!(start.elapsed() >= Duration::from_secs(5), "{:?}", start.elapsed());
@@ -119,7 +101,7 @@ async fn a_socket_that_stays_busy_is_a_timeout_after_five_seconds() -> Test {
 async fn the_file_of_a_relative_path_is_removed_after_a_change_of_the_working_directory() -> Test {
     let folder = tempfile::tempdir()?;
     let mut program = this_program("listener_on_a_relative_path_whose_program_changes_its_directory")?;
-    let output = timeout(PATIENCE, program.current_dir(&folder).output()).await??;
+    let output = timeout(TEST_TIMEOUT, program.current_dir(&folder).output()).await??;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     assert_eq!(fs::read_dir(&folder)?.count(), 0, "nothing is left behind");
     Ok(())
@@ -237,7 +219,7 @@ async fn an_error_of_one_connection_does_not_end_the_listener() -> Test {
                 // After the end of the listener, the next connection is refused.
                 let Ok(transport) = transport else { break };
                 let client = Client::new(transport);
-                answered += i32::from(timeout(PATIENCE, client.call::<i64>("add", &(1, 2))).await? == Ok(3));
+                answered += i32::from(timeout(TEST_TIMEOUT, client.call::<i64>("add", &(1, 2))).await? == Ok(3));
             }
             assert_eq!(answered, if goes_on { 2 } else { 1 }, "{kind}, {error:?}");
             if !goes_on {
@@ -255,7 +237,7 @@ async fn after(
     lines: &mut tokio::io::Lines<BufReader<tokio::process::ChildStdout>>,
 ) -> Result<String, Box<dyn Error>> {
     loop {
-        let line = timeout(PATIENCE, lines.next_line()).await??.ok_or("the output has ended")?;
+        let line = timeout(TEST_TIMEOUT, lines.next_line()).await??.ok_or("the output has ended")?;
         if let Some((_, rest)) = line.split_once(start) {
             return Ok(rest.to_owned());
         }

@@ -24,14 +24,12 @@ mod abi;
 #[cfg(feature = "bindings")]
 #[doc(hidden)]
 pub mod bindings;
-mod commands;
 #[cfg(feature = "exports")]
 #[doc(hidden)]
 pub mod exports;
 mod js_modules;
 mod js_payload;
 mod validator;
-mod words;
 
 #[doc(hidden)]
 pub use self::abi::run;
