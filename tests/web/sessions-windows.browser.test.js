@@ -279,8 +279,7 @@ describe("a frame", () => {
     const { peer, move } = await unnoticed({ onLost: () => peer.destroy() });
     move();
     await rejection(peer.request("echo", []));
-    // A grace period of the ended session may still run, which does nothing. A heartbeat would go on for ever.
-    await until(() => timers.size === 0, "a timer is left", 2_000);
+    await timers.allEnd();
   });
 
   it("that is moved never gets a call that was already rejected", async () => {
