@@ -35,7 +35,7 @@ struct Process {
 }
 
 impl ProcessTree {
-    /// Gives the process that a command starts its own process group.
+    /// Sets that the process of a command leads its own process group.
     pub(super) fn prepare(command: &mut Command) {
         command.process_group(0);
     }

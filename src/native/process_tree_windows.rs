@@ -17,8 +17,8 @@ impl ProcessTree {
     /// Does nothing. The flags for a new process group would replace those that the application has set.
     pub(super) const fn prepare(_command: &mut Command) {}
 
-    /// Returns the tree of a running process, or `None` if the process was waited for. Its descendants belong to the
-    /// tree if it starts them after this call. A process takes longer to start than this call, so they all do.
+    /// Returns the tree of a running process, or `None` if the process was waited for. Descendants that it started
+    /// before this call do not belong to the tree. A new process has none: its start takes longer than this call.
     pub(super) fn of(leader: &Child) -> Option<Self> {
         let id = usize::try_from(leader.id()?).ok()?;
         let handle = leader.raw_handle()?.addr().cast_signed();

@@ -6,7 +6,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { RemoteEnd } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
-const SOON = 50;
+const SOON = 250;
 
 function block(ms) {
   for (const end = performance.now() + ms; performance.now() < end; );

@@ -238,7 +238,7 @@ describe("connect fails at once", () => {
     assert.include(message, origins.other);
     assert.include(message, origins.otherPort);
     assert.include(message, `origin: "${origins.other}"`);
-    await until(() => timers.size === 0);
+    await timers.allEnd();
     assert.deepEqual(
       listeners.filter(([type]) => type === "message"),
       [],

@@ -65,7 +65,7 @@ for (const [kind, targetOf] of Object.entries(kinds)) {
         },
       });
       await pause(60);
-      assert.equal(timers.size, 0);
+      await timers.allEnd();
       assert.lengthOf(refusals(scriptedPeer), 1);
       assert.isAtMost(scriptedPeer.received.filter(isHello).length, 1);
     });

@@ -28,7 +28,11 @@ if (probe !== null) {
         assert.equal(reason, "peer-gone");
         assert.match(message, /Cross-Origin-Opener-Policy/);
         assert.isBelow(performance.now() - start, 5_000);
-        assert.deepEqual([listeners.filter(([type]) => type === "message"), timers.size], [[], 0]);
+        assert.deepEqual(
+          listeners.filter(([type]) => type === "message"),
+          [],
+        );
+        await timers.allEnd();
       });
     }
 

@@ -279,8 +279,7 @@ describe("a frame", () => {
     const { peer, move } = await unnoticed({ onLost: () => peer.destroy() });
     move();
     await rejection(peer.request("echo", []));
-    await pause(0);
-    assert.equal(timers.size, 0);
+    await timers.allEnd();
   });
 
   it("that is moved never gets a call that was already rejected", async () => {

@@ -191,6 +191,13 @@ export function countTimers() {
     get size() {
       return [...open.values()].filter((one) => one === mine).length;
     },
+    /**
+     * Waits until no timer is left. A grace period that ends soon may still run, and so may a timer of an earlier test.
+     * A heartbeat or a retry would stay.
+     */
+    allEnd() {
+      return until(() => this.size === 0, "a timer is left", 2_000);
+    },
   };
 }
 
