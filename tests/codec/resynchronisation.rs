@@ -273,7 +273,7 @@ fn returned_bytes_are_read_before_the_rest_of_earlier_returned_bytes() {
 
 #[test]
 fn a_body_that_begins_in_returned_bytes_and_ends_in_new_input_is_rejected_too() {
-    let outer = format!("(Content-Length: 28\r\n\r\n(");
+    let outer = "(Content-Length: 28\r\n\r\n(".to_owned();
     let stream = frame(&outer) + "Content-Length: 3\r\n\r\n[2][3]" + &frame("[4]");
     let swallowed = body("(Content-Length: 3\r\n\r\n[2][3]");
     let expected = [body(&outer), swallowed, body("[2]"), noise("[3]"), body("[4]")];
