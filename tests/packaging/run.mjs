@@ -19,6 +19,7 @@ const groups = [
   "policy",
   "guest",
   "wasm-pack",
+  "rust",
 ];
 const asked = process.argv.slice(2);
 

@@ -16,13 +16,13 @@ use crate::toolchain::cargo;
 use crate::tools::Tool;
 
 /// The packages of the library and of its commands.
-const PACKAGES: &[&str] = &["portway", "portway-cli", "portway-cli-support", "duet-rpc"];
+const PACKAGES: &[&str] = &["portway", "portway-proto", "portway-cli", "portway-cli-support", "duet-rpc"];
 
-/// The parts of src/ with a promised coverage, in percent.
-const PROMISES: &[(&str, f64)] = &[("codec", 95.0)];
+/// The parts of the packages with a promised coverage, in percent.
+const PROMISES: &[(&str, f64)] = &[("portway-proto/codec", 95.0)];
 
-/// The parts of src/ for browsers alone, where coverage is not measured.
-const BROWSER_ONLY: &[&str] = &["web", "js", "no_std_runtime.rs"];
+/// The parts for browsers alone, where coverage is not measured.
+const BROWSER_ONLY: &[&str] = &["browser", "portway-web"];
 
 const LIMIT: Duration = Duration::from_secs(1500);
 
@@ -118,7 +118,7 @@ fn files_of_library(report: Report, root: &Path) -> Vec<File> {
     report.files.into_iter().filter_map(file).collect()
 }
 
-/// Returns the path in the sources: `codec/newline.rs` for `src/codec/newline.rs`, and `duet-rpc/main.rs` for
+/// Returns the path in the sources: `native/link.rs` for `src/native/link.rs`, and `duet-rpc/main.rs` for
 /// `crates/duet-rpc/src/main.rs`.
 fn place(path: &Path) -> Option<PathBuf> {
     if let Ok(place) = path.strip_prefix("src") {
@@ -164,10 +164,16 @@ fn modules(files: &[File]) -> Vec<(String, Share)> {
     table
 }
 
-/// Returns the module of a file: its package, or its folder or file in src/, and one level deeper for the codecs.
+/// Returns the module of a file: a command, a module of the core or of its codecs, or a folder or file in src/.
 fn module(path: &Path) -> String {
     let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
-    let depth = if path.starts_with("codec") { 2 } else { 1 };
+    let depth = if path.starts_with("portway-proto/codec") {
+        3
+    } else if path.starts_with("portway-proto") {
+        2
+    } else {
+        1
+    };
     let name = parts.get(..depth.min(parts.len())).unwrap_or_default().join("/");
     name.trim_end_matches(".rs").to_owned()
 }
@@ -180,9 +186,7 @@ fn broken_promises(files: &[File]) -> Vec<String> {
     let broken = |&(part, promised): &(&str, f64)| {
         let percent = Share::of(below(files, part)).percent();
         (percent < promised).then(|| {
-            format!(
-                "src/{part}: coverage must be {promised} % of the lines, got {percent:.1} %; --lines lists the others"
-            )
+            format!("{part}: coverage must be {promised} % of the lines, got {percent:.1} %; --lines lists the others")
         })
     };
     PROMISES.iter().filter_map(broken).collect()
@@ -204,10 +208,10 @@ mod tests {
     use super::*;
 
     const REPORT: &str = r#"{ "files": [
-        { "path": ["/", "r", "src", "codec", "json", "scan.rs"], "content": "",
+        { "path": ["/", "r", "crates", "portway-proto", "src", "codec", "json", "scan.rs"], "content": "",
           "traces": [{ "line": 3, "address": [], "length": 1, "stats": { "Line": 0 } },
                      { "line": 4, "address": [], "length": 1, "stats": { "Line": 7 } }] },
-        { "path": ["/", "r", "src", "web", "abi.rs"], "content": "",
+        { "path": ["/", "r", "crates", "portway-web", "src", "abi.rs"], "content": "",
           "traces": [{ "line": 1, "address": [], "length": 1, "stats": { "Line": 0 } }] },
         { "path": ["/", "r", "crates", "duet-rpc", "src", "level.rs"], "content": "",
           "traces": [{ "line": 9, "address": [], "length": 1, "stats": { "Line": 1 } }] },
@@ -223,16 +227,16 @@ mod tests {
         let files = files()?;
         assert_eq!(
             files.iter().map(|file| file.place.clone()).collect::<Vec<_>>(),
-            [Path::new("codec/json/scan.rs"), Path::new("duet-rpc/level.rs")]
+            [Path::new("portway-proto/codec/json/scan.rs"), Path::new("duet-rpc/level.rs")]
         );
-        let share = Share::of(below(&files, "codec"));
+        let share = Share::of(below(&files, "portway-proto/codec"));
         assert_eq!((share.lines, share.run, share.percent()), (2, 1, 50.0));
         Ok(())
     }
 
     #[test]
     fn a_missed_promise_is_reported() -> Result<()> {
-        assert!(broken_promises(&files()?).concat().starts_with("src/codec: coverage must be 95 % "));
+        assert!(broken_promises(&files()?).concat().starts_with("portway-proto/codec: coverage must be 95 % "));
         assert!(broken_promises(&[]).is_empty());
         Ok(())
     }
@@ -240,10 +244,10 @@ mod tests {
     #[test]
     fn a_module_is_a_folder_or_a_file() {
         let name = |path: &str| module(Path::new(path));
-        assert_eq!(name("codec/json/scan.rs"), "codec/json");
-        assert_eq!(name("codec/newline.rs"), "codec/newline");
-        assert_eq!(name("connection/mod.rs"), "connection");
-        assert_eq!(name("limits.rs"), "limits");
+        assert_eq!(name("portway-proto/codec/json/scan.rs"), "portway-proto/codec/json");
+        assert_eq!(name("portway-proto/codec/newline.rs"), "portway-proto/codec/newline");
+        assert_eq!(name("portway-proto/connection/mod.rs"), "portway-proto/connection");
+        assert_eq!(name("native/link.rs"), "native");
         assert_eq!(name("duet-rpc/logging/mod.rs"), "duet-rpc");
     }
 }

@@ -1,4 +1,4 @@
-// `wasm-pack build --target web` at the root, which Rust programmers would try first: no bundling, no finishing.
+// `wasm-pack build npm --target web`: the JavaScript API without bundling and finishing.
 
 import assert from "node:assert/strict";
 import { cp } from "node:fs/promises";
@@ -13,7 +13,8 @@ export default async function wasmPack(suite, { installation, browser }) {
 
   const built = await suite.test("plain wasm-pack builds the crate", async () => {
     // xtask knows where the toolchain is.
-    const command = 'eval "$(cargo xtask env)" && exec wasm-pack build --target web --out-dir "$0"';
+    const command =
+      'eval "$(cargo xtask env)" && exec wasm-pack build npm --target web --out-name portway --out-dir "$0"';
     await run("sh", ["-c", command, join(app, "pkg")], { cwd: root, timeout: 500_000 });
     return true;
   });
