@@ -194,12 +194,12 @@ impl FrameDecoder {
         }
     }
 
-    /// See [`content_length::Decoder::unread`]. In other framings a message cannot swallow another one: there it has no
-    /// effect.
-    pub fn unread(&mut self, bytes: &[u8]) {
+    /// See [`content_length::Decoder::reject_body`]. In other framings, a message cannot swallow another one: this has
+    /// no effect, and returns 0.
+    pub fn reject_body(&mut self, input: &[u8]) -> usize {
         match &mut self.0 {
-            Inner::ContentLength(decoder) => decoder.unread(bytes),
-            Inner::Newline(_) | Inner::Wipc { .. } => {}
+            Inner::ContentLength(decoder) => decoder.reject_body(input),
+            Inner::Newline(_) | Inner::Wipc { .. } => 0,
         }
     }
 }

@@ -15,7 +15,6 @@ use super::limits::MAX_LINES_WITHOUT_MESSAGE;
 use super::link::Link;
 use super::state::{CallObserver, ProgressCallback, ProgressTimeout};
 use super::{cancel, members, progress, stream_messages};
-use crate::codec::content_length::header_within;
 use crate::codec::frame::Event as Frame;
 use crate::codec::frame::FrameFault;
 use crate::codec::framing::{Framing, Recogniser};
@@ -47,8 +46,8 @@ pub(super) struct FrameHandler {
 #[derive(Debug)]
 pub(super) enum FrameAction {
     Continue,
-    /// Decode these bytes again: they belong to the following frames.
-    Unread(Vec<u8>),
+    /// Reject the body in the decoder: it is not JSON, and may contain the following frames.
+    RejectBody,
     /// Handle the elements of this batch one by one. Some of them may concern requests, calls or streams that other
     /// elements begin or end.
     Batch(Vec<Entry<Text>>),
@@ -119,14 +118,7 @@ impl FrameHandler {
             return self.handle_line(body, was_invalid_json);
         }
         self.reject_invalid_json();
-        if self.link.framing != Framing::ContentLength {
-            return FrameAction::Continue;
-        }
-        // If the length in the header was too large, the body contains the following frames.
-        match header_within(body).and_then(|start| body.get(start..)) {
-            Some(following) => FrameAction::Unread(following.to_vec()),
-            None => FrameAction::Continue,
-        }
+        FrameAction::RejectBody
     }
 
     /// Handles a line that is not a message. Consecutive lines without JSON count as one error, and a server responds

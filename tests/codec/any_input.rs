@@ -1,6 +1,7 @@
 //! Any input, cut anywhere.
 
 use portway::Limits;
+use portway::codec::frame::Event;
 use portway::codec::framing::{FrameDecoder, Framing};
 use proptest::prelude::*;
 
@@ -170,28 +171,36 @@ proptest! {
     }
 
     #[test]
-    fn returned_bytes_are_read_next(
-        before in any_garbage(),
-        back in any_garbage(),
+    fn the_bytes_of_a_rejected_body_are_read_next(
+        length in 0..60_usize,
+        rest in any_garbage(),
         after in any_garbage(),
+        is_cut in any::<bool>(),
     ) {
-        // Returned bytes stand before all later ones, as if they had arrived then.
-        let start = frame(&"x".repeat(90));
+        // The bytes from the header on stand before all later ones, as if they had arrived then.
+        let mut swallowed = format!("Content-Length: {length}\r\n\r\n").into_bytes();
+        swallowed.extend(rest.iter().take(60));
+        let body = [b"(", &swallowed[..]].concat();
+        let stream = [format!("Content-Length: {}\r\n\r\n", body.len()).as_bytes(), &body].concat();
         let mut decoder = FrameDecoder::new(Framing::ContentLength, &small());
+        let mut input = &stream[..];
+        if is_cut {
+            let (first, last) = stream.split_at(stream.len() - 1);
+            prop_assert_eq!(decoder.next(&mut &first[..]), None);
+            input = last;
+        }
+        let before = input;
+        prop_assert_eq!(decoder.next(&mut input), Some(Event::Body(&body)));
+        prop_assert_eq!(decoder.reject_body(before), swallowed.len());
         let mut found = Vec::new();
-        feed(&mut decoder, [start.as_bytes(), &before].concat(), &mut found);
-        let _ = decoder.time_out();
-        found.clear();
-        decoder.unread(&back);
         feed(&mut decoder, &after, &mut found);
         end(&mut decoder, &mut found);
 
         let mut other = FrameDecoder::new(Framing::ContentLength, &small());
         let mut expected = Vec::new();
-        feed(&mut other, [start.as_bytes(), &before].concat(), &mut expected);
-        let _ = other.time_out();
+        feed(&mut other, "Content-Length: 1\r\n\r\n(", &mut expected);
         expected.clear();
-        feed(&mut other, [back, after].concat(), &mut expected);
+        feed(&mut other, [swallowed, after].concat(), &mut expected);
         end(&mut other, &mut expected);
         prop_assert_eq!(found, expected);
     }

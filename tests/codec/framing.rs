@@ -48,10 +48,14 @@ fn written_messages_are_read_back() {
 fn bytes_are_given_back_where_a_message_can_swallow_others() {
     for (framing, expected) in [(Framing::ContentLength, vec![body("{}")]), (Framing::Newline, vec![])] {
         let mut decoder = FrameDecoder::new(framing, &Limits::DEFAULT);
+        let mut input = &b"Content-Length: 25\r\n\r\n[]Content-Length: 2\r\n\r\n{}\n"[..];
+        // The last event is the body in one framing, and the last line in the other.
+        let mut before = input;
+        while decoder.next(&mut input).is_some() && !input.is_empty() && input != b"\n" {
+            before = input;
+        }
+        decoder.reject_body(before);
         let mut found = Vec::new();
-        feed(&mut decoder, "Content-Length: 26\r\n\r\n[]Content-Length: 2\r\n\r\n{}\n", &mut found);
-        found.clear();
-        decoder.unread(b"Content-Length: 2\r\n\r\n{}");
         feed(&mut decoder, "", &mut found);
         assert_eq!(found, expected, "{framing:?}");
     }

@@ -138,22 +138,22 @@ fn a_length_that_is_too_short_leaves_noise() {
     }
 }
 
-/// Reads bodies as a JSON reader would: if a body is not JSON, the header that it swallowed is returned.
-fn read_giving_back(chunks: &[&[u8]]) -> Vec<Found> {
+/// Rejects the bodies that are not JSON.
+fn read_and_reject(chunks: &[&[u8]]) -> Vec<Found> {
     let mut decoder = Decoder::new(&Limits::DEFAULT);
     let mut found = Vec::new();
     for chunk in chunks {
         let mut input = *chunk;
-        while let Some(event) = decoder.next(&mut input) {
-            let mut swallowed = None;
-            if let Event::Body(body) = event
-                && serde_json::from_slice::<serde_json::Value>(body).is_err()
-            {
-                swallowed = header_within(body).map(|at| body[at..].to_vec());
-            }
+        loop {
+            let before = input;
+            let Some(event) = decoder.next(&mut input) else { break };
+            let is_json = match event {
+                Event::Body(body) => serde_json::from_slice::<serde_json::Value>(body).is_ok(),
+                _ => true,
+            };
             record(&mut found, event);
-            if let Some(swallowed) = swallowed {
-                decoder.unread(&swallowed);
+            if !is_json {
+                decoder.reject_body(before);
             }
         }
         assert!(input.is_empty());
@@ -177,9 +177,9 @@ fn a_header_that_a_length_swallowed_is_taken_back() {
         let swallowed = stream.split_once("\r\n\r\n").unwrap().1;
         let first = body(&swallowed[..text.len() + excess]);
         let expected = [first, body("[1]"), body("[2,\"xxxxxxxxxxxxxxxxxxxx\"]")];
-        assert_eq!(read_giving_back(&[stream.as_bytes()]), expected, "{excess} too long");
+        assert_eq!(read_and_reject(&[stream.as_bytes()]), expected, "{excess} too long");
         let bytes: Vec<&[u8]> = stream.as_bytes().chunks(1).collect();
-        assert_eq!(read_giving_back(&bytes), expected, "{excess} too long, byte by byte");
+        assert_eq!(read_and_reject(&bytes), expected, "{excess} too long, byte by byte");
     }
 }
 
@@ -187,7 +187,7 @@ fn a_header_that_a_length_swallowed_is_taken_back() {
 fn headers_that_swallow_each_other_are_taken_back_one_by_one() {
     let inner = format!("[1,Content-Length: 30\r\n\r\n[2,{}", frame("[3]"));
     let stream = frame(&inner) + &frame("[4]");
-    let found = read_giving_back(&[stream.as_bytes()]);
+    let found = read_and_reject(&[stream.as_bytes()]);
     assert_eq!(found.len(), 4, "{found:?}");
     assert_eq!(found[2..], [body("[3]"), body("[4]")]);
 }
@@ -222,16 +222,12 @@ fn returning_bytes_ends_when_nothing_else_happens() {
     let mut decoder = Decoder::new(&Limits::DEFAULT);
     let mut input = stream.as_bytes();
     let mut seen = 0;
-    while let Some(event) = decoder.next(&mut input) {
-        let swallowed = match event {
-            Event::Body(body) => {
-                seen += body.len();
-                header_within(body).map(|at| body[at..].to_vec())
-            }
-            _ => None,
-        };
-        if let Some(swallowed) = swallowed {
-            decoder.unread(&swallowed);
+    loop {
+        let before = input;
+        let Some(event) = decoder.next(&mut input) else { break };
+        if let Event::Body(body) = event {
+            seen += body.len();
+            decoder.reject_body(before);
         }
     }
     assert!((8 * stream.len()..10 * stream.len()).contains(&seen), "{seen} of {}", stream.len());
@@ -243,7 +239,7 @@ fn time_to_give_back(frames: usize) -> Duration {
     let inner = frame("(Content-Length: 2\r\n\r\n").repeat(frames);
     let stream = frame(&format!("(\n{inner}"));
     let start = Instant::now();
-    let found = read_giving_back(&[stream.as_bytes()]);
+    let found = read_and_reject(&[stream.as_bytes()]);
     assert!(found.len() > frames, "{} found", found.len());
     start.elapsed()
 }
@@ -257,21 +253,55 @@ fn giving_back_costs_no_more_for_each_byte_of_a_long_message() {
     assert!(ratios.iter().any(|ratio| *ratio < 64.0), "{ratios:?}");
 }
 
+/// Returns a body that is not JSON and contains these frames.
+fn broken(frames: &[&str]) -> String {
+    format!("({}", frames.iter().map(|body| frame(body)).collect::<String>())
+}
+
 #[test]
 fn returned_bytes_are_read_before_the_rest_of_earlier_returned_bytes() {
-    // Not at the end of the last body, so that it is not merely a step back.
-    let mut decoder = Decoder::new(&Limits::DEFAULT);
-    let mut found = Vec::new();
-    let first = frame(&"x".repeat(100));
-    let mut input = first.as_bytes();
-    record(&mut found, decoder.next(&mut input).unwrap());
-    decoder.unread((frame("[1]") + &frame("[4]")).as_bytes());
-    record(&mut found, decoder.next(&mut input).unwrap());
-    decoder.unread((frame("[2]") + &frame("[3]")).as_bytes());
-    while let Some(event) = decoder.next(&mut input) {
-        record(&mut found, event);
+    let inner = broken(&["[2]", "[3]"]);
+    let outer = broken(&["[1]", &inner, "[4]"]);
+    let stream = frame(&outer) + &frame("[5]");
+    let expected = [body(&outer), body("[1]"), body(&inner), body("[2]"), body("[3]"), body("[4]"), body("[5]")];
+    assert_eq!(read_and_reject(&[stream.as_bytes()]), expected);
+    for size in 1..20 {
+        let chunks: Vec<&[u8]> = stream.as_bytes().chunks(size).collect();
+        assert_eq!(read_and_reject(&chunks), expected, "in chunks of {size} bytes");
     }
-    assert_eq!(found[1..], [body("[1]"), body("[2]"), body("[3]"), body("[4]")]);
+}
+
+#[test]
+fn a_body_that_begins_in_returned_bytes_and_ends_in_new_input_is_rejected_too() {
+    let outer = "(Content-Length: 28\r\n\r\n(";
+    let stream = frame(outer) + "Content-Length: 3\r\n\r\n[2][3]" + &frame("[4]");
+    let swallowed = body("(Content-Length: 3\r\n\r\n[2][3]");
+    let expected = [body(outer), swallowed, body("[2]"), noise("[3]"), body("[4]")];
+    assert_eq!(read_and_reject(&[stream.as_bytes()]), expected);
+    let bytes: Vec<&[u8]> = stream.as_bytes().chunks(1).collect();
+    assert_eq!(read_and_reject(&bytes), expected, "byte by byte");
+}
+
+#[test]
+fn only_the_body_of_the_last_event_is_rejected() {
+    let mut decoder = Decoder::new(&Limits::DEFAULT);
+    assert_eq!(decoder.reject_body(b""), 0, "before the first event");
+    let stream = frame(&broken(&["[1]"])) + "!noise\n";
+    let mut input = stream.as_bytes();
+    let before = input;
+    assert!(matches!(decoder.next(&mut input), Some(Event::Body(_))));
+    assert_eq!(decoder.reject_body(before), frame("[1]").len());
+    assert_eq!(decoder.reject_body(before), 0, "a second time");
+    assert_eq!(decoder.next(&mut input), Some(Event::Body(b"[1]")));
+    assert_eq!(decoder.reject_body(input), 0, "a body without a header");
+    let before = input;
+    assert!(matches!(decoder.next(&mut input), Some(Event::Noise { .. })));
+    assert_eq!(decoder.reject_body(before), 0, "noise");
+    let refused = frame(&broken(&["[1]"])).replacen("\r\n", "\r\nContent-Type: text/plain\r\n", 1);
+    let mut input = refused.as_bytes();
+    let before = input;
+    assert!(matches!(decoder.next(&mut input), Some(Event::Refused { .. })));
+    assert_eq!(decoder.reject_body(before), 0, "a refused body");
 }
 
 #[test]

@@ -88,11 +88,11 @@ fn check(framing: Framing, case: &Case, stream: &[u8]) {
         assert_eq!(other.found, whole.found, "the events depend on the cuts of the stream");
         assert_eq!(other.decoder.unfinished().is_some(), whole.decoder.unfinished().is_some());
     }
-    // Beyond this bound, unread bytes may be dropped.
+    // Beyond this bound, the bytes of rejected bodies may be dropped.
     if case.clock.is_none() && (1..4 * stream.len()).contains(&whole.reread) {
         let mut by_hand = Reader::new(framing, &case.limits);
         by_hand.feed_by_hand(stream);
-        assert_eq!(by_hand.found, whole.found, "unread bytes are not read like new input");
+        assert_eq!(by_hand.found, whole.found, "the bytes of rejected bodies are not read like new input");
     }
     check_next_frame(framing, case.read_in(framing, stream, |part| [part].into_iter()));
     for reader in [&mut whole, &mut one_by_one, &mut in_pieces] {
@@ -156,7 +156,7 @@ fn check_flood(case: &Case, stream: &[u8]) {
 /// Checks that the received bytes and the limits bound the memory, whatever the header.
 fn check_memory(framing: Framing, case: &Case, stream: &[u8]) {
     let Limits { message_bytes, header_bytes, .. } = case.limits;
-    // The buffer, the lent bytes, the unread bytes, and their copy.
+    // The buffer, the lent bytes, the bytes of rejected bodies, and their copy.
     let max = 4 * (message_bytes.min(stream.len()) + header_bytes.min(stream.len())) + 512;
     for pieces in [stream.chunks(1), stream.chunks(case.cuts[0])] {
         let held = measure(|| skim(framing, &case.limits, pieces)).bytes_max;

@@ -24,7 +24,7 @@ pub(super) struct Reader {
     pub(super) found: Vec<Found>,
     /// How many bytes were received.
     fed: usize,
-    /// How many bytes were unread.
+    /// How many bytes of rejected bodies belong to later frames.
     pub(super) reread: usize,
     framing: Framing,
     limits: Limits,
@@ -39,19 +39,23 @@ impl Reader {
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         self.fed += bytes.len();
         let mut input = bytes;
-        while let Some(event) = self.decoder.next(&mut input) {
-            let swallowed = swallowed(self.framing, &event);
+        loop {
+            let before = input;
+            let Some(event) = self.decoder.next(&mut input) else { break };
+            let (is_rejected, swallowed) = (is_rejected(&event), swallowed(self.framing, &event));
             let found = found(event);
             found.into_iter().for_each(|found| self.record(found));
-            if let Some(swallowed) = swallowed {
-                self.reread += swallowed.len();
-                self.decoder.unread(&swallowed);
+            if is_rejected {
+                let max = swallowed.map_or(0, |bytes| bytes.len());
+                self.reread += max;
+                let count = self.decoder.reject_body(before);
+                assert!(count == max || count == 0, "{count} of {max} bytes are decoded again");
             }
         }
         assert!(input.is_empty(), "input is left over");
     }
 
-    /// Reads the stream, and puts swallowed bytes in front of the rest without `unread`.
+    /// Reads the stream, and puts swallowed bytes in front of the rest without `reject_body`.
     pub(super) fn feed_by_hand(&mut self, stream: &[u8]) {
         self.fed += stream.len();
         let mut rest = stream.to_vec();
@@ -121,9 +125,11 @@ impl Reader {
 pub(super) fn skim<'s>(framing: Framing, limits: &Limits, pieces: impl Iterator<Item = &'s [u8]>) {
     let mut decoder = FrameDecoder::new(framing, limits);
     for mut input in pieces {
-        while let Some(event) = decoder.next(&mut input) {
-            if let Some(swallowed) = swallowed(framing, &event) {
-                decoder.unread(&swallowed);
+        loop {
+            let before = input;
+            let Some(event) = decoder.next(&mut input) else { break };
+            if is_rejected(&event) {
+                decoder.reject_body(before);
             }
         }
     }
@@ -133,12 +139,17 @@ pub(super) fn skim<'s>(framing: Framing, limits: &Limits, pieces: impl Iterator<
 /// Returns the part of the next frame that a body with too long a length has swallowed.
 fn swallowed(framing: Framing, event: &Event<'_>) -> Option<Vec<u8>> {
     let Event::Body(body) = event else { return None };
-    let is_json = str::from_utf8(body).is_ok_and(|text| serde_json::from_str::<&RawValue>(text).is_ok());
-    if is_json || framing == Framing::Newline {
+    if !is_rejected(event) || framing == Framing::Newline {
         return None;
     }
     let start = header_within(body)?;
     Some(body[start..].to_vec())
+}
+
+/// Returns whether the event is a body that is not JSON.
+fn is_rejected(event: &Event<'_>) -> bool {
+    let Event::Body(body) = event else { return false };
+    !str::from_utf8(body).is_ok_and(|text| serde_json::from_str::<&RawValue>(text).is_ok())
 }
 
 fn found(event: Event<'_>) -> Option<Found> {

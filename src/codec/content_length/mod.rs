@@ -12,8 +12,8 @@
 //! - After a fault, the next `Content-Length: N` counts wherever it stands in a line. The bytes before it are noise:
 //!   output that a peer prints into the stream, or the rest of a broken message. A line that looks like an unknown
 //!   header is noise too, if it is the first line and ends with LF alone.
-//! - A length that is too short leaves noise behind. A length that is too long swallows the next header:
-//!   [`header_within`] finds it, and [`Decoder::unread`] returns it to the decoder.
+//! - A length that is too short leaves noise behind. A length that is too long swallows the next header. If a body is
+//!   not JSON, [`Decoder::reject_body`] finds that header and decodes the bytes from there on again.
 //!
 //! The decoder buffers at most one header and one message within their limits, and never more than it has received.
 
@@ -22,11 +22,13 @@ mod header;
 mod search;
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 pub use search::header_within;
 
 use self::decode::{Item, Machine};
 use super::frame::{Event, FrameFault};
+use super::lent::Span;
 use super::limits::MAX_REREADS;
 use crate::Limits;
 
@@ -68,18 +70,31 @@ pub fn encode(body: &str, out: &mut Vec<u8>) {
 #[derive(Debug)]
 pub struct Decoder {
     machine: Machine,
-    /// Bytes that were unread. The next one is at `read`.
-    unread: Vec<u8>,
-    read: usize,
-    /// How many bytes may still be unread.
+    /// The end of rejected bodies. The next byte is at `rescan_pos`.
+    rescan: Vec<u8>,
+    rescan_pos: usize,
+    /// The number of bytes that may still be decoded again.
     rescan_budget: u64,
+    last_body: Option<BodyPlace>,
+}
+
+/// Where the body of the last event is, which [`Decoder::reject_body`] rejects.
+#[derive(Debug)]
+enum BodyPlace {
+    /// In the buffer that the decoder lends to the event.
+    Lent,
+    /// In `rescan`.
+    Rescan(Range<usize>),
+    /// In the input of the last call, from its beginning.
+    Input(Range<usize>),
 }
 
 impl Decoder {
     /// Creates a decoder for the beginning of a stream.
     #[must_use]
     pub const fn new(limits: &Limits) -> Self {
-        Self { machine: Machine::new(limits), unread: Vec::new(), read: 0, rescan_budget: 0 }
+        let machine = Machine::new(limits);
+        Self { machine, rescan: Vec::new(), rescan_pos: 0, rescan_budget: 0, last_body: None }
     }
 
     /// Returns the next event and removes its bytes from the front of `input`. Returns `None` when `input` is used up;
@@ -87,23 +102,26 @@ impl Decoder {
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
         self.machine.recycle();
+        self.last_body = None;
         if let Some(dropped) = self.machine.dropped() {
             return Some(event(dropped, &[], &self.machine));
         }
-        let rescanned = if self.unread.is_empty() { None } else { self.machine.next(&self.unread, &mut self.read) };
-        if let Some(item) = rescanned {
-            return Some(event(item, &self.unread, &self.machine));
-        }
-        if !self.unread.is_empty() {
-            self.unread = Vec::new();
-            self.read = 0;
+        if !self.rescan.is_empty() {
+            if let Some(item) = self.machine.next(&self.rescan, &mut self.rescan_pos) {
+                self.last_body = BodyPlace::of(&item, BodyPlace::Rescan);
+                return Some(event(item, &self.rescan, &self.machine));
+            }
+            self.rescan = Vec::new();
+            self.rescan_pos = 0;
         }
         let source = *input;
         let mut used = 0;
         let item = self.machine.next(source, &mut used);
         *input = source.get(used..).unwrap_or_default();
         self.rescan_budget = self.rescan_budget.saturating_add((used as u64).saturating_mul(MAX_REREADS));
-        Some(event(item?, source, &self.machine))
+        let item = item?;
+        self.last_body = BodyPlace::of(&item, BodyPlace::Input);
+        Some(event(item, source, &self.machine))
     }
 
     /// Ends the input. Returns the buffered bytes as an event, if there are any. Call it after [`Self::next`] has
@@ -111,6 +129,7 @@ impl Decoder {
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
         self.machine.recycle();
+        self.last_body = None;
         let item = self.machine.finish()?;
         Some(event(item, &[], &self.machine))
     }
@@ -129,23 +148,63 @@ impl Decoder {
         FrameFault::TimedOut { held: self.machine.time_out() }
     }
 
-    /// Returns the end of the last body to the decoder, from [`header_within`] on. The decoder reads it before any
-    /// further input.
+    /// Rejects the body that [`Self::next`] has just returned, since it is not JSON. If its length was too large, it
+    /// contains the next header. The bytes from that header on are decoded again, before any further input.
     ///
-    /// Swallowed headers could cause a byte to be read without end. After several readings of a byte on average, unread
+    /// `input` is the input at the time of that call, from which the call has removed bytes. Returns the number of
+    /// bytes that are decoded again: 0 if the body contains no header, or if the last event was not a body.
+    ///
+    /// Swallowed headers could cause a byte to be decoded without end. After several times for a byte on average, the
     /// bytes are dropped.
-    pub fn unread(&mut self, bytes: &[u8]) {
-        // The space of the bytes read before is used again, unless these bytes are of another origin.
-        let start = self.read.checked_sub(bytes.len());
-        let rest = if start.is_some() { 0 } else { self.unread.len() - self.read };
-        let Some(rescan_budget) = self.rescan_budget.checked_sub((bytes.len() + rest) as u64) else { return };
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use portway::Limits;
+    /// use portway::codec::content_length::Decoder;
+    /// use portway::codec::frame::Event;
+    ///
+    /// let mut decoder = Decoder::new(&Limits::DEFAULT);
+    /// // The first length should be 2.
+    /// let mut input = &b"Content-Length: 8\r\n\r\n{}Content-Length: 2\r\n\r\n[]"[..];
+    /// let before = input;
+    /// assert_eq!(decoder.next(&mut input), Some(Event::Body(b"{}Conten")));
+    /// assert_eq!(decoder.reject_body(before), 6);
+    /// assert_eq!(decoder.next(&mut input), Some(Event::Body(b"[]")));
+    /// ```
+    pub fn reject_body(&mut self, input: &[u8]) -> usize {
+        let Some(place) = self.last_body.take() else { return 0 };
+        let body = match &place {
+            BodyPlace::Lent => self.machine.bytes(Span::Lent, &[]),
+            BodyPlace::Rescan(range) => self.rescan.get(range.clone()).unwrap_or_default(),
+            BodyPlace::Input(range) => input.get(range.clone()).unwrap_or_default(),
+        };
+        let Some((start, swallowed)) = header_within(body).and_then(|start| Some((start, body.get(start..)?))) else {
+            return 0;
+        };
+        let count = swallowed.len();
+        let rest = self.rescan.len() - self.rescan_pos;
+        let Some(rescan_budget) = self.rescan_budget.checked_sub((count + rest) as u64) else { return 0 };
         self.rescan_budget = rescan_budget;
-        if let Some(slot) = start.and_then(|start| self.unread.get_mut(start..self.read)) {
-            slot.copy_from_slice(bytes);
-            self.read -= bytes.len();
+        if let BodyPlace::Rescan(range) = place {
+            // To copy the rest for each body would take quadratic time.
+            self.rescan_pos = range.start + start;
         } else {
-            self.unread.splice(..self.read, bytes.iter().copied());
-            self.read = 0;
+            let swallowed = swallowed.to_vec();
+            self.rescan.splice(..self.rescan_pos, swallowed);
+            self.rescan_pos = 0;
+        }
+        count
+    }
+}
+
+impl BodyPlace {
+    /// Returns the place of the body of an item. `in_source` makes the place of a body in the source.
+    fn of(item: &Item, in_source: fn(Range<usize>) -> Self) -> Option<Self> {
+        match item {
+            Item::Body(Span::Lent, None) => Some(Self::Lent),
+            Item::Body(Span::Source(range), None) => Some(in_source(range.clone())),
+            _ => None,
         }
     }
 }

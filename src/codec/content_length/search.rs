@@ -75,14 +75,12 @@ pub(super) fn find(bytes: &[u8]) -> Option<(usize, HeaderMatch)> {
     (progress != HeaderMatch::NONE).then_some((start, progress))
 }
 
-/// Returns where the next header may begin in a body that is not JSON: a whole line `Content-Length: N`, or the
-/// beginning of one at the very end. A length that is too long makes a body swallow the next header.
-///
-/// Pass the bytes from there on to [`super::Decoder::unread`]. A JSON string holds no line end, so the text of a broken
-/// message is not taken for a header.
+/// Returns where the next header may begin in bytes that are not JSON: a whole line `Content-Length: N`, or the
+/// beginning of one at the very end. A JSON string contains no line end, so the text of a broken message does not count
+/// as a header. [`super::Decoder::reject_body`] calls it.
 #[must_use]
-pub fn header_within(body: &[u8]) -> Option<usize> {
-    find(body).map(|(start, _)| start)
+pub fn header_within(bytes: &[u8]) -> Option<usize> {
+    find(bytes).map(|(start, _)| start)
 }
 
 /// Whether the next header comes in place of a body. JSON text does not begin with a name and a colon.

@@ -303,15 +303,14 @@ impl Driver {
         if self.has_backlog || self.end.is_some() {
             return (0, None);
         }
-        while let Some(frame) = self.decoder.next(&mut input) {
+        loop {
+            let before = input;
+            let Some(frame) = self.decoder.next(&mut input) else { break };
             let mut chunks = 1;
             match self.frame_handler.handle(frame) {
                 FrameAction::Continue => {}
-                FrameAction::Unread(bytes) => {
-                    // Decoding them again costs as much as new input.
-                    chunks += bytes.len() / CHUNK_BYTES;
-                    self.decoder.unread(&bytes);
-                }
+                // Decoding bytes again costs as much as new input.
+                FrameAction::RejectBody => chunks += self.decoder.reject_body(before) / CHUNK_BYTES,
                 FrameAction::Batch(entries) => self.begin_batch(entries),
                 FrameAction::End(why) => return (bytes.len(), Some(why)),
                 FrameAction::HalfClose if self.child.is_some() => self.begin_half_close(),

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use portway::codec::content_length::header_within;
 use portway::codec::frame::Event;
 use portway::codec::framing::FrameDecoder;
 use portway::codec::json;
@@ -173,12 +172,13 @@ impl Receiver {
                 Box::pin(self.handle_bytes(&frames)).await
             }
             NegotiationState::ContentLength(decoder) => {
-                while let Some(event) = decoder.next(&mut bytes) {
+                loop {
+                    let before = bytes;
+                    let Some(event) = decoder.next(&mut bytes) else { return Ok(()) };
                     let mut line = Vec::new();
                     let mut chunks = 1;
-                    if let Some(swallowed) = forward(&event, &mut line, &self.reporter) {
-                        chunks += swallowed.len() / MAX_NEGOTIATION_BYTES;
-                        decoder.unread(&swallowed);
+                    if !forward(&event, &mut line, &self.reporter) {
+                        chunks += decoder.reject_body(before) / MAX_NEGOTIATION_BYTES;
                     }
                     self.lines.write_all(&line).await?;
                     // Most messages of a flood cause no write. Signals and timeouts must be handled nevertheless.
@@ -186,7 +186,6 @@ impl Receiver {
                         consume_budget().await;
                     }
                 }
-                Ok(())
             }
         }
     }
@@ -233,9 +232,8 @@ impl Receiver {
     }
 }
 
-/// Turns a message into a line, and reports any other event. Returns the bytes of later messages that a body has
-/// swallowed.
-fn forward(event: &Event<'_>, line: &mut Vec<u8>, reporter: &Reporter) -> Option<Vec<u8>> {
+/// Turns a message into a line, and reports any other event. Returns `false` for a body that is not JSON.
+fn forward(event: &Event<'_>, line: &mut Vec<u8>, reporter: &Reporter) -> bool {
     match event {
         Event::Body(body) if serde_json::from_slice::<&RawValue>(body).is_ok() => {
             // A line end in JSON is white space between two tokens.
@@ -245,7 +243,7 @@ fn forward(event: &Event<'_>, line: &mut Vec<u8>, reporter: &Reporter) -> Option
         Event::Body(body) => {
             reporter.invalid_json();
             report_unreadable(body, Unreadable::NotJson, reporter);
-            return header_within(body).and_then(|start| body.get(start..)).map(<[u8]>::to_vec);
+            return false;
         }
         Event::Refused { body, .. } => {
             reporter.invalid_json();
@@ -256,7 +254,7 @@ fn forward(event: &Event<'_>, line: &mut Vec<u8>, reporter: &Reporter) -> Option
         Event::Noise { bytes, .. } => reporter.noise(bytes),
         Event::Frame(frame) => reporter.frame(*frame),
     }
-    None
+    true
 }
 
 /// Ends the call if this text, which cannot be read, may be its response.

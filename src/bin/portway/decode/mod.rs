@@ -9,7 +9,6 @@ mod progress;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
-use portway::codec::content_length::header_within;
 use portway::codec::frame::{Event, FrameFault};
 use portway::codec::framing::{FrameDecoder, Recogniser};
 use portway::codec::wipc;
@@ -93,7 +92,6 @@ enum StreamState {
     },
     Frames {
         decoder: FrameDecoder,
-        framing: Framing,
         /// Set for lines whose framing was detected, not named.
         watch: Option<HeaderWatch>,
         limits: Limits,
@@ -133,14 +131,12 @@ impl Stream {
                 let known = StreamState::found(framing, *limits);
                 self.set_state(known, events)
             }
-            StreamState::Frames { decoder, framing, watch: None, .. } => {
-                decode(decoder, *framing, &mut bytes, &mut self.guess, events)
-            }
-            StreamState::Frames { decoder, framing, watch: Some(watch), limits } => {
+            StreamState::Frames { decoder, watch: None, .. } => decode(decoder, &mut bytes, &mut self.guess, events),
+            StreamState::Frames { decoder, watch: Some(watch), limits } => {
                 let mut decoded = Ok(());
                 let frames = watch.push(bytes, |mut lines| {
                     if decoded.is_ok() {
-                        decoded = decode(decoder, *framing, &mut lines, &mut self.guess, events);
+                        decoded = decode(decoder, &mut lines, &mut self.guess, events);
                     }
                 });
                 decoded?;
@@ -164,14 +160,14 @@ impl Stream {
         }
         match &mut self.state {
             StreamState::Unknown { .. } => {}
-            StreamState::Frames { decoder, framing, watch, .. } => {
+            StreamState::Frames { decoder, watch, .. } => {
                 let mut decoded = Ok(());
                 if let Some(watch) = watch {
-                    watch.finish(|mut lines| decoded = decode(decoder, *framing, &mut lines, &mut self.guess, events));
+                    watch.finish(|mut lines| decoded = decode(decoder, &mut lines, &mut self.guess, events));
                 }
                 decoded?;
                 while let Some(event) = decoder.finish() {
-                    show(&event, *framing, &mut self.guess, events)?;
+                    show(&event, &mut self.guess, events)?;
                 }
             }
             StreamState::Wipc(decoder) => {
@@ -194,7 +190,7 @@ impl Stream {
 
 impl StreamState {
     const fn frames(framing: Framing, limits: Limits, watch: Option<HeaderWatch>) -> Self {
-        Self::Frames { decoder: FrameDecoder::new(framing, &limits), framing, watch, limits }
+        Self::Frames { decoder: FrameDecoder::new(framing, &limits), watch, limits }
     }
 
     /// Returns the state for a detected framing.
@@ -206,35 +202,28 @@ impl StreamState {
 /// Decodes bytes and writes their events.
 fn decode(
     decoder: &mut FrameDecoder,
-    framing: Framing,
     bytes: &mut &[u8],
     guess: &mut FramingGuess,
     events: &mut Events<impl Write>,
 ) -> io::Result<()> {
-    while let Some(event) = decoder.next(bytes) {
-        if let Some(swallowed) = show(&event, framing, guess, events)? {
-            decoder.unread(&swallowed);
+    loop {
+        let before = *bytes;
+        let Some(event) = decoder.next(bytes) else { return Ok(()) };
+        if !show(&event, guess, events)? {
+            decoder.reject_body(before);
         }
     }
-    Ok(())
 }
 
-/// Writes an event. Returns the bytes of later messages that a body has swallowed.
-fn show(
-    event: &Event<'_>,
-    framing: Framing,
-    guess: &mut FramingGuess,
-    events: &mut Events<impl Write>,
-) -> io::Result<Option<Vec<u8>>> {
+/// Writes an event. Returns `false` for a body that is not JSON.
+fn show(event: &Event<'_>, guess: &mut FramingGuess, events: &mut Events<impl Write>) -> io::Result<bool> {
     match event {
         Event::Body(body) => match json_text(body) {
             Some(text) => events.message(text)?,
             None => {
                 guess.check(|_| Framing::recognise(body), events);
                 events.error(Fault::ParseError, "parse-error")?;
-                if framing == Framing::ContentLength {
-                    return Ok(header_within(body).and_then(|start| body.get(start..)).map(<[u8]>::to_vec));
-                }
+                return Ok(false);
             }
         },
         Event::Refused { reason, .. } => events.error(Fault::Refused(*reason), reason.as_str())?,
@@ -251,7 +240,7 @@ fn show(
         Event::Dropped { .. } => {}
         Event::Frame(frame) => events.frame(frame.frame_type.name(), frame.payload)?,
     }
-    Ok(None)
+    Ok(true)
 }
 
 fn show_wipc(event: &wipc::Event<'_>, guess: &mut FramingGuess, events: &mut Events<impl Write>) -> io::Result<()> {
