@@ -7,7 +7,7 @@ import { callError, peerGoneError, portClosedError, tagOf } from "./errors.js";
 import { VirtualPort } from "./virtual-port.js";
 import { MAX_FOREIGN_READS } from "./limit-values.js";
 import { addListeners } from "./event-listeners.js";
-import { allowsOrigin, ownOrigin, parseOrigins } from "./origin.js";
+import { allowsEvent, ownOrigin, parseOrigins, postOrigins } from "./origin.js";
 import { isClosedPort, isPort } from "./transfer-list.js";
 import { requireMethods } from "./transports.js";
 
@@ -42,8 +42,7 @@ function windowTarget(currentWindow, origin, frame) {
     boundary: boundaryOfWindow(globalThis, currentWindow() ?? frame),
     /** Posts a message to the origin `to`. Without `to`, posts it to each allowed origin. */
     post(message, transfer, to) {
-      for (const one of to === undefined ? allowed : [to]) {
-        const origin = one === "null" ? "*" : one;
+      for (const origin of postOrigins(to === undefined ? allowed : [to])) {
         // An empty iframe has the origin of this page. The browser would log an error for another origin.
         const known = frame?.contentDocument?.defaultView?.origin;
         if (origin !== "*" && known !== undefined && known !== origin) continue;
@@ -56,10 +55,10 @@ function windowTarget(currentWindow, origin, frame) {
      */
     listen(onMessage, onClosed, onError, onLoad) {
       const onEvent = (event) => {
-        const { source, origin, isTrusted } = event;
-        const isAllowed = allowsOrigin(allowed, origin);
+        const { source, origin } = event;
         // A goodbye of a window that is being unloaded may have no source.
-        if (isTrusted === false || (source === null ? !isAllowed : source !== currentWindow())) return;
+        const isAllowed = allowsEvent(event, source === null ? null : currentWindow(), allowed);
+        if (source === null ? !isAllowed : isAllowed === undefined) return;
         // From a forbidden origin only hellos matter, and they come early. Reading `data` makes the engine copy it.
         if (!isAllowed && ++foreignReads > MAX_FOREIGN_READS) return;
         const { data } = event;

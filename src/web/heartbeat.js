@@ -1,4 +1,4 @@
-// The timer of a session: it measures the silence of the peer, and polls a window for its end.
+// The timer of a session or of a window transport: it measures the silence of the peer, and polls a window for its end.
 
 import { now } from "./clock.js";
 import { MIN_HEARTBEAT, WINDOW_CHECK_INTERVAL } from "./limit-values.js";
@@ -11,7 +11,7 @@ export class Heartbeat {
   /** The time in ms without a message. Time in which this thread could not receive any does not count. */
   silentMs = 0;
   /** Whether the next check is too late for a pending call. */
-  isIdle = false;
+  isIdle;
   #interval;
   #pollsWindow;
   #check;
@@ -20,13 +20,14 @@ export class Heartbeat {
   #run;
 
   /**
-   * `check` is called every `interval` ms, and more often for a window while calls are pending. `check` returns whether
-   * any call is pending, or undefined to stop.
+   * `check` is called every `interval` ms, and more often for a window while calls are pending. With `Infinity`, it is
+   * called for a window only. `check` returns whether any call is pending, or undefined to stop.
    */
   constructor(interval, pollsWindow, check) {
     this.#interval = interval;
     this.#pollsWindow = pollsWindow;
     this.#check = check;
+    this.isIdle = interval === Infinity;
   }
 
   /** Checks now, a second time soon, and then at the interval. */
@@ -49,6 +50,7 @@ export class Heartbeat {
     const isSoon = this.#pollsWindow && (isPending || isFirst);
     this.isIdle = this.#pollsWindow && !isSoon;
     const pause = isSoon ? Math.min(WINDOW_CHECK_INTERVAL, this.#interval) : this.#interval;
+    if (pause === Infinity) return;
     const due = now() + pause;
     // A late timer means that this thread was blocked, or that the page was hidden or suspended.
     this.#timer = setTimer(() => this.#next(now() - due < pause / 4 ? pause : 0), pause);

@@ -1,4 +1,5 @@
-// The origins that a window may have. Origins are compared exactly; there are no patterns.
+// The origins that a window may have, and the check of its messages. Origins are compared exactly; there are no
+// patterns.
 
 /** Returns the origin of the document of a window. */
 export function ownOrigin(source) {
@@ -25,6 +26,23 @@ export function parseOrigins(origin, fallback) {
 /** Returns whether messages of an origin are received. */
 export function allowsOrigin(allowed, origin) {
   return allowed.some((one) => one === "*" || one === origin);
+}
+
+/**
+ * Returns whether the origin of a message event is allowed, or undefined if the event is synthetic or of another window.
+ * It does not read `data`, since engines copy the data of an event when it is read.
+ * @returns {boolean | undefined}
+ */
+export function allowsEvent({ source, origin, isTrusted }, window, allowed) {
+  return isTrusted === false || source !== window ? undefined : allowsOrigin(allowed, origin);
+}
+
+/**
+ * Returns the origins to post a message to. An opaque origin cannot be a target, so the message is posted to "*", which
+ * the caller has allowed. Then it is posted to no other origin, since it would arrive twice.
+ */
+export function postOrigins(origins) {
+  return origins.includes("*") || origins.includes("null") ? ["*"] : origins;
 }
 
 /** Returns the text of the error for a peer with an origin that is not allowed. */

@@ -11,14 +11,13 @@ export function timeoutProblem(timeout, name = "timeout") {
 }
 
 /**
- * Runs a function after a time in milliseconds. Returns the timer, for `clearTimeout`. `kind` may be "setInterval". The
- * timer is set outside of all zones, and the function runs in the zone of the caller. In a zone with its own clock,
- * that clock drives the timer.
+ * Runs a function after a time in milliseconds. Returns the timer, for `clearTimeout`. The timer is set outside of all
+ * zones, and the function runs in the zone of the caller. In a zone with its own clock, that clock drives the timer.
  */
-export function setTimer(run, ms, kind = "setTimeout") {
-  const { Zone } = globalThis;
+export function setTimer(run, ms) {
+  const { Zone, setTimeout } = globalThis;
   // In WebKit, `Zone` may be an iframe of any origin, and reading its members would throw.
   const zone = typeof Zone === "function" ? Zone.current : undefined;
-  if (zone === undefined || zone.get("FakeAsyncTestZoneSpec")) return globalThis[kind](run, ms);
-  return Zone.root.run(() => globalThis[kind](() => zone.run(run), ms));
+  if (zone === undefined || zone.get("FakeAsyncTestZoneSpec")) return setTimeout(run, ms);
+  return Zone.root.run(() => setTimeout(() => zone.run(run), ms));
 }

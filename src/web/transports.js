@@ -7,11 +7,10 @@ import { takeBuffered } from "./early-buffer.js";
 import { isMessageOrBatch } from "./envelope.js";
 import { peerGoneError, portClosedError, tagOf, messageError, workerFailedError } from "./errors.js";
 import { ReceiveQueue } from "./receive-queue.js";
-import { WINDOW_CHECK_INTERVAL } from "./limit-values.js";
 import { addListeners } from "./event-listeners.js";
-import { allowsOrigin, ownOrigin, parseOrigins } from "./origin.js";
+import { Heartbeat } from "./heartbeat.js";
+import { allowsEvent, allowsOrigin, ownOrigin, parseOrigins, postOrigins } from "./origin.js";
 import { closePort, isClosedPort } from "./transfer-list.js";
-import { setTimer } from "./timers.js";
 
 /**
  * The options of a hub, which `transport` and `listenTo` describe.
@@ -96,17 +95,15 @@ function listenTo({
   /** @type {() => boolean} */
   let isWaiting = () => false;
   let hasReceived = false;
-  let polling;
-  const poll = () => {
+  const poller = new Heartbeat(Infinity, true, () => {
     if (isGone()) reportClosed(peerGoneError());
-    else if (isWaiting()) return;
-    polling = clearInterval(polling);
-  };
+    return isWaiting();
+  });
   const sendAndPoll = (message, transfer) => {
     // Usually the timer polls, since engines take long to report whether a window is closed. But objects that are
     // transferred to a closed window are lost.
-    if ((polling === undefined || transfer !== undefined) && isGone()) throw peerGoneError();
-    polling ??= setTimer(poll, WINDOW_CHECK_INTERVAL, "setInterval");
+    if ((poller.isIdle || transfer !== undefined) && isGone()) throw peerGoneError();
+    if (poller.isIdle) poller.start();
     send(message, transfer);
   };
   const listeners = {
@@ -160,7 +157,7 @@ function listenTo({
     destroy() {
       if (destroyed) return;
       destroyed = true;
-      if (polling !== undefined) clearInterval(polling);
+      poller.stop();
       stop?.();
       destroy?.();
     },
@@ -245,14 +242,12 @@ export function windowTransport(target, sourceOrOptions, positionalOrigin) {
   const source = options.source ?? globalThis.window;
   requireMethods(source, "source window", "addEventListener");
   const allowed = parseOrigins(options.origin, () => ownOrigin(source));
-  // The origins to post to. The window may have any allowed origin until its first message. An opaque origin cannot be
-  // a target, so messages to it are posted to "*", which the caller has allowed.
-  const isAny = allowed.includes("*") || allowed.includes("null");
-  let postOrigins = isAny ? ["*"] : allowed;
+  // The origins to post to. The window may have any allowed origin until its first message.
+  let targetOrigins = postOrigins(allowed);
   let latestOrigin;
   /** The origin of the last message, or of the message that is delivered from the queue. */
   const lastOrigin = (origin = latestOrigin) => {
-    if (allowed.length > 1 && origin) postOrigins = [origin === "null" ? "*" : origin];
+    if (allowed.length > 1 && origin) targetOrigins = postOrigins([origin]);
     return (latestOrigin = origin);
   };
   return transport({
@@ -265,17 +260,17 @@ export function windowTransport(target, sourceOrOptions, positionalOrigin) {
     isGone: () => target.closed,
     early: source === globalThis ? target : undefined,
     accepts(event) {
-      if (event.source !== target || event.isTrusted === false || !allowsOrigin(allowed, event.origin)) return false;
+      if (!allowsEvent(event, target, allowed)) return false;
       lastOrigin(event.origin);
       return true;
     },
     send(message, transfer) {
-      if (postOrigins.length > 1 && transfer?.length > 0) {
+      if (targetOrigins.length > 1 && transfer?.length > 0) {
         throw new TypeError(
           "with several origins, objects can only be transferred to a window after its first message",
         );
       }
-      for (const origin of postOrigins) target.postMessage(message, origin, transfer);
+      for (const origin of targetOrigins) target.postMessage(message, origin, transfer);
     },
   });
 }

@@ -190,6 +190,47 @@ describe("a frame whose wasm is missing", () => {
     assert.include(printed[0], "nowhere.wasm");
   });
 
+  it("recognises the same values as messages as a frame that runs", async () => {
+    const { contentWindow: running } = await openIframe("early-frame.html");
+    const holes = [request("beside a hole")];
+    holes.length = 2;
+    const values = [
+      request("alone"),
+      [request("in a list"), request("in the same list")],
+      { ...request("another version"), jsonrpc: "1.0" },
+      { ...request("a number for a version"), jsonrpc: 2 },
+      { id: "no version", method: "x" },
+      [],
+      holes,
+      [request("beside null"), null],
+      [request("beside another version"), { jsonrpc: "1.0" }],
+      [[request("in a list in a list")]],
+      Object.assign([], request("in members of a list")),
+      "2.0",
+      null,
+      undefined,
+      1,
+      new Map([["jsonrpc", "2.0"]]),
+      { ...request("with params"), params: [1] },
+      request("last"),
+    ];
+    const recognised = async (window) => {
+      const ids = [];
+      const listener = ({ source, data }) => {
+        if (source === window) ids.push(...[data].flat().map(({ id }) => id));
+      };
+      addEventListener("message", listener);
+      afterThisTest(() => removeEventListener("message", listener));
+      for (const value of values) window.postMessage(value, "*");
+      await until(() => ids.includes("last"), "the last request is not answered");
+      return ids;
+    };
+    const { contentWindow: failed } = await failing();
+    const expected = ["alone", "in a list", "in the same list", "with params", "last"];
+    assert.deepEqual(await recognised(running), expected);
+    assert.deepEqual(await recognised(failed), expected);
+  });
+
   it("answers a sender about 100 requests, and others after that", async () => {
     const { number, failed } = await failing();
     const [stranger, other] = [await scriptedIframe(), await scriptedIframe()];
