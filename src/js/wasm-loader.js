@@ -3,8 +3,7 @@
 import { initSync as start } from "portway-glue";
 import { setInstance, needsWasm } from "../web/wasm-instance.js";
 import { finishEarly } from "../web/early-buffer.js";
-import { tagOf } from "../web/errors.js";
-import { readWasm } from "./wasm-response.js";
+import { compileModule, isModule } from "./wasm-response.js";
 
 /** Starts the wasm from bytes or a compiled module, synchronously. Does nothing while it runs. */
 export function initSync(input) {
@@ -16,9 +15,6 @@ export function initSync(input) {
   setInstance(start(module));
   finishEarly();
 }
-
-/** Returns whether a value is a compiled module, also one of another realm. A test runner has several realms. */
-const isModule = (value) => tagOf(value) === "[object WebAssembly.Module]";
 
 /**
  * Creates `init`. `defaultInput` returns its default input. `read` returns a response or the bytes of a URL or path.
@@ -69,6 +65,5 @@ async function compile(input, defaultInput, read) {
   } catch (error) {
     throwError(`${location} cannot be read: copy it there, import "portway/inline", or give init() its bytes`, error);
   }
-  if (source?.ok === undefined) return isModule(source) ? source : WebAssembly.compile(source);
-  return WebAssembly.compile(await readWasm(source, source.url || location));
+  return compileModule(source, location);
 }

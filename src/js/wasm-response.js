@@ -1,12 +1,24 @@
-// Reads WebAssembly from a response of a server.
+// Compiles WebAssembly from a module, bytes, or a response of a server.
+
+import { tagOf } from "../web/errors.js";
 
 /** The first bytes of a WebAssembly file. */
 const MAGIC = "0,97,115,109";
 
+/** Returns whether a value is a compiled module, also one of another realm. A test runner has several realms. */
+export const isModule = (value) => tagOf(value) === "[object WebAssembly.Module]";
+
 /**
- * Returns the bytes of a WebAssembly file. Throws if the response does not hold one; `location` names it in the error.
+ * Returns the compiled module. Throws if a response does not hold one; the error names the address of the response, or
+ * else `location`.
+ * @param {any} source
  */
-export async function readWasm(response, location) {
+export async function compileModule(source, location) {
+  if (isModule(source)) return source;
+  return WebAssembly.compile(source?.ok === undefined ? source : await readWasm(source, source.url || location));
+}
+
+async function readWasm(response, location) {
   const { ok, status, headers } = response;
   // Vite refuses files outside of its root, such as those of a linked package.
   const hint = status === 403 ? "; linked, and so outside of Vite's root?" : "";

@@ -37,6 +37,7 @@ include_js! {
     "/src/web/log-error.js" as log_error,
     "/src/web/message-receiver.js" as message_receiver,
     "/src/web/messages.js" as messages,
+    "/src/web/open-session.js" as open_session,
     "/src/web/origin.js" as origin,
     "/src/web/pending-calls.js" as pending_calls,
     "/src/web/queue-task.js" as queue_task,

@@ -1,11 +1,8 @@
 // `connect` for the Rust API, which creates the peer itself. The npm package does not contain this file.
 
-import { noAnswer, resolveTarget } from "./connect-target.js";
-import { queueTask } from "./queue-task.js";
+import { prepareSession } from "./open-session.js";
 import { untilTrap } from "./rust-death.js";
 import { endCode } from "./rust-roles.js";
-import { SessionTransport } from "./session-transport.js";
-import { MAX_TIMEOUT_MS, setTimer } from "./timers.js";
 
 /**
  * Returns a transport, and the function that starts it and waits for its first session. `timeout` is in milliseconds; a
@@ -15,23 +12,9 @@ export function sessionTo(target, origin, channel, heartbeat, timeout, sessionCa
   const [onBegin, onEnd] = [untilTrap(sessionCallback), untilTrap(lossCallback)];
   const onSession = ({ number }) => onBegin(number);
   const onLost = (error) => onEnd(endCode(error), error);
-  let onOpen;
-  let onFail;
-  const opened = new Promise((resolve, reject) => {
-    onOpen = resolve;
-    onFail = reject;
-  });
-  const connectTarget = resolveTarget(target, origin);
-  const transport = new SessionTransport(connectTarget, { channel, heartbeat, onSession, onLost }, onOpen, onFail);
+  const { transport, open } = prepareSession(target, { origin, channel, heartbeat, onSession, onLost });
   return {
     transport,
-    open() {
-      const late = () => onFail(noAnswer(timeout, connectTarget));
-      const timer = timeout < 0 ? undefined : setTimer(() => queueTask(late), Math.min(timeout, MAX_TIMEOUT_MS));
-      transport.start();
-      return new Promise((resolve, reject) => {
-        opened.finally(() => clearTimeout(timer)).then(untilTrap(resolve), untilTrap(reject));
-      });
-    },
+    open: () => new Promise((resolve, reject) => open(timeout).then(untilTrap(resolve), untilTrap(reject))),
   };
 }

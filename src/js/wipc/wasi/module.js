@@ -1,11 +1,15 @@
 // Compiles the module of a guest.
 
-import { readWasm } from "../../wasm-response.js";
+import { compileModule, isModule } from "../../wasm-response.js";
 
 /** Returns the compiled module. Throws if it is not a WASI command. */
 export async function compileCommand(source, signal) {
-  const module =
-    source instanceof WebAssembly.Module ? source : await WebAssembly.compile(await readBytes(source, signal));
+  const isAddress = typeof source === "string" || source instanceof URL;
+  const isBytes = source instanceof ArrayBuffer || ArrayBuffer.isView(source);
+  if (!isAddress && !isBytes && !isModule(source) && !(source instanceof Response)) {
+    throw new TypeError("portway: the guest must be a WebAssembly.Module, its bytes, its URL or a Response");
+  }
+  const module = await compileModule(isAddress ? await fetch(source, { signal }) : source, "the response");
   const exported = (name, kind) =>
     WebAssembly.Module.exports(module).some((entry) => entry.name === name && entry.kind === kind);
   if (!exported("_start", "function"))
@@ -18,15 +22,4 @@ export async function compileCommand(source, signal) {
       `portway: the guest imports ${foreign.module}.${foreign.name}, but only WASI preview 1 is available`,
     );
   return module;
-}
-
-/** @returns {Promise<BufferSource>} */
-async function readBytes(source, signal) {
-  if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return /** @type {BufferSource} */ (source);
-  const isAddress = typeof source === "string" || source instanceof URL;
-  if (!isAddress && !(source instanceof Response)) {
-    throw new TypeError("portway: the guest must be a WebAssembly.Module, its bytes, its URL or a Response");
-  }
-  const response = isAddress ? await fetch(source, { signal }) : source;
-  return readWasm(response, response.url || "the response");
 }
