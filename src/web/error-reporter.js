@@ -1,6 +1,20 @@
-// Reports errors that do not end a call.
+// Runs code of the application, and reports errors that do not end a call.
 
 import { logError } from "./log-error.js";
+
+/**
+ * Runs code of the application, and reports an exception or a rejection.
+ * @param {() => any} run
+ * @param {(error: any) => void} report
+ */
+export function runUserCode(run, report) {
+  try {
+    const result = run();
+    if (typeof result?.then === "function") result.then(undefined, report);
+  } catch (error) {
+    report(error);
+  }
+}
 
 export class ErrorReporter {
   /**
@@ -9,26 +23,17 @@ export class ErrorReporter {
    */
   onError = undefined;
 
-  /** Reports an error to the application. */
-  report(error) {
-    try {
-      if (this.onError !== undefined) {
-        return void this.onError(error)?.then?.(undefined, (thrown) => [thrown, error].forEach(logError));
-      }
-    } catch (thrown) {
-      // An error in `onError` must not stop the caller.
-      logError(thrown);
-    }
-    logError(error);
-  }
+  /** Reports an error to the application. An error in `onError` does not stop the caller, and is logged. */
+  report = (error) => {
+    if (this.onError === undefined) return logError(error);
+    runUserCode(
+      () => this.onError?.(error),
+      (thrown) => [thrown, error].forEach(logError),
+    );
+  };
 
   /** Runs code of the application, and reports an exception or a rejection. */
   runUserCode(run) {
-    try {
-      const result = run();
-      if (typeof result?.then === "function") result.then(undefined, (error) => this.report(error));
-    } catch (error) {
-      this.report(error);
-    }
+    runUserCode(run, this.report);
   }
 }

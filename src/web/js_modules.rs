@@ -57,7 +57,6 @@ include_js! {
     "/src/web/transfer-list.js" as transfer_list,
     "/src/web/transports.js" as transports,
     "/src/web/unreadable-timer.js" as unreadable_timer,
-    "/src/web/user-code.js" as user_code,
     "/src/web/virtual-port.js" as virtual_port,
     "/src/web/wasm-abi.js" as wasm_abi,
     "/src/web/wasm-callbacks.js" as wasm_callbacks,

@@ -92,11 +92,7 @@ export class Link extends ErrorReporter {
     this.#transport = transport;
     const dispatcher = this.#dispatcher;
     dispatcher.atWork = transport.atWork;
-    const sendQueue = new SendQueue(
-      transport,
-      (entry, problem) => this.#onSendFailed(entry, problem),
-      (problem) => this.report(problem),
-    );
+    const sendQueue = new SendQueue(transport, (entry, problem) => this.#onSendFailed(entry, problem), this.report);
     this.#sendQueue = sendQueue;
     const executor = new OutputExecutor(this, wasm, pendingCalls, dispatcher, sendQueue);
     this.#executor = executor;

@@ -14,6 +14,7 @@ import {
   MAX_SESSION_QUEUE,
   RELOAD_SILENCE,
 } from "./limit-values.js";
+import { runUserCode } from "./error-reporter.js";
 import { addListeners } from "./event-listeners.js";
 import { Heartbeat, heartbeatMs } from "./heartbeat.js";
 import { holdLock, watchLock } from "./liveness-lock.js";
@@ -32,7 +33,6 @@ import {
 } from "./session-states.js";
 import { whenLoaded } from "./connect-target.js";
 import { setTimer } from "./timers.js";
-import { runUserCode } from "./user-code.js";
 
 const notify = ({ port }, method, params) => port.postMessage(notification(method, params));
 
@@ -272,7 +272,7 @@ export class SessionTransport {
     // The link takes this for a sign of life.
     this.#receiver(notification("rpc.pong"));
     const info = { number: this.#sessionCount, origin: peer.origin, features: peer.features };
-    runUserCode(this.#onSession, info, this.#report);
+    runUserCode(() => this.#onSession?.(info), this.#report);
     this.#queue?.flush(this.#pendingIds, (message, transfer) => this.#peer?.port.postMessage(message, transfer));
   }
 
@@ -364,7 +364,7 @@ export class SessionTransport {
     this.#queue = reconnects ? new SessionQueue() : undefined;
     if (!reconnects) this.#heartbeat.stop();
     this.#notifyClosed?.(error, reconnects);
-    if (hadSession) runUserCode(this.#onLost, error, this.#report);
+    if (hadSession) runUserCode(() => this.#onLost?.(error), this.#report);
     if (!this.#isReported && !reconnects) this.#onFail(error);
   }
 
