@@ -31,7 +31,7 @@ impl<P: Payload> Connection<P> {
             if let Some(call) = self.calls.in_slot(slot) {
                 self.calls.take(call.id);
                 self.transmits.push_back(Outgoing::Cancel(P::Id::from_call(call.id)));
-                self.unanswered += 1;
+                self.ended_without_response += 1;
                 self.events.push_back(Event::Ended { call, end: End::TimedOut });
             }
         }

@@ -43,7 +43,7 @@ pub struct Connection<P: Payload> {
     calls: PendingCalls,
     deadlines: Deadlines,
     /// The number of calls that have ended at this end while their responses may still arrive.
-    unanswered: u64,
+    ended_without_response: u64,
     inbound: InboundRequests<P>,
     reply_batches: ReplyBatches<P>,
     /// The number of the only sent batch that was pending when the incoming batch arrived, or 0.
@@ -65,7 +65,7 @@ impl<P: Payload> Connection<P> {
             config,
             calls: PendingCalls::new(config.last_id),
             deadlines: Deadlines::new(config.time_grain, config.longest_wait),
-            unanswered: 0,
+            ended_without_response: 0,
             inbound: InboundRequests::new(),
             reply_batches: ReplyBatches::new(),
             answered_batch: 0,
@@ -140,7 +140,7 @@ impl<P: Payload> Connection<P> {
     /// Ends a call without a message to the peer. Its response may still arrive. Returns whether the call was pending.
     pub fn abandon(&mut self, call: CallKey) -> bool {
         let waited = self.calls.contains(call) && self.take_call(call.id).is_some();
-        self.unanswered += u64::from(waited);
+        self.ended_without_response += u64::from(waited);
         waited
     }
 

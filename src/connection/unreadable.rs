@@ -28,13 +28,13 @@ impl<P: Payload> Connection<P> {
 
     /// Returns the only call, or the calls of the only batch, that a response without an id can belong to.
     pub(crate) fn only_calls(&self) -> Vec<CallKey> {
-        if self.unanswered > 0 { Vec::new() } else { self.calls.only() }
+        if self.ended_without_response > 0 { Vec::new() } else { self.calls.only() }
     }
 
     /// Counts a response to a call that is no longer pending.
     pub(super) fn count_late_answer(&mut self, id: Option<&P::Id>) {
         if id.and_then(P::Id::to_call).is_some_and(|id| self.calls.was_issued(id)) {
-            self.unanswered = self.unanswered.saturating_sub(1);
+            self.ended_without_response = self.ended_without_response.saturating_sub(1);
         }
     }
 }

@@ -6,7 +6,7 @@
 //! last output.
 //!
 //! Ids are numbers as well. A safe integer stands for itself. Any other id from the peer (a string, a fraction) is 2^53
-//! plus twice the index of the first element of the frame with this id. JavaScript keeps the id itself; Rust only
+//! plus twice the index of the first element of the batch with this id. JavaScript keeps the id itself; Rust only
 //! compares ids.
 
 use alloc::vec::Vec;
@@ -16,13 +16,12 @@ use slab::Slab;
 use spin::Mutex;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use super::commands;
-use super::js_payload::{JsError, JsId, JsValueRef};
-use super::validator::validate;
-use super::words::{
+use self::outputs::{
     CLOSED, FAULT, HAS_MORE, IGNORED, INVALID, NOTHING, NOTIFICATION, PEER_ERROR, REJECT, REPLY, REPLY_BATCH, REQUEST,
     RESET_TIMER, RESOLVE, SEND, TIMED_OUT, UNREADABLE, encode_output,
 };
+use super::js_payload::{JsError, JsId, JsValueRef};
+use super::validator::validate;
 use crate::Limits;
 use crate::connection::{Config, Connection, End, Event, Ignored};
 use crate::message::{
@@ -38,10 +37,104 @@ const TIME_GRAIN: u64 = 16;
 const MILLISECOND: f64 = 1_000.0;
 const SECOND: u64 = 1_000_000;
 
+/// The commands of [`run`], each with its arguments. `wasm-abi.js` has the same numbers.
+mod commands {
+    /// Sets limits. Arguments: pending calls, requests in flight, items of a batch, and whether null params count as
+    /// absent.
+    pub(super) const CONFIGURE: u32 = 0;
+    /// Begins a call, which JavaScript posts. Arguments: its timeout in milliseconds, negative for none, and the number
+    /// of its batch, or 0. Returns `NOTHING` if the call is refused.
+    pub(super) const CALL: u32 = 1;
+    /// Removes the call in a slot, without a message to the peer.
+    pub(super) const ABANDON: u32 = 2;
+    /// Handles a message. Arguments: its shape and its id.
+    pub(super) const RECEIVE: u32 = 3;
+    /// Adds an element to the incoming batch. Arguments: its shape and its id.
+    pub(super) const PUSH: u32 = 4;
+    /// Handles the batch whose elements were added.
+    pub(super) const RECEIVE_BATCH: u32 = 5;
+    /// Returns the next output.
+    pub(super) const NEXT: u32 = 6;
+    /// Responds to a request. Arguments: its slot, and the token under which JavaScript keeps the response until its
+    /// batch is complete.
+    pub(super) const RESPOND: u32 = 7;
+    /// Handles the time. Argument: the time in milliseconds. Afterwards JavaScript sets its timer by `WAKE`.
+    pub(super) const TICK: u32 = 8;
+    /// Returns the time of the next `TICK`; negative for none.
+    pub(super) const WAKE: u32 = 9;
+    /// Closes the connection and ends all calls.
+    pub(super) const CLOSE: u32 = 10;
+    /// Returns the index of the element of the last output.
+    pub(super) const ELEMENT: u32 = 11;
+    /// Returns a response of the batch of the last output, from the last response to the first: `REPLY` or `FAULT`.
+    pub(super) const NEXT_REPLY: u32 = 12;
+    /// Passes the fault of the last output to `wasm-callbacks.js`.
+    pub(super) const READ_FAULT: u32 = 13;
+    /// Passes the findings in an element to `wasm-callbacks.js`. `validator.rs` documents the arguments.
+    pub(super) const VALIDATE: u32 = 14;
+    /// Opens a connection. Argument: the last id before its first. Returns the number of the connection.
+    pub(super) const OPEN: u32 = 15;
+    /// Frees a connection.
+    pub(super) const FREE: u32 = 16;
+    /// Restarts the timeout of the call in a slot. Further arguments: the timeout in milliseconds and the latest end of
+    /// the call, negative for none, and the time. Returns `NOTHING`, perhaps with the flag `RESET_TIMER`.
+    pub(super) const RESTART: u32 = 17;
+    /// Handles a response that cannot be read. Argument: its id, or a negative number if the id cannot be read.
+    pub(super) const RECEIVE_UNREADABLE: u32 = 18;
+    /// Starts the timeouts of the calls that were made since the last reading of the clock. Argument: the time. No call
+    /// ends. Afterwards JavaScript sets its timer by `WAKE`.
+    pub(super) const START_CLOCK: u32 = 19;
+}
+
+/// The outputs of [`run`]. An output has five bits of operation, two flags, and the argument of the operation.
+/// `wasm-abi.js` has the same layout.
+mod outputs {
+    /// The flag for further outputs.
+    pub(super) const HAS_MORE: u32 = 1 << 5;
+    /// The flag that requests an earlier timer.
+    pub(super) const RESET_TIMER: u32 = 1 << 6;
+    const ARGUMENT_SHIFT: u32 = 7;
+
+    /// No operation.
+    pub(super) const NOTHING: u32 = 0;
+    /// Post the outgoing message of the last command. The argument is the slot of the call.
+    pub(super) const SEND: u32 = 1;
+    /// Post a response: the one that is kept under this token, or the current one.
+    pub(super) const REPLY: u32 = 2;
+    /// Post this number of responses as one batch. `NEXT_REPLY` returns them.
+    pub(super) const REPLY_BATCH: u32 = 3;
+    /// Post an error of the library. `READ_FAULT` passes it to JavaScript.
+    pub(super) const FAULT: u32 = 4;
+    /// Resolve the call in this slot by the element that `ELEMENT` returns.
+    pub(super) const RESOLVE: u32 = 5;
+    /// Reject the call in this slot by the element that `ELEMENT` returns.
+    pub(super) const REJECT: u32 = 6;
+    /// Reject the call in this slot: its response has neither result nor error.
+    pub(super) const INVALID: u32 = 7;
+    /// Reject the call in this slot: it has timed out.
+    pub(super) const TIMED_OUT: u32 = 8;
+    /// Reject the call in this slot: the connection was closed.
+    pub(super) const CLOSED: u32 = 9;
+    /// Run the handler for the request that `ELEMENT` returns, under this request slot.
+    pub(super) const REQUEST: u32 = 10;
+    /// Run the handler for the notification that `ELEMENT` returns.
+    pub(super) const NOTIFICATION: u32 = 11;
+    /// Report the error that `ELEMENT` returns, which belongs to no call.
+    pub(super) const PEER_ERROR: u32 = 12;
+    /// Report an ignored message.
+    pub(super) const IGNORED: u32 = 13;
+    /// Reject the call in this slot: its response cannot be read.
+    pub(super) const UNREADABLE: u32 = 14;
+
+    pub(super) const fn encode_output(operation: u32, argument: u32) -> u32 {
+        operation | argument << ARGUMENT_SHIFT
+    }
+}
+
 #[wasm_bindgen(module = "/src/web/wasm-callbacks.js")]
 extern "C" {
     #[wasm_bindgen(js_name = onFault)]
-    fn tell_fault(code: i32, message: &str, reason: &str, id: f64);
+    fn on_fault(code: i32, message: &str, reason: &str, id: f64);
 }
 
 /// All connections of this instance. The lock is held while wasm runs. Wasm calls no function of JavaScript that calls
@@ -52,9 +145,9 @@ static CONNECTIONS: Mutex<Slab<ConnectionEntry>> = Mutex::new(Slab::new());
 struct ConnectionEntry {
     connection: Connection<JsValueRef>,
     /// The time at which the timer of JavaScript is due.
-    armed: Option<u64>,
+    timer_due: Option<u64>,
     /// The elements of the incoming batch that JavaScript has read so far.
-    frame: Vec<Entry<JsValueRef>>,
+    batch: Vec<Entry<JsValueRef>>,
     /// The facts of the last output that its integer has no room for.
     last_output: LastOutput,
 }
@@ -76,7 +169,7 @@ impl ConnectionEntry {
         let connection = Connection::new(config);
         let fault = Rejected { id: JsId::NULL, fault: Fault::InvalidRequest };
         let last_output = LastOutput { element: 0, replies: Vec::new(), fault };
-        Self { connection, armed: None, frame: Vec::new(), last_output }
+        Self { connection, timer_due: None, batch: Vec::new(), last_output }
     }
 
     fn configure(&mut self, pending_calls: usize, in_flight: usize, batch_items: usize, null_params: bool) -> f64 {
@@ -148,9 +241,9 @@ impl ConnectionEntry {
 
     /// Returns the flag that requests an earlier timer.
     fn timer_flag(&self) -> u32 {
-        match (self.connection.poll_timeout(), self.armed) {
+        match (self.connection.poll_timeout(), self.timer_due) {
             (Some(_), None) => RESET_TIMER,
-            (Some(wanted), Some(armed)) if wanted < armed => RESET_TIMER,
+            (Some(wanted), Some(timer_due)) if wanted < timer_due => RESET_TIMER,
             _ => 0,
         }
     }
@@ -170,11 +263,11 @@ impl ConnectionEntry {
             commands::RECEIVE => self.receive(a as u32, b),
             commands::PUSH => {
                 let (class, id) = self.read(a as u32, b);
-                self.frame.push(entry(class, id, JsValueRef(self.frame.len() as u32)));
+                self.batch.push(entry(class, id, JsValueRef(self.batch.len() as u32)));
                 0.0
             }
             commands::RECEIVE_BATCH => {
-                let entries = core::mem::take(&mut self.frame);
+                let entries = core::mem::take(&mut self.batch);
                 self.connection.handle(Incoming::Batch(entries));
                 self.output()
             }
@@ -189,8 +282,8 @@ impl ConnectionEntry {
                 0.0
             }
             commands::WAKE => {
-                self.armed = self.connection.poll_timeout();
-                self.armed.map_or(-1.0, |wanted| wanted as f64 / MILLISECOND)
+                self.timer_due = self.connection.poll_timeout();
+                self.timer_due.map_or(-1.0, |wanted| wanted as f64 / MILLISECOND)
             }
             commands::CLOSE => {
                 self.connection.close();
@@ -211,7 +304,7 @@ impl ConnectionEntry {
     }
 }
 
-/// Creates an element of a frame.
+/// Creates an element of a batch.
 // Inlining would duplicate the code.
 #[inline(never)]
 fn entry(class: Class, id: JsId, token: JsValueRef) -> Entry<JsValueRef> {
@@ -285,7 +378,7 @@ impl LastOutput {
         let Rejected { id, fault } = self.fault;
         let id = if id == JsId::NULL { f64::NAN } else { id.0 as f64 };
         let reason = fault.reason().map_or("", Reason::as_str);
-        tell_fault(fault.code().value() as i32, fault.message(), reason, id);
+        on_fault(fault.code().value() as i32, fault.message(), reason, id);
         0.0
     }
 
@@ -300,8 +393,8 @@ fn microseconds(timeout: f64) -> Option<u64> {
     (timeout >= 0.0).then_some((timeout * MILLISECOND) as u64)
 }
 
-/// Runs a command on a connection. `commands.rs` lists the commands with their arguments. Returns an output, unless the
-/// command documents another result. Only the JavaScript of this crate calls it; it is not a part of the module's
+/// Runs a command on a connection. `mod commands` lists the commands with their arguments. Returns an output, unless
+/// the command documents another result. Only the JavaScript of this crate calls it; it is not a part of the module's
 /// public interface.
 ///
 /// A single export with arguments of one type keeps the module and its glue small. JavaScript calls the export of the

@@ -6,9 +6,9 @@ const EARLY = Symbol.for("portway.early");
 /** Returns the buffered message events of `source` that `isMine` accepts. The caller listens to later events itself. */
 export function takeBuffered(source, isMine = () => true) {
   // `early.js` may be loaded later, or not at all.
-  const heard = (globalThis[EARLY] ??= new WeakSet());
-  heard.add(source);
-  return heard.take?.(isMine, source) ?? [];
+  const handled = (globalThis[EARLY] ??= new WeakSet());
+  handled.add(source);
+  return handled.take?.(isMine, source) ?? [];
 }
 
 /**

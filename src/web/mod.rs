@@ -7,10 +7,8 @@
 mod abi;
 #[cfg(feature = "typed")]
 pub(crate) mod api;
-mod commands;
 mod js_modules;
 mod js_payload;
 mod validator;
-mod words;
 
 pub use self::abi::run;

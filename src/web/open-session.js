@@ -1,5 +1,5 @@
-// A session transport for `connect`, in JavaScript and in Rust: it is created first, so that the application can add its
-// handlers before the first message, and then opened.
+// The session transport of `connect`, in JavaScript and in Rust. It is created first and opened later, so that the
+// application can add its handlers before the first message.
 
 import { noAnswer, resolveTarget } from "./connect-target.js";
 import { queueTask } from "./queue-task.js";
@@ -8,7 +8,8 @@ import { MAX_TIMEOUT_MS, setTimer } from "./timers.js";
 
 /**
  * Returns a transport for the sessions on a target. `open` starts it, and resolves when the first session begins. It
- * rejects after `timeout` ms; a negative timeout, or one too long for a timer, never ends the attempt. `fail` rejects it.
+ * rejects after `timeout` ms, or by `fail`. A negative timeout never ends the attempt, and neither does one that is too
+ * long for a timer.
  * @param {any} target
  * @param {import("../js/connect.js").ConnectOptions} options
  */

@@ -1,8 +1,8 @@
 // `connect` for the Rust API, which creates the peer itself. The npm package does not contain this file.
 
 import { prepareSession } from "./open-session.js";
-import { untilTrap } from "./rust-death.js";
-import { endCode } from "./rust-roles.js";
+import { untilTrap } from "./trap-guard.js";
+import { endCode } from "./rust-client-server.js";
 
 /**
  * Returns a transport, and the function that starts it and waits for its first session. `timeout` is in milliseconds; a

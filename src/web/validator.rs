@@ -8,7 +8,7 @@ use crate::validate::{Code, Expect, Findings, Options, Severity, Subject, check,
 #[wasm_bindgen(module = "/src/web/wasm-callbacks.js")]
 extern "C" {
     #[wasm_bindgen(js_name = onFinding)]
-    fn tell_finding(text: &str, is_error: bool);
+    fn on_finding(text: &str, is_error: bool);
 }
 
 /// Reports the rules that an element breaks. `expect` is 1 for a request, 2 for a response, and 3 for an empty batch;
@@ -32,6 +32,6 @@ pub(super) fn validate(expect: u32, facts: u32, code: f64) {
 
 fn report(findings: Findings) {
     for rule in findings.iter() {
-        tell_finding(rule.text(), rule.severity() == Severity::Error);
+        on_finding(rule.text(), rule.severity() == Severity::Error);
     }
 }

@@ -1,7 +1,7 @@
 // The numbers that JavaScript and the wasm share: the commands of `WasmConnection.run`, and the layout and the
 // operations of the outputs that wasm returns.
 
-// Commands. `commands.rs` has the same numbers, and describes the arguments and the result of each.
+// Commands. `abi.rs` has the same numbers, and describes the arguments and the result of each.
 
 export const CONFIGURE = 0;
 export const CALL = 1;
@@ -24,7 +24,7 @@ export const RESTART = 17;
 export const RECEIVE_UNREADABLE = 18;
 export const START_CLOCK = 19;
 
-// Outputs. An output is an unsigned integer: five bits of operation, two flags, and the argument. `words.rs` has the
+// Outputs. An output is an unsigned integer: five bits of operation, two flags, and the argument. `abi.rs` has the
 // same layout.
 
 export const OPERATION = 31;

@@ -95,7 +95,7 @@ export class WasmConnection {
     return this.#instance.trap && trapError(this.#instance);
   }
 
-  /** Runs a command. The result is an output, unless `commands.rs` describes another. */
+  /** Runs a command. The result is an output, unless `abi.rs` describes another. */
   run(command, a, b, c, d) {
     return call(this.#instance, this.#handle, command, a, b, c, d);
   }

@@ -58,21 +58,21 @@ export class OutputExecutor {
   #applyAll(output, message, batch) {
     const operation = output & OPERATION;
     const argument = output >>> ARGUMENT_SHIFT;
-    const subject = this.#subject(operation, argument, message, batch);
-    if ((output & HAS_MORE) === 0) return this.#apply(operation, argument, subject, batch);
-    const outputs = [[operation, argument, subject, batch]];
+    const operand = this.#operand(operation, argument, message, batch);
+    if ((output & HAS_MORE) === 0) return this.#apply(operation, argument, operand, batch);
+    const outputs = [[operation, argument, operand, batch]];
     for (let rest = output; (rest & HAS_MORE) !== 0; ) {
       rest = this.#wasm.run(NEXT);
       const operation = rest & OPERATION;
       const argument = rest >>> ARGUMENT_SHIFT;
-      outputs.push([operation, argument, this.#subject(operation, argument, message, batch), batch]);
+      outputs.push([operation, argument, this.#operand(operation, argument, message, batch), batch]);
     }
     for (const output of outputs) if (endsCall(output[0])) this.#apply(...output);
     for (const output of outputs) if (!endsCall(output[0])) this.#apply(...output);
   }
 
   /** Returns the message or the replies of an operation, which the output itself does not contain. */
-  #subject(operation, argument, message, batch) {
+  #operand(operation, argument, message, batch) {
     switch (operation) {
       case FAULT:
         return this.#faultReply(message, batch?.ids);
@@ -95,22 +95,22 @@ export class OutputExecutor {
     return { message: { jsonrpc: "2.0", error, id: decodeId(id, ids) } };
   }
 
-  #apply(operation, argument, subject, batch) {
+  #apply(operation, argument, operand, batch) {
     const calls = this.#pendingCalls;
     switch (operation) {
       case RESOLVE:
-        return calls.resolve(argument, subject.result);
+        return calls.resolve(argument, operand.result);
       case REJECT:
-        return calls.reject(argument, deserializeError(subject.error));
+        return calls.reject(argument, deserializeError(operand.error));
       case REQUEST:
-        return this.#dispatcher.dispatch(argument, subject, batch);
+        return this.#dispatcher.dispatch(argument, operand, batch);
       case NOTIFICATION:
-        return this.#dispatcher.dispatchNotification(subject);
+        return this.#dispatcher.dispatchNotification(operand);
       case FAULT:
-        return this.#sendQueue.send(subject.message);
+        return this.#sendQueue.send(operand.message);
       case REPLY_BATCH:
         if (this.suppressReplies) return;
-        return this.#sendQueue.sendBatch(subject.filter((reply) => reply !== undefined));
+        return this.#sendQueue.sendBatch(operand.filter((reply) => reply !== undefined));
       case TIMED_OUT:
         this.#timedOut.push(calls.idOf(argument));
         return calls.fail(argument, "timeout");
@@ -119,11 +119,11 @@ export class OutputExecutor {
       case INVALID:
         return calls.fail(argument, "invalid-response", "response has neither result nor error");
       case UNREADABLE: {
-        const { error } = subject;
+        const { error } = operand;
         return calls.fail(argument, "unreadable-response", `response cannot be read (${error.message})`, error);
       }
       case PEER_ERROR:
-        return this.#link.report(deserializeError(subject.error));
+        return this.#link.report(deserializeError(operand.error));
       case IGNORED:
         this.#link.ignored++;
     }

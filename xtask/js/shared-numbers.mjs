@@ -7,9 +7,10 @@ import { join } from "node:path";
 const root = join(import.meta.dirname, "../..");
 const faults = [];
 
-/** The numbers that a file of Rust or JavaScript declares, by name. */
-function constants(file, pattern) {
-  const text = readFileSync(join(root, file), "utf8");
+const read = (file) => readFileSync(join(root, file), "utf8");
+
+/** The numbers that a file of Rust or JavaScript, or a part of it, declares, by name. */
+function constants(file, pattern, text = read(file)) {
   const found = [...text.matchAll(pattern)].map(([, name, number]) => [name, evaluated(number)]);
   if (found.length === 0) faults.push(`${file}: no number is found`);
   return Object.fromEntries(found);
@@ -20,7 +21,7 @@ function evaluated(text) {
   return Number(number) * 2 ** Number(shift);
 }
 
-const inRust = (file) => constants(file, /^(?:pub(?:\([a-z]+\))? )?const ([A-Z_]+): [iu]32 = (.+);/gm);
+const inRust = (file, text) => constants(file, /^ *(?:pub(?:\([a-z]+\))? )?const ([A-Z_]+): [iu]32 = (.+);/gm, text);
 const inJs = (file) => constants(file, /^(?:export )?const ([A-Z_]+) = (\d.*);/gm);
 
 /** Compares two sets of numbers. The names in `only` are known to be in one of them. */
@@ -33,15 +34,18 @@ function compare(what, rust, js, only = []) {
 
 // JavaScript has the commands and the outputs in one file, and both begin at 0.
 const abi = "src/web/wasm-abi.js";
-const commands = inRust("src/web/commands.rs");
+const abiInRust = "src/web/abi.rs";
+const inModule = (name) =>
+  inRust(`mod ${name} of ${abiInRust}`, new RegExp(`^mod ${name} \\{.*?^\\}`, "ms").exec(read(abiInRust))?.[0] ?? "");
+const commands = inModule("commands");
 const numbers = inJs(abi);
 const inAbi = (isCommand) =>
   Object.fromEntries(Object.entries(numbers).filter(([name]) => name in commands === isCommand));
-compare(`src/web/commands.rs and ${abi}`, commands, inAbi(true));
+compare(`mod commands of ${abiInRust} and ${abi}`, commands, inAbi(true));
 
 // JavaScript handles some operations without their names. Rust needs no mask.
 const outputs = inAbi(false);
-compare(`src/web/words.rs and ${abi}`, inRust("src/web/words.rs"), outputs, ["NOTHING", "SEND", "OPERATION"]);
+compare(`mod outputs of ${abiInRust} and ${abi}`, inModule("outputs"), outputs, ["NOTHING", "SEND", "OPERATION"]);
 if (outputs.OPERATION !== outputs.HAS_MORE - 1) faults.push(`${abi}: OPERATION does not end below HAS_MORE`);
 
 // The kinds of JavaScript have no names: each is the kind of an example.
@@ -87,23 +91,23 @@ function bit(number) {
 }
 
 // Reasons that JavaScript reports for calls and to servers. Rust has no name for the last arm of a `match`.
-const roles = readFileSync(join(root, "src/web/rust-roles.js"), "utf8");
+const roles = read("src/web/rust-client-server.js");
 const [reasons] = /^const REASONS = \{[^}]*\}/m.exec(roles) ?? [""];
 const named = [...reasons.matchAll(/^ {2}"?([a-z-]+)"?: (\d+),/gm)].map(([, reason, number]) => {
   const name = reason === "timeout" ? "TIMED_OUT" : reason.replaceAll("-", "_").toUpperCase();
   return [name, Number(number)];
 });
-if (named.length === 0) faults.push("src/web/rust-roles.js: REASONS is not found");
-const pick = (names) => Object.fromEntries(names.map((name) => [name, inJs("src/web/rust-roles.js")[name]]));
+if (named.length === 0) faults.push("src/web/rust-client-server.js: REASONS is not found");
+const pick = (names) => Object.fromEntries(names.map((name) => [name, inJs("src/web/rust-client-server.js")[name]]));
 compare(
-  "src/web/api/client.rs and src/web/rust-roles.js",
+  "src/web/api/client.rs and src/web/rust-client-server.js",
   inRust("src/web/api/client.rs"),
   { ...pick(["RESULT", "ERROR", "PROGRESS", "FAILED"]), ...Object.fromEntries(named) },
   ["FAILED", "WASM_DIED"],
 );
 const { ANSWERED, POLLED, ...events } = inRust("src/web/api/server.rs");
 compare(
-  "src/web/api/server.rs and src/web/rust-roles.js",
+  "src/web/api/server.rs and src/web/rust-client-server.js",
   events,
   pick(["REQUEST", "NOTIFICATION", "CANCEL", "POLL"]),
   ["POLL"],

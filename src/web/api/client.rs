@@ -20,7 +20,7 @@ use super::limits::CALL_TIMEOUT;
 use super::response_stream::Items;
 use super::transport::Transport;
 
-// The events of a call; `rust-roles.js` has the same numbers.
+// The events of a call; `rust-client-server.js` has the same numbers.
 const RESULT: u32 = 0;
 const ERROR: u32 = 1;
 const PROGRESS: u32 = 2;

@@ -1,4 +1,5 @@
-//! The functions and classes of JavaScript that this API uses: `rust-roles.js`, the transports, and helpers for values.
+//! The functions and classes of JavaScript that this API uses: `rust-client-server.js`, the transports, and helpers for
+//! values.
 
 use core::{hint, ptr};
 use std::boxed::Box;
@@ -9,7 +10,7 @@ use std::string::{String, ToString};
 use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::{Closure, JsValue, wasm_bindgen};
 
-#[wasm_bindgen(module = "/src/web/rust-roles.js")]
+#[wasm_bindgen(module = "/src/web/rust-client-server.js")]
 extern "C" {
     /// The client of a link.
     #[wasm_bindgen(js_name = RustClient)]
@@ -144,7 +145,7 @@ extern "C" {
     pub(super) fn broadcast_transport(channel: &JsValue) -> Result<JsValue, JsValue>;
 }
 
-#[wasm_bindgen(module = "/src/web/rust-death.js")]
+#[wasm_bindgen(module = "/src/web/trap-guard.js")]
 extern "C" {
     #[wasm_bindgen(js_name = isTrapped)]
     fn is_trapped() -> bool;

@@ -28,7 +28,7 @@ use super::running_request::{Answer, RunningRequest};
 use super::transport::Transport;
 use crate::message::ErrorCode;
 
-// The events of a server; `rust-roles.js` has the same numbers.
+// The events of a server; `rust-client-server.js` has the same numbers.
 const REQUEST: u32 = 0;
 const NOTIFICATION: u32 = 1;
 const CANCEL: u32 = 2;

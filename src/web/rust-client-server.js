@@ -8,7 +8,7 @@ import { logError } from "./log-error.js";
 import { CallError, RPCError, nameOf } from "./errors.js";
 import { queueTask } from "./queue-task.js";
 import { Link } from "./link.js";
-import { untilTrap } from "./rust-death.js";
+import { untilTrap } from "./trap-guard.js";
 import { Stream } from "./stream-consumer.js";
 
 // The events of a call; `api/client.rs` has the same numbers.
