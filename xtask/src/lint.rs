@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use crate::environment::Environment;
 use crate::invariants;
 use crate::limits;
-use crate::process::{clear, run_ok, step};
+use crate::process::{clear, run_ok, short_step};
 use crate::prose;
 use crate::setup::Setup;
 use crate::subjects;
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
 /// Runs every check, or those that are asked for. Returns `false` if one has failed.
 pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
     let workspace = &setup.workspace;
-    // The set-up runs first, so that its output does not interrupt the line of a check.
+    // The set-up runs first, so that its lines do not stand between those of the checks.
     let wasm = setup.wasm()?;
     let wasm_clippy = setup.toolchain()?.clippy(workspace)?;
     let node = setup.node()?;
@@ -167,7 +167,8 @@ impl Checks {
             return;
         }
         self.run += 1;
-        if let Err(error) = step(name, work) {
+        // The checks run one after another, and most take a second: a line for the start of each would be noise.
+        if let Err(error) = short_step(name, work) {
             self.failed += 1;
             eprintln!("{error:#}");
         }

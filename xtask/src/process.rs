@@ -102,9 +102,15 @@ pub(crate) fn clear(log: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs `work`, and prints a line with its name at the start, and one with its name and duration at the end.
+/// Runs `work`, and prints a line with its name at the start, and one with its name and duration at the end. Other
+/// steps may run at the same time, so the end has a line of its own.
 pub(crate) fn step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprintln!("  {name} ...");
+    short_step(name, work)
+}
+
+/// Runs `work` as [`step`] does, and prints only the line at the end.
+pub(crate) fn short_step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let start = Instant::now();
     let result = work();
     eprintln!("  {name}: {} {}", if result.is_ok() { "done in" } else { "failed after" }, duration(start.elapsed()));
