@@ -3,6 +3,8 @@
 #![allow(clippy::indexing_slicing, reason = "a JSON value gives null for a member that it has not")]
 
 mod broken_pipes;
+#[path = "../common/busy_socket.rs"]
+mod busy_socket;
 mod call;
 mod command;
 mod decode;

@@ -1,38 +1,20 @@
 //! `portway call`: connections to sockets.
 
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener as BlockingListener;
-use std::path::Path;
 use std::time::Duration;
 
 use portway::{Context, Framing, Listener, RpcError};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with};
 use tokio::net::UnixListener;
 use tokio::time::{sleep, timeout};
 
+use crate::busy_socket::full_listener;
 use crate::command::{PATIENCE, Test, portway, run};
-
-/// A listener whose queue is full, and the connections in the queue.
-fn full(path: &Path) -> rustix::io::Result<(OwnedFd, Vec<OwnedFd>)> {
-    let socket = || socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::NONBLOCK, None);
-    let (listener, address) = (socket()?, SocketAddrUnix::new(path)?);
-    bind(&listener, &address)?;
-    listen(&listener, 0)?;
-    let mut waiting = Vec::new();
-    loop {
-        let client = socket()?;
-        if connect(&client, &address).is_err() {
-            return Ok((listener, waiting));
-        }
-        waiting.push(client);
-    }
-}
 
 #[tokio::test]
 async fn a_busy_unix_socket_is_waited_for() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
-    let (listener, waiting) = full(&path)?;
+    let (listener, waiting) = full_listener(&path)?;
     let arguments = ["call", "add", "[1, 2]", "--framing", "newline", "--unix", path.to_str().ok_or("no path")?];
     let mut child = portway(arguments).args(["--timeout", "60"]).spawn()?;
     // The command has time to fail. If it starts later than this, the test checks less.
@@ -56,7 +38,7 @@ async fn a_busy_unix_socket_is_waited_for() -> Test {
 async fn a_socket_that_stays_busy_ends_with_3_after_the_timeout() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
-    let _busy = full(&path)?;
+    let _busy = full_listener(&path)?;
     let path = path.to_str().ok_or("no path")?;
     let done = run(["call", "add", "--timeout", "0.3", "--unix", path]).await?;
     assert_eq!(done.code, Some(3));

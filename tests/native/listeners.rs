@@ -4,19 +4,17 @@ use std::env;
 use std::error::Error;
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as BlockingStream;
-use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use portway::{Client, Context, Framing, Listener, Peer, RpcError, Transport};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::Command;
 use tokio::time::{Instant, timeout};
 
+use crate::busy_socket::full_listener;
 use crate::wire::PATIENCE;
 
 type Test = Result<(), Box<dyn Error>>;
@@ -75,27 +73,11 @@ async fn an_error_names_its_path_or_address() -> Test {
     Ok(())
 }
 
-/// A listener whose queue is full, and the connections in the queue.
-fn full(path: &Path) -> rustix::io::Result<(OwnedFd, Vec<OwnedFd>)> {
-    let socket = || socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::NONBLOCK, None);
-    let (listener, address) = (socket()?, SocketAddrUnix::new(path)?);
-    bind(&listener, &address)?;
-    listen(&listener, 0)?;
-    let mut waiting = Vec::new();
-    loop {
-        let client = socket()?;
-        if connect(&client, &address).is_err() {
-            return Ok((listener, waiting));
-        }
-        waiting.push(client);
-    }
-}
-
 #[tokio::test]
 async fn a_listener_with_a_full_queue_is_not_replaced() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
-    let _busy = full(&path)?;
+    let _busy = full_listener(&path)?;
     let problem = Listener::unix(&path, Framing::Newline).await.err().ok_or("another listener is using it")?;
     assert_eq!(problem.kind(), io::ErrorKind::AddrInUse, "{problem}");
     assert!(problem.to_string().contains("another listener is using"), "{problem}");
@@ -106,7 +88,7 @@ async fn a_listener_with_a_full_queue_is_not_replaced() -> Test {
 async fn a_socket_that_stays_busy_is_a_timeout_after_five_seconds() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
-    let _busy = full(&path)?;
+    let _busy = full_listener(&path)?;
     let start = Instant::now();
     let problem = Transport::unix(&path, Framing::Newline).await.err().ok_or("it is busy")?;
     assert!(start.elapsed() >= Duration::from_secs(5), "{:?}", start.elapsed());

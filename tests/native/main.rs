@@ -5,6 +5,8 @@
 mod backpressure;
 mod batches;
 mod blocked;
+#[path = "../common/busy_socket.rs"]
+mod busy_socket;
 mod calls;
 mod disconnects;
 mod fairness;

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use portway::{CallError, Context, ErrorCode, RpcError};
+use portway::{CallError, Context, ErrorCode, RpcError, Server};
 use wasm_bindgen_futures::spawn_local;
 use wasm_bindgen_test::wasm_bindgen_test;
 
@@ -16,6 +16,21 @@ impl Drop for Flag {
     fn drop(&mut self) {
         self.0.set(true);
     }
+}
+
+/// Serves a method whose future does not end. Returns whether that future was dropped.
+fn serve_wait(server: &Server) -> Rc<Cell<bool>> {
+    let dropped = Rc::new(Cell::new(false));
+    let flag = dropped.clone();
+    server.method("wait", move |(), _| {
+        let flag = Flag(flag.clone());
+        async move {
+            sleep(60_000.0).await;
+            drop(flag);
+            Ok::<_, RpcError>(())
+        }
+    });
+    dropped
 }
 
 #[wasm_bindgen_test]
@@ -69,16 +84,7 @@ async fn a_handler_that_only_computes_is_dropped_when_it_yields() {
 #[wasm_bindgen_test]
 async fn the_handlers_future_is_dropped_when_its_caller_cancels() {
     let (client, server) = client_and_server();
-    let dropped = Rc::new(Cell::new(false));
-    let flag = dropped.clone();
-    server.method("wait", move |(), _| {
-        let flag = Flag(flag.clone());
-        async move {
-            sleep(60_000.0).await;
-            drop(flag);
-            Ok::<_, RpcError>(())
-        }
-    });
+    let dropped = serve_wait(&server);
     let call = client.call::<()>("wait", &()).start();
     // Here, in the handler, and in its future.
     until(|| Rc::strong_count(&dropped) == 3).await;
@@ -143,16 +149,7 @@ async fn destroying_the_client_ends_its_calls() {
 #[wasm_bindgen_test]
 async fn dropping_the_server_ends_its_work_and_answers() {
     let (client, server) = client_and_server();
-    let dropped = Rc::new(Cell::new(false));
-    let flag = dropped.clone();
-    server.method("wait", move |(), _| {
-        let flag = Flag(flag.clone());
-        async move {
-            sleep(60_000.0).await;
-            drop(flag);
-            Ok::<_, RpcError>(())
-        }
-    });
+    let dropped = serve_wait(&server);
     let call = client.call::<()>("wait", &()).start();
     until(|| Rc::strong_count(&dropped) == 3).await;
     drop(server);
