@@ -6,10 +6,10 @@ export const BASES = ["postmessage", "handwritten-envelope", "reference-library"
 /** An older build, measured twice: the difference between the two copies is noise. */
 export const OLD = ["old-1", "old-2"];
 
-const near = ["worker", "port-worker", "frame", "port-frame"];
+const sameOrigin = ["worker", "port-worker", "frame", "port-frame"];
 const workers = ["worker", "port-worker"];
 const ports = ["port-worker", "port-frame", "port-far-frame"];
-const everywhere = [...near, "far-frame", "port-far-frame"];
+const everywhere = [...sameOrigin, "far-frame", "port-far-frame"];
 
 /**
  * The libraries, in the order of the table. `boundaries` are those that a library supports. `transfers` is the
@@ -145,7 +145,14 @@ export const workloads = [
     boundaries: everywhere,
     metrics: ["us"],
   },
-  { id: "concurrent-10k", letter: "B", title: "10 000 calls at once", size: 10_000, boundaries: near, metrics: ["us"] },
+  {
+    id: "concurrent-10k",
+    letter: "B",
+    title: "10 000 calls at once",
+    size: 10_000,
+    boundaries: sameOrigin,
+    metrics: ["us"],
+  },
   {
     id: "notifications",
     letter: "E",
@@ -154,14 +161,14 @@ export const workloads = [
     boundaries: ["worker"],
     metrics: ["us"],
   },
-  { id: "clone", letter: "C", title: "1 MB, cloned", size: 20, boundaries: near, metrics: ["us"] },
+  { id: "clone", letter: "C", title: "1 MB, cloned", size: 20, boundaries: sameOrigin, metrics: ["us"] },
   {
     id: "transfer-params",
     letter: "C",
     title: "1 MB, transferred in params",
     size: 100,
     rounds: MANY_ROUNDS,
-    boundaries: near,
+    boundaries: sameOrigin,
     metrics: ["us"],
   },
   {
@@ -170,7 +177,7 @@ export const workloads = [
     title: "1 MB, transferred in results",
     size: 100,
     rounds: MANY_ROUNDS,
-    boundaries: near,
+    boundaries: sameOrigin,
     metrics: ["us"],
   },
   {
@@ -178,7 +185,7 @@ export const workloads = [
     letter: "D",
     title: "an object of 100 KB, there and back",
     size: 20,
-    boundaries: near,
+    boundaries: sameOrigin,
     metrics: ["us"],
   },
   {

@@ -1,4 +1,4 @@
-// The benchmark: `node benches/run.mjs [--engine E] [--only A,B] [--boundary worker] [--subject ID] [--rounds N]
+// The benchmark: `node benches/run.mjs [--engine E] [--only A,B] [--boundary worker] [--library ID] [--rounds N]
 // [--quick] [--check] [--old PKG]`. It compares the built package, pkg/, with other libraries. It prints the results,
 // and writes them to target/bench/report.json with every round.
 
@@ -107,7 +107,7 @@ function readOptions() {
       engine: { type: "string", default: "chromium" },
       only: several,
       boundary: several,
-      subject: several,
+      library: several,
       rounds: { type: "string" },
       quick: { type: "boolean", default: false },
       check: { type: "boolean", default: false },
@@ -130,7 +130,7 @@ function readOptions() {
     only: list("only", [...ids, ...workloads.flatMap(({ letter }) => letter ?? [])]),
     boundary: list("boundary", Object.keys(boundaries)),
     library: list(
-      "subject",
+      "library",
       libraries.map(({ id }) => id),
     ),
   };

@@ -269,12 +269,12 @@ impl Shared {
             loop {
                 let diagnostics = client.link().diagnostics.clone();
                 let decide = || (process.hooks.on_exit)(&end.why, starts);
-                let again = if end.why == Closed::Local {
+                let delay = if end.why == Closed::Local {
                     None
                 } else {
                     diagnostics.run_user_code("on_exit", decide).flatten()
                 };
-                let Some(pause) = again else { return };
+                let Some(pause) = delay else { return };
                 tokio::time::sleep(pause).await;
                 starts += 1;
                 match diagnostics.run_user_code("with", || process.open()) {

@@ -65,8 +65,8 @@ export class ReceiveQueue {
   #flush() {
     // Messages that arrive meanwhile are appended to the queue, so that the order is kept.
     while (this.#queue.length > 0 && this.#handlers.size > 0) {
-      const [message, kept] = this.#queue[0];
-      this.#metadata?.(kept);
+      const [message, metadata] = this.#queue[0];
+      this.#metadata?.(metadata);
       this.#deliver(message);
       this.#queue.shift();
     }

@@ -9,7 +9,7 @@ use portway::Framing;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::time::timeout;
 
-use crate::command::{PATIENCE, Test, portway};
+use crate::command::{TEST_TIMEOUT, Test, portway};
 use crate::fixtures::Server;
 
 /// A pipe without a reader.
@@ -20,7 +20,7 @@ fn unread() -> std::io::Result<PipeWriter> {
 /// Runs the command with this standard output. Returns the exit code and standard error.
 async fn into(arguments: &[&str], output: impl Into<Stdio>) -> Result<(Option<i32>, String), Box<dyn Error>> {
     let child = portway(arguments).stdout(output).spawn()?;
-    let output = timeout(PATIENCE, child.wait_with_output()).await??;
+    let output = timeout(TEST_TIMEOUT, child.wait_with_output()).await??;
     Ok((output.status.code(), String::from_utf8(output.stderr)?))
 }
 
@@ -39,9 +39,9 @@ async fn the_findings_set_the_exit_code_if_the_reader_leaves_after_a_line() -> T
         std::fs::write(&file, first.to_owned() + &others.repeat(200_000))?;
         let mut child = portway(arguments).stdin(File::open(&file)?).spawn()?;
         let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
-        assert!(timeout(PATIENCE, lines.next_line()).await??.is_some());
+        assert!(timeout(TEST_TIMEOUT, lines.next_line()).await??.is_some());
         drop(lines);
-        let output = timeout(PATIENCE, child.wait_with_output()).await??;
+        let output = timeout(TEST_TIMEOUT, child.wait_with_output()).await??;
         assert_eq!(output.status.code(), Some(code), "{arguments:?}");
         assert_eq!(String::from_utf8(output.stderr)?, "", "{arguments:?}");
     }

@@ -12,7 +12,7 @@ use tokio::net::UnixListener;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::command::{PATIENCE, Test, feed, portway, run};
+use crate::command::{TEST_TIMEOUT, Test, feed, portway, run};
 use crate::fixtures::{Server, frame_script, line_script, printed_frame};
 
 #[tokio::test]
@@ -90,9 +90,9 @@ async fn a_notification_is_sent_and_nothing_is_waited_for() -> Test {
             let done = run(["call", "log", &params, "--notify", target[0], target[1]]).await?;
             assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "", ""));
         }
-        let mut heard = [server.heard.recv().await, server.heard.recv().await];
-        heard.sort();
-        assert_eq!(heard, [Some("[0]".to_owned()), Some("[1]".to_owned())]);
+        let mut received = [server.received.recv().await, server.received.recv().await];
+        received.sort();
+        assert_eq!(received, [Some("[0]".to_owned()), Some("[1]".to_owned())]);
     }
     Ok(())
 }
@@ -175,7 +175,7 @@ async fn lines_that_a_peer_prints_are_shown_one_by_one_and_at_once() -> Test {
                 .spawn()?;
             let mut lines = BufReader::new(child.stderr.take().ok_or("no standard error")?).lines();
             for word in ["one", "two", "three"] {
-                let line = timeout(PATIENCE, lines.next_line()).await??;
+                let line = timeout(TEST_TIMEOUT, lines.next_line()).await??;
                 assert_eq!(line.as_deref(), Some(&*format!("portway: the peer printed: {word}")), "{framing} {begin}");
             }
             child.kill().await?;
@@ -216,10 +216,10 @@ async fn a_result_is_printed_before_a_program_that_ignores_the_end_has_ended() -
     let start = Instant::now();
     let mut stdout = tokio::io::BufReader::new(child.stdout.take().ok_or("no output")?);
     let mut line = String::new();
-    timeout(PATIENCE, tokio::io::AsyncBufReadExt::read_line(&mut stdout, &mut line)).await??;
+    timeout(TEST_TIMEOUT, tokio::io::AsyncBufReadExt::read_line(&mut stdout, &mut line)).await??;
     assert_eq!(line, "true\n");
     let read = start.elapsed();
-    assert_eq!(timeout(PATIENCE, child.wait()).await??.code(), Some(0));
+    assert_eq!(timeout(TEST_TIMEOUT, child.wait()).await??.code(), Some(0));
     let ended = start.elapsed() - read;
     assert!(ended > Duration::from_millis(100), "{ended:?}");
     Ok(())
@@ -250,7 +250,7 @@ async fn a_result_is_laid_out_for_people_on_a_terminal() -> Test {
             .stdin(Stdio::null())
             .kill_on_drop(true)
             .output();
-        let output = timeout(PATIENCE, script).await??;
+        let output = timeout(TEST_TIMEOUT, script).await??;
         assert_eq!(String::from_utf8(output.stdout)?, expected);
     }
     Ok(())
@@ -277,8 +277,8 @@ async fn a_timeout_and_a_signal_end_a_call_while_other_text_is_still_read() -> T
     for framing in ["auto", "content-length"] {
         let done = run(["call", "work", "--timeout=0.05", "--framing", framing, "--unix", &path]).await?;
         assert_eq!(done.code, Some(4), "{framing}");
-        let told = done.stderr.matches("no JSON").count();
-        assert!(told < 2 * frames, "{framing}: all {told} bodies were read first");
+        let reported = done.stderr.matches("no JSON").count();
+        assert!(reported < 2 * frames, "{framing}: all {reported} bodies were read first");
     }
     let mut child = portway(["call", "work", "--timeout=60", "--unix", &path]).spawn()?;
     let mut stderr = child.stderr.take().ok_or("no standard error")?;
@@ -286,11 +286,11 @@ async fn a_timeout_and_a_signal_end_a_call_while_other_text_is_still_read() -> T
     stderr.read_exact(&mut [0]).await?;
     let process = child.id().ok_or("it has ended")?.to_string();
     assert!(Command::new("kill").args(["-INT", &process]).status().await?.success());
-    let mut told = String::new();
-    timeout(PATIENCE, stderr.read_to_string(&mut told)).await??;
-    assert_eq!(timeout(PATIENCE, child.wait()).await??.code(), Some(130));
-    let told = told.matches("no JSON").count();
-    assert!(told < 2 * frames - 1, "all {told} bodies were read first");
+    let mut reported = String::new();
+    timeout(TEST_TIMEOUT, stderr.read_to_string(&mut reported)).await??;
+    assert_eq!(timeout(TEST_TIMEOUT, child.wait()).await??.code(), Some(130));
+    let reported = reported.matches("no JSON").count();
+    assert!(reported < 2 * frames - 1, "all {reported} bodies were read first");
     peer.abort();
     Ok(())
 }

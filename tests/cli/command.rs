@@ -13,7 +13,7 @@ use tokio::time::timeout;
 pub(crate) type Test = Result<(), Box<dyn Error>>;
 
 /// Nothing that is waited for here takes longer, on any machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The output and the exit code of a run of the command.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub(crate) async fn feed(
 ) -> Result<Run, Box<dyn Error>> {
     let mut child = portway(arguments).stdin(Stdio::piped()).spawn()?;
     let mut stdin = child.stdin.take().ok_or("no standard input")?;
-    let (_, output) = timeout(PATIENCE, async {
+    let (_, output) = timeout(TEST_TIMEOUT, async {
         // It need not read it.
         let written = async {
             let written = stdin.write_all(input).await;

@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::command::{PATIENCE, Test, portway, run};
+use crate::command::{TEST_TIMEOUT, Test, portway, run};
 use crate::fixtures::{Server, frame_script, line_script, printed_frame};
 
 #[tokio::test]
@@ -102,8 +102,8 @@ async fn no_answer_in_time_is_4() -> Test {
         assert!(start.elapsed() >= Duration::from_millis(300));
         assert_eq!((done.code, done.stdout.as_str()), (Some(4), ""));
         assert!(done.stderr.contains("no answer came within 300ms"), "{}", done.stderr);
-        assert_eq!(timeout(PATIENCE, server.heard.recv()).await?.as_deref(), Some("waiting"));
-        assert_eq!(timeout(PATIENCE, server.heard.recv()).await?.as_deref(), Some("cancelled"));
+        assert_eq!(timeout(TEST_TIMEOUT, server.received.recv()).await?.as_deref(), Some("waiting"));
+        assert_eq!(timeout(TEST_TIMEOUT, server.received.recv()).await?.as_deref(), Some("cancelled"));
     }
     // No message came, and the command does not wait for a sleeping program.
     let done = run(["call", "wait", "--timeout", "0.1", "--", "sleep", "3600"]).await?;
@@ -133,9 +133,9 @@ async fn a_dropped_call_is_cancelled_on_the_wire() -> Test {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        timeout(PATIENCE, has_begun).await?;
+        timeout(TEST_TIMEOUT, has_begun).await?;
         assert!(Command::new("kill").args(["-INT", &process]).status().await?.success());
-        let output = timeout(PATIENCE, child.wait_with_output()).await??;
+        let output = timeout(TEST_TIMEOUT, child.wait_with_output()).await??;
         assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(130), 0, 0));
         let sent = std::fs::read_to_string(&file)?;
         assert_eq!(sent.matches(cancel).count(), 1, "{sent}");
@@ -194,11 +194,11 @@ async fn a_signal_cancels_the_call_and_ends_the_command() -> Test {
         let mut server = Server::start(framing).await?;
         for (name, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
             let mut child = portway(["call", "wait", "--timeout", "0", "--unix", server.path()]).spawn()?;
-            assert_eq!(timeout(PATIENCE, server.heard.recv()).await?.as_deref(), Some("waiting"));
+            assert_eq!(timeout(TEST_TIMEOUT, server.received.recv()).await?.as_deref(), Some("waiting"));
             let process = child.id().ok_or("no process")?.to_string();
             assert!(Command::new("kill").args([name, &process]).status().await?.success());
-            assert_eq!(timeout(PATIENCE, child.wait()).await??.code(), Some(code));
-            assert_eq!(timeout(PATIENCE, server.heard.recv()).await?.as_deref(), Some("cancelled"));
+            assert_eq!(timeout(TEST_TIMEOUT, child.wait()).await??.code(), Some(code));
+            assert_eq!(timeout(TEST_TIMEOUT, server.received.recv()).await?.as_deref(), Some("cancelled"));
         }
     }
     Ok(())
@@ -252,7 +252,7 @@ async fn a_peer_that_sends_garbage_for_ever_does_not_hold_the_command() -> Test 
     for framing in ["auto", "content-length", "newline"] {
         let mut command = portway(["call", "add", "--timeout", "0.5", "--tcp", &address, "--framing", framing]);
         let mut child = command.stderr(Stdio::null()).spawn()?;
-        let code = timeout(PATIENCE, child.wait()).await??.code();
+        let code = timeout(TEST_TIMEOUT, child.wait()).await??.code();
         assert!(matches!(code, Some(4 | 5)), "{framing}: {code:?}");
     }
     Ok(())

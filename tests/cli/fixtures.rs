@@ -16,21 +16,21 @@ pub(crate) struct Server {
     pub(crate) path: PathBuf,
     pub(crate) address: String,
     /// The notifications that were received, and `cancelled` for each cancelled call.
-    pub(crate) heard: mpsc::UnboundedReceiver<String>,
+    pub(crate) received: mpsc::UnboundedReceiver<String>,
 }
 
 impl Server {
     pub(crate) async fn start(framing: Framing) -> Result<Self, Box<dyn Error>> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("server.sock");
-        let (tell, heard) = mpsc::unbounded_channel();
+        let (sender, received) = mpsc::unbounded_channel();
         let unix = Listener::unix(&path, framing).await?;
         let tcp = Listener::tcp("127.0.0.1:0", framing).await?;
         let address = tcp.address().ok_or("no address")?.to_string();
-        let told = tell.clone();
-        tokio::spawn(unix.serve(move |peer| set_up(peer, &told)));
-        tokio::spawn(tcp.serve(move |peer| set_up(peer, &tell)));
-        Ok(Self { _folder: folder, path, address, heard })
+        let reported = sender.clone();
+        tokio::spawn(unix.serve(move |peer| set_up(peer, &reported)));
+        tokio::spawn(tcp.serve(move |peer| set_up(peer, &sender)));
+        Ok(Self { _folder: folder, path, address, received })
     }
 
     pub(crate) fn path(&self) -> &str {
@@ -38,7 +38,7 @@ impl Server {
     }
 }
 
-fn set_up(peer: &Peer, tell: &mpsc::UnboundedSender<String>) {
+fn set_up(peer: &Peer, report: &mpsc::UnboundedSender<String>) {
     peer.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
     peer.method("echo", |params: Box<RawValue>, _: Context| async move { Ok::<_, RpcError>(params) });
     peer.method("fail", |data: Option<Value>, _: Context| async move {
@@ -51,23 +51,23 @@ fn set_up(peer: &Peer, tell: &mpsc::UnboundedSender<String>) {
         context.notify("$/progress", &json!({ "token": "mine", "value": 1 }))?;
         Ok::<_, RpcError>("done")
     });
-    let told = tell.clone();
+    let sender = report.clone();
     peer.method("wait", move |(): (), context: Context| {
         // Sent by another task, since this one is dropped.
-        let (told, cancelled) = (told.clone(), context.cancelled());
-        let _ = told.send("waiting".to_owned());
+        let (sender, cancelled) = (sender.clone(), context.cancelled());
+        let _ = sender.send("waiting".to_owned());
         tokio::spawn(async move {
             cancelled.await;
-            let _ = told.send("cancelled".to_owned());
+            let _ = sender.send("cancelled".to_owned());
         });
         async {
             tokio::time::sleep(Duration::from_secs(3_600)).await;
             Ok::<_, RpcError>(())
         }
     });
-    let told = tell.clone();
+    let sender = report.clone();
     peer.on_notify("log", move |params: Option<Value>, _: Context| {
-        let _ = told.send(params.unwrap_or_default().to_string());
+        let _ = sender.send(params.unwrap_or_default().to_string());
     });
 }
 

@@ -6,7 +6,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::command::{PATIENCE, Test, portway, run};
+use crate::command::{TEST_TIMEOUT, Test, portway, run};
 
 #[tokio::test]
 async fn help_is_enough_to_begin_with() -> Test {
@@ -103,7 +103,7 @@ async fn bash_takes_its_completions_and_completes_with_them() -> Test {
         let mut stdin = child.stdin.take().ok_or("no standard input")?;
         stdin.write_all(format!("{script}\n{then}\n").as_bytes()).await?;
         drop(stdin);
-        let output = timeout(PATIENCE, child.wait_with_output()).await??;
+        let output = timeout(TEST_TIMEOUT, child.wait_with_output()).await??;
         assert!(output.status.success());
         assert_eq!(String::from_utf8(output.stdout)?, expected);
     }
@@ -113,7 +113,7 @@ async fn bash_takes_its_completions_and_completes_with_them() -> Test {
 #[tokio::test]
 async fn the_notes_of_the_help_fit_into_80_columns_unchanged() -> Test {
     let mut command = portway(["help", "decode"]);
-    let output = timeout(PATIENCE, command.env("COLUMNS", "80").output()).await??;
+    let output = timeout(TEST_TIMEOUT, command.env("COLUMNS", "80").output()).await??;
     let shown = String::from_utf8(output.stdout)?;
     for lines in [
         "  {\"event\":\"passthrough\",\"bytes\":\"<base64>\"}\n      bytes that belong to no message; a long run is split into several events\n",

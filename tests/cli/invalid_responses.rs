@@ -9,7 +9,7 @@ use portway::Framing;
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
 
-use crate::command::{PATIENCE, Run, Test, portway, run};
+use crate::command::{Run, TEST_TIMEOUT, Test, portway, run};
 use crate::fixtures::{Server, frame_script, line_script};
 
 /// A program that answers a call with this body, in a framing.
@@ -84,7 +84,7 @@ async fn made(path: &Path) -> Test {
             sleep(Duration::from_millis(5)).await;
         }
     };
-    timeout(PATIENCE, waits).await?;
+    timeout(TEST_TIMEOUT, waits).await?;
     Ok(())
 }
 
@@ -114,7 +114,7 @@ async fn an_answer_that_came_while_the_command_was_stopped_is_read() -> Test {
         // The time of the call is up when the command goes on.
         sleep(LIMIT).await;
         assert!(Command::new("kill").args(["-CONT", &process]).status().await?.success());
-        let output = timeout(PATIENCE, child.wait_with_output()).await??;
+        let output = timeout(TEST_TIMEOUT, child.wait_with_output()).await??;
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(0), length + 3), "{framing}: {stderr}");
     }

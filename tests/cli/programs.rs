@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::command::{PATIENCE, Test, portway, run};
+use crate::command::{TEST_TIMEOUT, Test, portway, run};
 use crate::trees::{SHAPES, Shape, Tree};
 
 /// Answers the first call, in lines.
@@ -80,7 +80,7 @@ async fn a_signal_for_the_command_ends_the_program_too() -> Test {
         tree.wait()?;
         let pid = child.id().ok_or("no process")?.to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().await?.success());
-        let output = timeout(PATIENCE, child.wait_with_output()).await??;
+        let output = timeout(TEST_TIMEOUT, child.wait_with_output()).await??;
         assert_eq!(output.status.code(), Some(code));
         assert_eq!(tree.left_after(Duration::ZERO), [""; 0], "{signal}");
         assert!(tree.has_saved());
@@ -103,7 +103,7 @@ async fn a_second_signal_kills_the_program() -> Test {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    let (output, ()) = timeout(PATIENCE, async {
+    let (output, ()) = timeout(TEST_TIMEOUT, async {
         // The program is waited for at once, so that it is not a zombie.
         tokio::join!(child.wait_with_output(), signals)
     })
@@ -131,7 +131,7 @@ async fn ctrl_c_on_a_terminal_ends_the_program_too() -> Test {
     tree.wait()?;
     let mut keys = terminal.stdin.take().ok_or("no input")?;
     keys.write_all(b"\x03").await?;
-    assert_eq!(timeout(PATIENCE, terminal.wait()).await??.code(), Some(130));
+    assert_eq!(timeout(TEST_TIMEOUT, terminal.wait()).await??.code(), Some(130));
     assert_eq!(tree.left_after(Duration::ZERO), [""; 0]);
     assert!(tree.has_saved());
     Ok(())
@@ -162,10 +162,10 @@ async fn a_signal_that_the_parent_ignores_stays_ignored() -> Test {
             }
             Ok::<_, std::io::Error>(())
         };
-        timeout(PATIENCE, is_there).await??;
+        timeout(TEST_TIMEOUT, is_there).await??;
         assert!(Command::new("kill").args([format!("-{signal}"), pid]).status().await?.success());
         fs::write(path("go"), "")?;
-        let output = timeout(PATIENCE, child.wait_with_output()).await??;
+        let output = timeout(TEST_TIMEOUT, child.wait_with_output()).await??;
         assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"true\n"[..]), "{signal}");
         fs::remove_file(path("there"))?;
         fs::remove_file(path("go"))?;
@@ -190,7 +190,7 @@ async fn a_thread_or_a_process_that_cannot_be_started_ends_with_3() -> Test {
     ] {
         let mut command = Command::new("sh");
         command.args(["-c", &script, "sh"]).arg(&portway).args(["call", "x"]).args(target);
-        let output = timeout(PATIENCE, command.stdin(Stdio::null()).kill_on_drop(true).output()).await??;
+        let output = timeout(TEST_TIMEOUT, command.stdin(Stdio::null()).kill_on_drop(true).output()).await??;
         let said = String::from_utf8(output.stderr)?;
         assert_eq!(output.status.code(), Some(3), "{said}");
         assert!(said.contains(expected) && !said.contains("panicked"), "{said}");
@@ -205,7 +205,7 @@ async fn where_few_files_may_be_open_the_reason_is_reported() -> Test {
         let mut command = Command::new("sh");
         let script = format!("ulimit -n {limit}; exec \"$@\"");
         command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_portway"), "call", "x", "--", "true"]);
-        let output = timeout(PATIENCE, command.stdin(Stdio::null()).kill_on_drop(true).output()).await??;
+        let output = timeout(TEST_TIMEOUT, command.stdin(Stdio::null()).kill_on_drop(true).output()).await??;
         let said = String::from_utf8(output.stderr)?;
         match output.status.code() {
             Some(3) => assert!(said.contains("Too many open files"), "{limit}: {said}"),

@@ -8,7 +8,7 @@ use tokio::net::UnixListener;
 use tokio::time::{sleep, timeout};
 
 use crate::busy_socket::full_listener;
-use crate::command::{PATIENCE, Test, portway, run};
+use crate::command::{TEST_TIMEOUT, Test, portway, run};
 
 #[tokio::test]
 async fn a_busy_unix_socket_is_waited_for() -> Test {
@@ -24,12 +24,12 @@ async fn a_busy_unix_socket_is_waited_for() -> Test {
     for _ in &waiting {
         listener.accept().await?;
     }
-    let (stream, _) = timeout(PATIENCE, listener.accept()).await??;
+    let (stream, _) = timeout(TEST_TIMEOUT, listener.accept()).await??;
     let (reader, writer) = stream.into_split();
     let peer = portway::Peer::new(portway::Transport::new(reader, writer, Framing::Newline)?);
     peer.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
     peer.forget();
-    let output = timeout(PATIENCE, child.wait_with_output()).await??;
+    let output = timeout(TEST_TIMEOUT, child.wait_with_output()).await??;
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"3\n"[..]));
     Ok(())
 }

@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::{sleep, timeout};
 
-use crate::command::{PATIENCE, Test, portway};
+use crate::command::{TEST_TIMEOUT, Test, portway};
 use crate::decode::{frame, message, whole};
 
 /// A running `portway decode`.
@@ -32,7 +32,7 @@ impl Decoding {
     /// The next event, without any further input.
     async fn event(&mut self) -> Result<Value, Box<dyn Error>> {
         let mut line = String::new();
-        timeout(PATIENCE, self.stdout.read_line(&mut line)).await??;
+        timeout(TEST_TIMEOUT, self.stdout.read_line(&mut line)).await??;
         Ok(serde_json::from_str(&line)?)
     }
 
@@ -106,7 +106,8 @@ async fn it_means_nothing_where_the_input_is_cut() -> Test {
                 Ok::<_, std::io::Error>(())
             };
             let (written, read) =
-                timeout(PATIENCE, async { tokio::join!(writing, decoding.stdout.read_to_string(&mut output)) }).await?;
+                timeout(TEST_TIMEOUT, async { tokio::join!(writing, decoding.stdout.read_to_string(&mut output)) })
+                    .await?;
             written?;
             read?;
             let events = whole(output.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)?;
@@ -132,7 +133,7 @@ async fn the_input_so_far_is_decoded_when_the_input_pauses() -> Test {
         decoding.stdin.write_all(b"noise without an end").await?;
         assert_eq!(decoding.event().await?["event"], "passthrough");
         drop(decoding.stdin);
-        assert_eq!(timeout(PATIENCE, decoding.child.wait()).await??.code(), Some(0));
+        assert_eq!(timeout(TEST_TIMEOUT, decoding.child.wait()).await??.code(), Some(0));
     }
     Ok(())
 }
@@ -157,7 +158,7 @@ async fn progress_is_shown_on_a_terminal() -> Test {
         let mut terminal = script.stdout.take().ok_or("no output")?;
         // This waits for the reader.
         let open = tokio::task::spawn_blocking(move || OpenOptions::new().write(true).open(fifo));
-        let mut input = timeout(PATIENCE, open).await???;
+        let mut input = timeout(TEST_TIMEOUT, open).await???;
         let mut shown = Vec::new();
         let has_figures = |shown: &[u8]| {
             let shown = String::from_utf8_lossy(shown);
@@ -166,13 +167,13 @@ async fn progress_is_shown_on_a_terminal() -> Test {
         // Figures are written as input comes, from a second after the start on.
         let start = Instant::now();
         while if is_shown { !has_figures(&shown) } else { start.elapsed() < Duration::from_secs(3) } {
-            assert!(start.elapsed() < PATIENCE, "{output}: {}", String::from_utf8_lossy(&shown));
+            assert!(start.elapsed() < TEST_TIMEOUT, "{output}: {}", String::from_utf8_lossy(&shown));
             input.write_all(FRAMES)?;
             let _ = timeout(Duration::from_millis(500), terminal.read_buf(&mut shown)).await;
             sleep(Duration::from_millis(500)).await;
         }
         drop(input);
-        timeout(PATIENCE, terminal.read_to_end(&mut shown)).await??;
+        timeout(TEST_TIMEOUT, terminal.read_to_end(&mut shown)).await??;
         let shown = String::from_utf8(shown)?;
         assert_eq!(shown.contains(" MB, "), is_shown, "{output}: {shown:?}");
         assert_eq!(shown.ends_with("\r\u{1b}[K"), is_shown, "it is taken away: {shown:?}");
@@ -189,10 +190,10 @@ async fn it_ends_without_an_error_when_its_output_is_closed() -> Test {
         let mut child = portway(["decode", "--framing", framing]).stdin(input).spawn()?;
         let mut first = [0; 1000];
         let mut stdout = child.stdout.take().ok_or("no output")?;
-        timeout(PATIENCE, stdout.read_exact(&mut first)).await??;
+        timeout(TEST_TIMEOUT, stdout.read_exact(&mut first)).await??;
         assert!(first.starts_with(b"{\"event\":"));
         drop(stdout);
-        let output = timeout(PATIENCE, child.wait_with_output()).await??;
+        let output = timeout(TEST_TIMEOUT, child.wait_with_output()).await??;
         assert_eq!((output.status.code(), String::from_utf8(output.stderr)?.as_str()), (Some(code), ""));
     }
     Ok(())
@@ -233,7 +234,7 @@ async fn a_hundred_megabytes_take_the_memory_of_one_message() -> Test {
                 }
             }
         };
-        let (written, read) = timeout(PATIENCE, async { tokio::join!(writing, reading) }).await?;
+        let (written, read) = timeout(TEST_TIMEOUT, async { tokio::join!(writing, reading) }).await?;
         written?;
         let messages: usize = read?;
         if framing != "newline" {
@@ -242,7 +243,7 @@ async fn a_hundred_megabytes_take_the_memory_of_one_message() -> Test {
         let peak = decoding.peak()?;
         assert!(peak < 16_000, "{framing}: {peak} kB");
         drop(decoding.stdin);
-        assert_eq!(timeout(PATIENCE, decoding.child.wait()).await??.code(), Some(1));
+        assert_eq!(timeout(TEST_TIMEOUT, decoding.child.wait()).await??.code(), Some(1));
     }
     Ok(())
 }

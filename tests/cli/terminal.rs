@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::command::{PATIENCE, Test, feed, run};
+use crate::command::{TEST_TIMEOUT, Test, feed, run};
 use crate::fixtures::{frame_script, printed_frame};
 
 /// Characters that control a terminal, change the order of others, or are invisible: C1, DEL, those for bidirectional
@@ -23,7 +23,7 @@ async fn on_a_terminal(command: &str) -> Result<String, Box<dyn Error>> {
     // From the package bsdutils; it runs a program on a terminal.
     let script =
         Command::new("script").args(["-qec", command, "/dev/null"]).stdin(Stdio::null()).kill_on_drop(true).output();
-    let output = timeout(PATIENCE, script).await??;
+    let output = timeout(TEST_TIMEOUT, script).await??;
     Ok(String::from_utf8(output.stdout)?)
 }
 
@@ -50,13 +50,13 @@ async fn output_of_a_peer_is_escaped() -> Test {
     let folder = tempfile::tempdir()?;
     let result = json!({ "jsonrpc": "2.0", "id": 1, "result": { "k": HOSTILE } }).to_string();
     let error = json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": 1, "message": HOSTILE, "data": HOSTILE } });
-    let told = json!({ "jsonrpc": "2.0", "method": "$/progress", "params": { "token": 1, "value": HOSTILE } });
+    let reported = json!({ "jsonrpc": "2.0", "method": "$/progress", "params": { "token": 1, "value": HOSTILE } });
     let unmatched = json!({ "jsonrpc": "2.0", "id": HOSTILE, "result": 1 }).to_string();
     let result = printed_frame(&result);
     for (what, action, expected) in [
         ("a result", result.clone(), "\\u009b31mRED"),
         ("an error", printed_frame(&error.to_string()), "\\u{9b}31mRED"),
-        ("progress", format!("{}; {result}", printed_frame(&told.to_string())), "\\u{9b}31mRED"),
+        ("progress", format!("{}; {result}", printed_frame(&reported.to_string())), "\\u{9b}31mRED"),
         ("an answer to nothing", format!("{}; {result}", printed_frame(&unmatched)), "\\u{9b}31mRED"),
         ("text that is no message", format!("echo '{HOSTILE}'; {result}"), "\\u{9b}31mRED"),
     ] {

@@ -164,7 +164,7 @@ async fn a_line_without_end_takes_no_more_memory_than_a_message() -> Test {
     let mut command = tokio::process::Command::new("sh");
     let script = "ulimit -v 300000; head -c 500000000 /dev/zero | tr '\\0' x | \"$0\" validate --lines";
     command.args(["-c", script, env!("CARGO_BIN_EXE_portway")]).kill_on_drop(true);
-    let output = tokio::time::timeout(crate::command::PATIENCE, command.output()).await??;
+    let output = tokio::time::timeout(crate::command::TEST_TIMEOUT, command.output()).await??;
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("<stdin>:1: invalid\n  error: It is longer than 10485760 bytes"), "{output:?}");
     assert_eq!(output.status.code(), Some(1));

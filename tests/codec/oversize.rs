@@ -18,7 +18,7 @@ fn the_default_limit_is_10_485_760_bytes() {
 
 #[test]
 fn it_is_reported_right_after_the_header_and_the_body_is_dropped() {
-    for (length, told) in [
+    for (length, reported) in [
         ("1073741824", Some(1 << 30)),
         ("99999999999", Some(99_999_999_999)),
         ("18446744073709551615", Some(u64::MAX)),
@@ -26,13 +26,13 @@ fn it_is_reported_right_after_the_header_and_the_body_is_dropped() {
         (&"9".repeat(1_000), None),
     ] {
         let header = format!("Content-Length: {length}\r\nContent-Type: a/b\r\n\r\n");
-        assert_eq!(read(&header), [oversize(told)], "{length}");
+        assert_eq!(read(&header), [oversize(reported)], "{length}");
         // The end of the input in the middle of it is nothing new.
-        assert_eq!(read(format!("{header}{{\"a\":")), [oversize(told)], "{length}");
+        assert_eq!(read(format!("{header}{{\"a\":")), [oversize(reported)], "{length}");
         // A body that was never sent.
         let typed = format!("Content-Type: application/vscode-jsonrpc\r\n{}", frame("{}"));
         for next in [frame("{}"), typed, format!("X-Other: 1\r\n{}", frame("{}"))] {
-            assert_eq!(read(format!("{header}{next}")), [oversize(told), body("{}")], "{length}, {next}");
+            assert_eq!(read(format!("{header}{next}")), [oversize(reported), body("{}")], "{length}, {next}");
         }
     }
 }

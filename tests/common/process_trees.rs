@@ -27,7 +27,7 @@ pub const SHAPES: [Shape; 6] =
     [Shape::Shell, Shape::Node, Shape::Npx, Shape::ForksAgain, Shape::OtherGroup, Shape::OtherGroupAndAlone];
 
 /// No wait takes longer, on any machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Answers the first call, in lines.
 const ANSWER: &str = r#"IFS= read -r line; echo '{"jsonrpc":"2.0","id":1,"result":true}'"#;
@@ -95,7 +95,7 @@ impl Tree {
             if let Some(pid) = fs::read_to_string(self.path("pid")).ok().and_then(|text| text.trim().parse().ok()) {
                 return Ok(pid);
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > TEST_TIMEOUT {
                 return Err(io::Error::other(format!("no server: {:?}", self.shape)));
             }
             std::thread::sleep(Duration::from_millis(5));

@@ -18,7 +18,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::retry_on_intr;
 
 /// Nothing that a test waits for takes longer, on any machine.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 const CHUNK: usize = 64 * 1024;
 
@@ -82,12 +82,12 @@ pub fn is_nonblocking(descriptor: &impl AsFd) -> bool {
     fcntl_getfl(descriptor).unwrap().contains(OFlags::NONBLOCK)
 }
 
-/// Waits until a descriptor is ready, at most for [`PATIENCE`].
+/// Waits until a descriptor is ready, at most for [`TEST_TIMEOUT`].
 fn until_ready(descriptor: &impl AsFd, readiness: PollFlags) {
-    let limit = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+    let limit = Timespec { tv_sec: TEST_TIMEOUT.as_secs() as i64, tv_nsec: 0 };
     // The end of a child interrupts it.
     let ready = retry_on_intr(|| poll(&mut [PollFd::new(descriptor, readiness)], Some(&limit))).unwrap();
-    assert!(ready > 0, "nothing happened within {PATIENCE:?}");
+    assert!(ready > 0, "nothing happened within {TEST_TIMEOUT:?}");
 }
 
 /// Reads the bytes that have come, and returns their number; 0 is the end.
@@ -241,7 +241,7 @@ impl Running {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(start.elapsed() < PATIENCE, "it does not end");
+            assert!(start.elapsed() < TEST_TIMEOUT, "it does not end");
             thread::sleep(Duration::from_millis(2));
         }
     }
@@ -333,7 +333,7 @@ pub fn carries_100_megabytes_each_way(subject: Subject) {
         let start = Instant::now();
         let mut waiting = WATCHED;
         while waiting > IDLE {
-            assert!(start.elapsed() < PATIENCE, "it cannot write, and takes {waiting:?} of {WATCHED:?}");
+            assert!(start.elapsed() < TEST_TIMEOUT, "it cannot write, and takes {waiting:?} of {WATCHED:?}");
             waiting = running.processor_time_within(WATCHED);
         }
         assert!(!writer.is_finished(), "all of it is held in memory");
@@ -370,7 +370,7 @@ pub fn behind_node(command: &Command, when: When) -> Option<Command> {
 pub fn until_nonblocking(descriptor: &impl AsFd) {
     let start = Instant::now();
     while !is_nonblocking(descriptor) {
-        assert!(start.elapsed() < PATIENCE, "node does not set the flag");
+        assert!(start.elapsed() < TEST_TIMEOUT, "node does not set the flag");
         thread::sleep(Duration::from_millis(2));
     }
 }

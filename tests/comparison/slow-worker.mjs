@@ -6,7 +6,7 @@ import { launch } from "../chromium.mjs";
 import { bundle } from "./bundles.mjs";
 import { outcome } from "./probes/channel.mjs";
 
-const PATIENCE = 6000;
+const TEST_TIMEOUT_MS = 6000;
 
 /** The outcomes of the libraries of a catalogue, by module. */
 export async function slowWorker(catalogue) {
@@ -51,7 +51,7 @@ const pageSource = (module) => `
   export async function ask() {
     const worker = new Worker("/${module}/worker.js", { type: "module" });
     const answer = library.call(worker, "worker").then(({ call }) => call("echo", { text: "hi" }));
-    const { state, value } = await ending(answer, ${PATIENCE});
+    const { state, value } = await ending(answer, ${TEST_TIMEOUT_MS});
     worker.terminate();
     return value === "hi" ? "answered" : state;
   }`;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use crate::frames::{Answer, frame, request, split_frame};
 
 /// How long something may take that should take no time, on a machine that is busy with other tests.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long the daemon may take to end.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
@@ -76,11 +76,11 @@ impl Builder {
             self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let pid = child.id();
-        let (tell_exit, exit) = mpsc::channel();
+        let (exit_sender, exit) = mpsc::channel();
         thread::spawn(move || {
             let code = child.wait().unwrap().code();
             // The receiver is gone once the test has failed.
-            let _ = tell_exit.send((code, Instant::now()));
+            let _ = exit_sender.send((code, Instant::now()));
         });
         let (read_on, gate) = mpsc::channel();
         let output = if self.deaf { mpsc::channel().1 } else { read_frames(stdout.unwrap(), gate) };
@@ -123,7 +123,7 @@ enum Output {
 
 /// Reads from when something comes through `gate`.
 fn read_frames(mut stdout: ChildStdout, gate: Receiver<()>) -> Receiver<Output> {
-    let (tell, output) = mpsc::channel();
+    let (sender, output) = mpsc::channel();
     thread::spawn(move || {
         // It is never sent anything if the test has failed.
         let _ = gate.recv();
@@ -147,7 +147,7 @@ fn read_frames(mut stdout: ChildStdout, gate: Receiver<()>) -> Receiver<Output> 
                         Output::Other(problem)
                     }
                 };
-                let _ = tell.send(found);
+                let _ = sender.send(found);
             }
             if count == 0 {
                 return;
@@ -158,10 +158,10 @@ fn read_frames(mut stdout: ChildStdout, gate: Receiver<()>) -> Receiver<Output> 
 }
 
 fn read_lines(stderr: ChildStderr) -> Receiver<String> {
-    let (tell, lines) = mpsc::channel();
+    let (sender, lines) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(stderr).split(b'\n') {
-            let _ = tell.send(String::from_utf8_lossy(&line.unwrap()).into_owned());
+            let _ = sender.send(String::from_utf8_lossy(&line.unwrap()).into_owned());
         }
     });
     lines
@@ -241,7 +241,7 @@ impl Daemon {
 
     /// The next answer.
     pub(crate) fn answer(&mut self) -> Answer {
-        match self.output.recv_timeout(PATIENCE) {
+        match self.output.recv_timeout(TEST_TIMEOUT) {
             Ok(Output::Frame(text)) => Answer::read(text),
             Ok(Output::Other(text)) => panic!("on standard output: {text}"),
             Err(RecvTimeoutError::Timeout) => panic!("no answer; logged: {:#?}", self.so_far()),
@@ -276,7 +276,7 @@ impl Daemon {
 
     /// Waits for a line on standard error that holds all of `parts`, and returns it.
     pub(crate) fn logs(&mut self, parts: &[&str]) -> String {
-        self.logs_within(PATIENCE, parts)
+        self.logs_within(TEST_TIMEOUT, parts)
     }
 
     /// Waits longer than usual.
@@ -317,7 +317,7 @@ impl Daemon {
     /// Waits for its end.
     pub(crate) fn end(mut self) -> Ending {
         self.has_ended = true;
-        let Ok((code, at)) = self.exit.recv_timeout(PATIENCE) else {
+        let Ok((code, at)) = self.exit.recv_timeout(TEST_TIMEOUT) else {
             signal(self.pid, "KILL");
             panic!("it did not end; logged: {:#?}", self.so_far());
         };
@@ -338,7 +338,7 @@ impl Daemon {
     /// Waits for its end, with its output unread. Returns the exit code, and the time.
     pub(crate) fn end_unread(mut self) -> (Option<i32>, Instant) {
         self.has_ended = true;
-        self.exit.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+        self.exit.recv_timeout(TEST_TIMEOUT).unwrap_or_else(|_| {
             signal(self.pid, "KILL");
             panic!("it did not end");
         })

@@ -14,7 +14,7 @@ use std::thread;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, mknodat};
 
-use crate::daemon::{Builder, Daemon, PATIENCE, program};
+use crate::daemon::{Builder, Daemon, TEST_TIMEOUT, program};
 use crate::frames::{Answer, frame, request, split_frame};
 use crate::log::Line;
 
@@ -351,13 +351,13 @@ fn an_unread_warning_of_the_log_does_not_delay_the_start() {
     let mut daemon = command.spawn().unwrap();
     daemon.stdin.take().unwrap().write_all(&frame(request(1, "version"))).unwrap();
     let mut stdout = daemon.stdout.take().unwrap();
-    let (tell, answer) = mpsc::channel();
+    let (sender, answer) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
         let _ = stdout.read_to_end(&mut bytes);
-        let _ = tell.send(bytes);
+        let _ = sender.send(bytes);
     });
-    let answer = answer.recv_timeout(PATIENCE);
+    let answer = answer.recv_timeout(TEST_TIMEOUT);
     let _ = daemon.kill();
     daemon.wait().unwrap();
     assert!(String::from_utf8_lossy(&answer.unwrap()).contains("\"result\""));

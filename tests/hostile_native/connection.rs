@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::process::PATIENCE;
+use crate::process::TEST_TIMEOUT;
 
 pub(crate) struct Connection {
     pub(crate) stream: UnixStream,
@@ -25,8 +25,8 @@ pub(crate) fn frame(text: &str) -> Vec<u8> {
 impl Connection {
     pub(crate) fn to(path: &Path) -> io::Result<Self> {
         let stream = UnixStream::connect(path)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(TEST_TIMEOUT))?;
+        stream.set_write_timeout(Some(TEST_TIMEOUT))?;
         Ok(Self { stream, held: Vec::new(), lines: false, bytes: 0 })
     }
 

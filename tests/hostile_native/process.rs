@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 pub(crate) type Test = Result<(), Box<dyn Error>>;
 
 /// The longest wait of a test.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 const ROLE: &str = "PORTWAY_HOSTILE_ROLE";
 const PATH: &str = "PORTWAY_HOSTILE_PATH";
@@ -120,7 +120,7 @@ impl Running {
         let server = Self::start(&mut role(name, path))?;
         let start = Instant::now();
         while UnixStream::connect(path).is_err() {
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > TEST_TIMEOUT {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "the server does not listen"));
             }
             std::thread::sleep(Duration::from_millis(5));

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::process::{PATIENCE, Running, Test, role, write_out};
+use crate::process::{Running, TEST_TIMEOUT, Test, role, write_out};
 
 /// The header of a call with a payload of this length.
 fn announced(length: usize) -> io::Result<[u8; 9]> {
@@ -47,7 +47,7 @@ pub(crate) fn play(name: &str) -> io::Result<()> {
         }
         other => return Err(io::Error::other(format!("there is no role {other}"))),
     }
-    thread::sleep(PATIENCE);
+    thread::sleep(TEST_TIMEOUT);
     Ok(())
 }
 
@@ -69,7 +69,7 @@ async fn a_guest_makes_its_host_keep_no_message_above_the_limit() -> Test {
         let start = Instant::now();
         let mut most = before;
         let call = client.call::<Value>("any", &());
-        let call = tokio::spawn(async move { timeout(PATIENCE, call.timeout(Duration::from_secs(3))).await });
+        let call = tokio::spawn(async move { timeout(TEST_TIMEOUT, call.timeout(Duration::from_secs(3))).await });
         while !call.is_finished() {
             most = most.max(resident_mib()?);
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -18,7 +18,7 @@ import { startBrowser } from "../web/runner/browsers.mjs";
 import { deaths } from "./deaths.mjs";
 import { notes } from "./notes.mjs";
 import { serve } from "./site.mjs";
-import { PATIENCE, SHORT_PATIENCE, seenInShort } from "./speed.mjs";
+import { TEST_TIMEOUT_MS, SHORT_TEST_TIMEOUT_MS, seenInShort } from "./speed.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 /** Portway twice: by `connect`, and by its plain classes as in the other table. */
@@ -47,7 +47,7 @@ async function look() {
     const query = new URLSearchParams({
       modules: MODULES.join(),
       elsewhere,
-      patience: inFull ? PATIENCE : SHORT_PATIENCE,
+      patience: inFull ? TEST_TIMEOUT_MS : SHORT_TEST_TIMEOUT_MS,
     });
     await browser.driver.get(`${site.own}?${query}`);
     return await results(browser.driver);

@@ -6,7 +6,7 @@ import { doFor } from "./driver.mjs";
 import { RUNS } from "./page/measure.js";
 
 /** Without news for so long, the page is stuck. */
-const PATIENCE = 60_000;
+const TEST_TIMEOUT_MS = 60_000;
 /** Kinds that may take so long are run at once, before the others. */
 const SLOW = 10_000;
 
@@ -32,7 +32,7 @@ export async function runKinds(engine, kinds) {
     browser = await startBrowser(engine);
     const query = new URLSearchParams({ kinds: JSON.stringify(ids), runs: RUNS, ...servers.origins });
     await browser.driver.get(`${servers.origins.own}/tests/liveness/page/page.html?${query}`);
-    timer = setTimeout(() => end("the page is stuck"), PATIENCE);
+    timer = setTimeout(() => end("the page is stuck"), TEST_TIMEOUT_MS);
     const error = await ended;
     for (const { id } of kinds) results[id] ??= { error };
     return results;

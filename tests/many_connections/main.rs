@@ -23,7 +23,7 @@ const AT_ONCE: usize = 256;
 /// For the sockets of both sides, and the other open files of a process.
 const OPEN_FILES: u64 = (CONNECTIONS + 3 * BAD_CLIENTS + 200) as u64;
 const MAX_MEMORY_KB: u64 = 400 * 1024;
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_connections_are_held_and_answered_beside_bad_clients() -> Result<(), Box<dyn Error>> {
@@ -78,7 +78,7 @@ async fn ask_all(clients: &[Client], order: impl Fn(usize) -> usize) -> Result<V
         let turn = Arc::clone(&turns).acquire_owned().await?;
         tasks.push(tokio::spawn(async move {
             let start = Instant::now();
-            let echo = client.call::<usize>("echo", &(number,)).timeout(PATIENCE).await;
+            let echo = client.call::<usize>("echo", &(number,)).timeout(TEST_TIMEOUT).await;
             drop(turn);
             (echo == Ok(number)).then(|| start.elapsed()).ok_or_else(|| format!("{number}: {echo:?}"))
         }));
@@ -98,7 +98,7 @@ async fn bad_clients(path: &std::path::Path) -> Result<Vec<UnixStream>, Box<dyn 
         let mut deaf = UnixStream::connect(path).await?;
         let body = format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"large"}}"#);
         let request = format!("Content-Length: {}\r\n\r\n{body}", body.len());
-        timeout(PATIENCE, deaf.write_all(request.repeat(10).as_bytes())).await??;
+        timeout(TEST_TIMEOUT, deaf.write_all(request.repeat(10).as_bytes())).await??;
         kept.push(deaf);
         let mut half = UnixStream::connect(path).await?;
         half.write_all(b"Content-Length: 1000000\r\n\r\n{\"jsonrpc\":").await?;

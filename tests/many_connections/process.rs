@@ -12,7 +12,7 @@ use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 
 const PATH: &str = "PORTWAY_TEST_SOCKET";
-const PATIENCE: Duration = Duration::from_secs(20);
+const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// It is killed when it is dropped.
 pub(crate) struct ServerProcess(Child);
@@ -34,7 +34,7 @@ impl ServerProcess {
             .spawn()?;
         let start = Instant::now();
         while UnixStream::connect(path).await.is_err() {
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > TEST_TIMEOUT {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "the server does not listen"));
             }
             tokio::time::sleep(Duration::from_millis(10)).await;

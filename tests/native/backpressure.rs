@@ -9,7 +9,7 @@ use portway::{CallError, Client, Context, Diagnostic, Framing, Peer, RpcError, S
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::wire::{PATIENCE, frame, limits, wire_of};
+use crate::wire::{TEST_TIMEOUT, frame, limits, wire_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -69,7 +69,7 @@ async fn a_peer_that_does_not_read_is_not_called_for_ever_by_calls_that_have_end
             #[allow(unreachable_code, reason = "it says what the errors are")]
             Ok::<_, Box<dyn Error + Send + Sync>>(())
         });
-        timeout(PATIENCE, client.ready()).await?;
+        timeout(TEST_TIMEOUT, client.ready()).await?;
         assert_eq!(client.call::<i64>("again", &()).await, Ok(1));
         serving.abort();
     }
@@ -99,9 +99,9 @@ async fn notifications_to_a_peer_that_does_not_read_are_refused_and_none_is_lost
         }
         Ok::<_, std::io::Error>(())
     });
-    timeout(PATIENCE, client.ready()).await?;
+    timeout(TEST_TIMEOUT, client.ready()).await?;
     client.notify("line", &(sent, "and one more"))?;
-    timeout(PATIENCE, reader).await???;
+    timeout(TEST_TIMEOUT, reader).await???;
     Ok(())
 }
 
@@ -205,7 +205,7 @@ async fn requests_with_more_bytes_than_the_limit_are_refused_and_the_others_go_o
 
 /// Sends this again and again until nothing more is read; how often it was.
 async fn send_until_pause(
-    there: &mut crate::wire::Wire,
+    there: &mut crate::wire::RemoteEnd,
     message: impl Fn(u32) -> Vec<u8>,
 ) -> Result<u32, &'static str> {
     let mut sent = 0;
@@ -302,7 +302,7 @@ async fn answers_are_read_before_the_peer_has_read_all_calls() -> Test {
     let params = json!(["x".repeat(100_000)]);
     let calls: Vec<_> = (0..400).map(|_| client.call::<Value>("echo", &params).timeout(None).start()).collect();
     for call in calls {
-        assert_eq!(timeout(PATIENCE, call).await??, params);
+        assert_eq!(timeout(TEST_TIMEOUT, call).await??, params);
     }
     Ok(())
 }
@@ -314,10 +314,10 @@ async fn running_notifications_are_bounded_like_requests_and_dropped_beyond() ->
         let limits = limits(|limits: &mut Limits| {
             (limits.in_flight, limits.in_flight_bytes) = (in_flight, in_flight_bytes);
         });
-        let (tell, mut dropped) = tokio::sync::mpsc::unbounded_channel();
+        let (sender, mut dropped) = tokio::sync::mpsc::unbounded_channel();
         let server = Server::new(transport.with_limits(limits).on_diagnostic(move |diagnostic| {
             if let Diagnostic::DroppedNotification { method } = diagnostic {
-                let _ = tell.send(method.to_owned());
+                let _ = sender.send(method.to_owned());
             }
         }));
         let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
@@ -339,10 +339,10 @@ async fn running_notifications_are_bounded_like_requests_and_dropped_beyond() ->
             there.send(&notification).await?;
         }
         for _ in 0..3 {
-            assert_eq!(timeout(PATIENCE, dropped.recv()).await?.as_deref(), Some("wait"));
+            assert_eq!(timeout(TEST_TIMEOUT, dropped.recv()).await?.as_deref(), Some("wait"));
         }
         for _ in 0..2 {
-            timeout(PATIENCE, begun.recv()).await?.ok_or("it has not begun")?;
+            timeout(TEST_TIMEOUT, begun.recv()).await?.ok_or("it has not begun")?;
         }
         // An end makes room again.
         gate.add_permits(2);
@@ -355,7 +355,7 @@ async fn running_notifications_are_bounded_like_requests_and_dropped_beyond() ->
                 }
             }
         };
-        timeout(PATIENCE, taken).await??;
+        timeout(TEST_TIMEOUT, taken).await??;
     }
     Ok(())
 }
@@ -396,9 +396,9 @@ async fn credit_that_the_peer_does_not_read_pauses_reading() -> Test {
             let credit = there.receive_frame(framing).await?;
             assert_eq!((&credit["method"], &credit["params"]["count"]), (&json!("rpc.credit"), &json!(1)));
         }
-        timeout(PATIENCE, taken.recv()).await?.ok_or("the stream has ended")?;
+        timeout(TEST_TIMEOUT, taken.recv()).await?.ok_or("the stream has ended")?;
         drop(there);
-        timeout(PATIENCE, taking).await??;
+        timeout(TEST_TIMEOUT, taking).await??;
     }
     Ok(())
 }
@@ -454,7 +454,7 @@ async fn two_peers_that_both_leave_too_many_answers_unread_wait_for_each_other_a
             .collect();
         let mut timed_out = 0;
         for call in calls {
-            match timeout(PATIENCE, call).await? {
+            match timeout(TEST_TIMEOUT, call).await? {
                 Ok(text) => assert_eq!(text.len(), 10_000),
                 Err(error) => {
                     assert_eq!(error, CallError::TimedOut, "{framing}");
@@ -464,11 +464,11 @@ async fn two_peers_that_both_leave_too_many_answers_unread_wait_for_each_other_a
         }
         assert!(timed_out > 0, "{framing}: they do not wait for each other: say so in SECURITY.md");
         let later = one.client().call::<String>("big", &()).timeout(Duration::from_millis(50));
-        assert_eq!(timeout(PATIENCE, later).await?, Err(CallError::TimedOut));
+        assert_eq!(timeout(TEST_TIMEOUT, later).await?, Err(CallError::TimedOut));
         // An end of one ends both.
         one.client().destroy();
-        timeout(PATIENCE, one.client().closed()).await?;
-        timeout(PATIENCE, other.client().closed()).await?;
+        timeout(TEST_TIMEOUT, one.client().closed()).await?;
+        timeout(TEST_TIMEOUT, other.client().closed()).await?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::wire::{PATIENCE, wire, wire_of};
+use crate::wire::{TEST_TIMEOUT, wire, wire_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -129,9 +129,9 @@ async fn progress_in_a_batch_comes_before_the_answer_behind_it() -> Test {
     for (method, token) in [("method", "token"), (r"\u006dethod", r"t\u006fken")] {
         let (transport, mut there) = wire()?;
         let client = Client::new(transport);
-        let (told, mut seen) = mpsc::unbounded_channel();
+        let (sender, mut seen) = mpsc::unbounded_channel();
         let listener = move |value: u32| {
-            let _ = told.send(value);
+            let _ = sender.send(value);
         };
         let call = client.call::<u32>("work", &()).on_progress(listener).start();
         assert_eq!(there.receive().await?["id"], 1);
@@ -140,7 +140,7 @@ async fn progress_in_a_batch_comes_before_the_answer_behind_it() -> Test {
         };
         let result = r#"{"jsonrpc":"2.0","id":1,"result":7}"#;
         there.send(&format!("[{},{},{result},{}]", progress(10), progress(20), progress(30))).await?;
-        assert_eq!(timeout(PATIENCE, call).await??, 7);
+        assert_eq!(timeout(TEST_TIMEOUT, call).await??, 7);
         assert_eq!((seen.try_recv(), seen.try_recv()), (Ok(10), Ok(20)));
         assert!(seen.try_recv().is_err(), "the call has ended by then");
     }
@@ -164,7 +164,7 @@ async fn items_in_a_batch_come_before_the_end_behind_them() -> Test {
         let item =
             |value: u32| format!(r#"{{"jsonrpc":"2.0","{method}":"rpc.item","params":{{"{id}":1,"value":{value}}}}}"#);
         there.send(&format!(r#"[{},{},{{"jsonrpc":"2.0","id":1,"result":null}}]"#, item(5), item(6))).await?;
-        let numbers = timeout(PATIENCE, items).await??;
+        let numbers = timeout(TEST_TIMEOUT, items).await??;
         assert_eq!(numbers, [Ok(5), Ok(6)]);
     }
     Ok(())

@@ -13,7 +13,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use crate::wire::{PATIENCE, frame};
+use crate::wire::{TEST_TIMEOUT, frame};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -37,7 +37,7 @@ async fn an_answer_that_came_while_the_thread_was_blocked_is_read_before_its_cal
         thread::sleep(2 * SOON);
         // The link runs before the reactor gets its turn.
         let next = client.call::<Value>("next", &()).start();
-        assert_eq!(timeout(PATIENCE, call).await?.map(|text| text.len()), Ok(bytes));
+        assert_eq!(timeout(TEST_TIMEOUT, call).await?.map(|text| text.len()), Ok(bytes));
         drop(next);
     }
     Ok(())
@@ -60,7 +60,7 @@ async fn the_rest_of_a_message_that_came_while_the_thread_was_blocked_is_read_be
     far.write_all(rest)?;
     thread::sleep(2 * SOON);
     let next = client.call::<Value>("next", &()).start();
-    assert_eq!(timeout(PATIENCE, call).await?, Ok(7));
+    assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok(7));
     drop(next);
     Ok(())
 }
@@ -75,7 +75,7 @@ async fn a_peer_that_never_stops_sending_does_not_prevent_the_timeout_of_a_call(
         while far.write_all(&message).await.is_ok() {}
     });
     let call = client.call::<Value>("never", &()).timeout(SOON).start();
-    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::TimedOut));
+    assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::TimedOut));
     flood.abort();
     Ok(())
 }

@@ -11,7 +11,7 @@ use portway::limits::Limits;
 use portway::{CallError, Client, Closed, Context, ErrorCode, Peer, RpcError, Server, Transport};
 use serde_json::{Value, json};
 
-use crate::wire::{PATIENCE, limits, wire};
+use crate::wire::{TEST_TIMEOUT, limits, wire};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -242,7 +242,7 @@ async fn a_handler_that_only_computes_is_cancelled_when_it_yields() -> Test {
     }
     drop(call);
     // The method holds one reference, and the future of its handler another.
-    tokio::time::timeout(PATIENCE, async {
+    tokio::time::timeout(TEST_TIMEOUT, async {
         while Arc::strong_count(&steps) > 2 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -311,7 +311,7 @@ fn the_listener_of_a_call_that_is_refused_may_own_the_link() -> Test {
         let outcome = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(calls()));
         report.send(outcome.map_err(|error| error.to_string()))
     });
-    Ok(ended.recv_timeout(PATIENCE)??)
+    Ok(ended.recv_timeout(TEST_TIMEOUT)??)
 }
 
 #[tokio::test]

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::serving::TellsWhenDropped;
-use crate::wire::{PATIENCE, frame, wire, wire_of};
+use crate::serving::ReportsDrop;
+use crate::wire::{TEST_TIMEOUT, frame, wire, wire_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -26,9 +26,9 @@ async fn the_end_of_the_stream_ends_all_calls_and_later_ones_fail_at_once() -> T
     there.receive().await?;
     drop(there);
     for call in calls {
-        assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::PeerGone));
+        assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::PeerGone));
     }
-    assert_eq!(timeout(PATIENCE, client.closed()).await?, Closed::End);
+    assert_eq!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::End);
     assert_eq!(client.call::<()>("more", &()).await, Err(CallError::PeerGone));
     assert_eq!(client.notify("more", &()), Err(CallError::PeerGone));
     assert_eq!(client.pending(), 0);
@@ -44,7 +44,7 @@ async fn an_end_inside_of_a_message_is_another_end() -> Test {
     let cut = frame(r#"{"jsonrpc":"2.0","id":1,"result":1}"#);
     there.send_bytes(cut.get(..40).unwrap_or_default()).await?;
     drop(there);
-    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Lost(Closed::Truncated(40))));
+    assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Lost(Closed::Truncated(40))));
     assert_eq!(client.closed().await, Closed::Truncated(40));
     Ok(())
 }
@@ -59,11 +59,11 @@ async fn a_peer_that_only_stops_reading_is_noticed_at_the_next_write() -> Test {
     far.shutdown(Shutdown::Read)?;
     let next = client.call::<()>("next", &()).timeout(None).start();
     for call in [waiting, next] {
-        let outcome = timeout(PATIENCE, call).await?;
+        let outcome = timeout(TEST_TIMEOUT, call).await?;
         assert!(matches!(outcome, Err(CallError::Lost(Closed::Io(ErrorKind::BrokenPipe, _)))), "{outcome:?}");
     }
     assert_eq!(client.pending(), 0);
-    assert!(matches!(timeout(PATIENCE, client.closed()).await?, Closed::Io(ErrorKind::BrokenPipe, _)));
+    assert!(matches!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::Io(ErrorKind::BrokenPipe, _)));
     // It could still have written.
     drop(far);
     Ok(())
@@ -79,7 +79,7 @@ async fn destroy_ends_all_calls_once_and_twice_is_harmless() -> Test {
     client.destroy();
     assert_eq!(call.await, Err(CallError::Destroyed));
     assert_eq!(client.call::<()>("more", &()).await, Err(CallError::Destroyed));
-    assert_eq!(timeout(PATIENCE, client.closed()).await?, Closed::Local);
+    assert_eq!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::Local);
     assert_eq!(there.rest().await?, "", "the stream has ended");
     Ok(())
 }
@@ -111,7 +111,7 @@ async fn at_the_end_of_the_input_running_requests_are_finished_and_answered() ->
     there.send(r#"{"jsonrpc":"2.0","id":1,"method":"slow"}"#).await?;
     there.finish().await?;
     assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": 1, "result": "done" }));
-    assert_eq!(timeout(PATIENCE, running).await??, Closed::End);
+    assert_eq!(timeout(TEST_TIMEOUT, running).await??, Closed::End);
     Ok(())
 }
 
@@ -127,17 +127,17 @@ async fn a_grace_of_duration_max_is_accepted() -> Test {
     there.send(r#"{"jsonrpc":"2.0","id":1,"method":"slow"}"#).await?;
     there.finish().await?;
     assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": 1, "result": "done" }));
-    assert_eq!(timeout(PATIENCE, running).await??, Closed::End);
+    assert_eq!(timeout(TEST_TIMEOUT, running).await??, Closed::End);
     Ok(())
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_exceeds_the_grace_period_is_dropped_without_an_answer() -> Test {
     let (transport, mut there) = wire()?;
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(transport.with_grace(Duration::from_secs(2)));
     server.method("endless", move |(): (), _: Context| {
-        let guard = TellsWhenDropped(told.clone(), "dropped");
+        let guard = ReportsDrop(sender.clone(), "dropped");
         async move {
             std::future::pending::<()>().await;
             drop(guard);
@@ -150,7 +150,7 @@ async fn a_request_that_exceeds_the_grace_period_is_dropped_without_an_answer() 
     there.finish().await?;
     assert_eq!(running.await?, Closed::End);
     assert!((2_000..2_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
-    assert_eq!(heard.recv().await, Some("dropped"));
+    assert_eq!(received.recv().await, Some("dropped"));
     assert_eq!(there.rest().await?, "");
     Ok(())
 }
@@ -182,18 +182,18 @@ async fn a_stopped_server_stops_reading_and_answers_running_requests() -> Test {
     assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": 2, "result": "bye" }));
     assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": 1, "result": "done" }));
     assert_eq!(there.rest().await?, "");
-    assert_eq!(timeout(PATIENCE, running).await??, Closed::Local);
+    assert_eq!(timeout(TEST_TIMEOUT, running).await??, Closed::Local);
     Ok(())
 }
 
 #[tokio::test]
 async fn a_server_that_is_dropped_while_it_runs_ends_its_link_and_its_work() -> Test {
     let (transport, mut there) = wire()?;
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(transport);
-    let begun = told.clone();
+    let begun = sender.clone();
     server.method("endless", move |(): (), _: Context| {
-        let guard = TellsWhenDropped(told.clone(), "dropped");
+        let guard = ReportsDrop(sender.clone(), "dropped");
         let _ = begun.send("begun");
         async move {
             std::future::pending::<()>().await;
@@ -203,9 +203,9 @@ async fn a_server_that_is_dropped_while_it_runs_ends_its_link_and_its_work() -> 
     });
     let running = tokio::spawn(server.run());
     there.send(r#"{"jsonrpc":"2.0","id":1,"method":"endless"}"#).await?;
-    assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some("begun"));
+    assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?, Some("begun"));
     running.abort();
-    assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some("dropped"));
+    assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?, Some("dropped"));
     assert_eq!(there.rest().await?, "");
     Ok(())
 }
@@ -231,7 +231,7 @@ async fn a_handler_that_destroys_its_own_peer_is_safe() -> Test {
         async { Ok::<_, RpcError>(()) }
     });
     peer.forget();
-    let outcome = timeout(PATIENCE, Client::new(here).call::<()>("end", &())).await?;
+    let outcome = timeout(TEST_TIMEOUT, Client::new(here).call::<()>("end", &())).await?;
     assert_eq!(outcome, Err(CallError::PeerGone));
     Ok(())
 }
@@ -242,7 +242,7 @@ async fn a_peer_that_does_not_read_is_abandoned_after_the_grace_period() -> Test
     let client = Client::new(transport.with_grace(Duration::from_millis(50)));
     client.notify("large", &["x".repeat(10_000)])?;
     client.destroy();
-    assert_eq!(timeout(PATIENCE, client.closed()).await?, Closed::Local);
+    assert_eq!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::Local);
     assert!(there.rest().await?.len() < 10_000);
     Ok(())
 }
@@ -261,8 +261,8 @@ fn final_messages(framing: Framing, count: usize) -> Vec<u8> {
 /// and `count` notifications.
 async fn expect_final_messages(transport: Transport, begun: impl FnOnce() -> Test, count: usize) -> Test {
     let peer = Peer::new(transport);
-    let heard = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&heard);
+    let received = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&received);
     let back = peer.client().clone();
     peer.on_notify("note", move |_: Value, _: Context| {
         counted.fetch_add(1, Ordering::Relaxed);
@@ -274,9 +274,9 @@ async fn expect_final_messages(transport: Transport, begun: impl FnOnce() -> Tes
     let running = tokio::spawn(peer.run());
     tokio::time::sleep(Duration::from_millis(20)).await;
     begun()?;
-    assert_eq!(timeout(PATIENCE, call).await?, Ok("the answer".to_owned()));
-    assert_eq!(heard.load(Ordering::Relaxed), count);
-    timeout(PATIENCE, running).await??;
+    assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok("the answer".to_owned()));
+    assert_eq!(received.load(Ordering::Relaxed), count);
+    timeout(TEST_TIMEOUT, running).await??;
     Ok(())
 }
 
@@ -318,7 +318,7 @@ async fn a_listener_of_progress_that_panics_ends_nothing() -> Test {
     there.receive().await?;
     there.send(r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":"x"}}"#).await?;
     there.send(r#"{"jsonrpc":"2.0","id":1,"result":5}"#).await?;
-    assert_eq!(timeout(PATIENCE, call).await?, Ok(5));
+    assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok(5));
     assert_eq!(reported.recv().await.as_deref(), Some("$/progress"));
     Ok(())
 }

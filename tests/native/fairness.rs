@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, ReadBuf, sink};
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::timeout;
 
-use crate::wire::{PATIENCE, frame, limits, wire, wire_of};
+use crate::wire::{TEST_TIMEOUT, frame, limits, wire, wire_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -52,7 +52,7 @@ async fn an_input_that_never_waits_leaves_others_their_turns() -> Test {
         let (turns, counting) = counter();
         let client = Client::new(Transport::new(Pieces { left: 100_000 }, sink(), framing)?);
         client.notify("start", &())?;
-        assert_eq!(timeout(PATIENCE, client.closed()).await?, Closed::End);
+        assert_eq!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::End);
         counting.abort();
         let turns = turns.load(Ordering::Relaxed);
         assert!(turns > 100, "{turns} turns while 100 000 pieces were read, {framing}");
@@ -65,11 +65,11 @@ async fn rescanned_bytes_count_towards_the_turn_of_a_link_like_new_ones() -> Tes
     const LENGTH: usize = 1_000_000;
     let (transport, mut there) = wire()?;
     let (turns, counting) = counter();
-    let (tell, told) = mpsc::channel();
+    let (sender, received) = mpsc::channel();
     let counted = Arc::clone(&turns);
     let server = Server::new(transport.on_diagnostic(move |diagnostic| {
         if matches!(diagnostic, Diagnostic::Rejected { .. }) {
-            let _ = tell.send(counted.load(Ordering::Relaxed));
+            let _ = sender.send(counted.load(Ordering::Relaxed));
         }
     }));
     let serving = tokio::spawn(server.run());
@@ -84,9 +84,9 @@ async fn rescanned_bytes_count_towards_the_turn_of_a_link_like_new_ones() -> Tes
     }
     there.send_bytes(&frame(&body)).await?;
     there.finish().await?;
-    timeout(PATIENCE, serving).await??;
+    timeout(TEST_TIMEOUT, serving).await??;
     counting.abort();
-    let at: Vec<usize> = told.try_iter().collect();
+    let at: Vec<usize> = received.try_iter().collect();
     assert!(at.len() >= 100, "{} bodies were rejected", at.len());
     let most = at.chunk_by(|one, next| one == next).map(<[usize]>::len).max().unwrap_or_default();
     assert!(most <= 40, "{most} megabytes were read again in one turn");
@@ -111,11 +111,11 @@ async fn the_handlers_of_one_batch_leave_others_their_turns() -> Test {
     there.send(&format!("[{}]", calls.join(","))).await?;
     // Messages behind the batch, received before all of it is handled, are handled after it.
     there.send("{\"jsonrpc\":\"2.0\",\"id\":\"last\",\"method\":\"turn\"}").await?;
-    let replies = timeout(PATIENCE, there.receive()).await??;
+    let replies = timeout(TEST_TIMEOUT, there.receive()).await??;
     assert_eq!(replies.as_array().map(Vec::len), Some(CALLS));
-    assert_eq!(timeout(PATIENCE, there.receive()).await??["id"], "last");
+    assert_eq!(timeout(TEST_TIMEOUT, there.receive()).await??["id"], "last");
     there.finish().await?;
-    timeout(PATIENCE, serving).await??;
+    timeout(TEST_TIMEOUT, serving).await??;
     counting.abort();
     let at: Vec<usize> = reported.try_iter().collect();
     assert_eq!(at.len(), CALLS + 1);
@@ -143,9 +143,9 @@ async fn a_link_that_ends_within_a_batch_answers_the_calls_before() -> Test {
     let calls: Vec<String> =
         (1..=CALLS).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"turn\"}}")).collect();
     there.send(&format!("[{}]", calls.join(","))).await?;
-    let replies = timeout(PATIENCE, there.receive()).await??;
+    let replies = timeout(TEST_TIMEOUT, there.receive()).await??;
     assert!(replies.as_array().is_some_and(|replies| replies.len() >= CALLS / 2), "{} replies", replies);
-    timeout(PATIENCE, serving).await??;
+    timeout(TEST_TIMEOUT, serving).await??;
     assert_eq!(count.load(Ordering::Relaxed), CALLS / 2 + 1);
     Ok(())
 }
@@ -182,10 +182,10 @@ async fn a_message_that_is_complete_is_not_timed_out_while_its_link_is_behind() 
         tokio::time::sleep(Duration::from_millis(200)).await;
         there.send_bytes(rest).await?;
         for call in 1..=CALLS {
-            assert_eq!(timeout(PATIENCE, answered.recv()).await?, Some(call), "{framing}");
+            assert_eq!(timeout(TEST_TIMEOUT, answered.recv()).await?, Some(call), "{framing}");
         }
         drop(there);
-        timeout(PATIENCE, serving).await??;
+        timeout(TEST_TIMEOUT, serving).await??;
     }
     Ok(())
 }

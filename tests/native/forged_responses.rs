@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncWrite, AsyncWriteExt, DuplexStream};
 use tokio::time::timeout;
 
-use crate::wire::{PATIENCE, limits, wire_of};
+use crate::wire::{TEST_TIMEOUT, limits, wire_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -83,12 +83,12 @@ async fn forged_answers_do_not_have_a_caller_hold_requests_without_end() -> Test
     for form in forms {
         let (transport, mut there) = stopping(100, Framing::ContentLength)?;
         let unmatched = Arc::new(AtomicUsize::new(0));
-        let told = Arc::clone(&unmatched);
+        let reported = Arc::clone(&unmatched);
         let transport = transport.on_diagnostic(move |diagnostic| {
             if let Diagnostic::UnmatchedResponse { .. } | Diagnostic::Malformed | Diagnostic::Rejected { .. } =
                 diagnostic
             {
-                told.fetch_add(1, Ordering::SeqCst);
+                reported.fetch_add(1, Ordering::SeqCst);
             }
         });
         let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000);
@@ -124,10 +124,10 @@ async fn forged_answers_do_not_have_a_caller_hold_requests_without_end() -> Test
 async fn forged_progress_and_items_are_ignored() -> Test {
     let (transport, mut there) = stopping(0, Framing::ContentLength)?;
     let client = Client::new(transport);
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let reported = Arc::clone(&received);
     let call = client.call::<Value>("work", &()).on_progress(move |percent: f64| {
-        told.lock().into_iter().for_each(|mut heard| heard.push(percent));
+        reported.lock().into_iter().for_each(|mut received| received.push(percent));
     });
     let call = call.start();
     let mut items = client.stream::<i64>("count", &());
@@ -141,7 +141,7 @@ async fn forged_progress_and_items_are_ignored() -> Test {
     }
     let (item, end) = tokio::join!(items.next(), call);
     assert_eq!((item, end), (Some(Err(CallError::TimedOut)), Err(CallError::TimedOut)));
-    assert_eq!(heard.lock().map_err(|_| "poisoned")?.len(), 0);
+    assert_eq!(received.lock().map_err(|_| "poisoned")?.len(), 0);
     Ok(())
 }
 
@@ -164,13 +164,13 @@ async fn responses_to_written_requests_are_accepted_while_later_requests_are_wri
             Ok::<_, io::Error>(there)
         });
         for (number, call) in calls.into_iter().enumerate() {
-            assert_eq!(timeout(PATIENCE, call).await?, Ok(number as i64), "{framing}");
+            assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok(number as i64), "{framing}");
             if number >= 100 {
                 let later = client.call::<i64>("ask", &(number + 100, &filler)).start();
                 tokio::spawn(later);
             }
         }
-        timeout(PATIENCE, answering).await???;
+        timeout(TEST_TIMEOUT, answering).await???;
     }
     Ok(())
 }

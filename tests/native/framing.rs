@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::wire::{PATIENCE, Wire, frame, limits, wire, wire_of};
+use crate::wire::{RemoteEnd, TEST_TIMEOUT, frame, limits, wire, wire_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -28,7 +28,7 @@ fn serving(transport: Transport) {
 }
 
 /// The codes of the errors that come before the answer to [`PING`].
-async fn errors_before_pong(there: &mut Wire) -> Result<Vec<Value>, Box<dyn Error>> {
+async fn errors_before_pong(there: &mut RemoteEnd) -> Result<Vec<Value>, Box<dyn Error>> {
     let mut errors = Vec::new();
     loop {
         let answer = there.receive().await?;
@@ -116,15 +116,15 @@ async fn a_message_with_a_refused_header_is_answered_with_its_id() -> Test {
 #[tokio::test(start_paused = true)]
 async fn a_stalled_message_is_abandoned_without_a_reply() -> Test {
     let (transport, mut there) = wire()?;
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     serving(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::Frame(fault) = diagnostic {
-            let _ = told.send(fault);
+            let _ = sender.send(fault);
         }
     }));
     let start = tokio::time::Instant::now();
     there.send_bytes(b"Content-Length: 100\r\n\r\n{\"jsonrpc\"").await?;
-    assert_eq!(heard.recv().await, Some(FrameFault::TimedOut { held: 33 }));
+    assert_eq!(received.recv().await, Some(FrameFault::TimedOut { held: 33 }));
     assert!((30_000..30_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
     there.send(PING).await?;
     assert_eq!(errors_before_pong(&mut there).await?, [] as [Value; 0]);
@@ -138,32 +138,32 @@ async fn a_stalled_message_is_abandoned_without_a_reply() -> Test {
 #[tokio::test(start_paused = true)]
 async fn stalled_messages_are_abandoned_one_after_the_other() -> Test {
     let (transport, mut there) = wire()?;
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     serving(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::Frame(fault) = diagnostic {
-            let _ = told.send(fault);
+            let _ = sender.send(fault);
         }
     }));
     for part in ["Content-Le", "Content-Length: 100\r\n\r\n{\"jsonrpc\"", "Content-Length: 37\r\n\r\n"] {
         let start = tokio::time::Instant::now();
         there.send_bytes(part.as_bytes()).await?;
-        assert_eq!(heard.recv().await, Some(FrameFault::TimedOut { held: part.len() }));
+        assert_eq!(received.recv().await, Some(FrameFault::TimedOut { held: part.len() }));
         assert!((30_000..30_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
     }
     there.send(PING).await?;
     assert_eq!(errors_before_pong(&mut there).await?, [] as [Value; 0]);
-    assert!(heard.try_recv().is_err(), "each was told once");
+    assert!(received.try_recv().is_err(), "each was told once");
     Ok(())
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stalled_message_over_the_limit_is_abandoned_with_its_received_part() -> Test {
     let (transport, mut there) = wire()?;
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     let limits = limits(|limits: &mut Limits| limits.message_bytes = 100);
     serving(transport.with_limits(limits).on_diagnostic(move |diagnostic| {
         if let Diagnostic::Frame(fault) = diagnostic {
-            let _ = told.send(fault);
+            let _ = sender.send(fault);
         }
     }));
     let header = b"Content-Length: 1000\r\n\r\n";
@@ -173,9 +173,9 @@ async fn a_stalled_message_over_the_limit_is_abandoned_with_its_received_part() 
             there.send_bytes(piece).await?;
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        assert_eq!(heard.recv().await, Some(FrameFault::Oversize { length: Some(1_000) }));
+        assert_eq!(received.recv().await, Some(FrameFault::Oversize { length: Some(1_000) }));
         let came = header.len() + pieces.concat().len();
-        assert_eq!(heard.recv().await, Some(FrameFault::TimedOut { held: came }));
+        assert_eq!(received.recv().await, Some(FrameFault::TimedOut { held: came }));
     }
     there.send(PING).await?;
     assert_eq!(errors_before_pong(&mut there).await?.len(), 3, "once for each");
@@ -185,10 +185,10 @@ async fn a_stalled_message_over_the_limit_is_abandoned_with_its_received_part() 
 #[tokio::test]
 async fn a_client_hands_noise_to_the_application_and_answers_nothing() -> Test {
     let (transport, mut there) = wire()?;
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     let client = Client::new(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::Noise(bytes) = diagnostic {
-            let _ = told.send(String::from_utf8_lossy(bytes).into_owned());
+            let _ = sender.send(String::from_utf8_lossy(bytes).into_owned());
         }
     }));
     let call = client.call::<u32>("count", &()).start();
@@ -199,7 +199,7 @@ async fn a_client_hands_noise_to_the_application_and_answers_nothing() -> Test {
     client.notify("next", &())?;
     assert_eq!(there.receive().await?["method"], "next", "nothing was answered");
     let mut noise = String::new();
-    while let Ok(piece) = heard.try_recv() {
+    while let Ok(piece) = received.try_recv() {
         noise.push_str(&piece);
     }
     assert_eq!(noise, "warming up ...\n");
@@ -216,7 +216,7 @@ async fn one_byte_at_a_time_is_a_message_too() -> Test {
         there.send(r#"{"jsonrpc":"2.0","id":1,"method":"echo","params":["é€😀"]}"#).await?;
         there.receive().await
     };
-    let answer = timeout(PATIENCE, sender).await??;
+    let answer = timeout(TEST_TIMEOUT, sender).await??;
     assert_eq!(answer["result"], "é€😀");
     Ok(())
 }
@@ -249,7 +249,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Interrupted<R> {
 #[tokio::test]
 async fn an_input_that_is_interrupted_before_every_byte_is_read_all_the_same() -> Test {
     let (near, far) = tokio::io::duplex(64 * 1024);
-    let mut there = Wire::new(far);
+    let mut there = RemoteEnd::new(far);
     let (input, output) = tokio::io::split(near);
     let transport = Transport::new(Interrupted { input, is_next: false }, output, Framing::ContentLength)?;
     let server = Server::new(transport);
@@ -261,7 +261,7 @@ async fn an_input_that_is_interrupted_before_every_byte_is_read_all_the_same() -
     }
     there.finish().await?;
     assert_eq!(there.rest().await?, "");
-    assert_eq!(timeout(PATIENCE, running).await??, Closed::End);
+    assert_eq!(timeout(TEST_TIMEOUT, running).await??, Closed::End);
     Ok(())
 }
 
@@ -326,7 +326,7 @@ async fn ten_lines_that_are_no_message_are_a_clear_failure() -> Test {
     for _ in 0..10 {
         there.send_bytes(b"not a message\n").await?;
     }
-    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Lost(Closed::NoMessages(10))));
+    assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Lost(Closed::NoMessages(10))));
     Ok(())
 }
 
@@ -341,7 +341,7 @@ async fn lines_that_are_not_messages_end_no_link_after_its_first_message() -> Te
         there.send_bytes(first.as_bytes()).await?;
         there.send_bytes(&b"not a message\n".repeat(30)).await?;
         there.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":3}\n").await?;
-        assert_eq!(timeout(PATIENCE, call).await?, Ok(3), "{first}");
+        assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok(3), "{first}");
     }
     Ok(())
 }
@@ -354,19 +354,19 @@ async fn a_peer_that_speaks_another_framing_is_named() -> Test {
     there.receive_line().await?;
     there.send(r#"{"jsonrpc":"2.0","id":1,"result":3}"#).await?;
     let lost = Closed::OtherFraming { peer: Framing::ContentLength, own: Framing::Newline };
-    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Lost(lost)));
+    assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Lost(lost)));
 
     let (transport, mut there) = wire()?;
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     let peer = Peer::new(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::OtherFraming { peer, own } = diagnostic {
-            let _ = told.send((peer, own));
+            let _ = sender.send((peer, own));
         }
     }));
     let _call = peer.call::<u32>("count", &()).start();
     there.receive().await?;
     there.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":3}\n").await?;
-    assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some((Framing::Newline, Framing::ContentLength)));
+    assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?, Some((Framing::Newline, Framing::ContentLength)));
     Ok(())
 }
 
@@ -385,7 +385,7 @@ async fn a_message_over_the_limit_is_refused_before_it_comes() -> Test {
 #[tokio::test]
 async fn a_rejected_message_is_reported_with_its_id_null_included() -> Test {
     let (transport, mut there) = wire()?;
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     serving(transport.on_diagnostic(move |diagnostic| {
         let line = match diagnostic {
             Diagnostic::Rejected { id, method, error } => format!("{} {id:?} {method:?}", error.code),
@@ -393,7 +393,7 @@ async fn a_rejected_message_is_reported_with_its_id_null_included() -> Test {
             Diagnostic::Answered { method, id, error } => format!("{method} {id} {}", error.is_some()),
             other => format!("{other:?}"),
         };
-        let _ = told.send(line);
+        let _ = sender.send(line);
     }));
     let bodies = [
         ("{", "-32700 None None"),
@@ -409,13 +409,13 @@ async fn a_rejected_message_is_reported_with_its_id_null_included() -> Test {
     for (body, expected) in bodies {
         there.send(body).await?;
         there.receive().await?;
-        assert_eq!(timeout(PATIENCE, heard.recv()).await?.as_deref(), Some(expected), "{body}");
+        assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?.as_deref(), Some(expected), "{body}");
     }
     there.send_bytes(b"Content-Length: x\r\n\r\n").await?;
     there.receive().await?;
-    assert_eq!(timeout(PATIENCE, heard.recv()).await?.as_deref(), Some("InvalidHeader"), "once");
+    assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?.as_deref(), Some("InvalidHeader"), "once");
     there.send(PING).await?;
     there.receive().await?;
-    assert_eq!(timeout(PATIENCE, heard.recv()).await?.as_deref(), Some("ping 7 false"));
+    assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?.as_deref(), Some("ping 7 false"));
     Ok(())
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::wire::{PATIENCE, Wire, limits, wire_of};
+use crate::wire::{RemoteEnd, TEST_TIMEOUT, limits, wire_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -27,7 +27,7 @@ async fn waiting(
     framing: Framing,
     count: usize,
     change: impl FnOnce(Transport) -> Transport,
-) -> Result<(Client, Vec<Call<Value>>, Wire), Box<dyn Error>> {
+) -> Result<(Client, Vec<Call<Value>>, RemoteEnd), Box<dyn Error>> {
     let (transport, mut there) = wire_of(64 * 1024, framing)?;
     let limits = limits(|limits: &mut Limits| limits.message_bytes = 2_000);
     let client = Client::new(change(transport.with_limits(limits)));
@@ -69,14 +69,15 @@ async fn an_unreadable_answer_ends_its_own_call_and_no_other() -> Test {
             there.send_bytes(&frame_of(framing, &text)).await?;
             let mut calls = calls.into_iter();
             let (first, second, third) = (calls.next().ok_or("")?, calls.next().ok_or("")?, calls.next().ok_or("")?);
-            let end = timeout(PATIENCE, second).await.map_err(|_| format!("{framing}: {text:.80} ended nothing"))?;
+            let end =
+                timeout(TEST_TIMEOUT, second).await.map_err(|_| format!("{framing}: {text:.80} ended nothing"))?;
             assert_eq!(end, Err(CallError::Unreadable(why)), "{framing}: {text:.80}");
             assert_eq!(client.pending(), 2, "{framing}: {text:.80}");
             for (id, call) in [(1, first), (3, third)] {
                 there
                     .send_bytes(&frame_of(framing, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{id}}}"#)))
                     .await?;
-                assert_eq!(timeout(PATIENCE, call).await?, Ok(id.into()));
+                assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok(id.into()));
             }
         }
     }
@@ -94,10 +95,10 @@ async fn many_unreadable_answers_end_their_own_calls_and_no_other() -> Test {
         there.send_bytes(&frame_of(framing, r#"{"jsonrpc":"2.0","id":30,"result":30}"#)).await?;
         let last = calls.pop().ok_or("")?;
         for call in calls {
-            let end = timeout(PATIENCE, call).await?;
+            let end = timeout(TEST_TIMEOUT, call).await?;
             assert_eq!(end, Err(CallError::Unreadable(Unreadable::NotJson)), "{framing}");
         }
-        assert_eq!(timeout(PATIENCE, last).await?, Ok(30.into()), "{framing}");
+        assert_eq!(timeout(TEST_TIMEOUT, last).await?, Ok(30.into()), "{framing}");
     }
     Ok(())
 }
@@ -120,7 +121,7 @@ async fn an_answer_without_a_readable_id_ends_the_only_pending_call() -> Test {
             let (_client, calls, mut there) = waiting(framing, 1, |transport| transport).await?;
             there.send_bytes(&frame_of(framing, &text)).await?;
             let call = calls.into_iter().next().ok_or("")?;
-            let end = timeout(PATIENCE, call).await.map_err(|_| format!("{framing}: {text:.80} ended nothing"))?;
+            let end = timeout(TEST_TIMEOUT, call).await.map_err(|_| format!("{framing}: {text:.80} ended nothing"))?;
             assert_eq!(end, Err(CallError::Unreadable(why)), "{framing}: {text:.80}");
         }
     }
@@ -131,17 +132,17 @@ async fn an_answer_without_a_readable_id_ends_the_only_pending_call() -> Test {
 async fn an_answer_without_an_id_ends_none_of_several_calls_and_is_reported() -> Test {
     for framing in FRAMINGS {
         for (text, why) in nameless() {
-            let (told, mut heard) = mpsc::unbounded_channel();
+            let (sender, mut received) = mpsc::unbounded_channel();
             let listen = |transport: Transport| {
                 transport.on_diagnostic(move |diagnostic| {
                     if let Diagnostic::UnreadableAnswer(why) = diagnostic {
-                        let _ = told.send(why);
+                        let _ = sender.send(why);
                     }
                 })
             };
             let (client, _calls, mut there) = waiting(framing, 2, listen).await?;
             there.send_bytes(&frame_of(framing, &text)).await?;
-            assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some(why), "{framing}: {text:.80}");
+            assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?, Some(why), "{framing}: {text:.80}");
             assert_eq!(client.pending(), 2);
         }
     }
@@ -151,10 +152,10 @@ async fn an_answer_without_an_id_ends_none_of_several_calls_and_is_reported() ->
 #[tokio::test]
 async fn the_late_answer_to_a_call_that_was_dropped_ends_no_other() -> Test {
     let (transport, mut there) = wire_of(64 * 1024, Framing::ContentLength)?;
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     let client = Client::new(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::UnreadableAnswer(why) = diagnostic {
-            let _ = told.send(why);
+            let _ = sender.send(why);
         }
     }));
     drop(client.call::<Value>("given up", &()).start());
@@ -163,12 +164,12 @@ async fn the_late_answer_to_a_call_that_was_dropped_ends_no_other() -> Test {
         there.receive().await?;
     }
     there.send(r#"{"jsonrpc":"2.0","result":NaN}"#).await?;
-    assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some(Unreadable::NotJson));
+    assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?, Some(Unreadable::NotJson));
     assert_eq!(client.pending(), 1);
     // Once its answer has come, a later answer can only belong to the other call.
     there.send(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32800,"message":"Request cancelled"}}"#).await?;
     there.send(r#"{"jsonrpc":"2.0","result":NaN}"#).await?;
-    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Unreadable(Unreadable::NotJson)));
+    assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Unreadable(Unreadable::NotJson)));
     Ok(())
 }
 
@@ -192,7 +193,7 @@ async fn an_unreadable_call_of_the_peer_ends_no_own_call() -> Test {
             }
         }
         there.send_bytes(&frame_of(framing, r#"{"jsonrpc":"2.0","id":1,"result":"yes"}"#)).await?;
-        assert_eq!(timeout(PATIENCE, call).await?, Ok("yes".into()), "{framing}");
+        assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok("yes".into()), "{framing}");
     }
     Ok(())
 }
@@ -210,7 +211,7 @@ async fn the_id_of_an_answer_that_is_too_long_is_found_in_its_first_kibibyte() -
         there.send_bytes(&frame_of(framing, &answer(1_025))).await?;
         there.send_bytes(&frame_of(framing, &answer(1_024))).await?;
         let call = calls.into_iter().nth(1).ok_or("")?;
-        assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Unreadable(Unreadable::TooLarge)), "{framing}");
+        assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Unreadable(Unreadable::TooLarge)), "{framing}");
         assert_eq!(client.pending(), 0, "the first call was dropped with the list");
     }
     Ok(())
@@ -224,14 +225,14 @@ async fn an_answer_with_a_wrong_content_type_ends_its_call() -> Test {
         .send_bytes(format!("Content-Type: application/xml\r\nContent-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
         .await?;
     let call = calls.into_iter().next().ok_or("")?;
-    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Unreadable(Unreadable::ContentType)));
+    assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Unreadable(Unreadable::ContentType)));
     let (_client, calls, mut there) = waiting(Framing::ContentLength, 1, |transport| transport).await?;
     let padding = "x".repeat(10_000);
     there
         .send_bytes(format!("Content-Length: {}\r\nX-Padding: {padding}\r\n\r\n{body}", body.len()).as_bytes())
         .await?;
     let call = calls.into_iter().next().ok_or("")?;
-    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Unreadable(Unreadable::HeaderTooLarge)));
+    assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Unreadable(Unreadable::HeaderTooLarge)));
     Ok(())
 }
 
@@ -272,11 +273,11 @@ async fn an_answer_whose_bytes_keep_coming_is_accepted_however_long_it_takes() -
             }
             assert_eq!(call.await, Ok("here".into()), "{framing}");
             // Without a pending call, it has the time of any other message.
-            let (told, mut heard) = mpsc::unbounded_channel();
+            let (sender, mut received) = mpsc::unbounded_channel();
             let (transport, mut there) = wire_of(64 * 1024, framing)?;
             let client = Client::new(transport.on_diagnostic(move |diagnostic| {
                 if let Diagnostic::Frame(fault) = diagnostic {
-                    let _ = told.send(fault);
+                    let _ = sender.send(fault);
                 }
             }));
             client.notify("begin", &())?;
@@ -285,7 +286,7 @@ async fn an_answer_whose_bytes_keep_coming_is_accepted_however_long_it_takes() -
                 there.send_bytes(&[byte]).await?;
                 tokio::time::sleep(Duration::from_secs(2)).await;
             }
-            assert!(heard.try_recv().is_ok(), "{framing}");
+            assert!(received.try_recv().is_ok(), "{framing}");
         }
     }
     Ok(())

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
-use crate::wire::{PATIENCE, Wire, frame, wire, wire_of};
+use crate::wire::{RemoteEnd, TEST_TIMEOUT, frame, wire, wire_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -102,7 +102,7 @@ fn serving(transport: Transport) {
     server.forget();
 }
 
-fn served() -> Result<Wire, Box<dyn Error>> {
+fn served() -> Result<RemoteEnd, Box<dyn Error>> {
     let (transport, there) = wire_of(1024 * 1024, Framing::ContentLength)?;
     serving(transport);
     Ok(there)
@@ -168,7 +168,7 @@ async fn in_flight_bytes(most: u64) -> Test {
     for id in 0..fitting + 2 {
         there.send(&request(&json!(id), "never", &json!([megabyte]))).await?;
     }
-    let refused = timeout(PATIENCE, there.receive()).await??;
+    let refused = timeout(TEST_TIMEOUT, there.receive()).await??;
     assert!(refused["id"].as_u64().is_some_and(|id| id.abs_diff(fitting) <= 1), "{}", refused["id"]);
     assert_eq!(refused["error"]["code"], -32600);
     Ok(())
@@ -281,10 +281,10 @@ async fn header_bytes(most: u64) -> Test {
 
 async fn partial_frame(most: u64) -> Test {
     let (transport, mut there) = wire()?;
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     serving(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::Frame(fault) = diagnostic {
-            let _ = told.send(fault);
+            let _ = sender.send(fault);
         }
     }));
     let message = frame(&request(&json!(1), "now", &json!([])));
@@ -296,7 +296,7 @@ async fn partial_frame(most: u64) -> Test {
     assert_eq!(there.receive().await?["result"], 1);
     let began = Instant::now();
     there.send_bytes(start).await?;
-    assert_eq!(heard.recv().await, Some(FrameFault::TimedOut { held: 30 }));
+    assert_eq!(received.recv().await, Some(FrameFault::TimedOut { held: 30 }));
     is_about(began.elapsed(), most);
     Ok(())
 }
@@ -349,7 +349,7 @@ async fn lines_without_message(most: u64) -> Test {
         there.send_bytes("no message\n".repeat(lines as usize).as_bytes()).await?;
         there.send_bytes(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":3}\n").await?;
         let expected = if is_over { Err(CallError::Lost(Closed::NoMessages(lines as usize))) } else { Ok(3) };
-        assert_eq!(timeout(PATIENCE, call).await?, expected);
+        assert_eq!(timeout(TEST_TIMEOUT, call).await?, expected);
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use tokio::process::Command;
 use tokio::time::{Instant, timeout};
 
 use crate::busy_socket::full_listener;
-use crate::wire::PATIENCE;
+use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -101,7 +101,7 @@ async fn a_socket_that_stays_busy_is_a_timeout_after_five_seconds() -> Test {
 async fn the_file_of_a_relative_path_is_removed_after_a_change_of_the_working_directory() -> Test {
     let folder = tempfile::tempdir()?;
     let mut program = this_program("listener_on_a_relative_path_whose_program_changes_its_directory")?;
-    let output = timeout(PATIENCE, program.current_dir(&folder).output()).await??;
+    let output = timeout(TEST_TIMEOUT, program.current_dir(&folder).output()).await??;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     assert_eq!(fs::read_dir(&folder)?.count(), 0, "nothing is left behind");
     Ok(())
@@ -219,7 +219,7 @@ async fn an_error_of_one_connection_does_not_end_the_listener() -> Test {
                 // After the end of the listener, the next connection is refused.
                 let Ok(transport) = transport else { break };
                 let client = Client::new(transport);
-                answered += i32::from(timeout(PATIENCE, client.call::<i64>("add", &(1, 2))).await? == Ok(3));
+                answered += i32::from(timeout(TEST_TIMEOUT, client.call::<i64>("add", &(1, 2))).await? == Ok(3));
             }
             assert_eq!(answered, if goes_on { 2 } else { 1 }, "{kind}, {error:?}");
             if !goes_on {
@@ -237,7 +237,7 @@ async fn after(
     lines: &mut tokio::io::Lines<BufReader<tokio::process::ChildStdout>>,
 ) -> Result<String, Box<dyn Error>> {
     loop {
-        let line = timeout(PATIENCE, lines.next_line()).await??.ok_or("the output has ended")?;
+        let line = timeout(TEST_TIMEOUT, lines.next_line()).await??.ok_or("the output has ended")?;
         if let Some((_, rest)) = line.split_once(start) {
             return Ok(rest.to_owned());
         }

@@ -12,18 +12,18 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::wire::{PATIENCE, wire};
+use crate::wire::{TEST_TIMEOUT, wire};
 
 type Test = Result<(), Box<dyn Error>>;
 
 #[tokio::test]
 async fn notifications_are_handled_in_the_order_in_which_they_arrive() -> Test {
     let (here, there) = Transport::pair()?;
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(there);
-    let late = told.clone();
+    let late = sender.clone();
     server.on_notify("line", move |(number,): (u32,), _: Context| {
-        let _ = told.send(number);
+        let _ = sender.send(number);
     });
     // A name that is only a method is run all the same, and not answered.
     server.method("count", move |(number,): (u32,), _: Context| {
@@ -40,7 +40,7 @@ async fn notifications_are_handled_in_the_order_in_which_they_arrive() -> Test {
     }
     client.notify("count", &(1_000,))?;
     for number in 0..=1_000 {
-        assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some(number));
+        assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?, Some(number));
     }
     Ok(())
 }
@@ -48,14 +48,14 @@ async fn notifications_are_handled_in_the_order_in_which_they_arrive() -> Test {
 #[tokio::test]
 async fn a_faulty_notification_is_reported_here_and_not_to_the_peer() -> Test {
     let (transport, mut there) = wire()?;
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(transport.on_diagnostic(move |diagnostic| {
         let line = match diagnostic {
             Diagnostic::UnknownNotification { method } => format!("unknown {method}"),
             Diagnostic::InvalidNotification { method, .. } => format!("invalid {method}"),
             _ => return,
         };
-        let _ = told.send(line);
+        let _ = sender.send(line);
     }));
     server.on_notify("line", |(_,): (u32,), _: Context| {});
     server.method_sync("last", |(): (), _: Context| Ok::<_, RpcError>(()));
@@ -64,8 +64,8 @@ async fn a_faulty_notification_is_reported_here_and_not_to_the_peer() -> Test {
     there.send(r#"{"jsonrpc":"2.0","method":"line","params":{"a":1}}"#).await?;
     there.send(r#"{"jsonrpc":"2.0","id":1,"method":"last","params":null}"#).await?;
     assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": 1, "result": null }));
-    assert_eq!(heard.try_recv().ok().as_deref(), Some("unknown nothing"));
-    assert_eq!(heard.try_recv().ok().as_deref(), Some("invalid line"));
+    assert_eq!(received.try_recv().ok().as_deref(), Some("unknown nothing"));
+    assert_eq!(received.try_recv().ok().as_deref(), Some("invalid line"));
     Ok(())
 }
 
@@ -87,21 +87,21 @@ async fn a_handler_may_notify_the_caller() -> Test {
 #[tokio::test]
 async fn the_end_of_the_link_cancels_the_work_of_a_notification() -> Test {
     let (transport, mut there) = wire()?;
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(transport);
     server.on_notify("watch", move |(): (), context: Context| {
-        let told = told.clone();
+        let sender = sender.clone();
         tokio::spawn(async move {
-            let _ = told.send(context.is_cancelled());
+            let _ = sender.send(context.is_cancelled());
             context.cancelled().await;
-            let _ = told.send(context.is_cancelled());
+            let _ = sender.send(context.is_cancelled());
         });
     });
     server.forget();
     there.send(r#"{"jsonrpc":"2.0","method":"watch"}"#).await?;
-    assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some(false));
+    assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?, Some(false));
     drop(there);
-    assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some(true));
+    assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?, Some(true));
     Ok(())
 }
 
@@ -169,7 +169,7 @@ async fn handlers_of_notifications_are_dropped_with_their_link_however_it_ends()
         }
         let start = Instant::now();
         while at_work.load(Ordering::SeqCst) > 0 {
-            assert!(start.elapsed() < PATIENCE, "{end}: {} are at work", at_work.load(Ordering::SeqCst));
+            assert!(start.elapsed() < TEST_TIMEOUT, "{end}: {} are at work", at_work.load(Ordering::SeqCst));
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -179,21 +179,21 @@ async fn handlers_of_notifications_are_dropped_with_their_link_however_it_ends()
 #[tokio::test]
 async fn a_running_notification_is_finished_within_the_grace_period_when_the_input_ends() -> Test {
     let (transport, mut there) = wire()?;
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(transport);
     server.method("save", move |(): (), _: Context| {
-        let told = told.clone();
+        let sender = sender.clone();
         async move {
             tokio::time::sleep(Duration::from_millis(100)).await;
-            let _ = told.send("saved");
+            let _ = sender.send("saved");
             Ok::<_, RpcError>(())
         }
     });
     there.send(r#"{"jsonrpc":"2.0","method":"save"}"#).await?;
     drop(there);
     let start = Instant::now();
-    timeout(PATIENCE, server.run()).await?;
-    assert_eq!(heard.try_recv(), Ok("saved"));
+    timeout(TEST_TIMEOUT, server.run()).await?;
+    assert_eq!(received.try_recv(), Ok("saved"));
     // The link ends with it, and waits for nothing else.
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
     Ok(())
@@ -249,6 +249,6 @@ async fn a_dropped_future_removes_its_waker() -> Test {
     let ends = tokio::spawn(async move { tokio::join!(note.cancelled(), request.cancelled(), client.closed()) });
     tokio::task::yield_now().await;
     drop(there);
-    timeout(PATIENCE, ends).await??;
+    timeout(TEST_TIMEOUT, ends).await??;
     Ok(())
 }

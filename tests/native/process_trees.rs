@@ -10,7 +10,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::trees::{SHAPES, Shape, Tree};
-use crate::wire::PATIENCE;
+use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -124,7 +124,7 @@ async fn the_descendants_of_a_process_that_has_died_end_without_the_grace() -> T
         words[2] = words[2].replace("cat >/dev/null", "kill -9 $$");
         let mut command = Command::new(&words[0]);
         let transport = Transport::child(command.args(&words[1..]), Framing::Newline)?;
-        let client = Client::new(transport.with_grace(PATIENCE * 3));
+        let client = Client::new(transport.with_grace(TEST_TIMEOUT * 3));
         assert_eq!(timeout(LIMIT, client.call::<bool>("start", &())).await?, Ok(true));
         assert!(matches!(timeout(LIMIT, client.closed()).await?, Closed::Exited(_)));
         assert_eq!(tree.left_after(LIMIT), [""; 0]);

@@ -15,7 +15,7 @@ use tokio::process::Command;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::wire::PATIENCE;
+use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -37,7 +37,7 @@ fn is_alive(process: u32) -> bool {
 
 async fn until_gone(process: u32) -> Duration {
     let start = Instant::now();
-    while is_alive(process) && start.elapsed() < PATIENCE {
+    while is_alive(process) && start.elapsed() < TEST_TIMEOUT {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     start.elapsed()
@@ -46,8 +46,8 @@ async fn until_gone(process: u32) -> Duration {
 #[tokio::test]
 async fn a_process_answers_and_its_status_is_known_when_it_has_ended() -> Test {
     let client = Client::new(shell(&format!("read line; {}; exit 3", answering("5")))?);
-    assert_eq!(timeout(PATIENCE, client.call::<u32>("count", &())).await?, Ok(5));
-    let Closed::Exited(status) = timeout(PATIENCE, client.closed()).await? else { return Err("no status".into()) };
+    assert_eq!(timeout(TEST_TIMEOUT, client.call::<u32>("count", &())).await?, Ok(5));
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else { return Err("no status".into()) };
     assert_eq!(status.code(), Some(3));
     Ok(())
 }
@@ -57,10 +57,10 @@ async fn a_process_that_dies_ends_all_calls() -> Test {
     let client = Client::new(shell("read line; kill -9 $$")?);
     let calls: Vec<_> = (0..10).map(|_| client.call::<()>("count", &()).timeout(None).start()).collect();
     for call in calls {
-        assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::PeerGone));
+        assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::PeerGone));
     }
     assert_eq!(client.pending(), 0);
-    let Closed::Exited(status) = timeout(PATIENCE, client.closed()).await? else { return Err("no status".into()) };
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else { return Err("no status".into()) };
     assert_eq!(status.signal(), Some(9));
     Ok(())
 }
@@ -70,8 +70,8 @@ async fn a_process_that_only_closes_its_input_is_noticed_at_the_next_write() -> 
     let client = Client::new(shell(&format!("read line; exec <&-; {}; exec sleep 60", answering("1")))?);
     let waiting = client.call::<u32>("count", &()).timeout(None).start();
     // Its answer shows that the input is closed.
-    assert_eq!(timeout(PATIENCE, waiting).await?, Ok(1));
-    let outcome = timeout(PATIENCE, client.call::<u32>("count", &()).timeout(None)).await?;
+    assert_eq!(timeout(TEST_TIMEOUT, waiting).await?, Ok(1));
+    let outcome = timeout(TEST_TIMEOUT, client.call::<u32>("count", &()).timeout(None)).await?;
     assert!(matches!(outcome, Err(CallError::Lost(Closed::Io(io::ErrorKind::BrokenPipe, _)))), "{outcome:?}");
     assert_eq!(client.pending(), 0);
     Ok(())
@@ -100,7 +100,7 @@ async fn a_megabyte_on_an_unread_standard_error_does_not_block() -> Test {
         let mut command = Command::new("sh");
         let transport = Transport::child(command.args(["-c", &script]).stderr(stderr), Framing::ContentLength)?;
         let client = Client::new(transport);
-        assert_eq!(timeout(PATIENCE, client.call::<u32>("count", &())).await?, expected, "{script}");
+        assert_eq!(timeout(TEST_TIMEOUT, client.call::<u32>("count", &())).await?, expected, "{script}");
     }
     Ok(())
 }
@@ -123,7 +123,7 @@ fn standard_error_of_a_process_goes_to_that_of_its_host() -> Test {
 #[ignore = "it fills standard error; the test above runs it"]
 async fn host_of_a_process_that_complains() -> Test {
     let client = Client::new(shell(&complaining())?);
-    assert_eq!(timeout(PATIENCE, client.call::<u32>("count", &())).await?, Ok(1));
+    assert_eq!(timeout(TEST_TIMEOUT, client.call::<u32>("count", &())).await?, Ok(1));
     Ok(())
 }
 
@@ -156,11 +156,11 @@ async fn a_process_that_closes_its_input_and_stays_is_killed_after_one_grace() -
     let grace = Duration::from_secs(2);
     let client = Client::new(shell("exec <&-; exec sleep 600")?.with_grace(grace));
     let start = Instant::now();
-    while client.notify("tick", &()).is_ok() && start.elapsed() < PATIENCE {
+    while client.notify("tick", &()).is_ok() && start.elapsed() < TEST_TIMEOUT {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     let start = Instant::now();
-    timeout(PATIENCE, client.closed()).await?;
+    timeout(TEST_TIMEOUT, client.closed()).await?;
     assert!((grace.mul_f32(0.9)..grace.mul_f32(1.8)).contains(&start.elapsed()), "{:?}", start.elapsed());
     Ok(())
 }
@@ -179,7 +179,7 @@ fn a_process_ends_with_the_runtime_of_its_client() -> Test {
     })?;
     drop(runtime);
     let start = Instant::now();
-    while is_alive(process) && start.elapsed() < PATIENCE {
+    while is_alive(process) && start.elapsed() < TEST_TIMEOUT {
         std::thread::sleep(Duration::from_millis(5));
     }
     assert!(start.elapsed() < Duration::from_secs(2));
@@ -192,7 +192,7 @@ async fn pid_in(file: &Path) -> io::Result<u32> {
         if let Some(process) = fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok()) {
             return Ok(process);
         }
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > TEST_TIMEOUT {
             return Err(io::ErrorKind::TimedOut.into());
         }
         tokio::time::sleep(Duration::from_millis(2)).await;
@@ -209,10 +209,10 @@ async fn a_supervised_process_is_restarted_as_often_as_the_application_allows() 
          printf 'Content-Length: %s\\r\\n\\r\\n%s' ${{#body}} \"$body\"",
         count.display()
     );
-    let (told, mut exits) = mpsc::unbounded_channel();
+    let (sender, mut exits) = mpsc::unbounded_channel();
     let process = Process::new("sh", ["-c", &script], Framing::ContentLength)
         .on_exit(move |why, starts| {
-            let _ = told.send(starts);
+            let _ = sender.send(starts);
             assert!(matches!(why, Closed::Exited(_) | Closed::Io(..)), "{why:?}");
             (starts < 3).then_some(Duration::from_millis(1))
         })
@@ -220,8 +220,8 @@ async fn a_supervised_process_is_restarted_as_often_as_the_application_allows() 
     for starts in 1..=3 {
         let client = process.client();
         let call = client.call::<u32>("count", &());
-        assert_eq!(timeout(PATIENCE, call).await?, Ok(starts));
-        assert_eq!(timeout(PATIENCE, exits.recv()).await?, Some(starts));
+        assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok(starts));
+        assert_eq!(timeout(TEST_TIMEOUT, exits.recv()).await?, Some(starts));
         // The client of a process that has ended does not come to life again.
         assert!(client.call::<u32>("count", &()).await.is_err());
         while starts < 3 && count_of(&count) == starts {
@@ -229,7 +229,7 @@ async fn a_supervised_process_is_restarted_as_often_as_the_application_allows() 
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(matches!(timeout(PATIENCE, process.ended()).await?, Closed::Exited(_)));
+    assert!(matches!(timeout(TEST_TIMEOUT, process.ended()).await?, Closed::Exited(_)));
     assert_eq!(count_of(&count), 3);
     Ok(())
 }
@@ -251,18 +251,18 @@ async fn a_restarted_process_gets_no_message_for_its_predecessor() -> Test {
     let large = first.call::<()>("before", &["x".repeat(1_000_000)]).timeout(None).start();
     let small = first.call::<()>("before", &()).timeout(None).start();
     for call in [large, small] {
-        let outcome = timeout(PATIENCE, call).await?;
+        let outcome = timeout(TEST_TIMEOUT, call).await?;
         assert!(matches!(outcome, Err(CallError::PeerGone | CallError::Lost(Closed::Io(..)))), "{outcome:?}");
     }
     assert_eq!(first.pending(), 0);
     let pid = pid_in(&path("pid")).await?;
     let start = Instant::now();
     while process.client().notify("after", &()).is_err() {
-        assert!(start.elapsed() < PATIENCE, "it was not started again");
+        assert!(start.elapsed() < TEST_TIMEOUT, "it was not started again");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     while !fs::read_to_string(path("input")).is_ok_and(|input| input.contains("after")) {
-        assert!(start.elapsed() < PATIENCE, "nothing came");
+        assert!(start.elapsed() < TEST_TIMEOUT, "nothing came");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     drop(process);
@@ -278,19 +278,19 @@ fn count_of(file: &Path) -> u32 {
 
 #[tokio::test]
 async fn standard_error_is_read_line_by_line_however_much_it_is() -> Test {
-    let (told, mut lines) = mpsc::unbounded_channel();
+    let (sender, mut lines) = mpsc::unbounded_channel();
     let script =
         "printf 'one\\ntw' >&2; sleep 0.05; printf 'o\\n' >&2; head -c 3000000 /dev/zero >&2; printf '\\nlast' >&2";
     let process = Process::new("sh", ["-c", script], Framing::ContentLength)
         .on_stderr(move |line| {
-            let _ = told.send(if line.len() < 10 { line.to_owned() } else { line.len().to_string() });
+            let _ = sender.send(if line.len() < 10 { line.to_owned() } else { line.len().to_string() });
         })
         .start(|_| {})?;
-    assert_eq!(timeout(PATIENCE, lines.recv()).await?.as_deref(), Some("one"));
-    assert_eq!(timeout(PATIENCE, lines.recv()).await?.as_deref(), Some("two"));
+    assert_eq!(timeout(TEST_TIMEOUT, lines.recv()).await?.as_deref(), Some("one"));
+    assert_eq!(timeout(TEST_TIMEOUT, lines.recv()).await?.as_deref(), Some("two"));
     let mut zeros = 0;
     loop {
-        match timeout(PATIENCE, lines.recv()).await?.as_deref() {
+        match timeout(TEST_TIMEOUT, lines.recv()).await?.as_deref() {
             Some("last") => break,
             Some(piece) => zeros += piece.parse().unwrap_or(0),
             None => return Err("the last line is missing".into()),
@@ -338,22 +338,22 @@ async fn a_process_that_is_being_started_again_while_its_handle_is_dropped_ends(
             // In the second run, the task stays in here until the handle is dropped.
             let is_second = runs.fetch_add(1, Ordering::Relaxed) == 1;
             let start = Instant::now();
-            while is_second && !dropped.load(Ordering::Relaxed) && start.elapsed() < PATIENCE {
+            while is_second && !dropped.load(Ordering::Relaxed) && start.elapsed() < TEST_TIMEOUT {
                 std::thread::sleep(Duration::from_millis(5));
             }
         })?;
     for _ in 0..2 {
-        timeout(PATIENCE, starts.recv()).await?;
+        timeout(TEST_TIMEOUT, starts.recv()).await?;
     }
     // No timer of tokio: the worker that has them may be the one in `start`.
     let start = Instant::now();
-    while fs::read_to_string(path("pid")).unwrap_or_default().is_empty() && start.elapsed() < PATIENCE {
+    while fs::read_to_string(path("pid")).unwrap_or_default().is_empty() && start.elapsed() < TEST_TIMEOUT {
         std::thread::sleep(Duration::from_millis(5));
     }
     drop(process);
     is_dropped.store(true, Ordering::Relaxed);
     let pid = pid_in(&path("pid")).await?;
-    assert!(until_gone(pid).await < PATIENCE / 2, "it runs on");
+    assert!(until_gone(pid).await < TEST_TIMEOUT / 2, "it runs on");
     Ok(())
 }
 
@@ -362,7 +362,7 @@ async fn a_process_is_over_when_a_function_of_the_application_panics() -> Test {
     let process = Process::new("sh", ["-c", "exit 3"], Framing::ContentLength)
         .on_exit(|_, _| std::panic::resume_unwind(Box::new("as the test wants it")))
         .start(|_| {})?;
-    let Closed::Exited(status) = timeout(PATIENCE, process.ended()).await? else { return Err("no status".into()) };
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT, process.ended()).await? else { return Err("no status".into()) };
     assert_eq!(status.code(), Some(3));
     Ok(())
 }
@@ -372,17 +372,17 @@ async fn standard_error_is_closed_after_the_exit_though_a_grandchild_has_it_open
     // The grandchild goes on, and writes until its standard error is closed.
     let stays = "(while echo still >&2; do sleep 0.05; done) </dev/null >/dev/null &";
     for (script, is_dropped) in [(format!("{stays} cat >/dev/null"), true), (format!("{stays} exit 3"), false)] {
-        let (told, mut lines) = mpsc::unbounded_channel();
+        let (sender, mut lines) = mpsc::unbounded_channel();
         let process = Process::new("sh", ["-c", &script], Framing::ContentLength)
             .on_stderr(move |line| {
-                let _ = told.send(line.to_owned());
+                let _ = sender.send(line.to_owned());
             })
             .start(|_| {})?;
-        assert_eq!(timeout(PATIENCE, lines.recv()).await?.as_deref(), Some("still"));
+        assert_eq!(timeout(TEST_TIMEOUT, lines.recv()).await?.as_deref(), Some("still"));
         let process = (!is_dropped).then_some(process);
         // The function is dropped with the last reader, once the process is not started again.
         let until_closed = async { while lines.recv().await.is_some() {} };
-        assert!(timeout(PATIENCE / 2, until_closed).await.is_ok(), "it is still read: {script}");
+        assert!(timeout(TEST_TIMEOUT / 2, until_closed).await.is_ok(), "it is still read: {script}");
         drop(process);
     }
     Ok(())

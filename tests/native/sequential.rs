@@ -17,8 +17,8 @@ use tokio::sync::oneshot;
 use tokio::task::{block_in_place, yield_now};
 use tokio::time::{Instant, timeout};
 
-use crate::serving::TellsWhenDropped;
-use crate::wire::{PATIENCE, Wire, frame, wire};
+use crate::serving::ReportsDrop;
+use crate::wire::{RemoteEnd, TEST_TIMEOUT, frame, wire};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -28,7 +28,7 @@ fn requests(count: u64) -> Vec<u8> {
     (1..=count).flat_map(|id| frame(&request(id))).collect()
 }
 
-async fn are_answered_in_order(there: &mut Wire, count: u64) -> Test {
+async fn are_answered_in_order(there: &mut RemoteEnd, count: u64) -> Test {
     for id in 1..=count {
         assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": id, "result": id }));
     }
@@ -56,14 +56,14 @@ async fn a_stopped_server_answers_the_running_request_and_starts_no_waiting_one(
     });
     let running = tokio::spawn(server.run());
     there.send_bytes(&requests(5)).await?;
-    assert_eq!(timeout(PATIENCE, begun.recv()).await?, Some(1));
+    assert_eq!(timeout(TEST_TIMEOUT, begun.recv()).await?, Some(1));
     stopper.stop();
     // Later messages, too.
     there.send_bytes(&requests(1)).await?;
     yield_now().await;
     assert!(open.send(()).is_ok());
     are_answered_in_order(&mut there, 1).await?;
-    assert_eq!(timeout(PATIENCE, running).await??, Closed::Local);
+    assert_eq!(timeout(TEST_TIMEOUT, running).await??, Closed::Local);
     assert_eq!(begun.recv().await, None, "a request was begun after the stop");
     Ok(())
 }
@@ -88,7 +88,7 @@ async fn a_handler_that_stops_its_server_is_the_last_to_run() -> Test {
     let running = tokio::spawn(server.run());
     there.send_bytes(&requests(10)).await?;
     are_answered_in_order(&mut there, 3).await?;
-    assert_eq!(timeout(PATIENCE, running).await??, Closed::Local);
+    assert_eq!(timeout(TEST_TIMEOUT, running).await??, Closed::Local);
     for number in 1..=3 {
         assert_eq!(begun.recv().await, Some(number));
     }
@@ -99,12 +99,12 @@ async fn a_handler_that_stops_its_server_is_the_last_to_run() -> Test {
 #[tokio::test(start_paused = true)]
 async fn a_request_that_exceeds_the_grace_period_after_a_stop_is_dropped_without_an_answer() -> Test {
     let (transport, mut there) = wire()?;
-    let (told, mut heard) = unbounded_channel();
+    let (sender, mut received) = unbounded_channel();
     let server = Server::new(transport.with_profile(Profile::DAEMON).with_grace(Duration::from_secs(2)));
     let stopper = server.stopper();
     server.method("work", move |_: (u64,), _: Context| {
-        let _ = told.send("begun");
-        let guard = TellsWhenDropped(told.clone(), "dropped");
+        let _ = sender.send("begun");
+        let guard = ReportsDrop(sender.clone(), "dropped");
         async move {
             std::future::pending::<()>().await;
             drop(guard);
@@ -113,13 +113,13 @@ async fn a_request_that_exceeds_the_grace_period_after_a_stop_is_dropped_without
     });
     let running = tokio::spawn(server.run());
     there.send_bytes(&requests(3)).await?;
-    assert_eq!(heard.recv().await, Some("begun"));
+    assert_eq!(received.recv().await, Some("begun"));
     let start = Instant::now();
     stopper.stop();
     assert_eq!(running.await?, Closed::Local);
     assert!((2_000..2_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
-    assert_eq!(heard.recv().await, Some("dropped"));
-    assert_eq!(heard.recv().await, None, "the next one was begun");
+    assert_eq!(received.recv().await, Some("dropped"));
+    assert_eq!(received.recv().await, None, "the next one was begun");
     assert_eq!(there.rest().await?, "");
     Ok(())
 }
@@ -160,7 +160,7 @@ async fn at_the_end_of_the_input_all_that_wait_are_answered_in_order() -> Test {
         there.send_bytes(&requests(30)).await?;
         there.finish().await?;
         are_answered_in_order(&mut there, 30).await?;
-        assert_eq!(timeout(PATIENCE, running).await??, Closed::End);
+        assert_eq!(timeout(TEST_TIMEOUT, running).await??, Closed::End);
     }
     Ok(())
 }
@@ -175,7 +175,7 @@ struct Slow {
 impl AsyncWrite for Slow {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut TaskContext<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if !std::mem::replace(&mut self.has_waited, true) {
-            let answered = block_in_place(|| (0..2).all(|_| self.answered.recv_timeout(PATIENCE).is_ok()));
+            let answered = block_in_place(|| (0..2).all(|_| self.answered.recv_timeout(TEST_TIMEOUT).is_ok()));
             assert!(answered, "the second request does not run while the first answer is written");
         }
         Pin::new(&mut self.output).poll_write(context, bytes)
@@ -194,14 +194,14 @@ impl AsyncWrite for Slow {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_is_answered_while_the_one_before_is_written_does_not_end_the_link() -> Test {
     let (near, far) = tokio::io::duplex(64 * 1024);
-    let mut there = Wire::new(far);
+    let mut there = RemoteEnd::new(far);
     let (input, output) = tokio::io::split(near);
-    let (tell, answered) = mpsc::channel();
+    let (sender, answered) = mpsc::channel();
     let transport = Transport::new(input, Slow { output, answered, has_waited: false }, Framing::ContentLength)?;
     let server = Server::new(transport.with_profile(Profile::DAEMON).on_diagnostic(move |diagnostic| {
         if let Diagnostic::Answered { .. } = diagnostic {
             // The receiver is gone with the output.
-            let _ = tell.send(());
+            let _ = sender.send(());
         }
     }));
     server.method("work", |(number,): (u64,), _: Context| async move {
@@ -213,6 +213,6 @@ async fn a_request_that_is_answered_while_the_one_before_is_written_does_not_end
     there.send_bytes(&requests(5)).await?;
     there.finish().await?;
     are_answered_in_order(&mut there, 5).await?;
-    assert_eq!(timeout(PATIENCE, running).await??, Closed::End);
+    assert_eq!(timeout(TEST_TIMEOUT, running).await??, Closed::End);
     Ok(())
 }

@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::wire::{PATIENCE, wire, wire_of};
+use crate::wire::{TEST_TIMEOUT, wire, wire_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -101,7 +101,7 @@ async fn a_call_error_brings_no_text_of_its_source_to_another_caller() -> Test {
         async move { Ok::<u32, RpcError>(inner.call("secret", &()).await?) }
     });
     let lost = Client::new(Transport::new(Broken, tokio::io::sink(), Framing::ContentLength)?);
-    let closed = timeout(PATIENCE, lost.closed()).await?;
+    let closed = timeout(TEST_TIMEOUT, lost.closed()).await?;
     assert!(closed.to_string().contains("/home/s3cret"), "{closed}");
     let lost = Arc::new(lost);
     server.method("lost", move |(): (), _: Context| {
@@ -129,10 +129,10 @@ impl AsyncRead for Broken {
 #[tokio::test]
 async fn a_handler_that_panics_is_an_internal_error_without_its_text() -> Test {
     let (here, there) = Transport::pair()?;
-    let (told, mut texts_told) = mpsc::unbounded_channel();
+    let (sender, mut texts_told) = mpsc::unbounded_channel();
     let there = there.on_diagnostic(move |diagnostic| {
         if let portway::Diagnostic::Panicked { method, message } = diagnostic {
-            let _ = told.send(format!("{method}: {message}"));
+            let _ = sender.send(format!("{method}: {message}"));
         }
     });
     let server = Server::new(there);
@@ -155,7 +155,7 @@ async fn a_handler_that_panics_is_an_internal_error_without_its_text() -> Test {
     }
     let mut texts = Vec::new();
     for _ in 0..4 {
-        texts.push(timeout(PATIENCE, texts_told.recv()).await?.unwrap_or_default());
+        texts.push(timeout(TEST_TIMEOUT, texts_told.recv()).await?.unwrap_or_default());
     }
     assert_eq!(texts, ["told: told", "at once: secret 1", "later: a secret", "at once: secret 1"]);
     Ok(())
@@ -228,10 +228,10 @@ async fn a_language_server_answers_a_quick_request_while_a_slow_one_runs_and_can
     server.forget();
     there.send(r#"{"jsonrpc":"2.0","id":1,"method":"references"}"#).await?;
     there.send(r#"{"jsonrpc":"2.0","id":2,"method":"hover"}"#).await?;
-    let hover = timeout(PATIENCE, there.receive()).await??;
+    let hover = timeout(TEST_TIMEOUT, there.receive()).await??;
     assert_eq!(hover, json!({ "jsonrpc": "2.0", "id": 2, "result": "a word" }));
     there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#).await?;
-    let cancelled = timeout(PATIENCE, there.receive()).await??;
+    let cancelled = timeout(TEST_TIMEOUT, there.receive()).await??;
     assert_eq!((&cancelled["id"], &cancelled["error"]["code"]), (&json!(1), &json!(-32800)));
     there.send("[]").await?;
     assert_eq!(there.receive().await?["error"]["data"], json!({ "reason": "batch-not-supported" }));
@@ -268,25 +268,25 @@ async fn with_a_sequential_profile_requests_run_one_by_one_and_are_answered_in_o
         }
         Ok::<_, std::io::Error>(())
     });
-    timeout(PATIENCE, sender).await???;
+    timeout(TEST_TIMEOUT, sender).await???;
     Ok(())
 }
 
 #[tokio::test]
 async fn a_cancelled_request_is_answered_and_its_work_is_dropped() -> Test {
     let (transport, mut there) = wire()?;
-    let (told, mut events) = mpsc::unbounded_channel();
+    let (sender, mut events) = mpsc::unbounded_channel();
     let server = Server::new(transport);
     server.method("build", move |(): (), context: Context| {
-        let told = told.clone();
+        let sender = sender.clone();
         async move {
             let cancelled = context.cancelled();
-            let teller = told.clone();
+            let other_sender = sender.clone();
             tokio::spawn(async move {
                 cancelled.await;
-                let _ = teller.send("elsewhere");
+                let _ = other_sender.send("elsewhere");
             });
-            let _guard = TellsWhenDropped(told, "dropped");
+            let _guard = ReportsDrop(sender, "dropped");
             std::future::pending::<()>().await;
             Ok::<_, RpcError>(())
         }
@@ -297,12 +297,12 @@ async fn a_cancelled_request_is_answered_and_its_work_is_dropped() -> Test {
     there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"b"}}"#).await?;
     let answer = json!({ "jsonrpc": "2.0", "id": "b", "error": { "code": -32800, "message": "Request cancelled" } });
     assert_eq!(there.receive().await?, answer);
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     for _ in 0..2 {
-        heard.push(timeout(PATIENCE, events.recv()).await?);
+        received.push(timeout(TEST_TIMEOUT, events.recv()).await?);
     }
-    heard.sort_unstable();
-    assert_eq!(heard, [Some("dropped"), Some("elsewhere")]);
+    received.sort_unstable();
+    assert_eq!(received, [Some("dropped"), Some("elsewhere")]);
     // And once is enough.
     there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"b"}}"#).await?;
     there.send(r#"{"jsonrpc":"2.0","id":2,"method":"none"}"#).await?;
@@ -310,9 +310,9 @@ async fn a_cancelled_request_is_answered_and_its_work_is_dropped() -> Test {
     Ok(())
 }
 
-pub(crate) struct TellsWhenDropped(pub(crate) mpsc::UnboundedSender<&'static str>, pub(crate) &'static str);
+pub(crate) struct ReportsDrop(pub(crate) mpsc::UnboundedSender<&'static str>, pub(crate) &'static str);
 
-impl Drop for TellsWhenDropped {
+impl Drop for ReportsDrop {
     fn drop(&mut self) {
         let _ = self.0.send(self.1);
     }
@@ -345,10 +345,10 @@ async fn a_client_answers_requests_of_its_peer() -> Test {
 #[tokio::test]
 async fn names_that_are_reserved_are_not_registered() -> Test {
     let (transport, mut there) = wire()?;
-    let (told, mut names) = mpsc::unbounded_channel();
+    let (sender, mut names) = mpsc::unbounded_channel();
     let server = Server::new(transport.on_diagnostic(move |diagnostic| {
         if let portway::Diagnostic::ReservedName { method } = diagnostic {
-            let _ = told.send(method.to_owned());
+            let _ = sender.send(method.to_owned());
         }
     }));
     server.method_sync("rpc.mine", |(): (), _: Context| Ok::<_, RpcError>(()));

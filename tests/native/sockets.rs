@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
 
-use crate::wire::PATIENCE;
+use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -83,7 +83,7 @@ async fn requests_of_a_browser_on_a_tcp_port_are_refused() -> Test {
                 }
                 let mut answers = Vec::new();
                 // A connection that is closed before all was read is reset.
-                let _ = timeout(PATIENCE, stream.read_to_end(&mut answers)).await?;
+                let _ = timeout(TEST_TIMEOUT, stream.read_to_end(&mut answers)).await?;
                 assert!(!String::from_utf8_lossy(&answers).contains("result"), "{framing}, {start}");
             }
         }
@@ -382,7 +382,7 @@ async fn connections_know_nothing_of_each_other() -> Test {
     drop(UnixStream::connect(&path).await?);
     for _ in 0..10 {
         let client = Client::new(Transport::unix(&path, Framing::ContentLength).await?);
-        let first = timeout(PATIENCE, client.call::<usize>("number", &())).await??;
+        let first = timeout(TEST_TIMEOUT, client.call::<usize>("number", &())).await??;
         assert_eq!(client.call::<usize>("number", &()).await, Ok(first));
     }
     serving.abort();
@@ -399,7 +399,7 @@ async fn a_server_that_is_stopped_ends_the_calls_of_its_clients() -> Test {
     let call = client.call::<()>("wait", &()).start();
     let peer = Peer::new(accepted.await??);
     drop(peer);
-    assert!(matches!(timeout(PATIENCE, call).await?, Err(CallError::PeerGone | CallError::Lost(_))));
+    assert!(matches!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::PeerGone | CallError::Lost(_))));
     Ok(())
 }
 
@@ -421,8 +421,8 @@ async fn a_busy_socket_is_asked_again() -> Test {
     assert!(waiting.iter().any(|task| !task.is_finished()), "not all fit");
     let doorman = tokio::task::spawn_blocking(move || (0..4).try_for_each(|_| rustix::net::accept(&door).map(drop)));
     for task in waiting {
-        timeout(PATIENCE, task).await???;
+        timeout(TEST_TIMEOUT, task).await???;
     }
-    timeout(PATIENCE, doorman).await???;
+    timeout(TEST_TIMEOUT, doorman).await???;
     Ok(())
 }

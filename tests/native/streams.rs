@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::serving::TellsWhenDropped;
-use crate::wire::{PATIENCE, wire};
+use crate::serving::ReportsDrop;
+use crate::wire::{TEST_TIMEOUT, wire};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -39,7 +39,8 @@ async fn all_items_come_in_order_and_then_the_end() -> Test {
     let client = Client::new(here);
     for window in [1, 16, 1_000] {
         let items = client.stream::<u32>("count", &(500,)).window(window);
-        let numbers: Result<Vec<u32>, _> = timeout(PATIENCE, items.collect::<Vec<_>>()).await?.into_iter().collect();
+        let numbers: Result<Vec<u32>, _> =
+            timeout(TEST_TIMEOUT, items.collect::<Vec<_>>()).await?.into_iter().collect();
         assert_eq!(numbers?, (0..500).collect::<Vec<_>>());
     }
     assert_eq!(client.pending(), 0);
@@ -75,7 +76,7 @@ async fn the_wire_is_that_of_the_protocol() -> Test {
         "params": { "method": "count", "params": [3], "credit": 2 } });
     assert_eq!(there.receive().await?, request);
     there.send(r#"{"jsonrpc":"2.0","method":"rpc.item","params":{"id":1,"value":7}}"#).await?;
-    let (item, mut items) = timeout(PATIENCE, first).await??;
+    let (item, mut items) = timeout(TEST_TIMEOUT, first).await??;
     assert_eq!(item, Some(Ok(7)));
     let credit = json!({ "jsonrpc": "2.0", "method": "rpc.credit", "params": { "id": 1, "count": 1 } });
     assert_eq!(there.receive().await?, credit);
@@ -101,7 +102,7 @@ async fn more_items_than_were_asked_for_end_the_stream() -> Test {
         let item = json!({ "jsonrpc": "2.0", "method": "rpc.item", "params": { "id": 1, "value": value } });
         there.send(&item.to_string()).await?;
     }
-    let (first, ..) = timeout(PATIENCE, all).await??;
+    let (first, ..) = timeout(TEST_TIMEOUT, all).await??;
     assert_eq!(first, Some(Ok(1)));
     let mut last = Value::Null;
     while last["method"] != "$/cancelRequest" {
@@ -113,10 +114,10 @@ async fn more_items_than_were_asked_for_end_the_stream() -> Test {
 #[tokio::test]
 async fn a_stream_that_is_dropped_is_cancelled_and_its_source_too() -> Test {
     let (here, there) = Transport::pair()?;
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(there);
     server.stream_method("endless", move |(): (), _: Context| {
-        let guard = TellsWhenDropped(told.clone(), "dropped");
+        let guard = ReportsDrop(sender.clone(), "dropped");
         stream::repeat(1).map(move |number| {
             let _kept = &guard;
             Ok::<_, RpcError>(number)
@@ -127,7 +128,7 @@ async fn a_stream_that_is_dropped_is_cancelled_and_its_source_too() -> Test {
     let mut items = client.stream::<u32>("endless", &());
     assert_eq!(items.next().await, Some(Ok(1)));
     drop(items);
-    assert_eq!(timeout(PATIENCE, heard.recv()).await?, Some("dropped"));
+    assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?, Some("dropped"));
     assert_eq!(client.pending(), 0);
     // One that was never polled was never asked for.
     drop(client.stream::<u32>("endless", &()));
@@ -184,7 +185,7 @@ async fn the_end_of_the_link_ends_streams() -> Test {
     let item = tokio::spawn(async move { items.next().await });
     there.receive().await?;
     drop(there);
-    assert_eq!(timeout(PATIENCE, item).await??, Some(Err(CallError::PeerGone)));
+    assert_eq!(timeout(TEST_TIMEOUT, item).await??, Some(Err(CallError::PeerGone)));
     Ok(())
 }
 
@@ -246,14 +247,14 @@ async fn all_streams_of_a_peer_have_a_bound_of_credit_together() -> Test {
     };
     there.send(&asked(2, 2)).await?;
     for _ in 0..2 {
-        note(timeout(PATIENCE, there.receive()).await??);
+        note(timeout(TEST_TIMEOUT, there.receive()).await??);
     }
     there.send(&asked(1, 65_526)).await?;
     there.send(&asked(3, 9)).await?;
     // 8 are spare.
     there.send(r#"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":2,"count":100}}"#).await?;
     for _ in 0..65_526 + 10 + 1 {
-        note(timeout(PATIENCE, there.receive()).await??);
+        note(timeout(TEST_TIMEOUT, there.receive()).await??);
     }
     assert!(timeout(Duration::from_millis(100), there.receive()).await.is_err());
     let error = json!({ "code": -32600, "message": "Invalid Request", "data": { "reason": "too-much-credit" } });
@@ -261,8 +262,8 @@ async fn all_streams_of_a_peer_have_a_bound_of_credit_together() -> Test {
     // Each stream has made one item more, which waits for credit.
     assert_eq!(made.load(Ordering::SeqCst), 65_526 + 12 + 2);
     there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#).await?;
-    assert_eq!(timeout(PATIENCE, there.receive()).await??["error"]["code"], -32800);
+    assert_eq!(timeout(TEST_TIMEOUT, there.receive()).await??["error"]["code"], -32800);
     there.send(&asked(4, 100)).await?;
-    assert_eq!(timeout(PATIENCE, there.receive()).await??["params"]["id"], 4);
+    assert_eq!(timeout(TEST_TIMEOUT, there.receive()).await??["params"]["id"], 4);
     Ok(())
 }

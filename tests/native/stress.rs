@@ -7,9 +7,9 @@ use futures_util::{StreamExt, stream};
 use portway::{CallError, Client, Context, Peer, RpcError, Transport};
 use tokio::time::timeout;
 
-use crate::wire::PATIENCE;
+use crate::wire::TEST_TIMEOUT;
 
-/// A generator of the xorshift kind: the same storm for the same seed, as far as threads allow.
+/// A generator of the xorshift kind: the same calls for the same seed, as far as threads allow.
 struct Random(u64);
 
 impl Random {
@@ -102,11 +102,11 @@ async fn no_call_is_left_waiting_whenever_the_link_ends() -> Result<(), Box<dyn 
             far_client.destroy()
         }
         for caller in callers {
-            calls += timeout(PATIENCE, caller).await??;
+            calls += timeout(TEST_TIMEOUT, caller).await??;
         }
         assert_eq!((near_client.pending(), far_client.pending()), (0, 0));
-        timeout(PATIENCE, near_client.closed()).await?;
-        timeout(PATIENCE, far_client.closed()).await?;
+        timeout(TEST_TIMEOUT, near_client.closed()).await?;
+        timeout(TEST_TIMEOUT, far_client.closed()).await?;
     }
     assert!(calls > 1_000, "{calls}");
     Ok(())

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::trees::{Shape, Tree};
-use crate::wire::PATIENCE;
+use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -27,20 +27,20 @@ fn counting(folder: &TempDir) -> Process {
 }
 
 async fn count(client: &Client) -> Result<Result<u32, CallError>, Box<dyn Error>> {
-    Ok(timeout(PATIENCE, client.call::<u32>("count", &()).timeout(None)).await?)
+    Ok(timeout(TEST_TIMEOUT, client.call::<u32>("count", &()).timeout(None)).await?)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_client_of_a_new_process_is_there_before_its_set_up() -> Test {
     let folder = tempfile::tempdir()?;
-    let (told, mut starts) = mpsc::unbounded_channel();
+    let (sender, mut starts) = mpsc::unbounded_channel();
     let process = counting(&folder).on_exit(|_, starts| (starts < 3).then_some(Duration::ZERO)).start(move |_| {
-        let _ = told.send(());
+        let _ = sender.send(());
         // Other tasks go on meanwhile.
         std::thread::sleep(Duration::from_millis(100));
     })?;
     for number in 1..=3 {
-        timeout(PATIENCE, starts.recv()).await?;
+        timeout(TEST_TIMEOUT, starts.recv()).await?;
         assert_eq!(count(&process.client()).await?, Ok(number));
     }
     Ok(())
@@ -52,29 +52,29 @@ async fn ready_returns_a_client_whose_calls_work() -> Test {
     let process =
         counting(&folder).on_exit(|_, starts| (starts < 5).then_some(Duration::from_millis(20))).start(|_| {})?;
     for number in 1..=5 {
-        let client = timeout(PATIENCE, process.ready()).await??;
+        let client = timeout(TEST_TIMEOUT, process.ready()).await??;
         assert_eq!(count(&client).await?, Ok(number));
         // After the end of the process, its client is not returned any more.
         while client.notify("tick", &()).is_ok() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
-    assert!(matches!(timeout(PATIENCE, process.ready()).await?, Err(Closed::Exited(_) | Closed::Io(..))));
+    assert!(matches!(timeout(TEST_TIMEOUT, process.ready()).await?, Err(Closed::Exited(_) | Closed::Io(..))));
     Ok(())
 }
 
 #[tokio::test]
 async fn each_start_is_reported_with_its_client() -> Test {
     let folder = tempfile::tempdir()?;
-    let (told, mut starts) = mpsc::unbounded_channel();
+    let (sender, mut starts) = mpsc::unbounded_channel();
     let _process = counting(&folder)
         .on_exit(|_, starts| (starts < 3).then_some(Duration::ZERO))
         .on_start(move |client, starts| {
-            let _ = told.send((client.clone(), starts));
+            let _ = sender.send((client.clone(), starts));
         })
         .start(|_| {})?;
     for number in 1..=3 {
-        let (client, starts) = timeout(PATIENCE, starts.recv()).await?.ok_or("no start")?;
+        let (client, starts) = timeout(TEST_TIMEOUT, starts.recv()).await?.ok_or("no start")?;
         assert_eq!((starts, count(&client).await?), (number, Ok(number)));
     }
     Ok(())
@@ -84,26 +84,28 @@ async fn each_start_is_reported_with_its_client() -> Test {
 async fn a_process_that_is_shut_down_leaves_nothing_behind_and_is_not_started_again() -> Test {
     let tree = Tree::new(Shape::ForksAgain, true)?;
     let words = tree.command();
-    let (told, mut starts) = mpsc::unbounded_channel();
+    let (sender, mut starts) = mpsc::unbounded_channel();
     let process = Process::new(&words[0], &words[1..], Framing::Newline)
         .with(|transport| transport.with_grace(Duration::from_millis(100)))
         .on_exit(|_, _| Some(Duration::ZERO))
         .on_start(move |_, starts| {
-            let _ = told.send(starts);
+            let _ = sender.send(starts);
         })
         .start(|_| {})?;
     let call = process.client().call::<bool>("start", &()).timeout(None);
-    assert_eq!(timeout(PATIENCE, call).await?, Ok(true));
-    assert_eq!(timeout(PATIENCE, process.shutdown()).await?, Closed::Local);
+    assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok(true));
+    assert_eq!(timeout(TEST_TIMEOUT, process.shutdown()).await?, Closed::Local);
     assert_eq!(tree.left_after(Duration::ZERO), [""; 0]);
     assert!(tree.has_saved());
     assert_eq!(starts.recv().await, Some(1));
-    assert_eq!(timeout(PATIENCE, starts.recv()).await?, None);
+    assert_eq!(timeout(TEST_TIMEOUT, starts.recv()).await?, None);
 
     // A process that has ended by itself has a reason.
     let process = Process::new("sh", ["-c", "exit 3"], Framing::Newline).start(|_| {})?;
-    timeout(PATIENCE, process.ended()).await?;
-    let Closed::Exited(status) = timeout(PATIENCE, process.shutdown()).await? else { return Err("no status".into()) };
+    timeout(TEST_TIMEOUT, process.ended()).await?;
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT, process.shutdown()).await? else {
+        return Err("no status".into());
+    };
     assert_eq!(status.code(), Some(3));
     Ok(())
 }
@@ -133,12 +135,12 @@ fn names(names: &Names) -> Vec<String> {
 async fn a_panic_in_a_function_of_a_watched_process_is_reported_and_ends_nothing_else() -> Test {
     let folder = tempfile::tempdir()?;
     let panicked = Names::default();
-    let told = Arc::clone(&panicked);
+    let reported = Arc::clone(&panicked);
     let (say, mut lines) = mpsc::unbounded_channel();
     let (ask, mut exits) = mpsc::unbounded_channel();
     let sets_up = Mutex::new(0);
     let process = counting(&folder)
-        .with(move |transport| reporting(transport, &told))
+        .with(move |transport| reporting(transport, &reported))
         .on_stderr(move |line| {
             let _ = say.send(line.to_owned());
             panics();
@@ -157,15 +159,15 @@ async fn a_panic_in_a_function_of_a_watched_process_is_reported_and_ends_nothing
                 panics();
             }
         })?;
-    assert_eq!(timeout(PATIENCE, lines.recv()).await?.as_deref(), Some("started"));
-    assert_eq!(count(&timeout(PATIENCE, process.ready()).await??).await?, Ok(1));
-    assert_eq!(timeout(PATIENCE, exits.recv()).await?.map(|(_, starts)| starts), Some(1));
-    let (why, starts) = timeout(PATIENCE, exits.recv()).await?.ok_or("no exit")?;
+    assert_eq!(timeout(TEST_TIMEOUT, lines.recv()).await?.as_deref(), Some("started"));
+    assert_eq!(count(&timeout(TEST_TIMEOUT, process.ready()).await??).await?, Ok(1));
+    assert_eq!(timeout(TEST_TIMEOUT, exits.recv()).await?.map(|(_, starts)| starts), Some(1));
+    let (why, starts) = timeout(TEST_TIMEOUT, exits.recv()).await?.ok_or("no exit")?;
     assert_eq!(starts, 2);
     assert!(matches!(&why, Closed::Io(io::ErrorKind::Other, text) if text.contains("set_up")), "{why}");
-    let client = timeout(PATIENCE, process.ready()).await??;
+    let client = timeout(TEST_TIMEOUT, process.ready()).await??;
     assert!(count(&client).await?.is_ok_and(|count| count <= 3));
-    assert!(matches!(timeout(PATIENCE, process.ended()).await?, Closed::Exited(_)));
+    assert!(matches!(timeout(TEST_TIMEOUT, process.ended()).await?, Closed::Exited(_)));
     let found = names(&panicked);
     for name in ["on_stderr", "on_start", "set_up", "on_exit"] {
         assert!(found.iter().any(|found| found == name), "{name}: {found:?}");
@@ -176,10 +178,10 @@ async fn a_panic_in_a_function_of_a_watched_process_is_reported_and_ends_nothing
 #[tokio::test]
 async fn a_panic_in_the_function_for_diagnostics_ends_nothing() -> Test {
     let (here, there) = Transport::pair()?;
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let reported = Arc::clone(&received);
     let server = Server::new(there.on_diagnostic(move |diagnostic| {
-        told.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(format!("{diagnostic:?}"));
+        reported.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(format!("{diagnostic:?}"));
         panics();
     }));
     server.method("ok", |(): (), _: Context| async { Ok::<_, RpcError>(1) });
@@ -187,11 +189,11 @@ async fn a_panic_in_the_function_for_diagnostics_ends_nothing() -> Test {
     let client = Client::new(here.on_diagnostic(|_| panics()));
     client.notify("nobody-listens", &())?;
     for _ in 0..3 {
-        assert_eq!(timeout(PATIENCE, client.call::<u32>("ok", &())).await?, Ok(1));
+        assert_eq!(timeout(TEST_TIMEOUT, client.call::<u32>("ok", &())).await?, Ok(1));
     }
-    let heard = heard.lock().unwrap_or_else(std::sync::PoisonError::into_inner).join("\n");
-    assert!(heard.contains("UnknownNotification"), "{heard}");
-    assert!(heard.contains("Panicked { method: \"on_diagnostic\""), "{heard}");
+    let received = received.lock().unwrap_or_else(std::sync::PoisonError::into_inner).join("\n");
+    assert!(received.contains("UnknownNotification"), "{received}");
+    assert!(received.contains("Panicked { method: \"on_diagnostic\""), "{received}");
     Ok(())
 }
 
@@ -199,7 +201,7 @@ async fn a_panic_in_the_function_for_diagnostics_ends_nothing() -> Test {
 async fn a_panic_for_one_connection_ends_only_that_connection() -> Test {
     for in_set_up in [true, false] {
         let panicked = Names::default();
-        let told = Arc::clone(&panicked);
+        let reported = Arc::clone(&panicked);
         let connections = Mutex::new(0);
         let panics_first = move || {
             let mut number = connections.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -216,7 +218,7 @@ async fn a_panic_for_one_connection_ends_only_that_connection() -> Test {
             if !in_set_up {
                 prepares();
             }
-            reporting(transport, &told)
+            reporting(transport, &reported)
         });
         let address = listener.address().ok_or("no address")?;
         tokio::spawn(listener.serve(move |peer| {
@@ -226,9 +228,9 @@ async fn a_panic_for_one_connection_ends_only_that_connection() -> Test {
             peer.method("ok", |(): (), _: Context| async { Ok::<_, RpcError>(1) });
         }));
         let first = Client::new(Transport::tcp(address, Framing::ContentLength).await?);
-        timeout(PATIENCE, first.closed()).await?;
+        timeout(TEST_TIMEOUT, first.closed()).await?;
         let second = Client::new(Transport::tcp(address, Framing::ContentLength).await?);
-        assert_eq!(timeout(PATIENCE, second.call::<u32>("ok", &())).await?, Ok(1));
+        assert_eq!(timeout(TEST_TIMEOUT, second.call::<u32>("ok", &())).await?, Ok(1));
         assert_eq!(names(&panicked), if in_set_up { vec!["set_up"] } else { vec![] });
     }
     Ok(())

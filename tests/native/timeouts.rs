@@ -13,8 +13,8 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::serving::TellsWhenDropped;
-use crate::wire::{PATIENCE, Wire, wire, wire_of};
+use crate::serving::ReportsDrop;
+use crate::wire::{RemoteEnd, TEST_TIMEOUT, wire, wire_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -64,10 +64,10 @@ async fn a_stream_that_times_out_is_cancelled_once() -> Test {
 #[tokio::test(start_paused = true)]
 async fn the_handler_of_a_call_that_timed_out_does_not_delay_the_end() -> Test {
     let (here, there) = Transport::pair()?;
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(there);
     server.method("slow", move |(): (), _: Context| {
-        let guard = TellsWhenDropped(tell.clone(), "dropped");
+        let guard = ReportsDrop(sender.clone(), "dropped");
         async move {
             let _guard = guard;
             std::future::pending::<()>().await;
@@ -78,7 +78,7 @@ async fn the_handler_of_a_call_that_timed_out_does_not_delay_the_end() -> Test {
     let running = tokio::spawn(server.run());
     let client = Client::new(here);
     assert_eq!(client.call::<()>("slow", &()).timeout(STEP).await, Err(CallError::TimedOut));
-    assert_eq!(timeout(Duration::from_millis(500), told.recv()).await?, Some("dropped"));
+    assert_eq!(timeout(Duration::from_millis(500), received.recv()).await?, Some("dropped"));
     let start = Instant::now();
     stopper.stop();
     running.await?;
@@ -89,7 +89,7 @@ async fn the_handler_of_a_call_that_timed_out_does_not_delay_the_end() -> Test {
 /// A call that the test answers.
 struct Working {
     call: portway::Call<u32>,
-    there: Wire,
+    there: RemoteEnd,
     start: Instant,
     seen: Arc<Mutex<Vec<u32>>>,
 }
@@ -100,9 +100,9 @@ impl Working {
         // The client lives as long as its link: the test ends both.
         let client = Box::leak(Box::new(Client::new(transport).with_timeout(STEP)));
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let told = Arc::clone(&seen);
+        let reported = Arc::clone(&seen);
         let call = client.call("work", &()).on_progress(move |value: u32| {
-            told.lock().unwrap_or_else(PoisonError::into_inner).push(value);
+            reported.lock().unwrap_or_else(PoisonError::into_inner).push(value);
         });
         let call = make(call).start();
         there.receive().await?;
@@ -211,7 +211,7 @@ async fn the_answer_to_a_call_that_was_cancelled_or_timed_out_is_not_logged() ->
             framing.encode(&answer.to_string(), &mut bytes);
             there.send_bytes(&bytes).await?;
         }
-        assert_eq!(timeout(PATIENCE, last).await?, Ok(3), "{framing}");
+        assert_eq!(timeout(TEST_TIMEOUT, last).await?, Ok(3), "{framing}");
         let ids: Vec<String> =
             unmatched.lock().unwrap_or_else(PoisonError::into_inner).iter().map(ToString::to_string).collect();
         assert_eq!(ids, ["99", "\"a\"", "0"], "what nobody asked for is: {framing}");

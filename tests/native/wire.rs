@@ -12,33 +12,33 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
 use tokio::time::timeout;
 
 /// Nothing that is waited for here takes longer, on any machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// One end of a stream whose other end a test holds.
-pub(crate) struct Wire {
+pub(crate) struct RemoteEnd {
     reader: ReadHalf<DuplexStream>,
     writer: Option<WriteHalf<DuplexStream>>,
     held: Vec<u8>,
 }
 
 /// Returns a transport, and its other end.
-pub(crate) fn wire() -> io::Result<(Transport, Wire)> {
+pub(crate) fn wire() -> io::Result<(Transport, RemoteEnd)> {
     wire_of(64 * 1024, Framing::ContentLength)
 }
 
 /// Returns a transport through a pipe of this capacity, and its other end.
-pub(crate) fn wire_of(capacity: usize, framing: Framing) -> io::Result<(Transport, Wire)> {
+pub(crate) fn wire_of(capacity: usize, framing: Framing) -> io::Result<(Transport, RemoteEnd)> {
     let (near, far) = tokio::io::duplex(capacity);
     let (reader, writer) = tokio::io::split(near);
     let transport = Transport::new(reader, writer, framing)?;
-    Ok((transport, Wire::new(far)))
+    Ok((transport, RemoteEnd::new(far)))
 }
 
 pub(crate) fn frame(text: &str) -> Vec<u8> {
     format!("Content-Length: {}\r\n\r\n{text}", text.len()).into_bytes()
 }
 
-impl Wire {
+impl RemoteEnd {
     pub(crate) fn new(end: DuplexStream) -> Self {
         let (reader, writer) = tokio::io::split(end);
         Self { reader, writer: Some(writer), held: Vec::new() }
@@ -119,7 +119,7 @@ impl Wire {
 
     async fn read(&mut self) -> io::Result<usize> {
         let mut chunk = vec![0; 64 * 1024];
-        let count = timeout(PATIENCE, self.reader.read(&mut chunk)).await??;
+        let count = timeout(TEST_TIMEOUT, self.reader.read(&mut chunk)).await??;
         self.held.extend_from_slice(chunk.get(..count).unwrap_or_default());
         Ok(count)
     }

@@ -2,7 +2,7 @@
 
 export { launch } from "../chromium.mjs";
 
-const PATIENCE = 20_000;
+const TEST_TIMEOUT_MS = 20_000;
 
 /**
  * Opens a page and waits until it has set `globalThis.outcome`.
@@ -38,10 +38,12 @@ export async function visit(browser, url) {
 
 // By polling and not by `waitForFunction`, whose script in the page a Content-Security-Policy can forbid.
 async function outcomeOf(page, faults) {
-  for (const end = Date.now() + PATIENCE; Date.now() < end; await page.waitForTimeout(50)) {
+  for (const end = Date.now() + TEST_TIMEOUT_MS; Date.now() < end; await page.waitForTimeout(50)) {
     // Fails while the page is loading itself anew, as with a development server.
     const outcome = await page.evaluate(() => globalThis.outcome).catch(() => undefined);
     if (outcome !== undefined) return outcome;
   }
-  throw new Error(`no outcome after ${PATIENCE} ms; ${faults.length > 0 ? faults.join("\n") : "nothing was reported"}`);
+  throw new Error(
+    `no outcome after ${TEST_TIMEOUT_MS} ms; ${faults.length > 0 ? faults.join("\n") : "nothing was reported"}`,
+  );
 }

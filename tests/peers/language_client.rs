@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
 
 /// How long a server may take for anything: it may have to start on a machine that is busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A session with a language server.
 pub(crate) struct Editor {
@@ -23,10 +23,10 @@ impl Editor {
     pub(crate) async fn start(command: &mut Command, configuration: Value, options: Value) -> (Self, Value) {
         let transport = Transport::child(command, Framing::ContentLength).unwrap();
         let peer = Peer::new(transport);
-        let (tell, diagnostics) = unbounded_channel();
+        let (sender, diagnostics) = unbounded_channel();
         peer.on_notify("textDocument/publishDiagnostics", move |params: Value, _: Context| {
             // The receiver is gone once the test is over.
-            let _ = tell.send(params);
+            let _ = sender.send(params);
         });
         peer.method("workspace/configuration", move |params: Value, _: Context| {
             let items = params["items"].as_array().map_or(0, Vec::len);
@@ -49,13 +49,13 @@ impl Editor {
                 },
             },
         });
-        let answer: Value = peer.call("initialize", &params).timeout(PATIENCE).await.unwrap();
+        let answer: Value = peer.call("initialize", &params).timeout(TEST_TIMEOUT).await.unwrap();
         peer.notify("initialized", &json!({})).unwrap();
         (Self { peer, diagnostics }, answer["capabilities"].clone())
     }
 
     pub(crate) async fn call(&self, method: &str, params: Value) -> Value {
-        self.peer.call(method, &params).timeout(PATIENCE).await.unwrap()
+        self.peer.call(method, &params).timeout(TEST_TIMEOUT).await.unwrap()
     }
 
     pub(crate) fn open(&self, uri: &str, language: &str, text: &str) {
@@ -72,7 +72,7 @@ impl Editor {
 
     /// The next diagnostics of a document for which `is_it` holds.
     pub(crate) async fn diagnostics(&mut self, uri: &str, is_it: impl Fn(&[Value]) -> bool) -> Vec<Value> {
-        let found = timeout(PATIENCE, async {
+        let found = timeout(TEST_TIMEOUT, async {
             loop {
                 let params = self.diagnostics.recv().await.unwrap();
                 let list = params["diagnostics"].as_array().unwrap();
@@ -86,10 +86,10 @@ impl Editor {
 
     /// Ends the session as the protocol has it. The server ends by itself, and well.
     pub(crate) async fn end(self) {
-        let answer: Value = self.peer.call("shutdown", &()).timeout(PATIENCE).await.unwrap();
+        let answer: Value = self.peer.call("shutdown", &()).timeout(TEST_TIMEOUT).await.unwrap();
         assert_eq!(answer, Value::Null);
         self.peer.notify("exit", &()).unwrap();
-        let closed = timeout(PATIENCE, self.peer.client().closed()).await.unwrap();
+        let closed = timeout(TEST_TIMEOUT, self.peer.client().closed()).await.unwrap();
         assert!(matches!(closed, Closed::Exited(status) if status.success()), "{closed:?}");
         assert_eq!(self.peer.client().pending(), 0);
     }

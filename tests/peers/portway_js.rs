@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 use crate::{file, program};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A client of the guest; `None` without Node.
 fn guest() -> Option<Client> {
@@ -17,7 +17,7 @@ fn guest() -> Option<Client> {
 }
 
 async fn failure(client: &Client, method: &str) -> (ErrorCode, String, Option<Value>) {
-    let failure = client.call::<Value>(method, &()).timeout(PATIENCE).await.unwrap_err();
+    let failure = client.call::<Value>(method, &()).timeout(TEST_TIMEOUT).await.unwrap_err();
     let RpcError { code, message, raw_data, .. } = failure.remote().unwrap_or_else(|| panic!("{failure:?}")).clone();
     (code, message, raw_data.map(|data| serde_json::from_str(data.get()).unwrap()))
 }

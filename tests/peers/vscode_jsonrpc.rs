@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::{file, program};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A server on vscode-jsonrpc, and a peer of ours that calls it; `None` without Node.
 fn server() -> Option<Peer> {
@@ -27,17 +27,17 @@ fn server() -> Option<Peer> {
 }
 
 async fn call(peer: &Peer, method: &str, params: Value) -> Value {
-    peer.call(method, &params).timeout(PATIENCE).await.unwrap()
+    peer.call(method, &params).timeout(TEST_TIMEOUT).await.unwrap()
 }
 
 async fn failure(peer: &Peer, method: &str) -> RpcError {
-    let failure = peer.call::<Value>(method, &()).timeout(PATIENCE).await.unwrap_err();
+    let failure = peer.call::<Value>(method, &()).timeout(TEST_TIMEOUT).await.unwrap_err();
     failure.remote().unwrap_or_else(|| panic!("{failure:?}")).clone()
 }
 
 async fn end(peer: Peer) {
     peer.notify("exit", &()).unwrap();
-    let closed = timeout(PATIENCE, peer.client().closed()).await.unwrap();
+    let closed = timeout(TEST_TIMEOUT, peer.client().closed()).await.unwrap();
     assert!(matches!(closed, Closed::Exited(status) if status.success()), "{closed:?}");
 }
 
@@ -47,7 +47,7 @@ async fn a_server_on_vscode_jsonrpc_answers_with_results() {
     let params = json!({ "text": "é€😀", "list": [1, null, { "a": true }] });
     assert_eq!(call(&peer, "echo", params.clone()).await, params);
     assert_eq!(call(&peer, "add", json!([1, 2])).await, 3);
-    let nothing: Option<Value> = peer.call("nothing", &()).timeout(PATIENCE).await.unwrap();
+    let nothing: Option<Value> = peer.call("nothing", &()).timeout(TEST_TIMEOUT).await.unwrap();
     assert_eq!(nothing, None);
     end(peer).await;
 }
@@ -98,7 +98,7 @@ async fn a_call_that_is_dropped_is_cancelled_at_a_server_on_vscode_jsonrpc() {
 async fn a_thousand_calls_at_once_and_a_large_one_pass_through_vscode_jsonrpc() {
     let Some(peer) = server() else { return };
     let calls: Vec<_> = (0..1_000)
-        .map(|number| peer.call::<Value>("echo", &json!({ "number": number })).timeout(PATIENCE).start())
+        .map(|number| peer.call::<Value>("echo", &json!({ "number": number })).timeout(TEST_TIMEOUT).start())
         .collect();
     for (number, call) in calls.into_iter().enumerate() {
         assert_eq!(call.await.unwrap()["number"], number);
@@ -114,7 +114,7 @@ async fn calls_end_when_a_server_on_vscode_jsonrpc_dies() {
     let waiting = peer.call::<Value>("wait", &json!({})).start();
     call(&peer, "lines", json!([])).await;
     peer.notify("exit", &()).unwrap();
-    let failure = timeout(PATIENCE, waiting).await.unwrap().unwrap_err();
+    let failure = timeout(TEST_TIMEOUT, waiting).await.unwrap().unwrap_err();
     assert_eq!(failure, portway::CallError::PeerGone);
 }
 
@@ -199,7 +199,7 @@ async fn a_client_on_vscode_jsonrpc_calls_our_server() {
     let listener = Listener::unix(&path, Framing::ContentLength).await.unwrap();
     tokio::spawn(listener.serve(register));
     let run = Command::new(node).arg(file("node/client.mjs")).arg(&path).kill_on_drop(true).output();
-    let output = timeout(PATIENCE, run).await.unwrap().unwrap();
+    let output = timeout(TEST_TIMEOUT, run).await.unwrap().unwrap();
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(output.status.success(), "{}{}", said(&output.stdout), said(&output.stderr));
     assert_eq!(said(&output.stdout).trim(), "all is well");

@@ -1,10 +1,10 @@
 // Links that come and go, with calls on the way when they go and without.
 
 import { after } from "./instruments.js";
-import { PATIENCE } from "./workloads.js";
+import { TEST_TIMEOUT_MS } from "./workloads.js";
 import { Service } from "./service.js";
 
-const OPTIONS = { timeout: PATIENCE };
+const OPTIONS = { timeout: TEST_TIMEOUT_MS };
 const MAX_FAILURES = 20;
 
 export class Cycles {

@@ -5,7 +5,7 @@ import { startBrowser } from "../web/runner/browsers.mjs";
 import { startServers } from "../web/runner/server.mjs";
 
 /** If no call ends for this time, the page is stuck. Its own limit for a call is shorter. */
-const PATIENCE = 180_000;
+const TEST_TIMEOUT_MS = 180_000;
 /** Collections on demand, for scripts and for measuring. */
 const CHROMIUM = ["--js-flags=--expose-gc", "--enable-blink-features=ForceEagerMeasureMemory"];
 
@@ -22,8 +22,8 @@ export async function soakInBrowser(plan) {
       last = `${now} ${ends}`;
       clearTimeout(patience);
       patience = setTimeout(
-        () => end({ ...state, error: `nothing has happened for ${PATIENCE / 1000} s: ${now}` }),
-        PATIENCE,
+        () => end({ ...state, error: `nothing has happened for ${TEST_TIMEOUT_MS / 1000} s: ${now}` }),
+        TEST_TIMEOUT_MS,
       );
     }
     if (done) return end(state);
@@ -35,7 +35,7 @@ export async function soakInBrowser(plan) {
   });
   try {
     browser = await startBrowser(plan.engine, CHROMIUM);
-    patience = setTimeout(() => end({ error: "the page does not load" }), PATIENCE);
+    patience = setTimeout(() => end({ error: "the page does not load" }), TEST_TIMEOUT_MS);
     const query = new URLSearchParams(plan);
     // Chromium reports the memory of workers only to a page that is isolated from other origins.
     if (plan.engine === "chromium") query.set("isolated", "");

@@ -1,12 +1,12 @@
 // The part of a worker or an iframe in the soak: one lasting link with the page, and short-lived links.
 
 import { figures } from "./instruments.js";
-import { PATIENCE } from "./workloads.js";
+import { TEST_TIMEOUT_MS } from "./workloads.js";
 import { answer } from "./control.js";
 import { Caller } from "./caller.js";
 import { Service } from "./service.js";
 
-const OPTIONS = { timeout: PATIENCE };
+const OPTIONS = { timeout: TEST_TIMEOUT_MS };
 
 /**
  * Runs a context that talks to `owner` by plain transports or by `connect`. `source` and `post` are for `control.js`.

@@ -1,7 +1,7 @@
 // An iframe that reloads repeatedly while calls to it go on.
 
 import { after, forget, later } from "./instruments.js";
-import { PATIENCE } from "./workloads.js";
+import { TEST_TIMEOUT_MS } from "./workloads.js";
 
 const BEFORE = 20;
 const DURING = 5;
@@ -35,7 +35,7 @@ export class Reloads {
       this.#sessions++;
       this.#wake?.();
     };
-    this.#peer = await this.portway.connect(this.#element, { timeout: PATIENCE, onSession });
+    this.#peer = await this.portway.connect(this.#element, { timeout: TEST_TIMEOUT_MS, onSession });
   }
 
   async run(count, ms) {
@@ -77,7 +77,7 @@ export class Reloads {
 
   async #call(mayEnd) {
     const n = ++this.made;
-    const limit = later(() => this.#addFailure(`call ${n} has no end`), 2 * PATIENCE);
+    const limit = later(() => this.#addFailure(`call ${n} has no end`), 2 * TEST_TIMEOUT_MS);
     try {
       const result = await this.#peer.request("echo", { n });
       if (result.n === n) this.answered++;

@@ -3,7 +3,7 @@
 
 import { after, figures } from "./instruments.js";
 import { Cycles } from "./cycles.js";
-import { PATIENCE } from "./workloads.js";
+import { TEST_TIMEOUT_MS } from "./workloads.js";
 import { Caller } from "./caller.js";
 import { Service } from "./service.js";
 
@@ -58,10 +58,10 @@ export class Soak {
     let peer;
     if (connects) {
       const methods = service.methods(portway, () => peer);
-      const options = { timeout: PATIENCE, methods, notifications: service.notifications() };
+      const options = { timeout: TEST_TIMEOUT_MS, methods, notifications: service.notifications() };
       [peer] = await Promise.all([portway.connect(target, options), started]);
     } else {
-      peer = service.serve(new portway.JSONRPCPeer(transport(), { timeout: PATIENCE }), portway);
+      peer = service.serve(new portway.JSONRPCPeer(transport(), { timeout: TEST_TIMEOUT_MS }), portway);
       await started;
     }
     return { name, ask, service, caller: new Caller(`page to ${name}`, peer, portway, total, seed) };

@@ -8,7 +8,7 @@ const METHOD_NOT_FOUND = -32601;
 const INTERNAL_ERROR = -32603;
 
 /** The timeout of calls that are not meant to time out: the machine may be slow. */
-export const PATIENCE = 60_000;
+export const TEST_TIMEOUT_MS = 60_000;
 
 function check(condition, text) {
   if (!condition) throw new Error(text);
@@ -109,7 +109,7 @@ const workloads = {
     weight: 15,
     async make({ peer }, n) {
       const controller = new AbortController();
-      const call = failure(peer.request("hold", { n }, { signal: controller.signal, timeout: PATIENCE }));
+      const call = failure(peer.request("hold", { n }, { signal: controller.signal, timeout: TEST_TIMEOUT_MS }));
       controller.abort(new Error(`call ${n} is not wanted any more`));
       isTheReason(await call, controller.signal);
     },
@@ -119,7 +119,7 @@ const workloads = {
     async make({ peer }, n) {
       const controller = new AbortController();
       const onProgress = () => controller.abort(new Error(`call ${n} is not wanted any more`));
-      const options = { signal: controller.signal, timeout: PATIENCE, onProgress };
+      const options = { signal: controller.signal, timeout: TEST_TIMEOUT_MS, onProgress };
       isTheReason(await failure(peer.request("hold", { n }, options)), controller.signal);
     },
   },
@@ -127,7 +127,7 @@ const workloads = {
     weight: 15,
     async make({ peer, group }, n) {
       const { signal } = group;
-      isTheReason(await failure(peer.request("hold", { n }, { signal, timeout: PATIENCE })), signal);
+      isTheReason(await failure(peer.request("hold", { n }, { signal, timeout: TEST_TIMEOUT_MS })), signal);
     },
   },
   /** Answered only once it has timed out: an answer that comes too late. */
@@ -187,7 +187,7 @@ const workloads = {
       }));
       const note = { method: "note", notify: true };
       caller.notes += 2;
-      const outcomes = await caller.peer.batch([note, ...calls, note], { timeout: PATIENCE });
+      const outcomes = await caller.peer.batch([note, ...calls, note], { timeout: TEST_TIMEOUT_MS });
       check(outcomes.length === this.width + 2, `the batch has ${outcomes.length} outcomes`);
       for (const [i, { status, value, reason }] of outcomes.slice(1, -1).entries()) {
         const wanted = i % 4 === 3 ? reason?.data?.n : value?.n;

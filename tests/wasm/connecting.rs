@@ -64,8 +64,8 @@ async fn the_context_of_a_session_that_has_ended_sends_nothing_to_the_next() {
     first.notify("note", &()).unwrap();
     assert_eq!(first.call("ask", &()).await, Ok(()));
     drop(first);
-    let heard = Rc::new(RefCell::new(Vec::new()));
-    let (secrets, others) = (heard.clone(), heard.clone());
+    let received = Rc::new(RefCell::new(Vec::new()));
+    let (secrets, others) = (received.clone(), received.clone());
     let second = Peer::connect(&ports[0])
         .open(|peer| {
             peer.on_notify("secret", move |(), _| secrets.borrow_mut().push("secret"));
@@ -79,9 +79,9 @@ async fn the_context_of_a_session_that_has_ended_sends_nothing_to_the_next() {
         context.notify("secret", &()).unwrap();
     }
     kept.borrow()[2].notify("public", &()).unwrap();
-    until(|| !heard.borrow().is_empty()).await;
+    until(|| !received.borrow().is_empty()).await;
     assert_eq!(second.call("ask", &()).await, Ok(()));
-    assert_eq!(*heard.borrow(), ["public"]);
+    assert_eq!(*received.borrow(), ["public"]);
     drop(there.take());
 }
 

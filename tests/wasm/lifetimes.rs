@@ -14,12 +14,12 @@ fn is_heard(transport: &JsValue) -> bool {
 
 #[wasm_bindgen_test]
 async fn a_thousand_peers_leave_nothing() {
-    let witness = Rc::new(());
+    let counted = Rc::new(());
     let round = async || {
         let transports = loopback();
         let here = Peer::new(Transport::from_js(transports[0].clone()).unwrap());
         let there = Peer::new(Transport::from_js(transports[1].clone()).unwrap());
-        let held = witness.clone();
+        let held = counted.clone();
         there
             .method("wait", move |(), _| {
                 let held = held.clone();
@@ -51,7 +51,7 @@ async fn a_thousand_peers_leave_nothing() {
         round().await;
     }
     sleep(0.0).await;
-    assert_eq!(Rc::strong_count(&witness), 1);
+    assert_eq!(Rc::strong_count(&counted), 1);
     assert_eq!(core::arch::wasm32::memory_size(0), memory);
     assert_eq!(table(), references);
 }

@@ -117,8 +117,8 @@ describe("a hello of another version", () => {
 
   it("during a session is refused, and the session goes on", async () => {
     const { port, scriptedPeer } = scriptedPort();
-    const told = [];
-    const connecting = connected(port, { onLost: ({ reason }) => told.push(reason) });
+    const reported = [];
+    const connecting = connected(port, { onLost: ({ reason }) => reported.push(reason) });
     const end = await scriptedPeer.open({ session: hexId(1) });
     const peer = await connecting;
     scriptedPeer.hello(hexId(2), { version: 2 });
@@ -127,21 +127,21 @@ describe("a hello of another version", () => {
     const call = peer.request("a");
     end.answer(await end.nextCall(), 1);
     assert.equal(await call, 1);
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
     assert.isUndefined(end.received.find(({ method }) => method === "rpc.bye"));
   });
 
   it("after a session ends the calls that wait as peer-gone, and a compatible peer is found later", async () => {
     const { port, scriptedPeer } = scriptedPort();
-    const told = [];
+    const reported = [];
     const connecting = connected(port, {
-      onSession: ({ number }) => void told.push(number),
-      onLost: ({ reason }) => void told.push(reason),
+      onSession: ({ number }) => void reported.push(number),
+      onLost: ({ reason }) => void reported.push(reason),
     });
     const end = await scriptedPeer.open({ session: hexId(1) });
     const peer = await connecting;
     end.bye();
-    await until(() => told.length === 2);
+    await until(() => reported.length === 2);
     const call = rejection(peer.request("a"));
     scriptedPeer.hello(hexId(2), { version: 2 });
     const { reason, message, cause } = await call;
@@ -149,8 +149,8 @@ describe("a hello of another version", () => {
     assert.match(message, /version 2\b.*version 1\b/);
     assert.equal(cause.reason, "incompatible-version");
     const next = await reconnect(scriptedPeer);
-    await until(() => told.length === 3);
-    assert.deepEqual(told, [1, "session-ended", 2]);
+    await until(() => reported.length === 3);
+    assert.deepEqual(reported, [1, "session-ended", 2]);
     const second = peer.request("b");
     next.answer(await next.nextCall(), 2);
     assert.equal(await second, 2);

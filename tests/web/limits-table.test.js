@@ -34,7 +34,7 @@ async function answers(serve, messages) {
 }
 
 /** Requests of one server that never answers: those that it refuses, and how many it has begun. */
-async function crowd(count) {
+async function requestMany(count) {
   let begun = 0;
   const refused = await answers(
     (server) => server.method("work", () => (begun++, forEver())),
@@ -106,7 +106,7 @@ const drivers = {
 
   "in-flight": async (most) => {
     // The request that looks for the end is answered only where there is room for it.
-    assert.deepEqual(await crowd(most - 1), { begun: most - 1, reasons: [] });
+    assert.deepEqual(await requestMany(most - 1), { begun: most - 1, reasons: [] });
     const { transport, remoteEnd } = scriptedChannel();
     let begun = 0;
     new JSONRPCServer(transport).method("work", () => (begun++, forEver()));

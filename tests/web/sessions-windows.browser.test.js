@@ -129,7 +129,7 @@ describe("a goodbye over the window", () => {
     const name = `portway:${hexId("f")}`;
     let release;
     await new Promise((held) => {
-      navigator.locks.request(name, () => new Promise((letGo) => held((release = letGo))));
+      navigator.locks.request(name, () => new Promise((resolve) => held((release = resolve))));
     });
     port.postMessage({ jsonrpc: "2.0", method: "rpc.lock" });
     let isWatched = false;

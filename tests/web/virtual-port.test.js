@@ -204,8 +204,8 @@ describe("a session over a worker", () => {
   it("answers ten thousand calls from both sides, in crowds", async () => {
     const methods = { twice: ([n]) => 2 * n };
     const [one, other] = await Promise.all(sides().map((side) => connected(side, { methods })));
-    const crowd = (peer) => Array.from({ length: 5_000 }, (_, n) => peer.request("twice", [n]));
-    const results = await Promise.all([...crowd(one), ...crowd(other)]);
+    const requestMany = (peer) => Array.from({ length: 5_000 }, (_, n) => peer.request("twice", [n]));
+    const results = await Promise.all([...requestMany(one), ...requestMany(other)]);
     assert.isTrue(results.every((result, n) => result === 2 * (n % 5_000)));
     await until(() => one.pending + other.pending === 0);
   });

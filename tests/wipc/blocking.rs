@@ -88,11 +88,12 @@ fn frames_that_are_no_calls_go_to_their_own_handler_with_their_payload() {
         (FrameType::Close, "bye"),
         (FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}"#),
     ]);
-    let mut told = Vec::new();
-    let answers = answers(adder().on_frame(|frame, _| told.push((frame.frame_type, frame.payload.to_vec()))), &input);
+    let mut reported = Vec::new();
+    let answers =
+        answers(adder().on_frame(|frame, _| reported.push((frame.frame_type, frame.payload.to_vec()))), &input);
     assert_eq!(answers, [json!({ "jsonrpc": "2.0", "id": 1, "result": 3 })], "what came with CLOSE is answered");
     let expected = [(FrameType::Open, "hello"), (FrameType::Data, "bytes"), (FrameType::Close, "bye")];
-    assert_eq!(told, expected.map(|(frame_type, payload)| (frame_type, payload.as_bytes().to_vec())));
+    assert_eq!(reported, expected.map(|(frame_type, payload)| (frame_type, payload.as_bytes().to_vec())));
 }
 
 #[test]

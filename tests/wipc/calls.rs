@@ -16,7 +16,7 @@ use tokio::process::Command;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::guests::{PATIENCE, Test, guest};
+use crate::guests::{TEST_TIMEOUT, Test, guest};
 
 /// A client of a guest, and the output of the guest.
 fn client(role: &str) -> std::io::Result<(Client, Arc<Mutex<Vec<u8>>>)> {
@@ -59,19 +59,19 @@ async fn frames(stream: &mut DuplexStream, count: usize) -> std::io::Result<Vec<
 #[tokio::test]
 async fn a_guest_without_a_runtime_answers_calls() -> Test {
     let (client, printed) = client("serve")?;
-    assert_eq!(timeout(PATIENCE, client.call::<i64>("add", &(1, 2))).await?, Ok(3));
-    let outcome = timeout(PATIENCE, client.call::<i64>("add", &(1, i64::MAX))).await?;
+    assert_eq!(timeout(TEST_TIMEOUT, client.call::<i64>("add", &(1, 2))).await?, Ok(3));
+    let outcome = timeout(TEST_TIMEOUT, client.call::<i64>("add", &(1, i64::MAX))).await?;
     assert_eq!(outcome, Err(CallError::Remote(RpcError::invalid_params("too large"))));
-    let unknown = timeout(PATIENCE, client.call::<i64>("subtract", &(1, 2))).await?;
+    let unknown = timeout(TEST_TIMEOUT, client.call::<i64>("subtract", &(1, 2))).await?;
     assert_eq!(unknown.unwrap_err().remote().map(|error| error.code), Some(ErrorCode::METHOD_NOT_FOUND));
-    let panics = timeout(PATIENCE, client.call::<()>("panic", &())).await?;
+    let panics = timeout(TEST_TIMEOUT, client.call::<()>("panic", &())).await?;
     assert_eq!(panics, Err(CallError::HandlerPanicked));
     let big = json!(["WIPC\u{2}".repeat(100_000)]);
-    assert_eq!(timeout(PATIENCE, client.call::<Value>("echo", &big)).await?, Ok(big));
-    assert_eq!(timeout(PATIENCE, client.call::<i64>("count", &(4,))).await?, Ok(4));
+    assert_eq!(timeout(TEST_TIMEOUT, client.call::<Value>("echo", &big)).await?, Ok(big));
+    assert_eq!(timeout(TEST_TIMEOUT, client.call::<i64>("count", &(4,))).await?, Ok(4));
     assert!(printed.lock().unwrap().ends_with(b"the total is 4\n"), "its output is passed through");
     client.destroy();
-    let Closed::Exited(status) = timeout(PATIENCE, client.closed()).await? else {
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else {
         // It was this side that has ended it.
         return Ok(());
     };
@@ -81,7 +81,7 @@ async fn a_guest_without_a_runtime_answers_calls() -> Test {
 
 #[tokio::test]
 async fn a_guest_calls_back_while_it_is_called_and_data_keeps_its_place() -> Test {
-    let (opened, mut told) = mpsc::unbounded_channel();
+    let (opened, mut received) = mpsc::unbounded_channel();
     let transport = Transport::child(&mut guest("peer"), Framing::Wipc)?.on_frame(move |frame| {
         let _ = opened.send((frame.frame_type, frame.payload.to_vec()));
     });
@@ -90,8 +90,8 @@ async fn a_guest_calls_back_while_it_is_called_and_data_keeps_its_place() -> Tes
         "answer",
         |(question,): (String,), _: Context| async move { Ok::<_, RpcError>(format!("{question}? 42")) },
     );
-    assert_eq!(timeout(PATIENCE, host.call::<String>("ask", &("why",))).await?, Ok("why? 42".to_owned()));
-    assert_eq!(told.recv().await, Some((FrameType::Open, b"ready".to_vec())));
+    assert_eq!(timeout(TEST_TIMEOUT, host.call::<String>("ask", &("why",))).await?, Ok("why? 42".to_owned()));
+    assert_eq!(received.recv().await, Some((FrameType::Open, b"ready".to_vec())));
     Ok(())
 }
 
@@ -107,12 +107,12 @@ async fn running_requests_of_a_guest_are_finished_before_it_exits() -> Test {
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"slow"}"#;
     far.write_all(&[frame(FrameType::Call, call), frame(FrameType::Close, ""), frame(FrameType::Call, call)].concat())
         .await?;
-    let answers = timeout(PATIENCE, frames(&mut far, 2)).await??;
+    let answers = timeout(TEST_TIMEOUT, frames(&mut far, 2)).await??;
     let answer = (FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"result":1}"#.to_owned());
     assert_eq!(answers, [answer.clone(), answer], "what came with CLOSE is answered, too");
-    assert_eq!(timeout(PATIENCE, run).await??, Closed::End);
+    assert_eq!(timeout(TEST_TIMEOUT, run).await??, Closed::End);
     let mut rest = Vec::new();
-    timeout(PATIENCE, far.read_to_end(&mut rest)).await??;
+    timeout(TEST_TIMEOUT, far.read_to_end(&mut rest)).await??;
     assert_eq!(rest, b"", "no CLOSE is sent back");
     Ok(())
 }
@@ -124,11 +124,11 @@ async fn our_end_sends_close_after_all_other_frames() -> Test {
     client.notify("hello", &())?;
     client.send_frame(FrameType::Data, b"bytes")?;
     client.destroy();
-    let found = timeout(PATIENCE, frames(&mut far, 3)).await??;
+    let found = timeout(TEST_TIMEOUT, frames(&mut far, 3)).await??;
     let hello = r#"{"jsonrpc":"2.0","method":"hello"}"#;
     let data = (FrameType::Data, "bytes".to_owned());
     assert_eq!(found, [(FrameType::Call, hello.to_owned()), data, (FrameType::Close, String::new())]);
-    assert_eq!(timeout(PATIENCE, far.read_u8()).await?.unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
+    assert_eq!(timeout(TEST_TIMEOUT, far.read_u8()).await?.unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
     Ok(())
 }
 
@@ -139,7 +139,7 @@ async fn a_guest_exits_with_close_when_its_host_drops_the_client() -> Test {
         let (client, _) = client(role)?;
         client.notify("nothing", &())?;
         client.destroy();
-        timeout(PATIENCE, client.closed()).await?;
+        timeout(TEST_TIMEOUT, client.closed()).await?;
         assert!(start.elapsed() < Duration::from_millis(1_900), "{role} was killed after {:?}", start.elapsed());
     }
     Ok(())
@@ -149,12 +149,12 @@ async fn a_guest_exits_with_close_when_its_host_drops_the_client() -> Test {
 async fn a_guest_that_sends_close_gets_no_more_frames_and_its_later_frames_are_received() -> Test {
     let (client, printed) = client("says close")?;
     // The answer comes behind CLOSE.
-    assert_eq!(timeout(PATIENCE, client.call::<i64>("count", &())).await?, Ok(5));
-    let late = timeout(PATIENCE, client.call::<i64>("count", &())).await?;
+    assert_eq!(timeout(TEST_TIMEOUT, client.call::<i64>("count", &())).await?, Ok(5));
+    let late = timeout(TEST_TIMEOUT, client.call::<i64>("count", &())).await?;
     assert!(matches!(late, Err(CallError::PeerGone | CallError::Lost(_))), "{late:?}");
     assert!(client.notify("late", &()).is_err());
     assert!(client.send_frame(FrameType::Data, b"late").is_err());
-    let Closed::Exited(status) = timeout(PATIENCE, client.closed()).await? else { return Err("no status".into()) };
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else { return Err("no status".into()) };
     assert_eq!(status.code(), Some(4));
     assert!(printed.lock().unwrap().ends_with(b"and good night\n"));
     Ok(())
@@ -162,31 +162,35 @@ async fn a_guest_that_sends_close_gets_no_more_frames_and_its_later_frames_are_r
 
 /// A client of a script, and the frames that come from it.
 fn client_of(script: &str) -> std::io::Result<(Client, mpsc::UnboundedReceiver<FrameType>)> {
-    let (tell, told) = mpsc::unbounded_channel();
+    let (sender, received) = mpsc::unbounded_channel();
     let transport = Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?;
-    let transport = transport.on_frame(move |frame| tell.send(frame.frame_type).unwrap());
-    Ok((Client::new(transport.with_grace(PATIENCE)), told))
+    let transport = transport.on_frame(move |frame| sender.send(frame.frame_type).unwrap());
+    Ok((Client::new(transport.with_grace(TEST_TIMEOUT)), received))
 }
 
 #[tokio::test]
 async fn unread_input_of_a_guest_does_not_delay_the_end_that_it_announced() -> Test {
     let script = "printf 'WIPC\\001\\0\\0\\0\\0'; sleep 0.2; printf 'WIPC\\003\\0\\0\\0\\0'; exit 3";
-    let (client, mut told) = client_of(script)?;
+    let (client, mut received) = client_of(script)?;
     client.send_frame(FrameType::Data, &vec![0; 1_000_000])?;
-    let Closed::Exited(status) = timeout(PATIENCE / 2, client.closed()).await? else { return Err("no status".into()) };
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT / 2, client.closed()).await? else {
+        return Err("no status".into());
+    };
     assert_eq!(status.code(), Some(3));
-    assert_eq!((told.recv().await, told.recv().await), (Some(FrameType::Close), Some(FrameType::Data)));
+    assert_eq!((received.recv().await, received.recv().await), (Some(FrameType::Close), Some(FrameType::Data)));
     Ok(())
 }
 
 #[tokio::test]
 async fn frames_of_a_guest_are_received_though_it_ended_before_it_read_all_input() -> Test {
-    let (client, mut told) = client_of("printf 'WIPC\\003\\0\\0\\0\\0WIPC\\001\\0\\0\\0\\0'; sleep 0.2; exit 3")?;
+    let (client, mut received) = client_of("printf 'WIPC\\003\\0\\0\\0\\0WIPC\\001\\0\\0\\0\\0'; sleep 0.2; exit 3")?;
     // Too much to be read before some of it is written, and none is.
     client.send_frame(FrameType::Data, &vec![0; 20_000_000])?;
-    let Closed::Exited(status) = timeout(PATIENCE / 2, client.closed()).await? else { return Err("no status".into()) };
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT / 2, client.closed()).await? else {
+        return Err("no status".into());
+    };
     assert_eq!(status.code(), Some(3));
-    assert_eq!((told.recv().await, told.recv().await), (Some(FrameType::Data), Some(FrameType::Close)));
+    assert_eq!((received.recv().await, received.recv().await), (Some(FrameType::Data), Some(FrameType::Close)));
     assert!(client.send_frame(FrameType::Data, b"late").is_err());
     Ok(())
 }
@@ -197,9 +201,9 @@ async fn a_guest_that_sends_close_and_stays_is_killed() -> Test {
     let transport = Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?;
     let client = Client::new(transport.with_grace(Duration::from_millis(100)));
     client.send_frame(FrameType::Data, b"\n")?;
-    let outcome = timeout(PATIENCE, client.call::<()>("wait", &()).timeout(None)).await?;
+    let outcome = timeout(TEST_TIMEOUT, client.call::<()>("wait", &()).timeout(None)).await?;
     assert!(matches!(outcome, Err(CallError::PeerGone | CallError::Lost(_))), "{outcome:?}");
-    assert_eq!(timeout(PATIENCE, client.closed()).await?, Closed::End);
+    assert_eq!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::End);
     Ok(())
 }
 
@@ -211,11 +215,11 @@ fn one_grace(grace: Duration) -> Range<Duration> {
 #[tokio::test]
 async fn a_guest_that_sends_close_and_stays_is_killed_after_one_grace_period() -> Test {
     let script = "printf 'WIPC\\001\\0\\0\\0\\0'; exec sleep 600";
-    let (told, mut frames) = mpsc::unbounded_channel();
+    let (sender, mut frames) = mpsc::unbounded_channel();
     let transport = Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?;
-    let client = Client::new(transport.on_frame(move |_| told.send(Instant::now()).unwrap_or_default()));
-    let start = timeout(PATIENCE, frames.recv()).await?.ok_or("no CLOSE")?;
-    assert_eq!(timeout(PATIENCE, client.closed()).await?, Closed::End);
+    let client = Client::new(transport.on_frame(move |_| sender.send(Instant::now()).unwrap_or_default()));
+    let start = timeout(TEST_TIMEOUT, frames.recv()).await?.ok_or("no CLOSE")?;
+    assert_eq!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::End);
     assert!(one_grace(Duration::from_secs(2)).contains(&start.elapsed()), "{:?}", start.elapsed());
     Ok(())
 }
@@ -228,11 +232,11 @@ async fn a_guest_is_killed_after_close_while_its_request_is_pending() -> Test {
         "echo $$; printf 'WIPC\\002\\{:03o}\\0\\0\\0%sWIPC\\001\\0\\0\\0\\0' '{call}'; exec sleep 600",
         call.len()
     );
-    let (told, mut printed) = mpsc::unbounded_channel();
+    let (sender, mut printed) = mpsc::unbounded_channel();
     let transport = Transport::child(Command::new("sh").args(["-c", &script]), Framing::Wipc)?.with_grace(grace);
     let host = Peer::new(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::Noise(bytes) = diagnostic {
-            let _ = told.send(String::from_utf8_lossy(bytes).into_owned());
+            let _ = sender.send(String::from_utf8_lossy(bytes).into_owned());
         }
     }));
     let (called, mut calls) = mpsc::unbounded_channel();
@@ -241,10 +245,10 @@ async fn a_guest_is_killed_after_close_while_its_request_is_pending() -> Test {
         std::future::pending::<Result<(), RpcError>>()
     });
     host.forget();
-    let start = timeout(PATIENCE, calls.recv()).await?.ok_or("no call")?;
-    let pid = timeout(PATIENCE, printed.recv()).await?.ok_or("no pid")?.trim().parse()?;
+    let start = timeout(TEST_TIMEOUT, calls.recv()).await?.ok_or("no call")?;
+    let pid = timeout(TEST_TIMEOUT, printed.recv()).await?.ok_or("no pid")?.trim().parse()?;
     let pid = rustix::process::Pid::from_raw(pid).ok_or("no pid")?;
-    while rustix::process::test_kill_process(pid).is_ok() && start.elapsed() < PATIENCE {
+    while rustix::process::test_kill_process(pid).is_ok() && start.elapsed() < TEST_TIMEOUT {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert!(one_grace(grace).contains(&start.elapsed()), "{:?}", start.elapsed());
@@ -255,18 +259,20 @@ async fn a_guest_is_killed_after_close_while_its_request_is_pending() -> Test {
 async fn a_guest_that_is_sent_close_reads_the_end_of_its_input_and_is_killed_if_it_stays() -> Test {
     let grace = Duration::from_secs(2);
     let transport = Transport::child(Command::new("sh").args(["-c", "cat >/dev/null; exit 5"]), Framing::Wipc)?;
-    let client = Client::new(transport.with_grace(PATIENCE));
+    let client = Client::new(transport.with_grace(TEST_TIMEOUT));
     client.send_frame(FrameType::Close, b"")?;
-    let Closed::Exited(status) = timeout(PATIENCE / 2, client.closed()).await? else { return Err("no status".into()) };
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT / 2, client.closed()).await? else {
+        return Err("no status".into());
+    };
     assert_eq!(status.code(), Some(5));
     let transport = Transport::child(Command::new("sleep").arg("600"), Framing::Wipc)?.with_grace(grace);
     let client = Client::new(transport);
     let waiting = client.call::<()>("wait", &()).timeout(None).start();
     client.send_frame(FrameType::Close, b"")?;
     let start = Instant::now();
-    let outcome = timeout(PATIENCE, waiting).await?;
+    let outcome = timeout(TEST_TIMEOUT, waiting).await?;
     assert!(matches!(outcome, Err(CallError::PeerGone | CallError::Lost(_))), "{outcome:?}");
-    assert_eq!(timeout(PATIENCE, client.closed()).await?, Closed::End);
+    assert_eq!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::End);
     assert!(one_grace(grace).contains(&start.elapsed()), "{:?}", start.elapsed());
     Ok(())
 }
@@ -274,9 +280,9 @@ async fn a_guest_that_is_sent_close_reads_the_end_of_its_input_and_is_killed_if_
 #[tokio::test]
 async fn a_guest_that_dies_in_a_frame_ends_all_calls() -> Test {
     let (client, printed) = client("torn")?;
-    let outcome = timeout(PATIENCE, client.call::<()>("wait", &()).timeout(None)).await?;
+    let outcome = timeout(TEST_TIMEOUT, client.call::<()>("wait", &()).timeout(None)).await?;
     assert!(outcome.is_err(), "{outcome:?}");
-    let closed = timeout(PATIENCE, client.closed()).await?;
+    let closed = timeout(TEST_TIMEOUT, client.closed()).await?;
     assert!(matches!(closed, Closed::Truncated(13) | Closed::Io(..)), "{closed:?}");
     assert!(printed.lock().unwrap().ends_with(b"text\nWIPC\x02\x0a\0\0\0half") || matches!(closed, Closed::Io(..)));
     Ok(())
@@ -299,7 +305,7 @@ async fn an_invalid_call_is_answered_and_the_stream_goes_on() -> Test {
     ]
     .concat();
     far.write_all(&stream).await?;
-    let found = timeout(PATIENCE, frames(&mut far, 3)).await??;
+    let found = timeout(TEST_TIMEOUT, frames(&mut far, 3)).await??;
     let answers: Vec<Value> = found.iter().map(|(_, text)| serde_json::from_str(text).unwrap()).collect();
     assert_eq!((&answers[0]["id"], &answers[0]["error"]["code"]), (&Value::Null, &json!(-32700)));
     assert_eq!((&answers[1]["id"], &answers[1]["error"]["code"]), (&json!(2), &json!(-32600)), "it says no version");
@@ -316,7 +322,7 @@ async fn an_incomplete_payload_blocks_others_for_the_configured_time() -> Test {
     let call = frame(FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"one"}"#);
     let start = Instant::now();
     far.write_all(&[b"WIPC\x03\x00\x00\x10\x00 ...", &call[..]].concat()).await?;
-    let found = timeout(PATIENCE, frames(&mut far, 1)).await??;
+    let found = timeout(TEST_TIMEOUT, frames(&mut far, 1)).await??;
     assert_eq!(found[0].1, r#"{"jsonrpc":"2.0","id":1,"result":1}"#);
     assert!(start.elapsed() >= Duration::from_millis(100));
     Ok(())
@@ -343,7 +349,7 @@ async fn a_socket_carries_frames_as_well() -> Test {
     let client = Client::new(Transport::unix(&path, Framing::Wipc).await?);
     let calls = (0..1_000).map(|number| tokio::spawn(client.call::<i64>("add", &(number, 1))));
     for (number, call) in calls.collect::<Vec<_>>().into_iter().enumerate() {
-        assert_eq!(timeout(PATIENCE, call).await??, Ok(number as i64 + 1));
+        assert_eq!(timeout(TEST_TIMEOUT, call).await??, Ok(number as i64 + 1));
     }
     Ok(())
 }
@@ -356,44 +362,44 @@ async fn another_framing_is_recognised_on_either_side() -> Test {
     let call = client.call::<()>("wait", &()).timeout(None);
     far.write_all(&[&frame(FrameType::Open, "")[..], b"\n"].concat()).await?;
     let lost = Closed::OtherFraming { peer: Framing::Wipc, own: Framing::Newline };
-    assert_eq!(timeout(PATIENCE, call).await?, Err(CallError::Lost(lost)));
+    assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Lost(lost)));
     Ok(())
 }
 
 #[tokio::test]
 async fn frames_that_are_no_calls_are_handed_over_with_their_payloads_and_not_answered() -> Test {
     let (near, mut far) = by_hand()?;
-    let (hear, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(near.on_frame(move |frame| {
-        let _ = hear.send((frame.frame_type, frame.payload.to_vec()));
+        let _ = sender.send((frame.frame_type, frame.payload.to_vec()));
     }));
     server.method_sync("one", |(): (), _: Context| Ok::<_, RpcError>(1));
     let run = tokio::spawn(server.run());
     let call = frame(FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"one"}"#);
     far.write_all(&[frame(FrameType::Open, "hello"), call.clone()].concat()).await?;
-    assert_eq!(timeout(PATIENCE, frames(&mut far, 1)).await??[0].0, FrameType::Call, "OPEN is not answered");
+    assert_eq!(timeout(TEST_TIMEOUT, frames(&mut far, 1)).await??[0].0, FrameType::Call, "OPEN is not answered");
     far.write_all(&[frame(FrameType::Close, "bye"), frame(FrameType::Data, "late"), call].concat()).await?;
-    assert_eq!(timeout(PATIENCE, frames(&mut far, 1)).await??[0].0, FrameType::Call);
-    assert_eq!(timeout(PATIENCE, run).await??, Closed::End);
+    assert_eq!(timeout(TEST_TIMEOUT, frames(&mut far, 1)).await??[0].0, FrameType::Call);
+    assert_eq!(timeout(TEST_TIMEOUT, run).await??, Closed::End);
     for expected in [(FrameType::Open, "hello"), (FrameType::Close, "bye"), (FrameType::Data, "late")] {
-        assert_eq!(heard.recv().await, Some((expected.0, expected.1.as_bytes().to_vec())));
+        assert_eq!(received.recv().await, Some((expected.0, expected.1.as_bytes().to_vec())));
     }
     Ok(())
 }
 
 #[tokio::test]
 async fn a_panic_on_a_frame_is_reported_and_ends_nothing() -> Test {
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     let transport = Transport::child(&mut guest("serve"), Framing::Wipc)?
         .on_frame(|frame| assert_ne!(frame.frame_type, FrameType::Open, "on purpose"))
         .on_diagnostic(move |diagnostic| {
             if let Diagnostic::Panicked { method, message } = diagnostic {
-                tell.send((method.to_owned(), message.contains("on purpose"))).unwrap();
+                sender.send((method.to_owned(), message.contains("on purpose"))).unwrap();
             }
         });
     let client = Client::new(transport);
-    assert_eq!(timeout(PATIENCE, client.call::<i64>("add", &(1, 2))).await?, Ok(3));
-    assert_eq!(timeout(PATIENCE, told.recv()).await?, Some(("OPEN".to_owned(), true)));
+    assert_eq!(timeout(TEST_TIMEOUT, client.call::<i64>("add", &(1, 2))).await?, Ok(3));
+    assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?, Some(("OPEN".to_owned(), true)));
     Ok(())
 }
 
@@ -402,16 +408,16 @@ async fn frames_are_as_long_as_the_format_allows_unless_there_is_a_limit() -> Te
     let long = vec![b'x'; Limits::DEFAULT.message_bytes + 1];
     for limit in [None, Some(10_000_000)] {
         let (near, mut far) = by_hand()?;
-        let (hear, mut heard) = mpsc::unbounded_channel();
+        let (sender, mut received) = mpsc::unbounded_channel();
         let near = near.on_frame(move |frame| {
-            let _ = hear.send(frame.payload.len());
+            let _ = sender.send(frame.payload.len());
         });
         let server = Server::new(if let Some(limit) = limit { near.with_max_payload(limit) } else { near });
         server.forget();
         far.write_all(&header(FrameType::Data, long.len())?).await?;
         far.write_all(&long).await?;
         far.write_all(&frame(FrameType::Open, "")).await?;
-        let first = timeout(PATIENCE, heard.recv()).await?;
+        let first = timeout(TEST_TIMEOUT, received.recv()).await?;
         assert_eq!(first, Some(if limit.is_none() { long.len() } else { 0 }), "{limit:?}");
     }
     Ok(())
@@ -428,7 +434,7 @@ async fn a_call_over_the_limit_of_messages_is_answered_and_the_next_one_is_serve
     far.write_all(&frame(FrameType::Call, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{}"}}"#, "x".repeat(60))))
         .await?;
     far.write_all(&frame(FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"one"}"#)).await?;
-    let found = timeout(PATIENCE, frames(&mut far, 2)).await??;
+    let found = timeout(TEST_TIMEOUT, frames(&mut far, 2)).await??;
     let refused: Value = serde_json::from_str(&found[0].1)?;
     assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&Value::Null, &json!("oversize")));
     assert_eq!(found[1].1, r#"{"jsonrpc":"2.0","id":1,"result":1}"#);
@@ -468,11 +474,11 @@ async fn nothing_is_sent_behind_a_close_of_ours() -> Test {
     assert!(client.call::<()>("behind", &()).await.is_err());
     // It ends the stream, too.
     let mut bytes = Vec::new();
-    timeout(PATIENCE, far.read_to_end(&mut bytes)).await??;
+    timeout(TEST_TIMEOUT, far.read_to_end(&mut bytes)).await??;
     let before = frame(FrameType::Call, r#"{"jsonrpc":"2.0","method":"before"}"#);
     assert_eq!(bytes, [before, frame(FrameType::Close, "bye")].concat());
     // The peer stays, and is waited for no longer than it may.
-    assert_eq!(timeout(PATIENCE, client.closed()).await?, Closed::End);
+    assert_eq!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::End);
     Ok(())
 }
 
@@ -482,9 +488,9 @@ async fn a_guest_that_closes_its_input_before_it_exits_ends_as_soon() -> Test {
     let client = Client::new(Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?);
     tokio::time::sleep(Duration::from_millis(200)).await;
     let start = Instant::now();
-    let outcome = timeout(PATIENCE, client.call::<()>("wait", &()).timeout(None)).await?;
+    let outcome = timeout(TEST_TIMEOUT, client.call::<()>("wait", &()).timeout(None)).await?;
     assert!(matches!(outcome, Err(CallError::PeerGone | CallError::Lost(_))), "{outcome:?}");
-    let Closed::Exited(status) = timeout(PATIENCE, client.closed()).await? else { return Err("no status".into()) };
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else { return Err("no status".into()) };
     assert_eq!(status.code(), Some(3));
     assert!(start.elapsed() < Duration::from_millis(1_500), "{:?}", start.elapsed());
     Ok(())
@@ -495,15 +501,15 @@ async fn a_guest_that_has_exited_is_gone_though_another_process_holds_its_output
     let script = "sleep 20 & exit 3";
     let client = Client::new(Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?);
     let start = Instant::now();
-    let outcome = timeout(PATIENCE, client.call::<()>("wait", &()).timeout(None)).await?;
+    let outcome = timeout(TEST_TIMEOUT, client.call::<()>("wait", &()).timeout(None)).await?;
     assert!(matches!(outcome, Err(CallError::PeerGone | CallError::Lost(_))), "{outcome:?}");
-    let Closed::Exited(status) = timeout(PATIENCE, client.closed()).await? else { return Err("no status".into()) };
+    let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else { return Err("no status".into()) };
     assert_eq!(status.code(), Some(3));
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
 
     let mut host = Host::spawn(Command::new("sh").args(["-c", script]))?;
     let start = Instant::now();
-    assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
+    assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, None);
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     Ok(())
 }
@@ -526,7 +532,7 @@ async fn a_call_of_two_hundred_megabytes_is_refused_at_its_header_and_kept_by_no
         stdin.write_all(&header(FrameType::Call, 200_000_000)?).await?;
         // A peer, which may be a client only, answers nothing under the id null.
         if role == "serve" {
-            let refused: Value = serde_json::from_str(&timeout(PATIENCE, next.call()).await??)?;
+            let refused: Value = serde_json::from_str(&timeout(TEST_TIMEOUT, next.call()).await??)?;
             assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&Value::Null, &json!("oversize")));
         }
         let piece = vec![b'x'; 1_000_000];
@@ -534,7 +540,7 @@ async fn a_call_of_two_hundred_megabytes_is_refused_at_its_header_and_kept_by_no
             stdin.write_all(&piece).await?;
         }
         stdin.write_all(&frame(FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"method":"nothing"}"#)).await?;
-        let answer: Value = serde_json::from_str(&timeout(PATIENCE, next.call()).await??)?;
+        let answer: Value = serde_json::from_str(&timeout(TEST_TIMEOUT, next.call()).await??)?;
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32601)), "{role}");
         let peak = peak_memory(child.id().unwrap());
         assert!(peak < 64_000, "{role}: {peak} KiB");

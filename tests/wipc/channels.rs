@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
-use crate::guests::{PATIENCE, Test};
+use crate::guests::{TEST_TIMEOUT, Test};
 
 #[tokio::test]
 async fn a_missing_payload_is_abandoned_after_its_timeout() -> Test {
@@ -26,7 +26,7 @@ async fn a_missing_payload_is_abandoned_after_its_timeout() -> Test {
         .with_payload_timeout(Duration::from_millis(100))
         .on_passthrough(move |bytes| listener.lock().unwrap().extend(bytes));
     far.write_all(b"WIPC\x03\xff\xff\xff\x7f text WIPC\x02\x02\0\0\0{}").await?;
-    let frame = timeout(PATIENCE, receiver.receive()).await??;
+    let frame = timeout(TEST_TIMEOUT, receiver.receive()).await??;
     assert_eq!(frame.map(|frame| (frame.frame_type, frame.payload)), Some((FrameType::Call, b"{}".to_vec())));
     assert_eq!(printed.lock().unwrap().as_slice(), b"WIPC\x03\xff\xff\xff\x7f text ");
     // A slow one comes in its time.
@@ -36,7 +36,7 @@ async fn a_missing_payload_is_abandoned_after_its_timeout() -> Test {
         tokio::time::sleep(Duration::from_millis(10)).await;
         far.write_all(byte).await?;
     }
-    assert_eq!(timeout(PATIENCE, slow).await???.map(|frame| frame.payload), Some(b"abc".to_vec()));
+    assert_eq!(timeout(TEST_TIMEOUT, slow).await???.map(|frame| frame.payload), Some(b"abc".to_vec()));
     Ok(())
 }
 
@@ -51,7 +51,7 @@ async fn a_dropped_receiver_loses_nothing() -> Test {
             assert!(timeout(Duration::from_millis(2), receiver.receive()).await.is_err());
         }
     }
-    assert_eq!(timeout(PATIENCE, receiver.receive()).await??.map(|frame| frame.payload), Some(b"hi".to_vec()));
+    assert_eq!(timeout(TEST_TIMEOUT, receiver.receive()).await??.map(|frame| frame.payload), Some(b"hi".to_vec()));
     Ok(())
 }
 
@@ -74,8 +74,8 @@ async fn a_dropped_sender_leaves_no_half_frame() -> Test {
     assert!((1..40).contains(&sent), "{sent} were sent");
     let ending = tokio::spawn(async move { sender.end().await });
     let mut bytes = Vec::new();
-    timeout(PATIENCE, far.read_to_end(&mut bytes)).await??;
-    timeout(PATIENCE, ending).await??;
+    timeout(TEST_TIMEOUT, far.read_to_end(&mut bytes)).await??;
+    timeout(TEST_TIMEOUT, ending).await??;
     assert_eq!(bytes.len(), sent * 99);
     assert!(bytes.chunks(99).all(|frame| frame.starts_with(b"WIPC\x03\x5a\0\0\0") && frame[9..] == [frame[9]; 90]));
     Ok(())
@@ -87,10 +87,10 @@ async fn a_channel_that_has_ended_sends_nothing_more() -> Test {
     let (reader, writer) = split(near);
     let (sender, mut receiver) = Channel::host(reader, writer)?.split();
     let other = sender.clone();
-    timeout(PATIENCE, sender.end()).await?;
+    timeout(TEST_TIMEOUT, sender.end()).await?;
     assert_eq!(other.send(FrameType::Data, b"").await.unwrap_err().kind(), ErrorKind::BrokenPipe);
     drop(far);
-    assert_eq!(timeout(PATIENCE, receiver.receive()).await??, None);
+    assert_eq!(timeout(TEST_TIMEOUT, receiver.receive()).await??, None);
     Ok(())
 }
 
@@ -106,8 +106,8 @@ async fn a_channel_sends_nothing_behind_its_own_close() -> Test {
     assert_eq!(refused.to_string(), "cannot send after CLOSE");
     // It ends the stream, too.
     let mut bytes = Vec::new();
-    timeout(PATIENCE, far.read_to_end(&mut bytes)).await??;
-    timeout(PATIENCE, sender.end()).await?;
+    timeout(TEST_TIMEOUT, far.read_to_end(&mut bytes)).await??;
+    timeout(TEST_TIMEOUT, sender.end()).await?;
     assert_eq!(bytes, b"WIPC\x03\0\0\0\0WIPC\x01\0\0\0\0");
     Ok(())
 }
@@ -127,7 +127,7 @@ async fn a_host_that_received_close_sends_no_queued_frames() -> Test {
     });
     tokio::time::sleep(Duration::from_millis(50)).await;
     far.write_all(b"WIPC\x01\0\0\0\0").await?;
-    assert_eq!(timeout(PATIENCE, receiver.receive()).await??.map(|frame| frame.frame_type), Some(FrameType::Close));
+    assert_eq!(timeout(TEST_TIMEOUT, receiver.receive()).await??.map(|frame| frame.frame_type), Some(FrameType::Close));
     let reading = tokio::spawn(async move {
         let mut bytes = Vec::new();
         let mut piece = [0; 200];
@@ -136,9 +136,9 @@ async fn a_host_that_received_close_sends_no_queued_frames() -> Test {
         }
         bytes.len()
     });
-    let read = timeout(PATIENCE, reading).await??;
+    let read = timeout(TEST_TIMEOUT, reading).await??;
     assert!(read <= 2 * 200 && read % 200 == 0, "{read} bytes were sent");
-    assert!(timeout(PATIENCE, sending).await?? > 2, "some waited");
+    assert!(timeout(TEST_TIMEOUT, sending).await?? > 2, "some waited");
     Ok(())
 }
 
@@ -153,14 +153,14 @@ async fn a_host_that_received_close_ends_its_output_though_the_guest_reads_nothi
     tokio::time::sleep(Duration::from_millis(50)).await;
     let (mut far_reader, mut far_writer) = split(far);
     far_writer.write_all(b"WIPC\x01\0\0\0\0").await?;
-    assert_eq!(timeout(PATIENCE, receiver.receive()).await??.map(|frame| frame.frame_type), Some(FrameType::Close));
+    assert_eq!(timeout(TEST_TIMEOUT, receiver.receive()).await??.map(|frame| frame.frame_type), Some(FrameType::Close));
     // The frame that is being written has two seconds; a queued `send` fails at once.
     timeout(Duration::from_millis(10), sending).await??;
     assert!(timeout(Duration::from_secs(1), &mut is_dropped).await.is_err());
     assert!(timeout(Duration::from_secs(2), &mut is_dropped).await?.is_err());
     timeout(Duration::from_millis(10), sender.end()).await?;
     let mut piece = [0; 400];
-    assert_eq!(timeout(PATIENCE, far_reader.read(&mut piece)).await??, 200);
+    assert_eq!(timeout(TEST_TIMEOUT, far_reader.read(&mut piece)).await??, 200);
     Ok(())
 }
 
@@ -203,9 +203,9 @@ async fn a_dropped_channel_writes_queued_frames_to_a_peer_that_reads() -> Test {
     drop((sender, receiver));
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     let mut bytes = Vec::new();
-    timeout(PATIENCE, far.read_to_end(&mut bytes)).await??;
+    timeout(TEST_TIMEOUT, far.read_to_end(&mut bytes)).await??;
     assert_eq!(bytes.len(), 3_000);
-    assert!(timeout(PATIENCE, is_dropped).await?.is_err());
+    assert!(timeout(TEST_TIMEOUT, is_dropped).await?.is_err());
     Ok(())
 }
 

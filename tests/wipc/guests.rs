@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::process::Command;
 
 /// Nothing that is waited for here takes longer, on any machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) type Test = Result<(), Box<dyn Error>>;
 

@@ -9,7 +9,7 @@ use portway::{Client, Diagnostic, Framing, Transport};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::guests::{PATIENCE, Test, guest};
+use crate::guests::{TEST_TIMEOUT, Test, guest};
 use crate::trees::{SHAPES, Shape, Tree};
 
 /// A host, and the output of its guest.
@@ -32,10 +32,10 @@ async fn each_type_of_frame_goes_to_a_guest_and_back() -> Test {
         for frame_type in [FrameType::Open, FrameType::Call, FrameType::Data] {
             for payload in [&b""[..], b"{}", &[0, 255, 10, 13], b"WIPC\x02\x01\0\0\0", &vec![7; 200_000]] {
                 host.send(frame_type, payload).await?;
-                assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(frame_type, payload)), "{role}");
+                assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, Some(frame(frame_type, payload)), "{role}");
             }
         }
-        let status = timeout(PATIENCE, host.close(b"bye")).await??;
+        let status = timeout(TEST_TIMEOUT, host.close(b"bye")).await??;
         assert_eq!(status.code(), Some(0), "{role}");
         assert!(printed.lock().unwrap().starts_with(b"\nrunning 1 test\n"), "its output is passed through");
     }
@@ -47,11 +47,11 @@ async fn close_goes_to_a_guest_and_back_and_nothing_is_sent_after_it() -> Test {
     for role in ["echo", "async echo"] {
         let (mut host, _) = host(role)?;
         host.send(FrameType::Close, b"bye").await?;
-        assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Close, "bye")));
+        assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, Some(frame(FrameType::Close, "bye")));
         let refused = host.send(FrameType::Data, b"").await.unwrap_err();
         assert_eq!((refused.kind(), refused.to_string().as_str()), (ErrorKind::BrokenPipe, "the guest has sent CLOSE"));
-        assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
-        assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), Some(0));
+        assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, None);
+        assert_eq!(timeout(TEST_TIMEOUT, host.close(b"")).await??.code(), Some(0));
     }
     Ok(())
 }
@@ -60,33 +60,33 @@ async fn close_goes_to_a_guest_and_back_and_nothing_is_sent_after_it() -> Test {
 async fn frames_of_a_guest_behind_its_close_still_arrive() -> Test {
     let (mut host, printed) = host("says close")?;
     host.send(FrameType::Data, b"").await?;
-    assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Close, "bye")));
-    let call = timeout(PATIENCE, host.receive()).await??.map(|frame| frame.frame_type);
+    assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, Some(frame(FrameType::Close, "bye")));
+    let call = timeout(TEST_TIMEOUT, host.receive()).await??.map(|frame| frame.frame_type);
     assert_eq!(call, Some(FrameType::Call));
-    assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
+    assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, None);
     assert!(printed.lock().unwrap().ends_with(b"and good night\n"));
-    assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), Some(4));
+    assert_eq!(timeout(TEST_TIMEOUT, host.close(b"")).await??.code(), Some(4));
     Ok(())
 }
 
 #[tokio::test]
 async fn a_guest_that_ends_inside_a_frame_is_reported_and_its_bytes_are_passed_through() -> Test {
     let (mut host, printed) = host("torn")?;
-    let problem = timeout(PATIENCE, host.receive()).await?.unwrap_err();
+    let problem = timeout(TEST_TIMEOUT, host.receive()).await?.unwrap_err();
     assert_eq!(problem.kind(), ErrorKind::UnexpectedEof);
     assert_eq!(problem.to_string(), "the stream ended within a frame, after 13 of its bytes");
     assert!(printed.lock().unwrap().ends_with(b"text\nWIPC\x02\x0a\0\0\0half"));
-    assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
-    assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), Some(3));
+    assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, None);
+    assert_eq!(timeout(TEST_TIMEOUT, host.close(b"")).await??.code(), Some(3));
     Ok(())
 }
 
 #[tokio::test]
 async fn a_guest_that_does_not_exit_is_killed() -> Test {
     let (mut host, _) = host("stubborn")?;
-    assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Open, "")));
+    assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, Some(frame(FrameType::Open, "")));
     let start = Instant::now();
-    let status = timeout(PATIENCE, host.with_grace(Duration::from_millis(200)).close(b"")).await??;
+    let status = timeout(TEST_TIMEOUT, host.with_grace(Duration::from_millis(200)).close(b"")).await??;
     assert_eq!(status.code(), None, "it had to be killed");
     assert!((Duration::from_millis(200)..Duration::from_secs(5)).contains(&start.elapsed()), "{:?}", start.elapsed());
     Ok(())
@@ -98,9 +98,9 @@ async fn a_guest_that_does_not_read_is_killed_with_frames_still_queued() -> Test
     let sender = host.sender();
     let sending = tokio::spawn(async move { while sender.send(FrameType::Data, &[0; 100_000]).await.is_ok() {} });
     tokio::time::sleep(Duration::from_millis(50)).await;
-    let status = timeout(PATIENCE, host.close(b"")).await??;
+    let status = timeout(TEST_TIMEOUT, host.close(b"")).await??;
     assert_eq!(status.code(), None);
-    timeout(PATIENCE, sending).await??;
+    timeout(TEST_TIMEOUT, sending).await??;
     Ok(())
 }
 
@@ -115,8 +115,8 @@ async fn a_panic_in_the_function_for_passthrough_ends_nothing() -> Test {
             std::panic::resume_unwind(Box::new("as the test wants it"));
         })
     });
-    assert!(timeout(PATIENCE, host.receive()).await??.is_some());
-    assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), Some(0));
+    assert!(timeout(TEST_TIMEOUT, host.receive()).await??.is_some());
+    assert_eq!(timeout(TEST_TIMEOUT, host.close(b"")).await??.code(), Some(0));
     assert_eq!(*printed.lock().unwrap(), b"one\ntwo\n");
     Ok(())
 }
@@ -169,12 +169,12 @@ fn shell(script: &str) -> std::io::Result<Host> {
 #[tokio::test]
 async fn a_guest_that_sends_close_and_stays_is_killed_two_seconds_later() -> Test {
     let mut host = shell(&format!("{SAYS_CLOSE}; exec sleep 600"))?;
-    assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Close, "")));
+    assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, Some(frame(FrameType::Close, "")));
     let start = Instant::now();
-    assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
+    assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, None);
     let took = start.elapsed();
     assert!((Duration::from_millis(1_900)..Duration::from_millis(3_500)).contains(&took), "{took:?}");
-    assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), None, "it had to be killed");
+    assert_eq!(timeout(TEST_TIMEOUT, host.close(b"")).await??.code(), None, "it had to be killed");
     Ok(())
 }
 
@@ -186,24 +186,24 @@ async fn a_guest_that_sends_close_and_stays_is_killed_even_if_its_host_does_not_
     let mut host = shell(&script)?
         .with_grace(Duration::from_millis(100))
         .with_receiver(|receiver| receiver.on_passthrough(move |bytes| listener.lock().unwrap().extend(bytes)));
-    assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Close, "")));
+    assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, Some(frame(FrameType::Close, "")));
     let pid = String::from_utf8(printed.lock().unwrap().clone())?.trim().parse()?;
     let pid = rustix::process::Pid::from_raw(pid).ok_or("no pid")?;
     let start = Instant::now();
     while rustix::process::test_kill_process(pid).is_ok() {
-        assert!(start.elapsed() < PATIENCE, "the guest still runs");
+        assert!(start.elapsed() < TEST_TIMEOUT, "the guest still runs");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), None, "it had to be killed");
+    assert_eq!(timeout(TEST_TIMEOUT, host.close(b"")).await??.code(), None, "it had to be killed");
     Ok(())
 }
 
 #[tokio::test]
 async fn a_guest_that_sends_close_reads_the_end_of_its_input() -> Test {
     let mut host = shell(&format!("{SAYS_CLOSE}; cat >/dev/null; exit 5"))?;
-    assert_eq!(timeout(PATIENCE, host.receive()).await??, Some(frame(FrameType::Close, "")));
-    assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
-    assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), Some(5));
+    assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, Some(frame(FrameType::Close, "")));
+    assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, None);
+    assert_eq!(timeout(TEST_TIMEOUT, host.close(b"")).await??.code(), Some(5));
     Ok(())
 }
 
@@ -226,7 +226,7 @@ async fn a_sender_that_waits_for_a_guest_fails_when_the_guest_sends_close_or_exi
         });
         let mut host = host;
         let receiving = tokio::spawn(async move { while let Ok(Some(_)) = host.receive().await {} });
-        let refused = timeout(PATIENCE, sending).await??;
+        let refused = timeout(TEST_TIMEOUT, sending).await??;
         assert_eq!((refused.kind(), refused.to_string().as_str()), (ErrorKind::BrokenPipe, problem));
         receiving.abort();
     }
@@ -239,8 +239,8 @@ async fn a_guest_that_is_sent_close_reads_the_end_of_its_input_and_is_killed_if_
         let mut host =
             shell(script)?.with_grace(if code.is_some() { Duration::MAX } else { Duration::from_millis(200) });
         host.send(FrameType::Close, b"").await?;
-        assert_eq!(timeout(PATIENCE / 2, host.receive()).await??, None, "{script}");
-        assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), code, "{script}");
+        assert_eq!(timeout(TEST_TIMEOUT / 2, host.receive()).await??, None, "{script}");
+        assert_eq!(timeout(TEST_TIMEOUT, host.close(b"")).await??.code(), code, "{script}");
     }
     Ok(())
 }
@@ -256,18 +256,18 @@ async fn a_dropped_close_leaves_nothing_behind() -> Test {
     assert!(timeout(Duration::from_millis(50), host.close(b"")).await.is_err());
     let start = Instant::now();
     while Arc::strong_count(&listener) > 1 {
-        assert!(start.elapsed() < PATIENCE / 2, "its output is still read");
+        assert!(start.elapsed() < TEST_TIMEOUT / 2, "its output is still read");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert!(timeout(PATIENCE / 2, sender.send(FrameType::Data, b"")).await?.is_err());
+    assert!(timeout(TEST_TIMEOUT / 2, sender.send(FrameType::Data, b"")).await?.is_err());
     Ok(())
 }
 
 #[tokio::test]
 async fn sending_to_a_guest_that_is_gone_fails_and_ends_nothing_else() -> Test {
     let mut host = Host::spawn(&mut Command::new("true"))?;
-    assert_eq!(timeout(PATIENCE, host.receive()).await??, None);
-    let refused = timeout(PATIENCE, async {
+    assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, None);
+    let refused = timeout(TEST_TIMEOUT, async {
         loop {
             if let Err(refused) = host.send(FrameType::Data, &[0; 1_000]).await {
                 break refused;
@@ -275,7 +275,7 @@ async fn sending_to_a_guest_that_is_gone_fails_and_ends_nothing_else() -> Test {
         }
     });
     assert_eq!(refused.await?.kind(), ErrorKind::BrokenPipe);
-    assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), Some(0));
+    assert_eq!(timeout(TEST_TIMEOUT, host.close(b"")).await??.code(), Some(0));
     Ok(())
 }
 
@@ -310,7 +310,7 @@ async fn frames_are_whole_among_the_output_of_other_threads() -> Test {
             }
         });
         for payload in &payloads {
-            let received = timeout(PATIENCE, host.receive()).await??;
+            let received = timeout(TEST_TIMEOUT, host.receive()).await??;
             assert!(received == Some(frame(FrameType::Data, payload)), "{role}, {} bytes", payload.len());
         }
         sending.await?;
@@ -321,7 +321,7 @@ async fn frames_are_whole_among_the_output_of_other_threads() -> Test {
             }
             let _ = timeout(Duration::from_millis(10), host.receive()).await;
         }
-        timeout(PATIENCE, host.close(b"")).await??;
+        timeout(TEST_TIMEOUT, host.close(b"")).await??;
         assert_lines_are_whole(&printed.lock().unwrap());
     }
     Ok(())
@@ -339,7 +339,7 @@ async fn answers_are_whole_among_the_output_of_other_threads() -> Test {
     let client = Client::new(transport);
     for count in [1, 1_000, 2_000_000] {
         assert_eq!(
-            timeout(PATIENCE, client.call::<String>("repeat", &(count,))).await?.map(|text| text.len()),
+            timeout(TEST_TIMEOUT, client.call::<String>("repeat", &(count,))).await?.map(|text| text.len()),
             Ok(count)
         );
     }
@@ -359,10 +359,10 @@ async fn ten_megabytes_go_both_ways_at_once() -> Test {
         }
     });
     for _ in 0..4 {
-        let received = timeout(PATIENCE, host.receive()).await??;
+        let received = timeout(TEST_TIMEOUT, host.receive()).await??;
         assert!(received.is_some_and(|frame| frame.payload == big));
     }
     sending.await?;
-    assert_eq!(timeout(PATIENCE, host.close(b"")).await??.code(), Some(0));
+    assert_eq!(timeout(TEST_TIMEOUT, host.close(b"")).await??.code(), Some(0));
     Ok(())
 }

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex, split};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::guests::{PATIENCE, Test};
+use crate::guests::{TEST_TIMEOUT, Test};
 
 /// A limit that is easy to reach.
 const MAX_MESSAGE_BYTES: usize = 2_000;
@@ -46,7 +46,7 @@ impl Hands {
     /// The text of the next message.
     async fn receive(&mut self) -> std::io::Result<String> {
         loop {
-            let byte = [timeout(PATIENCE, self.stream.read_u8()).await??];
+            let byte = [timeout(TEST_TIMEOUT, self.stream.read_u8()).await??];
             if let Some(Event::Frame(frame)) = self.decoder.next(&mut &byte[..]) {
                 return String::from_utf8(frame.payload.to_vec()).map_err(std::io::Error::other);
             }
@@ -81,7 +81,7 @@ async fn a_request_is_as_long_as_a_message_may_be_and_a_longer_one_fails_where_i
     let text = filler(empty, MAX_MESSAGE_BYTES);
     for _ in 0..2 {
         let longer = client.call::<()>("a\"method", &[format!("{text}x")]);
-        let Err(CallError::Params(problem)) = timeout(PATIENCE, longer).await? else {
+        let Err(CallError::Params(problem)) = timeout(TEST_TIMEOUT, longer).await? else {
             return Err("it was sent".into());
         };
         assert!(problem.contains("2000 bytes") && problem.contains("2001"), "{problem}");
@@ -89,9 +89,9 @@ async fn a_request_is_as_long_as_a_message_may_be_and_a_longer_one_fails_where_i
     let call = client.call::<u32>("a\"method", &[&text]).start();
     assert_eq!(there.receive().await?.len(), MAX_MESSAGE_BYTES, "the first message that leaves");
     there.send(r#"{"jsonrpc":"2.0","id":1,"result":5}"#).await?;
-    assert_eq!(timeout(PATIENCE, call).await?, Ok(5));
+    assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok(5));
     let stream = client.stream::<()>("items", &[&text]).collect::<Vec<_>>();
-    assert!(matches!(timeout(PATIENCE, stream).await?[..], [Err(CallError::Params(_))]));
+    assert!(matches!(timeout(TEST_TIMEOUT, stream).await?[..], [Err(CallError::Params(_))]));
     Ok(())
 }
 
@@ -174,9 +174,9 @@ async fn a_stream_ends_with_an_error_at_an_oversized_item_and_oversized_progress
     let (transport, mut there) = by_hand()?;
     let server = Server::new(transport);
     serve(&server);
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut received) = mpsc::unbounded_channel();
     server.method_sync("progress", move |(length,): (usize,), context: Context| {
-        let _ = tell.send(context.progress(&"x".repeat(length)));
+        let _ = sender.send(context.progress(&"x".repeat(length)));
         Ok::<_, RpcError>(())
     });
     server.forget();
@@ -189,7 +189,7 @@ async fn a_stream_ends_with_an_error_at_an_oversized_item_and_oversized_progress
     let end: Value = serde_json::from_str(&there.receive().await?)?;
     assert_eq!((&end["id"], &end["error"]["code"]), (&json!(1), &json!(-32_603)));
     there.send(r#"{"jsonrpc":"2.0","id":2,"method":"progress","params":[2000]}"#).await?;
-    assert!(matches!(timeout(PATIENCE, told.recv()).await?, Some(Err(CallError::Params(_)))));
+    assert!(matches!(timeout(TEST_TIMEOUT, received.recv()).await?, Some(Err(CallError::Params(_)))));
     let end: Value = serde_json::from_str(&there.receive().await?)?;
     assert_eq!(end["id"], 2);
     Ok(())
@@ -206,13 +206,16 @@ async fn between_two_peers_ten_mebibytes_go_and_one_more_byte_is_an_error_at_the
     let client = Client::new(Transport::new(reader, writer, Framing::Wipc)?);
     let most = 10 * 1_024 * 1_024;
     let text = filler(r#"{"jsonrpc":"2.0","id":1,"method":"length","params":[""]}"#, most);
-    assert_eq!(timeout(PATIENCE, client.call::<usize>("length", &[&text])).await?, Ok(text.len()));
+    assert_eq!(timeout(TEST_TIMEOUT, client.call::<usize>("length", &[&text])).await?, Ok(text.len()));
     let longer = format!("{text}x");
-    assert!(matches!(timeout(PATIENCE, client.call::<usize>("length", &[&longer])).await?, Err(CallError::Params(_))));
+    assert!(matches!(
+        timeout(TEST_TIMEOUT, client.call::<usize>("length", &[&longer])).await?,
+        Err(CallError::Params(_))
+    ));
     let length = most - r#"{"jsonrpc":"2.0","id":2,"result":""}"#.len();
-    let result = timeout(PATIENCE, client.call::<String>("make", &[length])).await?;
+    let result = timeout(TEST_TIMEOUT, client.call::<String>("make", &[length])).await?;
     assert_eq!(result.map(|text| text.len()), Ok(length));
-    let result = timeout(PATIENCE, client.call::<String>("make", &[length + 1])).await?;
+    let result = timeout(TEST_TIMEOUT, client.call::<String>("make", &[length + 1])).await?;
     let error = result.map_err(|error| error.remote().map(|error| error.code.value()));
     assert_eq!(error, Err(Some(-32_603)));
     Ok(())

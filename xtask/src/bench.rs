@@ -39,8 +39,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "BOUNDARIES")]
     boundary: Option<String>,
     /// Measure only these libraries and the baselines: portway,portway-off
-    #[arg(long, value_name = "SUBJECTS")]
-    subject: Option<String>,
+    #[arg(long, value_name = "LIBRARIES")]
+    library: Option<String>,
     /// The number of rounds. Default: 11, or 50 for sequential calls
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
@@ -115,7 +115,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
         None => {}
     }
     build::run(setup)?;
-    if arguments.subject.as_ref().is_none_or(|subjects| subjects.contains("rust")) {
+    if arguments.library.as_ref().is_none_or(|libraries| libraries.contains("rust")) {
         build_rust(setup)?;
     }
     let browser = match setup.browser(arguments.engine) {
@@ -127,7 +127,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     let Some(program) = words.next() else { bail!("nothing to run") };
     let mut command = environment.command(program, &setup.workspace.root)?;
     command.args(words).arg(arguments.engine.to_string());
-    let lists = [("--only", &arguments.only), ("--boundary", &arguments.boundary), ("--subject", &arguments.subject)];
+    let lists = [("--only", &arguments.only), ("--boundary", &arguments.boundary), ("--library", &arguments.library)];
     for (name, list) in lists {
         if let Some(list) = list {
             command.args([name, list]);

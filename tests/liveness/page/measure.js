@@ -8,7 +8,7 @@ export const RUNS = Number(asked ?? 20);
 const APART = 25;
 const SLOW_START = 300;
 /** A call that has not ended by then hangs. */
-const PATIENCE = 16_000;
+const TEST_TIMEOUT_MS = 16_000;
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -28,7 +28,7 @@ export function ending(call, clock = performance) {
   });
 }
 
-const hung = () => pause(PATIENCE).then(() => ({ reason: "it hangs" }));
+const hung = () => pause(TEST_TIMEOUT_MS).then(() => ({ reason: "it hangs" }));
 
 /**
  * Opens pairs, kills them, and measures.
@@ -48,7 +48,7 @@ export async function measure({ runs = RUNS, open, kill, killAll, close = () => 
     // Reloading documents in the place of the dead ones takes no time from later deaths.
     ends.forEach((end, n) => end.then(() => since[n] !== undefined && leave(pairs[n])));
     // The peer has answered a later call, so it has received the earlier one.
-    await Promise.all(pairs.map(({ peer }) => peer.request("echo", [], { timeout: PATIENCE })));
+    await Promise.all(pairs.map(({ peer }) => peer.request("echo", [], { timeout: TEST_TIMEOUT_MS })));
     if (killAll !== undefined) since.fill(await killAll(pairs));
     else {
       for (const [n, pair] of pairs.entries()) {

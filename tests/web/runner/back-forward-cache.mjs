@@ -1,7 +1,7 @@
 // A page that is left, kept in the back/forward cache, and shown again. No spec in the page can do that; a driver
 // can.
 
-const PATIENCE = 10_000;
+const TEST_TIMEOUT_MS = 10_000;
 const state = "return window.state && JSON.stringify(window.state());";
 
 /** Adds its results to the counts of the specs. */
@@ -47,7 +47,7 @@ const expectedEvents = [
 ];
 
 async function until(driver, holds) {
-  const deadline = Date.now() + PATIENCE;
+  const deadline = Date.now() + TEST_TIMEOUT_MS;
   for (;;) {
     const text = await driver.executeScript(state).catch(() => undefined);
     const now = text && JSON.parse(text);

@@ -9,7 +9,7 @@ const POLL = 200;
 /** For Chromium: the specs force garbage collection. */
 const CHROMIUM = ["--js-flags=--expose-gc"];
 /** Without a new test for so long, the page is stuck. */
-const PATIENCE = 60_000;
+const TEST_TIMEOUT_MS = 60_000;
 
 export async function runInBrowser(engine, specs) {
   const servers = await startServers();
@@ -57,7 +57,7 @@ export async function watch(driver) {
     if (now !== last) {
       last = now;
       since = Date.now();
-    } else if (Date.now() - since > PATIENCE) {
+    } else if (Date.now() - since > TEST_TIMEOUT_MS) {
       const { passed = 0, failures = [], files = {}, current = "loading" } = tally ?? {};
       failures.push({ name: "the page ends", message: `it is stuck at "${current}"\n${text}` });
       return { passed, failures, files };
