@@ -56,9 +56,10 @@ pub mod connection;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json", feature = "typed"))]
 #[cfg(feature = "std")]
 mod echo;
-#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json", feature = "typed"))]
 #[cfg(feature = "std")]
 mod error;
+mod framing;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
 #[cfg(feature = "std")]
 mod json_value;
@@ -85,21 +86,19 @@ pub mod web;
 #[cfg(feature = "std")]
 pub mod wipc;
 
-#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
-pub use codec::framing::Framing;
 pub use connection::Connection;
+#[cfg(any(all(feature = "native", unix), all(target_family = "wasm", target_os = "unknown", feature = "typed")))]
+pub use error::{CallError, Closed, RpcError, SendError};
+pub use framing::Framing;
 pub use limits::Limits;
 pub use message::ErrorCode;
 #[cfg(all(feature = "native", unix))]
 pub use native::{
-    Call, CallError, Cancelled, Client, Closed, Context, Diagnostic, Items, Listener, Peer, Process, RpcError,
-    RunningProcess, Server, Stopper, Transport,
+    Call, Cancelled, Client, Context, Diagnostic, Items, Listener, Peer, Process, RunningProcess, Server, Stopper,
+    Transport,
 };
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "typed"))]
-pub use web::api::{
-    Call, CallError, Cancelled, Client, Connect, Context, Items, Origin, Peer, RpcError, Server, Transport,
-    TransportError,
-};
+pub use web::api::{Call, Cancelled, Client, Connect, Context, Items, Origin, Peer, Server, Transport, TransportError};
 
 /// The tests compile the samples of the README, each for its target.
 #[cfg(all(

@@ -15,11 +15,11 @@ use serde_json::value::RawValue;
 use super::Text;
 use super::context::Context;
 use super::diagnostic::Diagnostic;
-use super::error::Closed;
 use super::handlers::{HandlerOutcome, MethodHandler};
 use super::link::Link;
 use super::stream_sender::ItemSource;
 use super::transport::Transport;
+use crate::error::Closed;
 use crate::error::{RpcError, invalid_params};
 use crate::json_value::{read_params, write_result};
 

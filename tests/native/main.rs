@@ -23,6 +23,9 @@ mod listeners;
 )]
 mod non_blocking;
 mod notifications;
+mod portability;
+#[path = "../common/portable.rs"]
+mod portable;
 mod process_trees;
 mod processes;
 mod sequential;

@@ -11,12 +11,12 @@ use wasm_bindgen_futures::JsFuture;
 
 use super::call::milliseconds;
 use super::client::failure;
-use super::error::CallError;
 use super::js_bindings::{install, session_to};
 use super::limits::{CONNECT_TIMEOUT, HEARTBEAT};
 use super::peer::Peer;
 use super::transport::{Origin, Transport, TransportError};
 use crate::Limits;
+use crate::error::CallError;
 
 /// The options of a connection, made by [`Peer::connect`].
 #[must_use = "`open` connects"]

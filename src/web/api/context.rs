@@ -5,7 +5,7 @@ use core::pin::Pin;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
-use std::string::String;
+use std::string::{String, ToString};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::vec::Vec;
 
@@ -13,8 +13,9 @@ use serde::Serialize;
 use wasm_bindgen_futures::JsFuture;
 
 use super::convert::{params_to_js, to_js};
-use super::error::CallError;
 use super::js_bindings::JsRequest;
+use crate::error::CallError;
+use crate::message::Id;
 
 /// The request or notification of a handler.
 #[derive(Clone)]
@@ -36,6 +37,18 @@ impl Context {
     #[must_use]
     pub fn method(&self) -> String {
         self.request.method()
+    }
+
+    /// Returns the id of the request; `None` for a notification, and after the response. A fraction has the text of
+    /// JavaScript: the ids `1.0` and `1e0` are `1`.
+    #[must_use]
+    pub fn id(&self) -> Option<Id> {
+        let id = self.request.id();
+        match (id.as_string(), id.as_f64()) {
+            (Some(text), _) => Some(Id::String(text.into())),
+            (_, Some(number)) => Id::from_number_text(&number.to_string()),
+            _ => id.is_null().then_some(Id::Null),
+        }
     }
 
     /// Returns whether the caller has cancelled the request, or the server was destroyed.
@@ -64,7 +77,7 @@ impl Context {
     /// [`CallError::Params`] or [`CallError::Send`].
     pub fn progress(&self, value: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
         let value = to_js(value).map_err(CallError::Params)?;
-        self.request.progress(&value).map_err(CallError::Send)
+        self.request.progress(&value).map_err(CallError::send)
     }
 
     /// Sets the objects in the result that are transferred instead of copied, for a result with values of JavaScript.
@@ -77,7 +90,7 @@ impl Context {
     /// # Errors
     /// [`CallError::Params`] or [`CallError::Send`].
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
-        self.request.notify(method, &params_to_js(params)?).map_err(CallError::Send)
+        self.request.notify(method, &params_to_js(params)?).map_err(CallError::send)
     }
 }
 

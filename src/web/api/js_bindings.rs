@@ -89,6 +89,9 @@ extern "C" {
     #[wasm_bindgen(method, getter)]
     pub(super) fn method(this: &JsRequest) -> String;
 
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn id(this: &JsRequest) -> JsValue;
+
     #[wasm_bindgen(method)]
     pub(super) fn poll(this: &JsRequest, token: u32);
 
@@ -222,6 +225,19 @@ extern "C" {
 
     #[wasm_bindgen(method, getter, structural)]
     pub(super) fn value(this: &IteratorResult) -> JsValue;
+
+    /// Two connected ports.
+    #[wasm_bindgen(js_name = MessageChannel)]
+    pub(super) type JsMessageChannel;
+
+    #[wasm_bindgen(constructor, js_class = MessageChannel, catch)]
+    pub(super) fn new() -> Result<JsMessageChannel, JsValue>;
+
+    #[wasm_bindgen(method, getter, structural)]
+    pub(super) fn port1(this: &JsMessageChannel) -> JsValue;
+
+    #[wasm_bindgen(method, getter, structural)]
+    pub(super) fn port2(this: &JsMessageChannel) -> JsValue;
 
     /// A transport of JavaScript.
     #[derive(Debug)]

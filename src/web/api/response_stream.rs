@@ -16,9 +16,9 @@ use wasm_bindgen_futures::JsFuture;
 use super::call::milliseconds;
 use super::client::{ClientHandle, failure};
 use super::convert::from_js;
-use super::error::CallError;
 use super::js_bindings::{IteratorResult, JsStream, end_code};
 use super::limits::STREAM_WINDOW;
+use crate::error::CallError;
 
 /// The items of a stream, made by [`Client::stream`](crate::Client::stream).
 ///

@@ -22,10 +22,10 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 use super::context::{Context, Lifetime};
 use super::convert::{params_from_js, to_js};
-use super::error::RpcError;
 use super::js_bindings::{JsRequest, ServerRole};
 use super::running_request::{Answer, RunningRequest};
 use super::transport::Transport;
+use crate::error::{RpcError, unserializable_result};
 use crate::message::ErrorCode;
 
 // The events of a server; `rust-roles.js` has the same numbers.
@@ -360,7 +360,7 @@ fn parse_params<P: DeserializeOwned>(params: JsValue, max_visits: usize) -> Resu
 
 fn serialize_result<R: Serialize, E: Into<RpcError>>(outcome: Result<R, E>) -> Result<JsValue, RpcError> {
     let result = outcome.map_err(Into::into)?;
-    to_js(&result).map_err(|problem| RpcError::internal(format!("The result cannot be sent: {problem}")))
+    to_js(&result).map_err(unserializable_result)
 }
 
 /// Handlers, by name for the application and by index for JavaScript.

@@ -8,7 +8,7 @@ use std::string::String;
 use js_sys::{Array, Function, Object, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
 
-use super::js_bindings::{self, JsTransport};
+use super::js_bindings::{self, JsMessageChannel, JsTransport};
 use crate::Limits;
 
 /// A transport of messages: a window, a port, a worker or a channel.
@@ -93,6 +93,15 @@ impl Transport {
     /// If the value is not a port.
     pub fn port(port: &impl AsRef<JsValue>) -> Result<Self, TransportError> {
         Self::from_result(js_bindings::port_transport(port.as_ref()))
+    }
+
+    /// Creates two connected transports in this program, over a `MessageChannel`, for example for tests.
+    ///
+    /// # Errors
+    /// If the platform has no such channels.
+    pub fn pair() -> Result<(Self, Self), TransportError> {
+        let channel = JsMessageChannel::new().map_err(TransportError)?;
+        Ok((Self::port(&channel.port1())?, Self::port(&channel.port2())?))
     }
 
     /// Creates a transport from a page to a worker that it has started. The transport does not terminate the worker.

@@ -1,0 +1,74 @@
+//! The data of an error.
+
+use std::string::String;
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
+use std::string::ToString;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+#[cfg(not(all(target_family = "wasm", target_os = "unknown", feature = "typed")))]
+use serde_json::value::to_raw_value;
+
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
+use crate::echo;
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
+use crate::json_value::Text;
+#[cfg(all(target_family = "wasm", target_os = "unknown", feature = "typed"))]
+use crate::web::api::JsData;
+
+/// The data of an error: JSON text where messages are JSON text, and a value of JavaScript where they are not. A
+/// program in a browser that uses both kinds of messages has both kinds of data.
+#[derive(Clone, Debug)]
+pub(crate) enum ErrorData {
+    #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
+    Json(Text),
+    #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "typed"))]
+    Js(JsData),
+}
+
+impl ErrorData {
+    /// Serializes data. If that fails, the reason takes its place.
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown", feature = "typed")))]
+    pub(super) fn serialize(data: &(impl Serialize + ?Sized)) -> Option<Self> {
+        to_raw_value(data).or_else(|problem| to_raw_value(&problem.to_string())).ok().map(Self::Json)
+    }
+
+    /// Serializes data. If that fails, the reason takes its place.
+    #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "typed"))]
+    pub(super) fn serialize(data: &(impl Serialize + ?Sized)) -> Option<Self> {
+        JsData::serialize(data).map(Self::Js)
+    }
+
+    pub(super) fn deserialize<T: DeserializeOwned>(&self) -> Result<T, String> {
+        match self {
+            #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
+            Self::Json(text) => serde_json::from_str(text.get()).map_err(|problem| echo::ends(problem.to_string())),
+            #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "typed"))]
+            Self::Js(data) => data.deserialize(),
+        }
+    }
+
+    /// Converts the data to JSON text, or returns `None` if it has no JSON text.
+    #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
+    pub(super) fn into_json(self) -> Option<Text> {
+        match self {
+            Self::Json(text) => Some(text),
+            #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "typed"))]
+            Self::Js(data) => data.to_json(),
+        }
+    }
+}
+
+/// Compares JSON text by its bytes, and values of JavaScript by `===`.
+impl PartialEq for ErrorData {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
+            (Self::Json(one), Self::Json(other)) => one.get() == other.get(),
+            #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "typed"))]
+            (Self::Js(one), Self::Js(other)) => one.value == other.value,
+            #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "typed", feature = "json"))]
+            _ => false,
+        }
+    }
+}
