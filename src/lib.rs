@@ -68,6 +68,9 @@ pub mod message;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
 #[cfg(feature = "std")]
 mod message_length;
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json", feature = "typed"))]
+#[cfg(feature = "std")]
+mod method_name;
 pub mod profile;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "json"))]
 #[cfg(feature = "std")]

@@ -27,7 +27,7 @@ async fn a_handler_gets_the_id_of_its_request() {
         context.yield_now().await;
         Ok::<_, RpcError>(context.id().map(|id| id.to_string()))
     });
-    for (id, text) in [("7", "7"), ("-7", "-7"), ("1.5", "1.5"), ("\"a\"", "\\\"a\\\""), ("1e300", "1e300")] {
+    for (id, text) in [("7", "7"), ("-7", "-7"), ("1.5", "1.5"), ("\"a\"", "\\\"a\\\""), ("1e300", "1e+300")] {
         wire.send(&format!(r#"{{"jsonrpc":"2.0","method":"id","id":{id}}}"#));
         let reply = next(&wire).await;
         assert!(reply.contains(&format!(r#""result":"{text}""#)), "{id}: {reply}");

@@ -5,11 +5,12 @@ use core::pin::Pin;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
-use std::string::{String, ToString};
+use std::string::String;
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::vec::Vec;
 
 use serde::Serialize;
+use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
 
 use super::convert::{params_to_js, to_js};
@@ -39,16 +40,19 @@ impl Context {
         self.request.method()
     }
 
-    /// Returns the id of the request; `None` for a notification, and after the response. A fraction has the text of
-    /// JavaScript: the ids `1.0` and `1e0` are `1`.
+    /// Returns the id of the request; `None` for a notification, and after the response. A number has the text
+    /// that JavaScript writes: the id `1.0` is `1`.
     #[must_use]
     pub fn id(&self) -> Option<Id> {
         let id = self.request.id();
-        match (id.as_string(), id.as_f64()) {
-            (Some(text), _) => Some(Id::String(text.into())),
-            (_, Some(number)) => Id::from_number_text(&number.to_string()),
-            _ => id.is_null().then_some(Id::Null),
+        if let Some(text) = id.as_string() {
+            return Some(Id::String(text.into()));
         }
+        if id.is_null() {
+            return Some(Id::Null);
+        }
+        let text = JsValue::from(js_sys::JSON::stringify(&id).ok()?).as_string()?;
+        Id::from_number_text(&text)
     }
 
     /// Returns whether the caller has cancelled the request, or the server was destroyed.

@@ -27,6 +27,7 @@ use super::running_request::{Answer, RunningRequest};
 use super::transport::Transport;
 use crate::error::{RpcError, unserializable_result};
 use crate::message::ErrorCode;
+use crate::method_name::is_reserved;
 
 // The events of a server; `rust-roles.js` has the same numbers.
 const REQUEST: u32 = 0;
@@ -218,7 +219,7 @@ impl Server {
     }
 
     fn check_name(&self, name: &str) -> bool {
-        let may = !name.starts_with("rpc.");
+        let may = !is_reserved(name);
         if !may {
             self.service
                 .role
