@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::echo;
-use crate::error::RpcError;
+use crate::error::{PARAMS_NOT_STRUCTURED, RpcError, unserializable_result};
 
 /// JSON text.
 pub(crate) type Text = Box<RawValue>;
@@ -33,7 +33,7 @@ fn is_empty(params: &str) -> bool {
 /// Serializes the result of a handler.
 pub(crate) fn write_result<R: Serialize, E: Into<RpcError>>(outcome: Result<R, E>) -> Result<Text, RpcError> {
     let result = outcome.map_err(Into::into)?;
-    to_raw_value(&result).map_err(|problem| RpcError::internal(format!("The result cannot be sent: {problem}")))
+    to_raw_value(&result).map_err(unserializable_result)
 }
 
 /// Serializes `params`: an object, an array, or `None` for `()` and any other value that serializes to null (JSON-RPC
@@ -43,7 +43,7 @@ pub(crate) fn write_params(params: &(impl Serialize + ?Sized)) -> Result<Option<
     match text.get().as_bytes() {
         [b'{' | b'[', ..] => Ok(Some(text)),
         b"null" => Ok(None),
-        _ => Err(String::from("params must serialize to an object or an array")),
+        _ => Err(String::from(PARAMS_NOT_STRUCTURED)),
     }
 }
 

@@ -43,12 +43,14 @@ extern crate std;
 mod browser;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec", feature = "browser"))]
 mod echo;
-#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec", feature = "browser"))]
 mod error;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 mod json_value;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 mod message_length;
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec", feature = "browser"))]
+mod method_name;
 #[cfg(all(feature = "native", any(unix, windows)))]
 mod native;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
@@ -57,20 +59,24 @@ pub mod stdio;
 pub mod wipc;
 
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "browser"))]
-pub use browser::{
-    Call, CallError, Cancelled, Client, Connect, Context, Items, Origin, Peer, RpcError, Server, Transport,
-    TransportError,
-};
+pub use browser::{Call, Cancelled, Client, Connect, Context, Items, Origin, Peer, Server, Transport, TransportError};
+#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec", feature = "browser"))]
+pub use error::RpcError;
+#[cfg(any(
+    all(feature = "native", any(unix, windows)),
+    all(target_family = "wasm", target_os = "unknown", feature = "browser")
+))]
+pub use error::{CallError, Closed, SendError};
 #[cfg(all(feature = "native", unix))]
 pub use native::connect_unix;
 #[cfg(all(feature = "native", any(unix, windows)))]
 pub use native::{
-    Call, CallError, Cancelled, Client, Closed, Context, Diagnostic, Items, Listener, Peer, Process, RpcError,
-    RunningProcess, Server, Stopper, Transport, spawn_error_reason,
+    Call, Cancelled, Client, Context, Diagnostic, Items, Listener, Peer, Process, RunningProcess, Server, Stopper,
+    Transport, spawn_error_reason,
 };
-pub use portway_proto::{ErrorCode, Limits, connection, message, profile, validate};
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
-pub use portway_proto::{Framing, codec};
+pub use portway_proto::codec;
+pub use portway_proto::{ErrorCode, Framing, Limits, connection, message, profile, validate};
 
 /// The tests compile the samples of the README, each for its target. Those of `native` include Unix sockets.
 #[cfg(all(

@@ -51,7 +51,7 @@ pub(crate) fn check_call(
 pub(crate) fn check_outcome(id: &Id, outcome: Result<Text, RpcError>, max_bytes: usize) -> Result<Text, RpcError> {
     let length = match &outcome {
         Ok(result) => result.get().len(),
-        Err(error) => error.raw_data.as_ref().map_or(0, |data| data.get().len()),
+        Err(error) => error.raw_data().map_or(0, |data| data.get().len()),
     };
     let text = outcome.as_ref().err().map_or(0, |error| error.message.len());
     let id_length = if let Id::String(id) = id { id.len() } else { 0 };

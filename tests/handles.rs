@@ -1,124 +1,149 @@
-//! The methods of the handles of the Rust API, natively and in browsers. One list keeps both implementations complete.
+//! The public items of the Rust API, natively and in browsers: types of the same name have the same methods, variants
+//! and fields, with the same signatures. Exceptions are listed with their reasons. `cargo xtask lint` compares the
+//! lists in `tests/surface` with the library.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::panic, reason = "a failed test is a panic")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-type Names = BTreeSet<String>;
+/// Items of one target, and the reason why the other target does not have them: types with all of their items, or
+/// `Type::item`.
+type Exception = (&'static str, &'static str);
 
-struct Handle {
-    name: &'static str,
-    /// Its files, natively and in browsers.
-    files: [&'static str; 2],
-    both: &'static str,
-    native: &'static str,
-    browser: &'static str,
-}
-
-/// Only browsers have values of JavaScript. Only native handles have byte streams, and methods that wait for their end.
-const HANDLES: [Handle; 8] = [
-    Handle {
-        name: "Client",
-        files: ["native/client.rs", "web/api/client.rs"],
-        both: "new with_timeout call stream notify pending destroy",
-        native: "send_frame ready closed",
-        browser: "call_js notify_js",
-    },
-    Handle {
-        name: "Server",
-        files: ["native/server.rs", "web/api/server.rs"],
-        both: "new method method_sync stream_method on_notify forget",
-        native: "run stopper",
-        browser: "method_js on_notify_js",
-    },
-    Handle {
-        name: "Peer",
-        files: ["native/peer.rs", "web/api/peer.rs"],
-        both: "client server",
-        native: "",
-        browser: "connect",
-    },
-    Handle {
-        name: "Call",
-        files: ["native/call.rs", "web/api/call.rs"],
-        both: "timeout total_timeout on_progress start",
-        native: "",
-        browser: "transfer",
-    },
-    Handle {
-        name: "Items",
-        files: ["native/response_stream.rs", "web/api/response_stream.rs"],
-        both: "timeout window",
-        native: "",
-        browser: "",
-    },
-    Handle {
-        name: "Context",
-        files: ["native/context.rs", "web/api/context.rs"],
-        both: "method is_cancelled cancelled yield_now progress notify",
-        native: "id",
-        browser: "transfer",
-    },
-    Handle {
-        name: "RpcError",
-        files: ["error.rs", "web/api/error.rs"],
-        both: "new invalid_params internal with_data data reason",
-        native: "",
-        browser: "with_js_data",
-    },
-    Handle {
-        name: "CallError",
-        files: ["native/error.rs", "web/api/error.rs"],
-        both: "remote",
-        native: "",
-        browser: "",
-    },
+const ONLY_NATIVE: [Exception; 7] = [
+    ("Listener Process RunningProcess", "a browser has no sockets and processes"),
+    (
+        "Transport::child Transport::new Transport::stdio Transport::tcp Transport::unix Transport::with_child \
+         Transport::with_grace Transport::with_profile",
+        "the transports of a browser carry values of JavaScript; they are not byte streams",
+    ),
+    (
+        "Client::send_frame Peer::send_frame Transport::on_frame Transport::with_max_payload \
+         Transport::with_payload_timeout",
+        "frames of WIPC are bytes",
+    ),
+    ("Client::closed Peer::closed", "a link in a browser does not end: a lost peer may send messages again"),
+    ("Client::ready Peer::ready", "a browser does not report that a peer does not read"),
+    (
+        "Peer::run Peer::stopper Server::run Server::stopper Stopper",
+        "the event loop of a browser runs a server until it is dropped",
+    ),
+    ("Diagnostic Transport::on_diagnostic", "a browser reports problems on its console"),
 ];
 
-fn names(list: &str) -> Names {
-    list.split_whitespace().map(str::to_owned).collect()
+const ONLY_BROWSER: [Exception; 4] = [
+    (
+        "Origin Transport::broadcast Transport::current_worker Transport::from_js Transport::port Transport::window \
+         Transport::worker TransportError",
+        "windows, workers and ports are of browsers",
+    ),
+    ("Connect Peer::connect", "only windows, workers and ports have a handshake"),
+    (
+        "Client::call_js Client::notify_js Peer::call_js Peer::method_js Peer::notify_js Peer::on_notify_js \
+         RpcError::js_data RpcError::with_js_data Server::method_js Server::on_notify_js",
+        "only browsers have values of JavaScript",
+    ),
+    ("Call::transfer Context::transfer", "only browsers transfer objects"),
+];
+
+/// Items with another signature.
+const OTHER_SIGNATURE: [Exception; 1] =
+    [("Transport::pair", "natively the error is that of the system, in a browser an exception")];
+
+/// The types at the root of the library, and the signatures of their items, by `Type::item`.
+#[derive(Default)]
+struct Surface {
+    types: BTreeSet<String>,
+    items: BTreeMap<String, String>,
 }
 
-fn listed(handle: &str, is_native: bool) -> Names {
-    let handle = HANDLES.iter().find(|other| other.name == handle).unwrap_or_else(|| panic!("{handle} is not listed"));
-    let own = names(if is_native { handle.native } else { handle.browser });
-    names(handle.both).into_iter().chain(own).collect()
-}
+impl Surface {
+    fn read(list: &str) -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/surface").join(list);
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut surface = Self::default();
+        let mut is_trait = false;
+        for line in text.lines() {
+            let line = line.replace("portway::native::", "portway::");
+            let line = line.strip_prefix("#[non_exhaustive] ").unwrap_or(&line);
+            if line.starts_with("impl") {
+                is_trait = line.contains(" for ");
+            } else if !is_trait || !line.contains("fn ") {
+                surface.add(line);
+            }
+        }
+        surface
+    }
 
-/// The public functions of a type in a file that rustfmt has formatted.
-fn public_functions(file: &str, handle: &str) -> Names {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(file);
-    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let mut is_inside = false;
-    let mut found = Names::new();
-    for line in text.lines() {
-        if let Some(rest) = line.strip_prefix("impl") {
-            let of = rest.rsplit(' ').nth(1).unwrap_or_default();
-            is_inside = !rest.contains(" for ") && of.split('<').next() == Some(handle);
-        } else if line == "}" {
-            is_inside = false;
-        } else if let Some(rest) = line.strip_prefix("    pub ").filter(|_| is_inside) {
-            let rest = rest.trim_start_matches("const ").trim_start_matches("async ");
-            if let Some(function) = rest.strip_prefix("fn ") {
-                found.insert(function.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect());
+    fn add(&mut self, line: &str) {
+        let Some((kind, path)) = line.split_once("portway::") else { return };
+        let (name, rest) = split_name(path);
+        if !name.starts_with(|c: char| c.is_ascii_uppercase()) {
+            return;
+        }
+        match kind {
+            "pub struct " | "pub enum " => {
+                self.types.insert(name.to_owned());
+            }
+            _ => {
+                let (_, item) = rest.split_once("::").unwrap_or_else(|| panic!("{line}"));
+                let (item, signature) = split_name(item);
+                // Native handlers and callbacks run on other threads.
+                let signature = signature.replace(" + core::marker::Send", "").replace(" + core::marker::Sync", "");
+                let signature = format!("{}{signature}", kind.replace("const ", ""));
+                self.items.insert(format!("{name}::{item}"), signature);
             }
         }
     }
-    found
+
+    /// The items that `other` does not have. A type stands for its items.
+    fn without(&self, other: &Self) -> BTreeSet<String> {
+        let items = self.items.keys().filter(|item| {
+            let (name, _) = item.split_once("::").unwrap_or_default();
+            other.types.contains(name) && !other.items.contains_key(*item)
+        });
+        self.types.difference(&other.types).chain(items).cloned().collect()
+    }
+}
+
+/// Splits a path after its first name.
+fn split_name(path: &str) -> (&str, &str) {
+    path.split_at(path.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(path.len()))
+}
+
+fn listed(exceptions: &[Exception]) -> BTreeSet<String> {
+    exceptions.iter().flat_map(|(items, _)| items.split_whitespace()).map(str::to_owned).collect()
+}
+
+fn surfaces() -> [Surface; 2] {
+    ["rust-host.txt", "rust-wasm.txt"].map(Surface::read)
 }
 
 #[test]
-fn each_handle_has_the_listed_methods_natively_and_in_browsers() {
-    for handle in &HANDLES {
-        for (file, is_native) in handle.files.into_iter().zip([true, false]) {
-            let mut expected = listed(handle.name, is_native);
-            if handle.name == "Peer" {
-                // A peer has the methods of both.
-                expected.extend(["Client", "Server"].into_iter().flat_map(|half| listed(half, is_native)));
-            }
-            assert_eq!(public_functions(file, handle.name), expected, "{} in {file}", handle.name);
+fn types_have_the_same_items_natively_and_in_browsers() {
+    let [native, browser] = surfaces();
+    assert_eq!(native.without(&browser), listed(&ONLY_NATIVE), "items that only the native API has");
+    assert_eq!(browser.without(&native), listed(&ONLY_BROWSER), "items that only the API in browsers has");
+}
+
+#[test]
+fn items_have_the_same_signature_natively_and_in_browsers() {
+    let [native, browser] = surfaces();
+    let differs = |item: &&String| browser.items.get(*item).is_some_and(|other| Some(other) != native.items.get(*item));
+    let found: BTreeSet<String> = native.items.keys().filter(differs).cloned().collect();
+    assert_eq!(found, listed(&OTHER_SIGNATURE), "items with other signatures");
+}
+
+#[test]
+fn the_lists_contain_the_handles_and_the_errors() {
+    for surface in surfaces() {
+        for name in ["Call", "CallError", "Client", "Closed", "Context", "Items", "Peer", "RpcError", "Server"] {
+            assert!(surface.types.contains(name), "{name}");
+        }
+        for item in ["Call::timeout", "CallError::Lost", "Client::call", "Peer::forget", "RpcError::code"] {
+            assert!(surface.items.contains_key(item), "{item}");
         }
     }
 }

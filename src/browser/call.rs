@@ -13,7 +13,7 @@ use wasm_bindgen::JsValue;
 
 use super::client::{ClientHandle, OnProgress, Request};
 use super::convert::from_js;
-use super::error::CallError;
+use crate::error::CallError;
 
 /// The largest timeout: an exact number in JavaScript, and 285 000 years.
 const MAX_TIMEOUT_MS: f64 = 9e15;

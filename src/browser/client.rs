@@ -14,10 +14,11 @@ use wasm_bindgen::prelude::Closure;
 
 use super::call::Call;
 use super::convert::{check_params, from_js, params_to_js};
-use super::error::{CallError, RpcError};
 use super::limits::CALL_TIMEOUT;
 use super::response_stream::Items;
 use super::transport::Transport;
+use crate::error::{CallError, RpcError};
+use crate::message::Unreadable;
 use portway_web::bindings::{ClientRole, JsStream};
 
 // The events of a call; `rust-client-server.js` has the same numbers.
@@ -236,7 +237,7 @@ impl ClientHandle {
             Ok(slot) => Ok((token, slot)),
             Err(problem) => {
                 self.remove(token);
-                Err(CallError::Send(problem))
+                Err(CallError::send(problem))
             }
         }
     }
@@ -252,7 +253,7 @@ impl ClientHandle {
         if self.destroyed.get() {
             return Err(CallError::Destroyed);
         }
-        self.role.stream(method, params, timeout, window).map_err(CallError::Send)
+        self.role.stream(method, params, timeout, window).map_err(CallError::send)
     }
 
     /// Returns the result of a call, or registers `waker` for it.
@@ -287,7 +288,7 @@ impl ClientHandle {
         if self.destroyed.get() {
             return Err(CallError::Destroyed);
         }
-        self.role.notify(method, params, transfer).map_err(CallError::Send)
+        self.role.notify(method, params, transfer).map_err(CallError::send)
     }
 
     fn pending(&self) -> usize {
@@ -352,12 +353,12 @@ pub(super) fn failure(event: u32, value: JsValue, max_visits: usize) -> CallErro
         TIMED_OUT => CallError::TimedOut,
         DESTROYED => CallError::Destroyed,
         INVALID_RESPONSE => CallError::InvalidResponse,
-        UNREADABLE_RESPONSE => CallError::UnreadableResponse,
+        UNREADABLE_RESPONSE => CallError::Unreadable(Unreadable::MessageError),
         TOO_MANY_CALLS => CallError::TooManyCalls,
         SESSION_ENDED => CallError::SessionEnded,
         PEER_GONE => CallError::PeerGone,
         UNRESPONSIVE => CallError::Unresponsive,
         PEER_DIED => CallError::PeerDied,
-        _ => CallError::Send(value),
+        _ => CallError::send(value),
     }
 }

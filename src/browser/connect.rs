@@ -11,12 +11,12 @@ use wasm_bindgen_futures::JsFuture;
 
 use super::call::milliseconds;
 use super::client::failure;
-use super::error::CallError;
 use super::limits::{CONNECT_TIMEOUT, HEARTBEAT};
 use super::peer::Peer;
 use super::transport::{Origin, Transport, TransportError};
 use super::trap_guard::install;
 use crate::Limits;
+use crate::error::CallError;
 use portway_web::bindings::session_to;
 
 /// The options of a connection, made by [`Peer::connect`].

@@ -10,10 +10,12 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::vec::Vec;
 
 use serde::Serialize;
+use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
 
 use super::convert::{params_to_js, to_js};
-use super::error::CallError;
+use crate::error::CallError;
+use crate::message::Id;
 use portway_web::bindings::JsRequest;
 
 /// The request or notification of a handler.
@@ -36,6 +38,21 @@ impl Context {
     #[must_use]
     pub fn method(&self) -> String {
         self.request.method()
+    }
+
+    /// Returns the id of the request; `None` for a notification, and after the response. A number has the text
+    /// that JavaScript writes: the id `1.0` is `1`.
+    #[must_use]
+    pub fn id(&self) -> Option<Id> {
+        let id = self.request.id();
+        if let Some(text) = id.as_string() {
+            return Some(Id::String(text.into()));
+        }
+        if id.is_null() {
+            return Some(Id::Null);
+        }
+        let text = JsValue::from(js_sys::JSON::stringify(&id).ok()?).as_string()?;
+        Id::from_number_text(&text)
     }
 
     /// Returns whether the caller has cancelled the request, or the server was destroyed.
@@ -64,7 +81,7 @@ impl Context {
     /// [`CallError::Params`] or [`CallError::Send`].
     pub fn progress(&self, value: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
         let value = to_js(value).map_err(CallError::Params)?;
-        self.request.progress(&value).map_err(CallError::Send)
+        self.request.progress(&value).map_err(CallError::send)
     }
 
     /// Sets the objects in the result that are transferred instead of copied, for a result with values of JavaScript.
@@ -77,7 +94,7 @@ impl Context {
     /// # Errors
     /// [`CallError::Params`] or [`CallError::Send`].
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
-        self.request.notify(method, &params_to_js(params)?).map_err(CallError::Send)
+        self.request.notify(method, &params_to_js(params)?).map_err(CallError::send)
     }
 }
 

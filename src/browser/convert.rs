@@ -8,9 +8,9 @@ use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::JsValue;
 
 use super::deserializer;
-use super::error::CallError;
 use super::visits::ReadError;
 use crate::echo;
+use crate::error::{CallError, PARAMS_NOT_STRUCTURED};
 use portway_web::bindings::problem_of;
 
 // The results of the check before a conversion; `rust-values.js` has the same numbers.
@@ -90,5 +90,5 @@ pub(super) fn check_params(params: &JsValue) -> Result<(), CallError> {
     if params.is_object() || params.is_null() || params.is_undefined() {
         return Ok(());
     }
-    Err(CallError::Params("params must be an object or an array".to_string()))
+    Err(CallError::Params(PARAMS_NOT_STRUCTURED.to_string()))
 }

@@ -24,7 +24,7 @@ pub use self::call::Call;
 pub use self::client::Client;
 pub use self::connect::Connect;
 pub use self::context::{Cancelled, Context};
-pub use self::error::{CallError, RpcError};
+pub(crate) use self::error::JsData;
 pub use self::peer::Peer;
 pub use self::response_stream::Items;
 pub use self::server::Server;

@@ -13,10 +13,10 @@ use super::call::Call;
 use super::client::Client;
 use super::connect::{Connect, Sessions};
 use super::context::Context;
-use super::error::{CallError, RpcError};
 use super::response_stream::Items;
 use super::server::Server;
 use super::transport::Transport;
+use crate::error::{CallError, RpcError};
 
 /// Calls the peer and serves its requests, over one transport.
 ///

@@ -16,8 +16,8 @@ use wasm_bindgen_futures::JsFuture;
 use super::call::milliseconds;
 use super::client::{ClientHandle, failure};
 use super::convert::from_js;
-use super::error::CallError;
 use super::limits::STREAM_WINDOW;
+use crate::error::CallError;
 use portway_web::bindings::{IteratorResult, JsStream, end_code};
 
 /// The items of a stream, made by [`Client::stream`](crate::Client::stream).

@@ -11,7 +11,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use wasm_bindgen::JsValue;
 
 use super::context::Lifetime;
-use super::error::RpcError;
+use crate::error::RpcError;
 use portway_web::bindings::JsRequest;
 
 /// The outcome of a handler.
@@ -53,7 +53,7 @@ impl RunningRequest {
     pub(super) fn answer(&self, outcome: Result<JsValue, RpcError>) {
         match outcome {
             Ok(result) => self.request.answer(&result),
-            Err(RpcError { code, message, js_data, .. }) => self.request.fail(code.value() as f64, &message, &js_data),
+            Err(error) => self.request.fail(error.code.value() as f64, &error.message, &error.js_data()),
         }
     }
 

@@ -22,10 +22,11 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 use super::context::{Context, Lifetime};
 use super::convert::{params_from_js, to_js};
-use super::error::RpcError;
 use super::running_request::{Answer, RunningRequest};
 use super::transport::Transport;
 use crate::ErrorCode;
+use crate::error::{RpcError, unserializable_result};
+use crate::method_name::is_reserved;
 use portway_web::bindings::{JsRequest, ServerRole};
 
 // The events of a server; `rust-client-server.js` has the same numbers.
@@ -218,7 +219,7 @@ impl Server {
     }
 
     fn check_name(&self, name: &str) -> bool {
-        let may = !name.starts_with("rpc.");
+        let may = !is_reserved(name);
         if !may {
             self.service
                 .role
@@ -360,7 +361,7 @@ fn parse_params<P: DeserializeOwned>(params: JsValue, max_visits: usize) -> Resu
 
 fn serialize_result<R: Serialize, E: Into<RpcError>>(outcome: Result<R, E>) -> Result<JsValue, RpcError> {
     let result = outcome.map_err(Into::into)?;
-    to_js(&result).map_err(|problem| RpcError::internal(format!("The result cannot be sent: {problem}")))
+    to_js(&result).map_err(unserializable_result)
 }
 
 /// Handlers, by name for the application and by index for JavaScript.

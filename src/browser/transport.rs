@@ -10,7 +10,7 @@ use wasm_bindgen::{JsCast, JsValue};
 
 use super::trap_guard;
 use crate::Limits;
-use portway_web::bindings::{self, JsTransport};
+use portway_web::bindings::{self, JsMessageChannel, JsTransport};
 
 /// A transport of messages: a window, a port, a worker or a channel.
 ///
@@ -94,6 +94,15 @@ impl Transport {
     /// If the value is not a port.
     pub fn port(port: &impl AsRef<JsValue>) -> Result<Self, TransportError> {
         Self::from_result(bindings::port_transport(port.as_ref()))
+    }
+
+    /// Creates two connected transports in this program, over a `MessageChannel`, for example for tests.
+    ///
+    /// # Errors
+    /// If the platform has no such channels.
+    pub fn pair() -> Result<(Self, Self), TransportError> {
+        let channel = JsMessageChannel::new().map_err(TransportError)?;
+        Ok((Self::port(&channel.port1())?, Self::port(&channel.port2())?))
     }
 
     /// Creates a transport from a page to a worker that it has started. The transport does not terminate the worker.

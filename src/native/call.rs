@@ -14,10 +14,10 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::Text;
-use super::error::CallError;
 use super::link::Link;
 use super::state::{CallObserver, CallResult, ProgressCallback, ProgressTimeout};
 use crate::connection::CallKey;
+use crate::error::CallError;
 use crate::json_value::read_result;
 use portway_proto::TOTAL_TIMEOUT_FACTOR;
 

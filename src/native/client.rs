@@ -7,12 +7,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::call::Call;
-use super::error::{CallError, Closed};
 use super::limits::CALL_TIMEOUT;
 use super::link::Link;
 use super::response_stream::Items;
 use super::transport::Transport;
 use crate::codec::wipc::FrameType;
+use crate::error::{CallError, Closed};
 use crate::json_value::write_params;
 
 /// Calls the peer.

@@ -9,12 +9,12 @@ use std::sync::{Arc, Weak};
 
 use serde::Serialize;
 
-use super::error::CallError;
 use super::in_flight::CancelToken;
 use super::link::Link;
 use super::progress;
 use super::waker_set::WakerKey;
 use crate::connection::RequestKey;
+use crate::error::CallError;
 use crate::json_value::{write_params, write_value};
 use crate::message::Id;
 

@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 
 use super::Text;
 use super::diagnostic::Diagnostic;
-use super::error::Closed;
 use super::in_flight::{catch_panic, panic_message};
 use super::limits::MAX_LINES_WITHOUT_MESSAGE;
 use super::link::Link;
@@ -21,6 +20,7 @@ use crate::codec::frame::Event as Frame;
 use crate::codec::frame::FrameFault;
 use crate::codec::json;
 use crate::codec::wipc::{Frame as WipcFrame, FrameType};
+use crate::error::Closed;
 use crate::error::RpcError;
 use crate::message::{Entry, ErrorObject, Fault, Id, Incoming, Message, Reason, Rejected, Shape, Unreadable, Unusable};
 use crate::profile::BatchPolicy;

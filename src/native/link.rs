@@ -20,7 +20,6 @@ use tokio::time::Instant;
 use super::Text;
 use super::diagnostic::DiagnosticSink;
 use super::driver::Driver;
-use super::error::{CallError, Closed};
 use super::handlers::Handlers;
 use super::in_flight::{CancelToken, InFlightNotifications, InFlightRequests};
 use super::state::{
@@ -33,6 +32,7 @@ use crate::Framing;
 use crate::Limits;
 use crate::codec::wipc::{self, FrameType};
 use crate::connection::{CallKey, Config, Connection, Event};
+use crate::error::{CallError, Closed};
 use crate::message::{Id, RequestId};
 use crate::message_length;
 use crate::profile::{Ordering, Profile};

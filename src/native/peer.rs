@@ -11,12 +11,12 @@ use serde::de::DeserializeOwned;
 use super::call::Call;
 use super::client::Client;
 use super::context::Context;
-use super::error::{CallError, Closed};
 use super::response_stream::Items;
 use super::server::{Server, Stopper};
 use super::transport::Transport;
 use crate::codec::wipc::FrameType;
 use crate::error::RpcError;
+use crate::error::{CallError, Closed};
 
 /// Calls the remote peer and handles its requests, over one transport.
 ///

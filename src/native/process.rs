@@ -20,11 +20,11 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::client::Client;
-use super::error::Closed;
 use super::limits::{MAX_STDERR_LINE_BYTES, OUTPUT_GRACE};
 use super::peer::Peer;
 use super::transport::Transport;
 use crate::Framing;
+use crate::error::Closed;
 
 /// A supervised child process that serves calls: [`Transport::child`] with restarts and standard error.
 ///

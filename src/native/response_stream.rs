@@ -18,12 +18,12 @@ use tokio::sync::oneshot;
 
 use super::Text;
 use super::call::milliseconds;
-use super::error::CallError;
 use super::limits::{MAX_STREAM_CREDIT, STREAM_WINDOW};
 use super::link::Link;
 use super::state::{CallObserver, CallResult};
 use super::stream_messages::{self, StreamRequest};
 use crate::connection::CallKey;
+use crate::error::CallError;
 use crate::json_value::read_result;
 
 /// The items of a stream, created by [`Client::stream`](crate::Client::stream).

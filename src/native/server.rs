@@ -15,13 +15,14 @@ use serde_json::value::RawValue;
 use super::Text;
 use super::context::Context;
 use super::diagnostic::Diagnostic;
-use super::error::Closed;
 use super::handlers::{HandlerOutcome, MethodHandler};
 use super::link::Link;
 use super::stream_sender::ItemSource;
 use super::transport::Transport;
+use crate::error::Closed;
 use crate::error::{RpcError, invalid_params};
 use crate::json_value::{read_params, write_result};
+use crate::method_name::is_reserved;
 
 /// Handles the requests and notifications from the peer.
 ///
@@ -172,9 +173,9 @@ impl Server {
         self
     }
 
-    /// Returns whether a handler may have this name. Names that begin with `rpc.` are reserved (JSON-RPC 2.0 §4).
+    /// Returns whether a handler may have this name.
     fn may_register(&self, name: &str) -> bool {
-        let may = !name.starts_with("rpc.");
+        let may = !is_reserved(name);
         if !may {
             self.link.diagnostics.report(Diagnostic::ReservedName { method: name });
         }

@@ -13,13 +13,13 @@ use tokio::sync::oneshot;
 
 use super::Text;
 use super::cancel;
-use super::error::{CallError, Closed};
 use super::response_stream::ReceiveWindow;
 use super::stream_messages;
 use super::waker_set::WakerSet;
 use crate::Framing;
 use crate::Limits;
 use crate::connection::{CallKey, Connection, End, Event, Ignored, Refused};
+use crate::error::{CallError, Closed};
 use crate::message::{Entry, Id, Incoming, Message, Outgoing, Rejected, RequestId, Shape, Unusable};
 use crate::message_length;
 

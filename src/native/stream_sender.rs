@@ -12,11 +12,11 @@ use futures_core::Stream;
 use tokio::task::yield_now;
 
 use super::Text;
-use super::error::CallError;
 use super::limits::{MAX_ITEMS_PER_TURN, MAX_TURN_TIME};
 use super::link::Link;
 use super::stream_messages;
 use crate::connection::RequestKey;
+use crate::error::CallError;
 use crate::error::RpcError;
 use crate::json_value::write_result;
 use crate::message::Id;

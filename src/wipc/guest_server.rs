@@ -21,12 +21,14 @@ use crate::error::{RpcError, handler_panicked, invalid_params, method_not_found}
 use crate::json_value::{Text, read_params, write_params, write_result};
 use crate::message::{Fault, Incoming, Message, Notification, Outgoing, Reason};
 use crate::message_length;
+use crate::method_name::is_reserved;
 use crate::profile::Profile;
 
 /// The methods of a guest, for its host.
 ///
 /// ```no_run
-/// use portway::wipc::{Guest, GuestServer, RpcError};
+/// use portway::RpcError;
+/// use portway::wipc::{Guest, GuestServer};
 ///
 /// GuestServer::new()
 ///     .method("add", |(a, b): (i64, i64), _| a.checked_add(b).ok_or_else(|| RpcError::invalid_params("too large")))
@@ -153,9 +155,9 @@ impl<'h> GuestServer<'h> {
         Self { limits: Some(limits), ..self }
     }
 
-    /// Names that begin with `rpc.` are reserved (JSON-RPC 2.0 §4).
+    /// Returns whether a handler may have this name.
     fn may_register(&mut self, name: &str) -> bool {
-        let may = !name.starts_with("rpc.");
+        let may = !is_reserved(name);
         if !may {
             self.reserved.get_or_insert_with(|| name.to_string());
         }

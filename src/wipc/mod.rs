@@ -35,7 +35,6 @@ pub use self::guest::Guest;
 pub use self::guest_server::{GuestServer, HostLink};
 #[cfg(all(feature = "native", any(unix, windows)))]
 pub use self::host::Host;
-pub use crate::error::RpcError;
 
 /// A frame that owns its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -25,6 +25,9 @@ mod listeners;
 )]
 mod non_blocking;
 mod notifications;
+mod portability;
+#[path = "../common/portable.rs"]
+mod portable;
 mod process_trees;
 mod processes;
 mod sequential;

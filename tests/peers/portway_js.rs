@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use portway::{Client, ErrorCode, Framing, RpcError, Transport};
+use portway::{Client, ErrorCode, Framing, Transport};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -18,8 +18,8 @@ fn guest() -> Option<Client> {
 
 async fn failure(client: &Client, method: &str) -> (ErrorCode, String, Option<Value>) {
     let failure = client.call::<Value>(method, &()).timeout(TEST_TIMEOUT).await.unwrap_err();
-    let RpcError { code, message, raw_data, .. } = failure.remote().unwrap_or_else(|| panic!("{failure:?}")).clone();
-    (code, message, raw_data.map(|data| serde_json::from_str(data.get()).unwrap()))
+    let error = failure.remote().unwrap_or_else(|| panic!("{failure:?}"));
+    (error.code, error.message.clone(), error.data().map(Result::unwrap))
 }
 
 #[tokio::test]

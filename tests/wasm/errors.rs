@@ -89,7 +89,7 @@ async fn a_call_error_brings_no_text_of_its_source_to_another_caller() {
         }
     });
     for (method, message) in
-        [("deserialize", "the result is not as expected"), ("send", "the message cannot be sent: DataCloneError")]
+        [("deserialize", "failed to deserialize the result"), ("send", "the message cannot be sent: DataCloneError")]
     {
         let Err(CallError::Remote(error)) = client.call::<u32>(method, &()).await else { panic!("no error") };
         assert_eq!(error, RpcError::internal(message));
@@ -129,7 +129,8 @@ async fn an_uncloneable_value_fails_only_its_call() {
     let (client, wire) = client_and_wire();
     let params = js_sys::Array::of1(&js_sys::Function::new_no_args(""));
     let Err(CallError::Send(problem)) = client.call_js("run", &params).await else { panic!("no error") };
-    assert_eq!(problem.unchecked_into::<js_sys::Error>().name(), "DataCloneError");
+    assert_eq!(problem.to_string(), "the message cannot be sent: DataCloneError");
+    assert_eq!(JsValue::from(problem).unchecked_into::<js_sys::Error>().name(), "DataCloneError");
     assert!(matches!(client.notify_js("run", &params, None), Err(CallError::Send(_))));
     assert_eq!(client.pending(), 0);
     let _next = client.call::<()>("next", &()).start();
@@ -148,7 +149,7 @@ async fn a_result_that_cannot_be_cloned_is_an_error() {
 async fn a_transport_that_throws_fails_the_call() {
     let client = Client::new(Transport::from_js(broken()).unwrap());
     let Err(CallError::Send(problem)) = client.call::<()>("any", &()).await else { panic!("no error") };
-    assert_eq!(problem.unchecked_into::<js_sys::Error>().message(), "broken");
+    assert_eq!(JsValue::from(problem).unchecked_into::<js_sys::Error>().message(), "broken");
 }
 
 #[wasm_bindgen_test]

@@ -40,7 +40,7 @@ async fn of_an_error_of_a_library_rust_gets_name_code_and_cause_only() {
     let (client, _server) = client_of_js();
     let Err(CallError::Remote(error)) = client.call::<()>("failAsLibrariesDo", &()).await else { panic!("no error") };
     assert_eq!((error.code, error.message.as_str()), (ErrorCode::INTERNAL_ERROR, "Request failed"));
-    let data = js_sys::JSON::stringify(&error.js_data).unwrap();
+    let data = js_sys::JSON::stringify(&error.js_data()).unwrap();
     let cause = r#"{"name":"Error","message":"no such file","code":"ENOENT","errno":-2}"#;
     assert_eq!(data, format!(r#"{{"name":"AxiosError","code":"ERR_BAD_REQUEST","cause":{cause}}}"#).as_str());
 }

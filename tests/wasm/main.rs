@@ -17,6 +17,9 @@ mod json_text;
 mod lifetimes;
 mod limits;
 mod notifications;
+mod portability;
+#[path = "../common/portable.rs"]
+mod portable;
 mod reentrance;
 mod serving;
 mod streams;

@@ -56,8 +56,7 @@ extern "C" {
 
 /// The two ends of a channel.
 pub(crate) fn transports() -> (Transport, Transport) {
-    let ports = channel();
-    (Transport::port(&ports[0]).unwrap(), Transport::port(&ports[1]).unwrap())
+    Transport::pair().unwrap()
 }
 
 /// A client and a server on the two ends of a channel.

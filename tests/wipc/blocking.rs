@@ -3,9 +3,10 @@
 use std::io::{self, Cursor, ErrorKind, Read};
 
 use portway::Limits;
+use portway::RpcError;
 use portway::codec::wipc::FrameType;
 use portway::codec::wipc::encode;
-use portway::wipc::{Guest, GuestServer, OwnedFrame, RpcError};
+use portway::wipc::{Guest, GuestServer, OwnedFrame};
 use serde_json::{Value, json};
 
 use crate::guests::Test;

@@ -5,9 +5,10 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use portway::RpcError;
 use portway::codec::wipc::FrameType;
 use portway::codec::wipc::{Decoder, Event, encode, header};
-use portway::wipc::{Host, RpcError};
+use portway::wipc::Host;
 use portway::{
     CallError, Client, Closed, Context, Diagnostic, ErrorCode, Framing, Limits, Listener, Peer, Server, Transport,
 };

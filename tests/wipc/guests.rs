@@ -7,8 +7,9 @@ use std::io::{self, Read, Write};
 use std::process::{self, exit};
 use std::time::Duration;
 
+use portway::RpcError;
 use portway::codec::wipc::FrameType;
-use portway::wipc::{Channel, Guest, GuestServer, RpcError};
+use portway::wipc::{Channel, Guest, GuestServer};
 use portway::{Context, Framing, Peer, Transport};
 use serde_json::Value;
 use tokio::process::Command;

@@ -4,9 +4,10 @@ use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
 
 use futures_util::{StreamExt, stream};
+use portway::RpcError;
 use portway::codec::wipc::FrameType;
 use portway::codec::wipc::{Decoder, Event, encode};
-use portway::wipc::{Guest, GuestServer, RpcError};
+use portway::wipc::{Guest, GuestServer};
 use portway::{CallError, Client, Context, Diagnostic, Framing, Limits, Server, Transport};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex, split};

@@ -12,7 +12,7 @@
 //!
 //! # Features
 //!
-//! - **`codec`**: the module `codec` and the type `Framing`, on `serde_json` and `memchr`.
+//! - **`codec`**: the module `codec`, on `serde_json` and `memchr`.
 //!
 //! # Example
 //!
@@ -46,12 +46,12 @@ extern crate alloc;
 #[cfg(feature = "codec")]
 pub mod codec;
 pub mod connection;
+mod framing;
 mod limits;
 pub mod message;
 pub mod profile;
 pub mod validate;
 
-#[cfg(feature = "codec")]
-pub use codec::framing::Framing;
+pub use framing::Framing;
 pub use limits::{Limits, MAX_ECHO_LENGTH, MAX_METHOD_LENGTH, TOTAL_TIMEOUT_FACTOR, is_longer};
 pub use message::error_code::ErrorCode;

@@ -86,6 +86,9 @@ extern "C" {
     #[wasm_bindgen(method, getter)]
     pub fn method(this: &JsRequest) -> String;
 
+    #[wasm_bindgen(method, getter)]
+    pub fn id(this: &JsRequest) -> JsValue;
+
     #[wasm_bindgen(method)]
     pub fn poll(this: &JsRequest, token: u32);
 
@@ -219,6 +222,19 @@ extern "C" {
 
     #[wasm_bindgen(method, getter, structural)]
     pub fn value(this: &IteratorResult) -> JsValue;
+
+    /// Two connected ports.
+    #[wasm_bindgen(js_name = MessageChannel)]
+    pub type JsMessageChannel;
+
+    #[wasm_bindgen(constructor, js_class = MessageChannel, catch)]
+    pub fn new() -> Result<JsMessageChannel, JsValue>;
+
+    #[wasm_bindgen(method, getter, structural)]
+    pub fn port1(this: &JsMessageChannel) -> JsValue;
+
+    #[wasm_bindgen(method, getter, structural)]
+    pub fn port2(this: &JsMessageChannel) -> JsValue;
 
     /// A transport of JavaScript.
     #[derive(Debug)]

@@ -2,8 +2,9 @@
 
 use std::io::{self, Read, Write};
 
+use portway::RpcError;
 use portway::codec::wipc::FrameType;
-use portway::wipc::{Guest, GuestServer, RpcError};
+use portway::wipc::{Guest, GuestServer};
 use serde_json::Value;
 
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]

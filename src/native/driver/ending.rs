@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use super::{CHUNK_BYTES, Driver, SCRATCH};
 use crate::Framing;
 use crate::codec::wipc::{self, FrameType};
+use crate::error::Closed;
 use crate::native::child::ChildProcess;
-use crate::native::error::Closed;
 use crate::native::limits::{DRAIN_TIMEOUT, OUTPUT_GRACE};
 use crate::native::state::LinkState;
 

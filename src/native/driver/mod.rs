@@ -28,7 +28,6 @@ use self::time::{Expiry, PartialMessage};
 use super::Text;
 use super::child::ChildProcess;
 use super::diagnostic::Diagnostic;
-use super::error::Closed;
 use super::frame_handler::{FrameAction, FrameHandler};
 use super::link::Link;
 use super::state::LinkState;
@@ -36,6 +35,7 @@ use super::transport::Streams;
 use crate::codec::FrameDecoder;
 use crate::codec::frame::{Event as Frame, FrameFault};
 use crate::connection::{Connection, Event, Ignored};
+use crate::error::Closed;
 use crate::message::Entry;
 
 /// The size of a read.

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::Driver;
 use crate::Framing;
-use crate::native::error::Closed;
+use crate::error::Closed;
 use crate::native::limits::{FINAL_READ_TIMEOUT, MAX_FINAL_READ_TIME};
 
 /// A message that is not complete yet.

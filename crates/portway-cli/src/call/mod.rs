@@ -244,7 +244,8 @@ struct ErrorObject<'a> {
 }
 
 fn show_error(error: &RpcError, is_json: bool) -> Result<ExitCode, Failure> {
-    let data = error.raw_data.as_deref();
+    let data = error.raw_data();
+    let data = data.as_deref();
     if is_json {
         let object = ErrorObject { code: error.code.value(), message: &error.message, data };
         let text = serde_json::to_string(&object).map_err(|problem| Failure::new(UNUSABLE, problem.to_string()))?;

@@ -1,7 +1,6 @@
 //! The framings of byte streams, selected at run time.
 
 use alloc::vec::Vec;
-use core::fmt;
 
 use super::buffer::leading_whitespace;
 use super::frame::{Event, FrameFault};
@@ -9,17 +8,7 @@ use super::limits::MAX_BEGINNING;
 use super::wipc::FrameType;
 use super::{content_length, json, newline, wipc};
 use crate::Limits;
-
-/// How messages are separated in a byte stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
-    /// `Content-Length: N`, a blank line, and N bytes. See [`content_length`].
-    ContentLength,
-    /// One message per line. See [`newline`].
-    Newline,
-    /// One message in each `CALL` frame, among other output. See [`wipc`].
-    Wipc,
-}
+use crate::framing::Framing;
 
 impl Framing {
     /// Detects the framing of a peer from the first bytes it sent. Returns `None` if they do not show it yet. A line of
@@ -103,16 +92,6 @@ impl Recogniser {
             }
         }
         None
-    }
-}
-
-impl fmt::Display for Framing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ContentLength => "Content-Length frames",
-            Self::Newline => "one message a line",
-            Self::Wipc => "WIPC frames",
-        })
     }
 }
 

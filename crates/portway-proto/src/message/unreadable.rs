@@ -25,6 +25,8 @@ pub enum Unreadable {
     /// No further byte came within [`crate::Limits::partial_frame_ms`]. Over WIPC: it was not complete within the
     /// timeout of payloads.
     Stalled,
+    /// The engine of a browser could not deserialize it: the event `messageerror` of HTML.
+    MessageError,
 }
 
 impl fmt::Display for Unreadable {
@@ -39,6 +41,7 @@ impl fmt::Display for Unreadable {
             Self::NumberOutOfRange => "a number in it is too large for a double",
             Self::RepeatedMember => "a member of its envelope comes twice",
             Self::Stalled => "it is incomplete: no further byte came in time",
+            Self::MessageError => "the engine could not deserialize it",
         })
     }
 }

@@ -176,6 +176,7 @@ class RustRequest {
   #context;
   #resolve;
   #reject;
+  #isAnswered = false;
 
   constructor(callback, index, params, context) {
     this.#callback = callback;
@@ -186,6 +187,11 @@ class RustRequest {
 
   get method() {
     return this.#context.method;
+  }
+
+  /** The id of the request; `undefined` for a notification, and after the response. */
+  get id() {
+    return this.#isAnswered ? undefined : this.#context.id;
   }
 
   /** Runs the handler. Returns the token of the request, or -1 if the request is answered. */
@@ -214,10 +220,12 @@ class RustRequest {
   }
 
   answer(result) {
+    this.#isAnswered = true;
     this.#resolve?.(result);
   }
 
   fail(code, message, data) {
+    this.#isAnswered = true;
     this.#reject(new RPCError(code, message, data));
   }
 

@@ -1,25 +1,45 @@
-//! The errors of calls, and the reasons why links end.
+//! The errors of calls.
 
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+use core::convert::Infallible;
 use core::fmt;
-use std::io;
-use std::process::ExitStatus;
 use std::string::{String, ToString};
 
+use super::{Closed, HANDLER_PANICKED, RpcError};
 use crate::ErrorCode;
 use crate::Framing;
-use crate::error::{HANDLER_PANICKED, RpcError};
 use crate::message::Unreadable;
 
 /// The `data.reason` of a peer whose program panicked or trapped.
 const PEER_DIED: &str = "peer-died";
 
 /// Why a call failed.
+///
+/// The variants are the same natively and in browsers, so that one `match` compiles for both. A variant that one of
+/// them never returns is marked.
+///
+/// ```
+/// use portway::CallError;
+///
+/// fn describe(error: &CallError) -> String {
+///     match error {
+///         CallError::Remote(error) => match error.data::<Vec<String>>() {
+///             Some(Ok(files)) => format!("{}: {}", error.message, files.join(", ")),
+///             _ => error.message.clone(),
+///         },
+///         CallError::TimedOut => "try again".to_owned(),
+///         CallError::PeerGone | CallError::SessionEnded | CallError::Lost(_) => "connect again".to_owned(),
+///         other => other.to_string(),
+///     }
+/// }
+/// # assert_eq!(describe(&CallError::SessionEnded), "connect again");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CallError {
     /// The peer responded with an error.
     Remote(RpcError),
-    /// The handler of the peer panicked. The peer continues.
+    /// The handler of the peer panicked. The peer continues. A peer that is compiled to wasm ends instead.
     HandlerPanicked,
     /// The program of the peer has panicked or trapped, and cannot handle requests any more. Programs compiled to wasm
     /// report this.
@@ -28,25 +48,37 @@ pub enum CallError {
     TimedOut,
     /// The client was destroyed.
     Destroyed,
-    /// The peer closed the stream, or its process exited. Later calls fail at once.
+    /// The peer was reloaded or closed, or has started a new session. Later calls wait for the next session. Only in
+    /// browsers.
+    SessionEnded,
+    /// Natively: the peer closed the stream, or its process exited. Later calls fail at once. In browsers: the peer is
+    /// closed, removed or terminated, or has not started. Later calls fail at once, until the peer sends a message.
     PeerGone,
-    /// The link failed in another way. Later calls fail at once.
+    /// The peer does not answer heartbeats. Later calls are sent nevertheless. Only in browsers.
+    Unresponsive,
+    /// The link failed in another way. Later calls fail at once. Only natively.
     Lost(Closed),
     /// The response has neither result nor error.
     InvalidResponse,
-    /// The response was received, but cannot be read, for this reason.
+    /// The response was received, but cannot be read, for this reason. In browsers the reason is
+    /// [`Unreadable::MessageError`].
     Unreadable(Unreadable),
     /// Too many calls are pending. This one was not sent.
     TooManyCalls,
     /// The peer does not read, and the unwritten output exceeds
-    /// [`Limits::unwritten_bytes`](crate::Limits::unwritten_bytes). This notification or call was not sent.
+    /// [`Limits::unwritten_bytes`](crate::Limits::unwritten_bytes). This notification or call was not sent. Only
+    /// natively.
     Congested,
     /// The params are neither an object nor an array, serde cannot serialize them, or over WIPC the message would be
     /// longer than [`Limits::message_bytes`](crate::Limits::message_bytes). The message was not sent.
     Params(String),
-    /// The framing cannot carry raw frames; see [`Client::send_frame`](crate::Client::send_frame).
+    /// The transport could not send the message, for example since its params cannot be cloned. Only in browsers.
+    Send(SendError),
+    /// The framing cannot carry raw frames. Only natively, by `Client::send_frame`.
     NoFrames(Framing),
-    /// The result does not fit the expected type.
+    /// The result does not fit the expected type. In browsers also: a result, an error, an item or a progress value is
+    /// nested too deep, or takes more visits to read than
+    /// [`Limits::conversion_visits`](crate::Limits::conversion_visits).
     Deserialize(String),
 }
 
@@ -61,7 +93,7 @@ impl CallError {
     }
 
     /// Returns the error of a call with this error response.
-    pub(super) fn from_answer(error: RpcError) -> Self {
+    pub(crate) fn from_answer(error: RpcError) -> Self {
         let reason = if error.code == ErrorCode::INTERNAL_ERROR { error.reason() } else { None };
         match reason.as_deref() {
             Some(HANDLER_PANICKED) => Self::HandlerPanicked,
@@ -70,7 +102,8 @@ impl CallError {
         }
     }
 
-    pub(super) fn from_end(closed: &Closed) -> Self {
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+    pub(crate) fn from_end(closed: &Closed) -> Self {
         match closed {
             Closed::Local => Self::Destroyed,
             Closed::End | Closed::Exited(_) => Self::PeerGone,
@@ -87,13 +120,16 @@ impl fmt::Display for CallError {
             Self::PeerDied => f.write_str("the program of the peer has died"),
             Self::TimedOut => f.write_str("the call timed out"),
             Self::Destroyed => f.write_str("the client was destroyed"),
+            Self::SessionEnded => f.write_str("the peer has ended the session"),
             Self::PeerGone => f.write_str("the peer is gone"),
+            Self::Unresponsive => f.write_str("the peer does not respond"),
             Self::Lost(_) => f.write_str("the link is lost"),
             Self::InvalidResponse => f.write_str("the response has neither result nor error"),
             Self::Unreadable(why) => write!(f, "the response cannot be read: {why}"),
             Self::TooManyCalls => f.write_str("too many calls are pending"),
             Self::Congested => f.write_str("the peer does not read"),
             Self::Params(problem) => write!(f, "the params cannot be sent: {problem}"),
+            Self::Send(problem) => problem.fmt(f),
             Self::NoFrames(framing) => write!(f, "{framing} cannot carry raw frames; use Framing::Wipc"),
             Self::Deserialize(problem) => write!(f, "failed to deserialize the result: {problem}"),
         }
@@ -118,7 +154,7 @@ impl From<RpcError> for CallError {
 }
 
 /// Lets a handler use `?` on its own calls. An error from a peer is passed on unchanged. Any other error becomes an
-/// internal error with a fixed text, since its source may contain paths or values of this side.
+/// internal error with a fixed text, since its source may contain paths, values and stacks of this program.
 impl From<CallError> for RpcError {
     fn from(error: CallError) -> Self {
         match error {
@@ -131,49 +167,20 @@ impl From<CallError> for RpcError {
     }
 }
 
-/// Why a link has ended.
+/// The error of a transport that could not send a message. Only in browsers, where it is an exception of JavaScript.
+///
+/// Its text contains only the name of the exception: the message may contain the source of a function.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Closed {
-    /// This side closed the link.
-    Local,
-    /// The peer closed the stream between two messages.
-    End,
-    /// The child process exited between two messages.
-    Exited(ExitStatus),
-    /// The stream ended within a message, after this many bytes.
-    Truncated(usize),
-    /// Reading or writing failed, for example since the peer stopped reading.
-    Io(io::ErrorKind, String),
-    /// The peer uses another framing.
-    OtherFraming {
-        /// The framing that the peer uses.
-        peer: Framing,
-        /// The framing of this side.
-        own: Framing,
-    },
-    /// The input is not JSON-RPC: this many consecutive lines were not messages.
-    NoMessages(usize),
-}
+pub struct SendError(
+    #[cfg(all(target_family = "wasm", target_os = "unknown"))] pub(crate) wasm_bindgen::JsValue,
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))] Infallible,
+);
 
-impl Closed {
-    pub(super) fn from_io(error: &io::Error) -> Self {
-        Self::Io(error.kind(), error.to_string())
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+impl fmt::Display for SendError {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {}
     }
 }
 
-impl fmt::Display for Closed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Local => f.write_str("this side closed the link"),
-            Self::End => f.write_str("the peer closed the stream"),
-            Self::Exited(status) => write!(f, "the process exited: {status}"),
-            Self::Truncated(held) => write!(f, "the stream ended within a message, after {held} bytes"),
-            Self::Io(_, problem) => f.write_str(problem),
-            Self::OtherFraming { peer, own } => write!(f, "the peer sends {peer}, but this side expects {own}"),
-            Self::NoMessages(lines) => write!(f, "{lines} consecutive lines were not messages"),
-        }
-    }
-}
-
-impl core::error::Error for Closed {}
+impl core::error::Error for SendError {}

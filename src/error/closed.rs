@@ -1,0 +1,62 @@
+//! The reasons why links end.
+
+use core::fmt;
+use std::io;
+use std::process::ExitStatus;
+use std::string::String;
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+use std::string::ToString;
+
+use crate::Framing;
+
+/// Why a link over a byte stream has ended.
+///
+/// A browser has the type, so that a `match` on a [`CallError`](crate::CallError) compiles there, but reports no
+/// reason: its transports are not streams, and report lost peers by [`CallError::PeerGone`](crate::CallError::PeerGone)
+/// and others.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Closed {
+    /// This side closed the link.
+    Local,
+    /// The peer closed the stream between two messages.
+    End,
+    /// The child process exited between two messages.
+    Exited(ExitStatus),
+    /// The stream ended within a message, after this many bytes.
+    Truncated(usize),
+    /// Reading or writing failed, for example since the peer stopped reading.
+    Io(io::ErrorKind, String),
+    /// The peer uses another framing.
+    OtherFraming {
+        /// The framing that the peer uses.
+        peer: Framing,
+        /// The framing of this side.
+        own: Framing,
+    },
+    /// The input is not JSON-RPC: this many consecutive lines were not messages.
+    NoMessages(usize),
+}
+
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+impl Closed {
+    pub(crate) fn from_io(error: &io::Error) -> Self {
+        Self::Io(error.kind(), error.to_string())
+    }
+}
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local => f.write_str("this side closed the link"),
+            Self::End => f.write_str("the peer closed the stream"),
+            Self::Exited(status) => write!(f, "the process exited: {status}"),
+            Self::Truncated(held) => write!(f, "the stream ended within a message, after {held} bytes"),
+            Self::Io(_, problem) => f.write_str(problem),
+            Self::OtherFraming { peer, own } => write!(f, "the peer sends {peer}, but this side expects {own}"),
+            Self::NoMessages(lines) => write!(f, "{lines} consecutive lines were not messages"),
+        }
+    }
+}
+
+impl core::error::Error for Closed {}

@@ -1,0 +1,18 @@
+//! Code for both Rust APIs, natively. The tests in browsers are in `tests/wasm/portability.rs`.
+
+use std::error::Error;
+
+use crate::portable;
+
+#[test]
+fn each_call_error_is_described_by_one_match() {
+    for (found, expected) in portable::descriptions() {
+        assert_eq!(found, expected);
+    }
+}
+
+#[tokio::test]
+async fn one_application_runs_on_both_apis() -> Result<(), Box<dyn Error>> {
+    assert_eq!(portable::run().await?, portable::RESULTS);
+    Ok(())
+}
