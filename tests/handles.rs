@@ -84,6 +84,7 @@ impl Surface {
             return;
         }
         match kind {
+            "pub use " => {}
             "pub struct " | "pub enum " => {
                 self.types.insert(name.to_owned());
             }

@@ -160,9 +160,9 @@ impl Decoder {
     /// # Examples
     ///
     /// ```
-    /// use portway::Limits;
-    /// use portway::codec::content_length::Decoder;
-    /// use portway::codec::frame::Event;
+    /// use portway_proto::Limits;
+    /// use portway_proto::codec::content_length::Decoder;
+    /// use portway_proto::codec::frame::Event;
     ///
     /// let mut decoder = Decoder::new(&Limits::DEFAULT);
     /// // The first length should be 2.
