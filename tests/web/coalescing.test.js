@@ -138,6 +138,19 @@ describe("messages of a turn that goes on", () => {
       { jsonrpc: "2.0", result: null, id: 9 },
     ]);
   });
+
+  it("leave at once after the messages of another link in the same turn", async () => {
+    const other = await connectToScripted();
+    const { peer, arrived } = await connectToScripted();
+    const notes = [1, 2, 3, 4].map((n) => ({ jsonrpc: "2.0", method: "note", params: [n] }));
+    for (const { method, params } of notes) {
+      other.peer.notify(method, params);
+      peer.notify(method, params);
+      compute();
+    }
+    assert.deepEqual(await other.arrived(4), notes);
+    assert.deepEqual(await arrived(4), notes);
+  });
 });
 
 describe("among calls of one turn, an uncloneable message", () => {
