@@ -106,12 +106,13 @@ describe("calls of one turn", () => {
 });
 
 describe("messages of a turn that goes on", () => {
+  const compute = () => {
+    const end = performance.now() + 20;
+    while (performance.now() < end);
+  };
+
   it("leave at once in a long turn: calls, notifications, and messages of a handler", async () => {
     const { peer, end, arrived } = await connectToScripted();
-    const compute = () => {
-      const end = performance.now() + 20;
-      while (performance.now() < end);
-    };
     for (const n of [1, 2, 3]) {
       peer.request("echo", [n]).catch(() => {});
       compute();
@@ -136,6 +137,19 @@ describe("messages of a turn that goes on", () => {
       note(6),
       { jsonrpc: "2.0", result: null, id: 9 },
     ]);
+  });
+
+  it("leave at once after the messages of another link in the same turn", async () => {
+    const other = await connectToScripted();
+    const { peer, arrived } = await connectToScripted();
+    const notes = [1, 2, 3, 4].map((n) => ({ jsonrpc: "2.0", method: "note", params: [n] }));
+    for (const { method, params } of notes) {
+      other.peer.notify(method, params);
+      peer.notify(method, params);
+      compute();
+    }
+    assert.deepEqual(await other.arrived(4), notes);
+    assert.deepEqual(await arrived(4), notes);
   });
 });
 
@@ -212,6 +226,7 @@ describe("messages of one turn", () => {
     ["a BigInt", 5n],
     ["an array with a hole", hole],
     ["an array with a name in it", named],
+    ["an array with as many names as holes", Object.assign([1, , 3], { name: "value" })],
     ["the same object twice", [twice, twice]],
     ["a cycle", cycle],
     ["a member __proto__", JSON.parse('{"__proto__": {"a": 1}}')],

@@ -14,6 +14,7 @@ import { UnreadableTimer } from "./unreadable-timer.js";
 import {
   ARGUMENT_SHIFT,
   HAS_MORE,
+  NOTIFICATION,
   OPERATION,
   PUSH,
   RECEIVE,
@@ -76,31 +77,37 @@ export class MessageReceiver {
       if (!this.#sendQueue.acceptsLists || message.length > MAX_LIST_LENGTH) return this.#receiveBatch(message);
       const [answers, others] = separateAnswers(message);
       if (answers.length > 0) this.#receiveBatch(answers);
-      this.#receiveList(others);
+      this.#receiveList(others, false);
     } catch (error) {
       this.#link.report(error);
     }
   }
 
-  /** Handles the messages of a list, until their session ends. All are read before the first handler runs. */
-  #receiveList(list) {
+  /**
+   * Handles the messages of a list, until their session ends. All are read before the first handler runs. A message may
+   * occur twice in a list, unless `areDistinct` is true.
+   */
+  #receiveList(list, areDistinct) {
     const session = this.#session;
     const isolator = new ParamsIsolator();
     const messages = [];
-    for (const item of list) messages.push(this.#read(item, isolator));
+    for (const item of list) messages.push(this.#read(item, isolator, areDistinct));
     for (const message of messages) if (message !== undefined && session.end === undefined) this.#handle(message, true);
   }
 
   #receiveSingle(value) {
-    const message = this.#read(value);
+    const message = this.#read(value, undefined, true);
     if (message !== undefined) this.#handle(message, false);
   }
 
-  /** Reads a value, and returns undefined if it is not a message. `isolator` separates the params of a list. */
-  #read(value, isolator) {
+  /**
+   * Reads a value, and returns undefined if it is not a message. `isolator` separates the params of a list. A value
+   * that is not distinct may have been in the list before.
+   */
+  #read(value, isolator, isDistinct) {
     // Where nothing is cloned, the members of a value may be getters that throw.
     try {
-      if (isMessage(value) && !isolator?.isDuplicate(value)) {
+      if (isMessage(value) && (isDistinct || !isolator.isDuplicate(value))) {
         const origin = this.#internals.lastOrigin?.();
         return new IncomingMessage(this.#session, value, this.#limits.idLength, isolator, origin);
       }
@@ -115,10 +122,11 @@ export class MessageReceiver {
       this.#link.markConnected();
       if (message.method !== undefined && !this.#handleControlOrAccept(message, isListItem)) return;
       const output = this.#wasm.run(RECEIVE, message.shape, encodeId(message.id, 0));
-      // The two operations of the hot path do not go through the executor.
+      // The operations of the hot path do not go through the executor.
       const operation = output & (OPERATION | HAS_MORE);
       if (operation === RESOLVE) return this.#pendingCalls.resolve(output >>> ARGUMENT_SHIFT, message.result);
       if (operation === REQUEST) return this.#dispatcher.dispatch(output >>> ARGUMENT_SHIFT, message);
+      if (operation === NOTIFICATION) return this.#dispatcher.dispatchNotification(message);
       if (this.#wasm.trapError === undefined) this.#executor.execute(output, message);
       else this.#sendQueue.rejectRequests(message, TRAPPED_ERROR);
     } catch (error) {
@@ -215,7 +223,7 @@ export class MessageReceiver {
     // Nested columns could describe any number of messages in a few bytes.
     const messages = isListItem ? [] : decodeColumns(Object(params));
     if (messages.length === 0) this.#link.ignored++;
-    this.#receiveList(messages);
+    this.#receiveList(messages, true);
   }
 
   /** Progress of a call restarts its timeout. */
