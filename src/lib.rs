@@ -20,8 +20,8 @@
 //!
 //! # Features
 //!
-//! - **`native`**: clients and servers over byte streams, sockets and processes, on tokio, on Unix and Windows. *Enabled
-//!   by default.*
+//! - **`native`**: clients and servers over byte streams, sockets and processes, on tokio, on Unix and Windows.
+//!   *Enabled by default.*
 //! - **`browser`**: clients and servers over windows, workers and ports, in browsers. *Enabled by default.*
 //! - **`codec`**: in browsers, the codecs of bytes and text, and WIPC. Elsewhere they are always there.
 //!

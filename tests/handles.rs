@@ -61,8 +61,7 @@ struct Surface {
 
 impl Surface {
     fn read(list: &str) -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/surface").join(list);
-        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text = read(list);
         let mut surface = Self::default();
         let mut is_trait = false;
         for line in text.lines() {
@@ -109,6 +108,11 @@ impl Surface {
     }
 }
 
+fn read(list: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/surface").join(list);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
 /// Splits a path after its first name.
 fn split_name(path: &str) -> (&str, &str) {
     path.split_at(path.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(path.len()))
@@ -135,6 +139,23 @@ fn items_have_the_same_signature_natively_and_in_browsers() {
     let differs = |item: &&String| browser.items.get(*item).is_some_and(|other| Some(other) != native.items.get(*item));
     let found: BTreeSet<String> = native.items.keys().filter(differs).cloned().collect();
     assert_eq!(found, listed(&OTHER_SIGNATURE), "items with other signatures");
+}
+
+/// The re-exports of the core. Each item is at the root of the core, and so on no other path here.
+const RE_EXPORTS: [&str; 8] =
+    ["ErrorCode", "Framing", "Limits", "codec", "connection", "message", "profile", "validate"];
+
+/// A re-export is only in the lists if the item is public where it is defined, too.
+#[test]
+fn each_public_item_has_one_path() {
+    for (list, expected) in
+        [("rust-proto.txt", &[][..]), ("rust-host.txt", &RE_EXPORTS), ("rust-wasm.txt", &RE_EXPORTS)]
+    {
+        let text = read(list);
+        let found: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("pub use portway::")).collect();
+        assert_eq!(found, expected, "{list}");
+        assert!(!text.contains("pub use portway_proto::"), "{list}");
+    }
 }
 
 #[test]

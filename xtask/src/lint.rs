@@ -24,6 +24,9 @@ const CORE: &str = "portway-proto";
 /// The package of the library.
 const LIBRARY: &str = "portway";
 
+/// The package of the driver in browsers.
+const BROWSER: &str = "portway-web";
+
 const LIMIT: Duration = Duration::from_secs(900);
 
 #[derive(clap::Args)]
@@ -69,14 +72,18 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
     });
     // Packages are checked one by one: together they would share features, and the npm package has no `std`.
     let wasm_too = workspace.wasm_too_packages()?;
-    for package in [LIBRARY.to_owned()].into_iter().chain(workspace.wasm_only_packages()?).chain(wasm_too.clone()) {
+    for package in
+        [LIBRARY, BROWSER].map(str::to_owned).into_iter().chain(workspace.wasm_only_packages()?).chain(wasm_too.clone())
+    {
         checks.check(&format!("clippy: wasm32, {package}"), || {
             let Some((program, arguments)) = wasm_clippy.split_first() else { bail!("no clippy") };
             let mut command = wasm.command(&program.to_string_lossy(), &workspace.root)?;
             command.args(arguments).args(["--quiet", "--target", WASM, "-p", &package]);
             if package == LIBRARY {
                 // The other tests run on the host.
-                command.args(["--features", "codec", "--lib", "--test", "wasm"]);
+                command.args(["--all-features", "--lib", "--test", "wasm"]);
+            } else if package == BROWSER {
+                command.args(["--all-features", "--lib"]);
             } else if wasm_too.contains(&package) {
                 // The programs run on the host.
                 command.arg("--lib");
@@ -102,7 +109,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
     checks.check("docs: wasm32", || {
         let mut command = wasm.command("cargo", &workspace.root)?;
         command
-            .args(["doc", "--quiet", "--no-deps", "--target", WASM, "-p", LIBRARY, "--features", "codec"])
+            .args(["doc", "--quiet", "--no-deps", "--target", WASM, "-p", LIBRARY, "-p", BROWSER, "--all-features"])
             .env("RUSTDOCFLAGS", "-Dwarnings");
         run_ok(&mut command, &log, LIMIT)
     });
@@ -110,9 +117,13 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
     checks.check("examples in the docs: wasm32", || {
         let mut command = wasm.command("cargo", &workspace.root)?;
         // They are only compiled: cargo has no `--no-run` for them, and stable rustdoc neither.
-        command.args(["test", "--doc", "--quiet", "--target", WASM, "-p", LIBRARY, "--features", "codec"]);
+        command.args(["test", "--doc", "--quiet", "--target", WASM, "-p", LIBRARY, "--all-features"]);
         command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "true");
         run_ok(&mut command, &log, LIMIT)
+    });
+    checks.check("packages: cargo publish --dry-run", || {
+        // Without a build of each package: the other checks build the same sources.
+        run_ok(&mut on_host(&["publish", "--workspace", "--dry-run", "--no-verify", "--allow-dirty"])?, &log, LIMIT)
     });
     for target in Target::ALL {
         checks.check(&format!("surface: {}", target.name()), || surface::check(setup, target));

@@ -11,8 +11,8 @@ const FOLDERS: &[&str] = &["src", "crates", "xtask", "tests", "benches", "fuzz",
 
 const EXTENSIONS: &[&str] = &["rs", "js", "mjs", "cjs", "ts", "tsx"];
 
-/// The name of folders of installed packages.
-const INSTALLED: &str = "node_modules";
+/// The names of folders of installed and of built packages.
+const NOT_OURS: &[&str] = &["node_modules", "pkg", "target"];
 
 /// The folder of the built playground.
 const BUILT: &str = "www/dist";
@@ -67,7 +67,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>> {
     let mut breaches = Vec::new();
     for file in files {
         let name = file.strip_prefix(&workspace.root)?;
-        let is_source = !name.starts_with(BUILT) && !name.iter().any(|part| part == INSTALLED);
+        let is_source =
+            !name.starts_with(BUILT) && !name.iter().any(|part| NOT_OURS.iter().any(|folder| part == *folder));
         let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         if is_source && EXTENSIONS.contains(&extension) {
             let found = breaches_of(&std::fs::read_to_string(&file)?, extension == "rs");

@@ -133,15 +133,14 @@ fn items(setup: &Setup, target: Target) -> Result<String> {
     // A folder of its own: `RUSTC_BOOTSTRAP` makes build scripts run anew, here and in the next build without it.
     let folder = workspace.path("target/surface");
     let mut command = rustdoc(setup, target)?;
-    command.args(["rustdoc", "--quiet", "-p", target.package(), "--lib", "--target-dir"]).arg(&folder);
+    command
+        .args(["rustdoc", "--quiet", "-p", target.package(), "--lib", "--all-features", "--target-dir"])
+        .arg(&folder);
     let file = format!("doc/{}.json", target.package().replace('-', "_"));
     let json = match target {
-        Target::Proto | Target::Host => {
-            command.arg("--all-features");
-            folder.join(file)
-        }
+        Target::Proto | Target::Host => folder.join(file),
         Target::Wasm => {
-            command.args(["--target", WASM, "--features", "codec"]);
+            command.args(["--target", WASM]);
             folder.join(WASM).join(file)
         }
     };

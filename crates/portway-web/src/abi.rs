@@ -396,8 +396,8 @@ fn microseconds(timeout: f64) -> Option<u64> {
     (timeout >= 0.0).then_some((timeout * MILLISECOND) as u64)
 }
 
-/// Runs a command on a connection. [`commands`] lists the commands with their arguments. Returns an output, unless the
-/// command documents another result. Only the JavaScript of this crate calls it; it is not a part of the module's
+/// Runs a command on a connection. `mod commands` lists the commands with their arguments. Returns an output, unless
+/// the command documents another result. Only the JavaScript of this crate calls it; it is not a part of the module's
 /// public interface.
 ///
 /// A single export with arguments of one type keeps the module and its glue small. JavaScript calls the export of the

@@ -1,14 +1,14 @@
-//! Portway in browsers and in Node: the driver of a [`Connection`](portway_proto::connection::Connection) over windows,
-//! workers and ports, and the source of the npm package.
+//! Portway in browsers and in Node: the driver of a `Connection` over windows, workers and ports, and the source of the
+//! npm package.
 //!
 //! This crate has no interface for applications. In Rust, depend on `portway`; in JavaScript, on the npm package, which
 //! is built from `npm` in the repository. The crate is empty on other targets than `wasm32-unknown-unknown`.
 //!
-//! JavaScript (`js/driver/link.js` and its modules) owns the values: it reads envelopes, posts messages, keeps resolvers
-//! and handlers in arrays, and runs user code. Rust (`abi.rs`) owns the rules, and gets only small integers from a
-//! message. So a payload is never copied into wasm memory, and no lock or borrow of wasm is held while user code runs.
+//! JavaScript owns the values: `js/driver/link.js` and its modules read envelopes, post messages, keep resolvers and
+//! handlers in arrays, and run user code. Rust (`abi.rs`) owns the rules, and gets only small integers from a message.
+//! So a payload is never copied into wasm memory, and no lock or borrow of wasm is held while user code runs.
 //!
-//! The JavaScript is layered: `js/driver` below `js/transport` below `js/session`, `js/wipc` and `js/rust`, below the
+//! The JavaScript has layers: `js/driver` below `js/transport` below `js/session`, `js/wipc` and `js/rust`, below the
 //! classes of the API in `js`. `js/entry` has the modules of the package.
 //!
 //! # Features

@@ -1,5 +1,5 @@
-// Compares the exports of the JavaScript of portway-web with the declarations of the package. Each line compiles only if
-// both agree. TypeScript names a member that only one of them has: `Type '"batch"' does not satisfy the constraint
+// Compares the exports of the JavaScript of portway-web with the declarations of the package. Each line compiles only
+// if both agree. TypeScript names a member that only one of them has: `Type '"batch"' does not satisfy the constraint
 // 'never'`.
 
 import type * as declared from "../../../crates/portway-web/types/portway.js";

@@ -1,13 +1,13 @@
 //! Codecs between bytes, text and messages, without IO: bytes in, events out; messages in, bytes out.
 //!
-//! - [`framing`]: the framing of a stream, and one decoder for all framings;
+//! - [`FrameDecoder`] and [`Recogniser`]: one decoder for all framings, and the detection of the framing of a stream;
 //! - [`content_length`]: `Content-Length: N`, a blank line, and N bytes (Language Server Protocol);
 //! - [`newline`]: one message a line (MCP on stdio, ACP);
 //! - [`wipc`]: frames of WASM guests, among other output;
 //! - [`frame`]: the events of the decoders;
 //! - [`json`]: the text of one message, decoded and encoded.
 //!
-//! In a browser they require the feature `json`. Most transports there carry values, which the engine decodes itself.
+//! Most transports of a browser carry values, which the engine decodes itself. So the feature `codec` is not the default.
 
 mod beginning;
 mod buffer;
