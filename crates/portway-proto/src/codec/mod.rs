@@ -7,7 +7,8 @@
 //! - [`frame`]: the events of the decoders;
 //! - [`json`]: the text of one message, decoded and encoded.
 //!
-//! Most transports of a browser carry values, which the engine decodes itself. So the feature `codec` is not the default.
+//! Most transports of a browser carry values, which the engine decodes itself. So the feature `codec` is not the
+//! default.
 
 mod beginning;
 mod buffer;
