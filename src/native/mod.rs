@@ -6,7 +6,6 @@
 
 mod browser_guard;
 mod call;
-mod cancel;
 pub(crate) mod child;
 mod client;
 mod connect;
@@ -20,11 +19,9 @@ mod in_flight;
 pub(crate) mod limits;
 mod link;
 mod listener;
-mod members;
 mod peer;
 mod process;
 mod process_tree;
-mod progress;
 mod response_stream;
 mod server;
 mod socket_file;
@@ -32,7 +29,6 @@ mod start;
 mod state;
 pub(crate) mod stdin;
 pub(crate) mod stdout;
-mod stream_messages;
 mod stream_sender;
 mod transport;
 mod waker_set;
