@@ -39,6 +39,7 @@ include_js! {
     "/src/web/messages.js" as messages,
     "/src/web/origin.js" as origin,
     "/src/web/pending-calls.js" as pending_calls,
+    "/src/web/profile.js" as profile,
     "/src/web/queue-task.js" as queue_task,
     "/src/web/receive-queue.js" as receive_queue,
     "/src/web/request-context.js" as request_context,
