@@ -36,7 +36,7 @@ enum ReceiveState {
     Overflowed,
 }
 
-/// The result of [`ReceiveStream::next`].
+/// The result of [`ReceiveStream::next_item`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next<T> {
     /// The next item, and the credit to send for consumed items, if it is due.
@@ -86,7 +86,7 @@ impl<T> ReceiveStream<T> {
     }
 
     /// Consumes the next item. Credit is due for half of the window at a time.
-    pub fn next(&mut self) -> Next<T> {
+    pub fn next_item(&mut self) -> Next<T> {
         let Some(item) = self.items.pop_front() else {
             return match self.state {
                 ReceiveState::Open => Next::Pending,

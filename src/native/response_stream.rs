@@ -247,7 +247,7 @@ impl ReceiveWindow {
         if has_response {
             buffer.stream.end();
         }
-        let next = buffer.stream.next();
+        let next = buffer.stream.next_item();
         if matches!(next, Next::Pending) {
             buffer.waker = Some(context.waker().clone());
             buffer.await_item(true, || reset_timeout(timeout));

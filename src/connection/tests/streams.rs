@@ -13,7 +13,7 @@ use crate::profile::Profile;
 /// Consumes all items. Returns them and the sent credit.
 fn consume(stream: &mut ReceiveStream<u32>) -> (Vec<u32>, Vec<u32>) {
     let (mut items, mut credits) = (Vec::new(), Vec::new());
-    while let Next::Item(item, credit) = stream.next() {
+    while let Next::Item(item, credit) = stream.next_item() {
         items.push(item);
         credits.extend(credit);
     }
@@ -53,7 +53,7 @@ fn a_reader_sends_credit_for_half_of_its_window() {
             credits.extend(credit);
         }
         assert_eq!(credits, expected, "{window}");
-        assert_eq!(stream.next(), Next::Pending);
+        assert_eq!(stream.next_item(), Next::Pending);
     }
 }
 
@@ -79,7 +79,7 @@ fn items_before_the_response_are_consumed_after_it_and_get_no_credit() {
     stream.end();
     assert_eq!(stream.receive(3), Ok(()), "a late item is ignored");
     assert_eq!(consume(&mut stream), (Vec::from([1, 2]), Vec::new()));
-    assert_eq!(stream.next(), Next::End);
+    assert_eq!(stream.next_item(), Next::End);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn an_item_beyond_the_credit_ends_a_stream_at_once() {
     let mut stream = ReceiveStream::new(2);
     assert_eq!([1, 2, 3, 4].map(|item| stream.receive(item)), [Ok(()), Ok(()), Err(Overflow), Ok(())]);
     stream.end();
-    assert_eq!(stream.next(), Next::Overflow);
+    assert_eq!(stream.next_item(), Next::Overflow);
 }
 
 #[test]
