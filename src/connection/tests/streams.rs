@@ -1,4 +1,4 @@
-//! Credit: what a stream may send, and when its reader sends more.
+//! Credit: the items that a stream may send, and the time at which its reader sends more credit.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
