@@ -92,7 +92,7 @@ struct Sent {
 impl Drop for Sent {
     fn drop(&mut self) {
         if self.is_pending {
-            self.link.cancel_call(self.key);
+            drop(self.link.cancel_call(self.key));
         }
     }
 }

@@ -11,9 +11,8 @@ use serde::Serialize;
 
 use super::in_flight::CancelToken;
 use super::link::Link;
-use super::progress;
 use super::waker_set::WakerKey;
-use crate::connection::RequestKey;
+use crate::connection::{RequestKey, control};
 use crate::error::CallError;
 use crate::json_value::{write_params, write_value};
 use crate::message::Id;
@@ -81,8 +80,11 @@ impl Context {
         let Some((link, key)) = self.link.upgrade().zip(self.request) else { return Ok(()) };
         let value = write_value(value).map_err(CallError::Params)?;
         if let Some(id) = link.request_id(key) {
+            let form = link.profile.progress;
+            let params = control::write_progress(form, &id, &value)
+                .ok_or_else(|| CallError::Params("progress must be an object, as the profile requires".into()))?;
             // Progress that cannot be sent must not fail the handler.
-            if let Err(error @ CallError::Params(_)) = link.notify(progress::METHOD, progress::write(&id, &value)) {
+            if let Err(error @ CallError::Params(_)) = link.notify(form.method, Some(params)) {
                 return Err(error);
             }
         }

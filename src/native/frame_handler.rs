@@ -13,16 +13,17 @@ use super::in_flight::{catch_panic, panic_message};
 use super::limits::MAX_LINES_WITHOUT_MESSAGE;
 use super::link::Link;
 use super::state::{CallObserver, ProgressCallback, ProgressTimeout};
-use super::{cancel, members, progress, stream_messages};
 use crate::Framing;
 use crate::codec::Recogniser;
 use crate::codec::frame::Event as Frame;
 use crate::codec::frame::FrameFault;
 use crate::codec::json;
 use crate::codec::wipc::{Frame as WipcFrame, FrameType};
-use crate::error::Closed;
-use crate::error::RpcError;
-use crate::message::{Entry, ErrorObject, Fault, Id, Incoming, Message, Reason, Rejected, Shape, Unreadable, Unusable};
+use crate::connection::control::{self, Control};
+use crate::error::{Closed, RpcError};
+use crate::message::{
+    Entry, ErrorObject, Fault, Id, Incoming, Message, Reason, Rejected, RequestId, Shape, Unreadable, Unusable,
+};
 use crate::profile::BatchPolicy;
 use portway_proto::{MAX_METHOD_LENGTH, is_longer};
 
@@ -237,13 +238,11 @@ impl FrameHandler {
 
     /// Handles one message, or one element of the current batch.
     pub(super) fn handle_entry(&self, entry: Entry<Text>, batch: Option<u32>) {
-        if let Ok(Message::Notification(notification)) = &entry {
-            if let Some(id) = cancel::read(self.link.profile.cancel, notification) {
-                return self.link.with_connection(|connection| connection.handle_cancel(&id));
-            }
-            if self.handle_protocol_notification(&notification.method, notification.params.as_deref()) {
-                return;
-            }
+        if let Ok(Message::Notification(notification)) = &entry
+            && let Some(control) = control::read(&self.link.profile, notification)
+            && self.handle_control(control)
+        {
+            return;
         }
         self.link.with_state(|state| state.handle_entry(entry, batch));
     }
@@ -276,41 +275,36 @@ impl FrameHandler {
         }
     }
 
-    /// Handles the notifications of progress and streams. Returns `false` for any other notification, which goes to a
+    /// Handles a notification of the protocol. Returns `false` for the application's own progress, which goes to a
     /// handler.
-    fn handle_protocol_notification(&self, method: &str, params: Option<&RawValue>) -> bool {
-        match method {
-            progress::METHOD => {
+    fn handle_control(&self, control: Control<Id, &RawValue>) -> bool {
+        match control {
+            Control::Cancel(id) => self.link.with_connection(|connection| connection.handle_cancel(&id)),
+            Control::Progress { token, value } => {
                 // In other protocols, progress may carry tokens that are not ids of calls.
-                let Some((id, value)) = params.and_then(progress::read) else { return false };
                 let Some((key, CallObserver::Progress(ProgressCallback(callback), ProgressTimeout { timeout, end }))) =
-                    self.link.call_observer(id)
+                    token.to_call().and_then(|id| self.link.call_observer(id))
                 else {
                     return false;
                 };
                 let now = self.link.now();
                 self.link.with_connection(|connection| connection.handle_progress(key, timeout, end, now));
                 if let Err(panic) = catch_panic(|| callback(value)) {
-                    self.link.diagnostics.report(Diagnostic::Panicked { method, message: panic_message(&*panic) });
+                    let (method, message) = (self.link.profile.progress.method, panic_message(&*panic));
+                    self.link.diagnostics.report(Diagnostic::Panicked { method, message });
                 }
-                true
             }
-            stream_messages::ITEM => {
-                if let Some((id, value)) = params.and_then(stream_messages::read_item)
-                    && let Some((key, CallObserver::Items(window))) = self.link.call_observer(id)
+            Control::Item { id, value } => {
+                if let Some((key, CallObserver::Items(window))) =
+                    id.to_call().and_then(|id| self.link.call_observer(id))
                 {
                     window.push(&self.link, key, value);
                 }
-                true
             }
-            stream_messages::CREDIT => {
-                if let Some((id, count)) = params.and_then(stream_messages::read_credit) {
-                    self.link.add_stream_credit(&id, count);
-                }
-                true
-            }
-            _ => false,
+            Control::Credit { id, count } => self.link.add_stream_credit(&id, count),
+            Control::Malformed => {}
         }
+        true
     }
 
     /// Reports one rejected message. `body` is its text, or empty if unknown.
@@ -345,7 +339,7 @@ struct ReportedMembers {
 
 impl ReportedMembers {
     fn read(body: &[u8]) -> Self {
-        let Some([method, id]) = members::read(body, ["method", "id"]) else { return Self::default() };
+        let Some([method, id]) = json::members(body, ["method", "id"]) else { return Self::default() };
         let method = method.and_then(|method| serde_json::from_str::<String>(method.get()).ok());
         let method = method.filter(|method| !is_longer(method, MAX_METHOD_LENGTH));
         Self { method, has_null_id: id.is_some_and(|id| id.get() == "null") }

@@ -10,7 +10,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::string::String;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::vec::Vec;
 
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -21,14 +20,13 @@ use super::Text;
 use super::context::Context;
 use super::diagnostic::Diagnostic;
 use super::handlers::{HandlerFuture, HandlerOutcome};
-use super::limits::MAX_PEER_CREDIT;
 use super::link::Link;
-use super::stream_messages::{self, StreamRequest};
-use super::stream_sender::{self, SendCredit};
+use super::stream_sender;
 use super::waker_set::{WakerKey, WakerSet};
 use crate::ErrorCode;
 use crate::Limits;
 use crate::connection::RequestKey;
+use crate::connection::control::{self, StreamRequest};
 use crate::echo;
 use crate::error::{RpcError, handler_panicked, method_not_found};
 use crate::message::{ErrorObject, Fault, Id, Reason};
@@ -126,7 +124,6 @@ struct InFlightRequest {
     method: Arc<str>,
     cancel_token: Arc<CancelToken>,
     task: Option<AbortHandle>,
-    credit: Option<Arc<SendCredit>>,
 }
 
 impl InFlightRequests {
@@ -142,18 +139,6 @@ impl InFlightRequests {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, request);
     }
 
-    /// Returns the credit of the stream that answers a request.
-    pub(super) fn credit(&self, key: RequestKey) -> Option<Arc<SendCredit>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key)?.credit.clone()
-    }
-
-    /// Returns the credit that the streams of the peer may still get.
-    pub(super) fn spare_credit(&self) -> u32 {
-        let running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let windows = running.values().filter_map(|request| request.credit.as_ref()).map(|credit| credit.window());
-        windows.fold(MAX_PEER_CREDIT, u32::saturating_sub)
-    }
-
     /// Stores the abort handle of a request's task. Returns `false` if the request has ended or the link has closed.
     fn set_task(&self, key: RequestKey, task: &AbortHandle) -> bool {
         let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,14 +152,6 @@ impl InFlightRequests {
 
     fn remove(&self, key: RequestKey) -> Option<InFlightRequest> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&key)
-    }
-
-    /// Records that no stream can get more credit.
-    pub(super) fn end_credit(&self) {
-        let running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let credits: Vec<_> = running.values().filter_map(|request| request.credit.clone()).collect();
-        drop(running);
-        credits.iter().for_each(|credit| credit.close());
     }
 
     /// Aborts all tasks.
@@ -205,8 +182,8 @@ impl Link {
         params: Option<Text>,
         turn: &TaskContext<'_>,
     ) {
-        if &*method == stream_messages::REQUEST {
-            return self.dispatch_stream_request(key, params.as_deref(), turn);
+        if &*method == control::STREAM_METHOD {
+            return self.dispatch_stream_request(key, params.as_ref(), turn);
         }
         let Some(handler) = self.handlers.method(&method) else {
             let error = match self.handlers.stream(&method) {
@@ -218,25 +195,22 @@ impl Link {
             };
             return self.respond(key, &method, Err(error));
         };
-        let (method, context) = self.begin(key, method.into(), None);
+        let (method, context) = self.begin(key, method.into());
         let answer = catch_panic(|| handler(params.as_deref(), context));
         self.handle_outcome(key, method, answer, turn);
     }
 
     /// Runs the handler of a request for a stream.
-    fn dispatch_stream_request(self: &Arc<Self>, key: RequestKey, params: Option<&RawValue>, turn: &TaskContext<'_>) {
-        let request = params.and_then(|params| serde_json::from_str::<StreamRequest<'_>>(params.get()).ok());
-        let Some(StreamRequest { method, params, credit }) =
-            request.filter(|request| stream_messages::is_credit(request.credit))
-        else {
-            return self.respond(key, stream_messages::REQUEST, Err(RpcError::invalid_params("Invalid params")));
+    fn dispatch_stream_request(self: &Arc<Self>, key: RequestKey, params: Option<&Text>, turn: &TaskContext<'_>) {
+        let Some(StreamRequest { method, params, credit }) = params.and_then(control::read_stream_request) else {
+            return self.respond(key, control::STREAM_METHOD, Err(RpcError::invalid_params("Invalid params")));
         };
         let method = &*method;
         if is_longer(method, MAX_METHOD_LENGTH) {
             let fault = ErrorObject::from(Fault::Refused(Reason::MethodTooLong));
-            return self.respond(key, stream_messages::REQUEST, Err(fault.into()));
+            return self.respond(key, control::STREAM_METHOD, Err(fault.into()));
         }
-        if credit > self.in_flight.spare_credit() {
+        if self.lock().send_streams.check(credit).is_err() {
             let error = RpcError::new(ErrorCode::INVALID_REQUEST, "Invalid Request");
             let error = error.with_data(&json!({ "reason": "too-much-credit" }));
             return self.respond(key, method, Err(error));
@@ -251,26 +225,20 @@ impl Link {
             };
             return self.respond(key, method, Err(error));
         };
-        let credit = SendCredit::new(credit);
-        let (method, context) = self.begin(key, method.into(), Some(Arc::clone(&credit)));
+        // The driver alone adds streams, so this cannot exceed the credit that was checked.
+        let _ = self.lock().send_streams.insert(key, credit);
+        let (method, context) = self.begin(key, method.into());
         let answer = catch_panic(|| match handler(params, context) {
             Err(error) => HandlerOutcome::Ready(Err(error)),
-            Ok(source) => {
-                HandlerOutcome::Pending(Box::pin(stream_sender::pump(Arc::downgrade(self), key, source, credit)))
-            }
+            Ok(source) => HandlerOutcome::Pending(Box::pin(stream_sender::pump(Arc::downgrade(self), key, source))),
         });
         self.handle_outcome(key, method, answer, turn);
     }
 
-    fn begin(
-        self: &Arc<Self>,
-        key: RequestKey,
-        method: Arc<str>,
-        credit: Option<Arc<SendCredit>>,
-    ) -> (Arc<str>, Context) {
+    fn begin(self: &Arc<Self>, key: RequestKey, method: Arc<str>) -> (Arc<str>, Context) {
         let cancel_token = Arc::new(CancelToken::default());
         let context = Context::of_request(self, Arc::clone(&method), key, Arc::clone(&cancel_token));
-        self.in_flight.insert(key, InFlightRequest { method: Arc::clone(&method), cancel_token, task: None, credit });
+        self.in_flight.insert(key, InFlightRequest { method: Arc::clone(&method), cancel_token, task: None });
         (method, context)
     }
 
@@ -384,10 +352,12 @@ impl Link {
             None => outcome,
         };
         let error = outcome.as_ref().err().cloned();
-        let id = self.with_connection(|connection| {
-            let id = connection.request_id(key).cloned()?;
-            connection.respond(key, outcome.map_err(ErrorObject::from)).then_some(id)
+        let (id, waker) = self.with_state(|state| {
+            let id = state.connection.request_id(key).cloned();
+            let is_sent = state.connection.respond(key, outcome.map_err(ErrorObject::from));
+            (id.filter(|_| is_sent), state.remove_stream(key))
         });
+        drop(waker);
         if let Some(running) = self.in_flight.remove(key) {
             running.cancel_token.cancel();
             // The link may have waited for this before it closes.

@@ -6,10 +6,6 @@ use core::time::Duration;
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_millis(10_000);
 /// Items of a stream in transit.
 pub(crate) const STREAM_WINDOW: u32 = 16;
-/// Credit of one stream.
-pub(crate) const MAX_STREAM_CREDIT: u32 = 65_536;
-/// Credit of all streams of a peer.
-pub(crate) const MAX_PEER_CREDIT: u32 = 65_536;
 /// Items that the streams of a link send in one turn of the event loop.
 pub(crate) const MAX_ITEMS_PER_TURN: usize = 256;
 /// Time that the streams of a link, or the frames of a WIPC peer, take per turn of the event loop.

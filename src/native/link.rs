@@ -3,7 +3,6 @@
 //! The lock is held briefly, and never while code of the application runs. Handlers, wakers and drops of payloads run
 //! after it is released.
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::mem;
 use std::string::ToString;
@@ -70,10 +69,10 @@ pub(super) struct Settings {
     pub(super) wipc: WipcOptions,
 }
 
-/// The work that is queued for the driver.
+/// The next work of the driver.
 #[derive(Debug)]
 pub(super) struct Work {
-    pub(super) events: VecDeque<Event<Text>>,
+    pub(super) event: Option<Event<Text>>,
     pub(super) link_state: LinkState,
     pub(super) timeout: Option<u64>,
 }
@@ -169,10 +168,8 @@ impl Link {
                 return Err(CallError::Congested);
             }
             let bytes = ENDED_CALL_BYTES + method.len() + params.as_ref().map_or(0, |params| params.get().len());
-            let key = match state.connection.call(method.into(), params, timeout) {
-                Ok(key) => key,
-                Err(refused) => return Err(state.call_refused_error(refused)),
-            };
+            let sent = state.connection.call(method.into(), params, timeout);
+            let key = sent.map_err(|refused| state.call_refused_error(refused))?;
             let end_offset = state.encode(self.framing);
             let slot = key.slot() as usize;
             if state.calls.len() <= slot {
@@ -189,13 +186,12 @@ impl Link {
         })
     }
 
-    /// Cancels a call. If it is pending, the peer is notified.
-    pub(super) fn cancel_call(&self, key: CallKey) {
-        let dropped = self.with_state(|state| {
+    /// Cancels a call. If it is pending, the peer is notified, and the call is returned.
+    pub(super) fn cancel_call(&self, key: CallKey) -> Option<PendingCall> {
+        self.with_state(|state| {
             let call = if state.connection.cancel(key) { state.take_call(key) } else { None };
             call.inspect(|call| state.count_ended(call))
-        });
-        drop(dropped);
+        })
     }
 
     /// # Errors
@@ -314,15 +310,19 @@ impl Link {
         self.handlers.clear();
         self.in_flight.abort_all();
         self.in_flight_notifications.abort_all();
+        let blocked = self.lock().end_streams();
+        drop(blocked);
     }
 
     /// Ends the input: pending calls fail for this reason. Requests from the peer are still answered.
     pub(super) fn end_input(&self, why: &Closed) {
-        self.with_state(|state| {
+        let blocked = self.with_state(|state| {
             state.end_error.get_or_insert_with(|| CallError::from_end(why));
             state.connection.handle_end();
+            state.send_streams.end();
+            mem::take(&mut state.blocked_streams)
         });
-        self.in_flight.end_credit();
+        blocked.into_values().for_each(Waker::wake);
     }
 
     /// Ends the output: the peer does not accept messages any more. Reading continues.
@@ -369,13 +369,13 @@ impl Link {
 
     // Driver.
 
-    /// Takes the queued work of the driver.
+    /// Takes the next work of the driver.
     pub(super) fn take_work(&self) -> Work {
         let mut state = self.lock();
         state.driver = None;
         state.is_due = false;
         Work {
-            events: mem::take(&mut state.events),
+            event: state.connection.poll_event(),
             link_state: state.link_state.clone(),
             timeout: state.connection.poll_timeout(),
         }
@@ -418,7 +418,7 @@ impl Link {
     /// Returns whether no notification handler runs and no request is queued. A stopped link starts no queued request.
     pub(super) fn is_idle(&self) -> bool {
         let state = self.lock();
-        let waits = !state.events.is_empty() || state.connection.unanswered_requests() > 0;
+        let waits = state.connection.has_output() || state.connection.unanswered_requests() > 0;
         (state.link_state != LinkState::Open || !waits) && self.in_flight_notifications.is_empty()
     }
 
@@ -459,13 +459,13 @@ impl Link {
         let (returned, driver, waiters) = {
             let mut state = self.lock();
             let before = state.connection.poll_timeout();
-            let link_state = mem::discriminant(&state.link_state);
+            let (link_state, events) = (mem::discriminant(&state.link_state), state.connection.queued_events());
             let returned = input(&mut state);
-            state.drain_connection(self.framing, &mut ended);
+            state.drain_connection(self.framing, events, &mut ended);
             let is_changed = mem::discriminant(&state.link_state) != link_state;
             let is_sooner =
                 state.connection.poll_timeout().is_some_and(|next| before.is_none_or(|before| next < before));
-            let wakes = is_changed || is_sooner || !state.events.is_empty() || !state.unwritten.is_empty();
+            let wakes = is_changed || is_sooner || state.connection.has_output() || !state.unwritten.is_empty();
             let driver = if wakes { state.wake() } else { None };
             let waiters = if is_changed { state.waiters.take() } else { Vec::new() };
             (returned, driver, waiters)
@@ -479,7 +479,7 @@ impl Link {
     }
 
     /// Locks the state. A panic under the lock must not leave calls pending, so poisoning is ignored.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

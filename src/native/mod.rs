@@ -7,7 +7,6 @@
 mod accept_error;
 mod browser_guard;
 mod call;
-mod cancel;
 pub(crate) mod child;
 mod client;
 #[cfg(unix)]
@@ -21,7 +20,6 @@ mod in_flight;
 pub(crate) mod limits;
 mod link;
 mod listener;
-mod members;
 mod peer;
 mod process;
 #[cfg(unix)]
@@ -29,7 +27,6 @@ mod process_tree;
 #[cfg(windows)]
 #[path = "process_tree_windows.rs"]
 mod process_tree;
-mod progress;
 mod response_stream;
 mod server;
 #[cfg(unix)]
@@ -38,7 +35,6 @@ mod start;
 mod state;
 pub(crate) mod stdin;
 pub(crate) mod stdout;
-mod stream_messages;
 mod stream_sender;
 mod transport;
 mod waker_set;

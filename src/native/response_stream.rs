@@ -6,7 +6,6 @@ use core::task::{Context, Poll, Waker, ready};
 use core::time::Duration;
 use std::borrow::ToOwned;
 use std::boxed::Box;
-use std::collections::VecDeque;
 use std::future::Future;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,13 +17,15 @@ use tokio::sync::oneshot;
 
 use super::Text;
 use super::call::milliseconds;
-use super::limits::{MAX_STREAM_CREDIT, STREAM_WINDOW};
+use super::limits::STREAM_WINDOW;
 use super::link::Link;
 use super::state::{CallObserver, CallResult};
-use super::stream_messages::{self, StreamRequest};
-use crate::connection::CallKey;
+use crate::connection::streams::{Next, Overflow, ReceiveStream};
+use crate::connection::{CallKey, control};
 use crate::error::CallError;
 use crate::json_value::read_result;
+use crate::message::{Id, RequestId};
+use portway_proto::MAX_STREAM_CREDIT;
 
 /// The items of a stream, created by [`Client::stream`](crate::Client::stream).
 ///
@@ -60,9 +61,6 @@ struct OpenStream {
     end: Option<CallResult>,
     receive_window: Arc<ReceiveWindow>,
     timeout: Option<u64>,
-    window: u32,
-    /// Items that were consumed since the last credit.
-    consumed: u32,
 }
 
 impl<T: DeserializeOwned> Items<T> {
@@ -130,24 +128,11 @@ impl Unsent {
     fn send(self) -> StreamState {
         let Self { link, method, params, timeout, window } = self;
         let timeout = timeout.map(milliseconds);
-        let request = stream_messages::write_request(&StreamRequest {
-            method: (&*method).into(),
-            params: params.as_deref(),
-            credit: window,
-        });
+        let request = control::write_stream_request(&method, params.as_ref(), window);
         let receive_window = Arc::new(ReceiveWindow::new(window));
         let observer = CallObserver::Items(Arc::clone(&receive_window));
-        match link.call(stream_messages::REQUEST, request, timeout, Some(observer)) {
-            Ok((key, reply)) => StreamState::Open(OpenStream {
-                link,
-                key,
-                reply,
-                end: None,
-                receive_window,
-                timeout,
-                window,
-                consumed: 0,
-            }),
+        match link.call(control::STREAM_METHOD, request, timeout, Some(observer)) {
+            Ok((key, reply)) => StreamState::Open(OpenStream { link, key, reply, end: None, receive_window, timeout }),
             Err(problem) => StreamState::Failed(problem),
         }
     }
@@ -169,36 +154,27 @@ impl OpenStream {
         let reset_timeout = |timeout| self.link.reset_timeout(self.key, timeout);
         let item = ready!(self.receive_window.poll(context, self.end.is_some(), self.timeout, reset_timeout));
         match item {
-            Received::Item(item) => {
-                self.send_credit();
+            Next::Item(item, credit) => {
+                if let Some(count) = credit {
+                    let params = control::write_credit(&Id::from_call(self.key.id()), count);
+                    // If this fails, the link has ended, and so has the stream.
+                    let _ = self.link.notify_unbounded(control::CREDIT_METHOD, params);
+                }
                 Poll::Ready(Some(Ok(item)))
             }
-            Received::Overflow => Poll::Ready(Some(Err(CallError::InvalidResponse))),
-            Received::End => Poll::Ready(match self.end.take() {
+            Next::Overflow => Poll::Ready(Some(Err(CallError::InvalidResponse))),
+            Next::End | Next::Pending => Poll::Ready(match self.end.take() {
                 Some(Err(error)) => Some(Err(error)),
                 _ => None,
             }),
         }
-    }
-
-    /// Sends credit for the consumed items, half a window at a time.
-    fn send_credit(&mut self) {
-        self.consumed += 1;
-        if self.end.is_some() || self.consumed.saturating_mul(2) < self.window {
-            return;
-        }
-        let count = mem::take(&mut self.consumed);
-        self.receive_window.lock().credit += count;
-        // If this fails, the link has ended, and so has the stream.
-        let _ =
-            self.link.notify_unbounded(stream_messages::CREDIT, stream_messages::write_credit(self.key.id(), count));
     }
 }
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
         if self.end.is_none() {
-            self.link.cancel_call(self.key);
+            drop(self.link.cancel_call(self.key));
         }
     }
 }
@@ -215,20 +191,10 @@ pub(super) struct ReceiveWindow(Mutex<ReceiveBuffer>);
 
 #[derive(Debug)]
 struct ReceiveBuffer {
-    items: VecDeque<Text>,
-    /// The number of items that the peer may still send.
-    credit: u32,
-    /// Whether the peer sent more items than its credit allows.
-    has_overflowed: bool,
+    stream: ReceiveStream<Text>,
     /// Whether the timeout runs.
     is_awaited: bool,
     waker: Option<Waker>,
-}
-
-enum Received {
-    Item(Text),
-    Overflow,
-    End,
 }
 
 impl ReceiveBuffer {
@@ -243,28 +209,28 @@ impl ReceiveBuffer {
 
 impl ReceiveWindow {
     /// The timeout of the request runs from its start.
-    const fn new(credit: u32) -> Self {
-        let items = VecDeque::new();
-        Self(Mutex::new(ReceiveBuffer { items, credit, has_overflowed: false, is_awaited: true, waker: None }))
+    const fn new(window: u32) -> Self {
+        Self(Mutex::new(ReceiveBuffer { stream: ReceiveStream::new(window), is_awaited: true, waker: None }))
     }
 
-    /// Adds a received item.
+    /// Adds a received item. If the peer has no credit for it, the stream is cancelled.
     pub(super) fn push(&self, link: &Link, key: CallKey, value: &RawValue) {
         let mut buffer = self.lock();
-        match buffer.credit.checked_sub(1) {
-            Some(rest) => {
-                buffer.credit = rest;
-                buffer.items.push_back(value.to_owned());
-            }
-            None => buffer.has_overflowed = true,
-        }
-        match buffer.waker.take() {
-            Some(waker) => {
-                drop(buffer);
-                waker.wake();
-            }
+        let received = buffer.stream.receive(value.to_owned());
+        let waker = buffer.waker.take();
+        if waker.is_none() {
             // No future waits for the item, so the timeout stops.
-            None => buffer.await_item(false, || link.reset_timeout(key, None)),
+            buffer.await_item(false, || link.reset_timeout(key, None));
+        }
+        drop(buffer);
+        if received == Err(Overflow)
+            && let Some(call) = link.cancel_call(key)
+        {
+            // The receiver may have been dropped; that is not an error.
+            let _ = call.reply.send(Err(CallError::InvalidResponse));
+        }
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 
@@ -276,18 +242,17 @@ impl ReceiveWindow {
         has_response: bool,
         timeout: Option<u64>,
         reset_timeout: impl FnOnce(Option<u64>),
-    ) -> Poll<Received> {
+    ) -> Poll<Next<Text>> {
         let mut buffer = self.lock();
-        let next = match buffer.items.pop_front() {
-            Some(item) => Received::Item(item),
-            None if buffer.has_overflowed => Received::Overflow,
-            None if has_response => Received::End,
-            None => {
-                buffer.waker = Some(context.waker().clone());
-                buffer.await_item(true, || reset_timeout(timeout));
-                return Poll::Pending;
-            }
-        };
+        if has_response {
+            buffer.stream.end();
+        }
+        let next = buffer.stream.next_item();
+        if matches!(next, Next::Pending) {
+            buffer.waker = Some(context.waker().clone());
+            buffer.await_item(true, || reset_timeout(timeout));
+            return Poll::Pending;
+        }
         buffer.await_item(false, || {
             if !has_response {
                 reset_timeout(None);

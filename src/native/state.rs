@@ -1,7 +1,7 @@
 //! The state behind the lock of a link: the connection, the pending calls and the unwritten output.
 
 use core::fmt;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::mem;
 use std::string::String;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::Text;
-use super::cancel;
 use super::response_stream::ReceiveWindow;
-use super::stream_messages;
 use super::waker_set::WakerSet;
 use crate::Framing;
 use crate::Limits;
-use crate::connection::{CallKey, Connection, End, Event, Ignored, Refused};
+use crate::connection::streams::SendStreams;
+use crate::connection::{CallKey, Connection, End, Ignored, Refused, RequestKey, control};
 use crate::error::{CallError, Closed};
-use crate::message::{Entry, Id, Incoming, Message, Outgoing, Rejected, RequestId, Shape, Unusable};
+use crate::message::{Entry, Id, Incoming, Message, Notification, Outgoing, Rejected, RequestId, Shape, Unusable};
 use crate::message_length;
+use crate::profile::CancelNotification;
 
 /// The buffer capacity that is retained. A larger buffer is freed after it is written.
 pub(super) const RETAINED_CAPACITY: usize = 64 * 1024;
@@ -38,8 +38,10 @@ pub(super) struct State {
     pub(super) connection: Connection<Text>,
     /// The pending calls, by slot.
     pub(super) calls: Vec<Option<PendingCall>>,
-    /// Events for the driver to dispatch.
-    pub(super) events: VecDeque<Event<Text>>,
+    /// The streams that this side serves.
+    pub(super) send_streams: SendStreams,
+    /// The wakers of the streams that wait for credit, by the slots of their requests.
+    pub(super) blocked_streams: BTreeMap<u32, Waker>,
     /// Frames for the driver to write.
     pub(super) unwritten: Vec<u8>,
     /// The number of bytes in the buffer of the driver.
@@ -128,7 +130,8 @@ impl State {
         Self {
             connection,
             calls: Vec::new(),
-            events: VecDeque::new(),
+            send_streams: SendStreams::new(),
+            blocked_streams: BTreeMap::new(),
             unwritten: Vec::new(),
             being_written: 0,
             unwritten_responses: 0,
@@ -146,17 +149,19 @@ impl State {
         }
     }
 
-    /// Handles the effects of an input: encodes messages, queues events, and collects the calls that have ended.
-    pub(super) fn drain_connection(&mut self, framing: Framing, ended: &mut Vec<(PendingCall, CallResult)>) {
+    /// Handles the effects of an input: encodes messages, and collects the calls that have ended. The other events stay
+    /// in the queue of the connection, where `from` were before the input.
+    pub(super) fn drain_connection(
+        &mut self,
+        framing: Framing,
+        from: usize,
+        ended: &mut Vec<(PendingCall, CallResult)>,
+    ) {
         self.encode(framing);
         if self.write_state == WriteState::Closed {
             self.drop_unwritten();
         }
-        while let Some(event) = self.connection.poll_event() {
-            let Event::Ended { call, end } = event else {
-                self.events.push_back(event);
-                continue;
-            };
+        while let Some((call, end)) = self.connection.poll_ended(from) {
             let outcome = match end {
                 End::Answered(Ok(result)) => Ok(result),
                 End::Answered(Err(error)) => Err(CallError::from_answer(error.into())),
@@ -179,7 +184,7 @@ impl State {
         let max_bytes = max_message_bytes(framing, &self.connection.config().limits);
         while let Some(outgoing) = self.connection.poll_transmit() {
             let outgoing = match outgoing {
-                Outgoing::Cancel(id) => cancel::write(self.connection.config().profile.cancel, &id),
+                Outgoing::Cancel(id) => cancellation(self.connection.config().profile.cancel, &id),
                 other => Some(other),
             };
             let Some(mut outgoing) = outgoing.filter(|_| self.write_state == WriteState::Open) else { continue };
@@ -224,10 +229,10 @@ impl State {
     pub(super) fn handle_entry(&mut self, entry: Entry<Text>, batch: Option<u32>) {
         let entry = match entry {
             Ok(Message::Response(response)) if self.is_forged(&response.id) => {
-                return self.events.push_back(Event::Ignored(Ignored::UnmatchedResponse(response.id)));
+                return self.connection.ignore(Ignored::UnmatchedResponse(response.id));
             }
             Err(Unusable::Unreadable { id, why }) if self.is_forged_unreadable(id.as_ref()) => {
-                return self.events.push_back(Event::Ignored(Ignored::Unreadable(why)));
+                return self.connection.ignore(Ignored::Unreadable(why));
             }
             Err(Unusable::Empty(id)) if self.is_forged(&id) => {
                 Err(match Shape::unmatched_empty(&self.connection.config().profile) {
@@ -256,6 +261,17 @@ impl State {
             None if self.backlog() == 0 => false,
             None => self.connection.only_calls().iter().any(|call| self.is_forged(&Id::from_call(call.id()))),
         }
+    }
+
+    /// Removes the stream of an answered request. Returns its waker, if it waits for credit.
+    pub(super) fn remove_stream(&mut self, key: RequestKey) -> Option<Waker> {
+        if self.send_streams.remove(key) { self.blocked_streams.remove(&key.slot()) } else { None }
+    }
+
+    /// Ends all streams that this side serves. Returns their wakers. Their tasks are aborted.
+    pub(super) fn end_streams(&mut self) -> BTreeMap<u32, Waker> {
+        self.send_streams.clear();
+        mem::take(&mut self.blocked_streams)
     }
 
     /// Marks new work for the driver. Returns its waker, if it sleeps.
@@ -324,6 +340,12 @@ impl State {
     }
 }
 
+/// Returns the notification that cancels a call.
+fn cancellation(form: &CancelNotification, id: &Id) -> Option<Outgoing<Text>> {
+    let params = Some(control::write_cancel(form, id, None)?);
+    Some(Outgoing::Single(Message::Notification(Notification { method: form.method.into(), params })))
+}
+
 /// Returns the longest outgoing message, in bytes. Over WIPC, both peers have the same limit.
 pub(super) fn max_message_bytes(framing: Framing, limits: &Limits) -> usize {
     framing.longest_message().map_or(usize::MAX, |max_bytes| max_bytes.min(limits.message_bytes))
@@ -339,7 +361,7 @@ fn is_caused_by_peer(outgoing: &Outgoing<Text>) -> bool {
     };
     match message {
         Some(Message::Response(_)) => true,
-        Some(Message::Notification(notification)) => &*notification.method == stream_messages::CREDIT,
+        Some(Message::Notification(notification)) => &*notification.method == control::CREDIT_METHOD,
         Some(Message::Request(_)) | None => false,
     }
 }

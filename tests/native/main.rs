@@ -35,6 +35,7 @@ mod serving;
 mod sockets;
 mod standard_streams;
 mod starting;
+mod stream_vectors;
 mod streams;
 mod stress;
 mod supervised_processes;

@@ -102,8 +102,13 @@ async fn more_items_than_were_asked_for_end_the_stream() -> Test {
         let item = json!({ "jsonrpc": "2.0", "method": "rpc.item", "params": { "id": 1, "value": value } });
         there.send(&item.to_string()).await?;
     }
-    let (first, ..) = timeout(TEST_TIMEOUT, all).await??;
-    assert_eq!(first, Some(Ok(1)));
+    // The end takes effect at once, and the items that are not consumed are dropped.
+    let (first, second, third, fourth) = timeout(TEST_TIMEOUT, all).await??;
+    let reads = [first, second, third, fourth];
+    let items = reads.iter().take_while(|read| matches!(read, Some(Ok(_)))).count();
+    assert!(items < 3, "{reads:?}");
+    assert_eq!(reads.get(items), Some(&Some(Err(CallError::InvalidResponse))), "{reads:?}");
+    assert_eq!(reads.get(items + 1), Some(&None), "{reads:?}");
     let mut last = Value::Null;
     while last["method"] != "$/cancelRequest" {
         last = there.receive().await?;

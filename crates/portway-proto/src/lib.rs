@@ -53,5 +53,7 @@ pub mod profile;
 pub mod validate;
 
 pub use framing::Framing;
-pub use limits::{Limits, MAX_ECHO_LENGTH, MAX_METHOD_LENGTH, TOTAL_TIMEOUT_FACTOR, is_longer};
+pub use limits::{
+    Limits, MAX_ECHO_LENGTH, MAX_METHOD_LENGTH, MAX_PEER_CREDIT, MAX_STREAM_CREDIT, TOTAL_TIMEOUT_FACTOR, is_longer,
+};
 pub use message::error_code::ErrorCode;

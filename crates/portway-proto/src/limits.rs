@@ -9,6 +9,12 @@ pub const TOTAL_TIMEOUT_FACTOR: u64 = 60;
 pub const MAX_METHOD_LENGTH: usize = 1_024;
 /// Maximum characters of the peer's input that an error text repeats.
 pub const MAX_ECHO_LENGTH: usize = 100;
+/// Maximum credit of one stream, in the request or in one notification. A request with more is answered with -32602,
+/// and further credit is ignored.
+pub const MAX_STREAM_CREDIT: u32 = 65_536;
+/// Maximum credit of all streams of a peer. A request that exceeds it is answered with -32600 and the reason
+/// `too-much-credit`.
+pub const MAX_PEER_CREDIT: u32 = 65_536;
 // limits:end constants
 
 /// Returns whether a text has more than `max` UTF-16 code units. This is the unit of [`MAX_METHOD_LENGTH`] and of

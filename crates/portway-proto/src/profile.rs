@@ -17,23 +17,52 @@ pub struct Profile {
     /// software. On a byte stream such a message is an error.
     pub foreign_is_ignored: bool,
     /// The notification that cancels a request. Only byte streams support other forms than the default.
-    pub cancel: CancelNotification,
+    pub cancel: &'static CancelNotification,
+    /// The notification of progress. Only byte streams support other forms than the default.
+    pub progress: &'static ProgressNotification,
 }
 
-/// The notification that cancels a request, with the params `{ <member>: <id> }`.
+/// The notification that cancels a request, with the params `{ <member>: <id>, <reason>: <text> }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CancelNotification {
     /// The method.
     pub method: &'static str,
     /// The member of the params that holds the id of the request.
     pub member: &'static str,
+    /// The member of the params that may hold a reason, as a text for people; `None` if there is none.
+    pub reason: Option<&'static str>,
 }
 
 impl CancelNotification {
     /// `$/cancelRequest`, `{ id }` (Language Server Protocol 3.17).
-    pub const LSP: Self = Self { method: "$/cancelRequest", member: "id" };
+    pub const LSP: Self = Self { method: "$/cancelRequest", member: "id", reason: None };
     /// `$/cancel_request`, `{ requestId }` (Agent Client Protocol).
-    pub const ACP: Self = Self { method: "$/cancel_request", member: "requestId" };
+    pub const ACP: Self = Self { method: "$/cancel_request", member: "requestId", reason: None };
+}
+
+/// The notification of the progress of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgressNotification {
+    /// The method.
+    pub method: &'static str,
+    /// The member of the params that holds the token, which is the id of the request.
+    pub token: &'static str,
+    /// The place of the value.
+    pub value: ProgressValue,
+}
+
+impl ProgressNotification {
+    /// `$/progress`, `{ token, value }` (Language Server Protocol 3.17).
+    pub const LSP: Self = Self { method: "$/progress", token: "token", value: ProgressValue::Member("value") };
+}
+
+/// The place of the value in the params of progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgressValue {
+    /// A member with this name.
+    Member(&'static str),
+    /// The params themselves: the value is an object, whose members stand beside the token.
+    Params,
 }
 
 /// The reaction to a batch array.
@@ -61,7 +90,8 @@ impl Profile {
         ordering: Ordering::Concurrent,
         null_params_are_absent: true,
         foreign_is_ignored: false,
-        cancel: CancelNotification::LSP,
+        cancel: &CancelNotification::LSP,
+        progress: &ProgressNotification::LSP,
     };
 
     /// Transports of a browser, which are shared with other software.
@@ -75,7 +105,7 @@ impl Profile {
     pub const DAEMON: Self = Self { ordering: Ordering::Sequential, ..Self::LSP };
 
     /// The Agent Client Protocol of editors and agents: no batches, and its own cancel notification.
-    pub const ACP: Self = Self { batch: BatchPolicy::Reject, cancel: CancelNotification::ACP, ..Self::GENERIC };
+    pub const ACP: Self = Self { batch: BatchPolicy::Reject, cancel: &CancelNotification::ACP, ..Self::GENERIC };
 
     /// The Kaiak agent interface: no batches. Requests overlap, since a running handler may send a request and wait for
     /// its response.

@@ -28,7 +28,15 @@ use portway_proto::message::{
     Class, Entry, Fault, Incoming, Kind, Malformed, Message, Notification, Outgoing, Reason, Rejected, Request,
     RequestId, Response, Shape, Unreadable, Unusable,
 };
-use portway_proto::profile::Profile;
+use portway_proto::profile::{CancelNotification, Profile, ProgressNotification, ProgressValue};
+
+/// JavaScript has the notifications of the profile in `profile.js`. Their names would only enlarge the wasm.
+const PROFILE: Profile = {
+    let mut profile = Profile::MESSAGE_BOUNDARY;
+    profile.cancel = &CancelNotification { method: "", member: "", reason: None };
+    profile.progress = &ProgressNotification { method: "", token: "", value: ProgressValue::Params };
+    profile
+};
 
 /// Timeouts may be late by 1/16 of their length, and at most by a second. In return, a call does not read the clock.
 const TIME_GRAIN: u64 = 16;
@@ -162,10 +170,7 @@ struct LastOutput {
 
 impl ConnectionEntry {
     const fn new(last_id: u64) -> Self {
-        let config = Config::new(Profile::MESSAGE_BOUNDARY)
-            .with_time_grain(TIME_GRAIN)
-            .with_longest_wait(SECOND)
-            .with_last_id(last_id);
+        let config = Config::new(PROFILE).with_time_grain(TIME_GRAIN).with_longest_wait(SECOND).with_last_id(last_id);
         let connection = Connection::new(config);
         let fault = Rejected { id: JsId::NULL, fault: Fault::InvalidRequest };
         let last_output = LastOutput { element: 0, replies: Vec::new(), fault };
@@ -173,7 +178,7 @@ impl ConnectionEntry {
     }
 
     fn configure(&mut self, pending_calls: usize, in_flight: usize, batch_items: usize, null_params: bool) -> f64 {
-        let mut profile = Profile::MESSAGE_BOUNDARY;
+        let mut profile = PROFILE;
         profile.null_params_are_absent = null_params;
         // Only responses that wait for the rest of their batch have a size here, and each counts as one byte. The limit
         // allows the responses to all requests in flight, or of one batch.

@@ -39,6 +39,7 @@ include_js! {
     "/js/session/open-session.js" as open_session,
     "/js/transport/origin.js" as origin,
     "/js/driver/pending-calls.js" as pending_calls,
+    "/js/driver/profile.js" as profile,
     "/js/driver/queue-task.js" as queue_task,
     "/js/transport/receive-queue.js" as receive_queue,
     "/js/driver/request-context.js" as request_context,

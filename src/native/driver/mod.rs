@@ -164,26 +164,21 @@ impl Driver {
         }
     }
 
-    /// Dispatches the queued events. Returns the next timeout of the connection.
+    /// Dispatches the events of the connection. Returns the next timeout of the connection.
     fn dispatch_events(&mut self, context: &Context<'_>) -> Option<u64> {
         loop {
             let work = self.link.take_work();
             self.handle_link_state(&work.link_state);
-            if work.events.is_empty() {
-                return work.timeout;
-            }
-            for event in work.events {
-                self.dispatch(event, context);
-            }
+            let Some(event) = work.event else { return work.timeout };
+            self.dispatch(event, &work.link_state, context);
         }
     }
 
-    fn dispatch(&mut self, event: Event<Text>, context: &Context<'_>) {
+    fn dispatch(&mut self, event: Event<Text>, link_state: &LinkState, context: &Context<'_>) {
         match event {
             // A handler may have stopped the link: no further request begins.
-            Event::Request { .. } if self.link.link_state() != LinkState::Open => {}
+            Event::Request { .. } | Event::Notification(_) if *link_state != LinkState::Open => {}
             Event::Request { key, method, params } => self.link.dispatch_request(key, method, params, context),
-            Event::Notification(_) if self.link.link_state() != LinkState::Open => {}
             Event::Notification(notification) => {
                 self.link.dispatch_notification(&notification.method, notification.params.as_deref())
             }

@@ -10,12 +10,14 @@ mod batch;
 mod chunked_vec;
 mod clock;
 mod config;
+pub mod control;
 mod deadlines;
 mod event;
 mod fast_path;
 mod inbound;
 mod pending;
 mod room;
+pub mod streams;
 #[cfg(test)]
 mod tests;
 mod unreadable;
@@ -271,6 +273,23 @@ impl<P: Payload> Connection<P> {
         self.events.pop_front()
     }
 
+    /// Returns the end of the next call that has ended, ahead of other events: it searches the queue from position
+    /// `from` on. A driver that ends calls at once can so leave the other events in the queue until it handles them.
+    #[must_use = "a call whose end is not handled stays pending for its caller"]
+    pub fn poll_ended(&mut self, from: usize) -> Option<(CallKey, End<P>)> {
+        let position = self.events.iter().skip(from).position(|event| matches!(event, Event::Ended { .. }))?;
+        match self.events.remove(from + position) {
+            Some(Event::Ended { call, end }) => Some((call, end)),
+            _ => None,
+        }
+    }
+
+    /// Returns the number of events in the queue.
+    #[must_use]
+    pub fn queued_events(&self) -> usize {
+        self.events.len()
+    }
+
     /// Returns whether [`poll_transmit`](Self::poll_transmit) or [`poll_event`](Self::poll_event) would return
     /// something.
     #[must_use]
@@ -391,7 +410,8 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    fn ignore(&mut self, what: Ignored<P>) {
+    /// Emits [`Event::Ignored`], for a message that the driver does not pass to [`handle`](Self::handle).
+    pub fn ignore(&mut self, what: Ignored<P>) {
         self.events.push_back(Event::Ignored(what));
     }
 }

@@ -3,6 +3,7 @@
 
 import { HAS_VERSION, SHARED_PARAMS, hasInvalidId, hasName, shapeOf } from "./envelope.js";
 import { truncate } from "./errors.js";
+import { PROGRESS, PROGRESS_TOKEN, PROGRESS_VALUE } from "./profile.js";
 import { toTransferArray } from "./transfer-list.js";
 import { queueTask } from "./queue-task.js";
 import { destroyedServers } from "./request-dispatcher.js";
@@ -57,7 +58,7 @@ export class IncomingMessage {
   progress(value, transfer) {
     const { link } = this.#session;
     if (!this.isReplyDropped() && link.isRunning(this))
-      link.sendNotification("$/progress", { token: this.id, value }, transfer);
+      link.sendNotification(PROGRESS, { [PROGRESS_TOKEN]: this.id, [PROGRESS_VALUE]: value }, transfer);
   }
 
   async yield() {

@@ -10,8 +10,10 @@ import { parseLimits } from "./limits.js";
 import { MessageReceiver } from "./message-receiver.js";
 import { abortReason, requestOrNotification, validateCall, validateSignal } from "./messages.js";
 import { CLIENT_DESTROYED, PendingCalls } from "./pending-calls.js";
+import { CANCEL, CANCEL_ID } from "./profile.js";
 import { RequestDispatcher } from "./request-dispatcher.js";
 import { SendQueue } from "./send-queue.js";
+import { ITEM } from "./stream-protocol.js";
 import { ARGUMENT_SHIFT, CALL, CLOSE, CONFIGURE, OPERATION, REPLY, RESET_TIMER, RESPOND, RESTART } from "./wasm-abi.js";
 import { WasmConnection } from "./wasm-instance.js";
 import { OutputExecutor } from "./wasm-outputs.js";
@@ -180,12 +182,12 @@ export class Link extends ErrorReporter {
   cancel(slot, reason) {
     const id = this.#pendingCalls.idOf(slot);
     this.#pendingCalls.abandon(slot, reason);
-    this.sendIfConnected("$/cancelRequest", { id });
+    this.cancelAtPeer(id);
   }
 
-  /** Ends the call in a slot. */
-  abandon(slot, error) {
-    this.#pendingCalls.abandon(slot, error);
+  /** Notifies the peer that the response to the call with this id is not needed. */
+  cancelAtPeer(id) {
+    this.sendIfConnected(CANCEL, { [CANCEL_ID]: id });
   }
 
   /**
@@ -220,7 +222,7 @@ export class Link extends ErrorReporter {
   /** Sends an item of a stream. An error is thrown here, or reported to `producer` by the next `flush`. */
   sendItem(id, value, transfer, producer) {
     if (this.#disconnectError === undefined)
-      this.#sendQueue.sendItem(requestOrNotification("rpc.item", { id, value }), transfer, producer);
+      this.#sendQueue.sendItem(requestOrNotification(ITEM, { id, value }), transfer, producer);
   }
 
   /** Sends the messages that wait for the end of the turn. */

@@ -8,8 +8,9 @@ import { encodeId, hasName, isMessage, isMessageOrBatch, isResponse, separateAns
 import { TRAPPED_ERROR } from "./errors.js";
 import { IncomingMessage } from "./incoming-message.js";
 import { MAX_LIST_LENGTH } from "./limit-values.js";
+import { CANCEL, CANCEL_ID, PROGRESS, PROGRESS_TOKEN, PROGRESS_VALUE } from "./profile.js";
 import { ParamsIsolator } from "./shared-params.js";
-import { STREAM } from "./stream-protocol.js";
+import { CREDIT, ITEM, STREAM } from "./stream-protocol.js";
 import { UnreadableTimer } from "./unreadable-timer.js";
 import {
   ARGUMENT_SHIFT,
@@ -176,14 +177,14 @@ export class MessageReceiver {
   #handleControlOrAccept(message, isListItem) {
     const { method, params, id, shape } = message;
     if (id === undefined && hasName(shape)) {
-      if (method === "$/progress") {
-        const observer = this.#pendingCalls.observer(params?.token);
+      if (method === PROGRESS) {
+        const observer = this.#pendingCalls.observer(params?.[PROGRESS_TOKEN]);
         if (observer?.onProgress !== undefined) {
-          this.#handleProgress(observer, params.value);
+          this.#handleProgress(observer, params[PROGRESS_VALUE]);
           return false;
         }
-      } else if (method === "$/cancelRequest") {
-        this.#dispatcher.cancel(params?.id);
+      } else if (method === CANCEL) {
+        this.#dispatcher.cancel(params?.[CANCEL_ID]);
         return false;
       } else if (method === COLUMNS) {
         this.#receiveColumns(params, isListItem);
@@ -233,8 +234,8 @@ export class MessageReceiver {
   }
 
   #handleProtocolNotification(method, params) {
-    if (method === "rpc.item") this.#pendingCalls.observer(params?.id)?.item?.(params.value);
-    else if (method === "rpc.credit") this.#dispatcher.addCredit(params?.id, params?.count);
+    if (method === ITEM) this.#pendingCalls.observer(params?.id)?.item?.(params.value);
+    else if (method === CREDIT) this.#dispatcher.addCredit(params?.id, params?.count);
     else this.#link.runUserCode(() => this.#transport.onControl?.(method, params));
   }
 }

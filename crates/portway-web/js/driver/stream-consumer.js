@@ -3,7 +3,7 @@
 import { CallError, RPCError } from "./errors.js";
 import { MAX_STREAM_CREDIT } from "./limit-values.js";
 import { requestOrNotification } from "./messages.js";
-import { STREAM, isCredit } from "./stream-protocol.js";
+import { CREDIT, STREAM, isCredit } from "./stream-protocol.js";
 
 /** Returns the error for a number of items that cannot be under way at the same time, or undefined. */
 export function validateWindow(window) {
@@ -11,8 +11,8 @@ export function validateWindow(window) {
   return new RangeError(`window must be an integer from 1 to ${MAX_STREAM_CREDIT}, got ${String(window)}`);
 }
 
-/** Reasons of an end that the peer knows already, or that the link reports to the peer. */
-const SILENT_REASONS = ["session-ended", "peer-gone", "peer-died", "too-many-calls", "timeout"];
+/** Reasons of an end that the peer does not know, and that the link does not report to the peer. */
+const REPORTED_REASONS = ["destroyed", "unresponsive"];
 
 /** An iterator of the items of a method. The call is made when the first item is requested. */
 export class Stream {
@@ -95,7 +95,7 @@ export class Stream {
   item(value) {
     if (this.#credit-- === 0) {
       const text = `JSON-RPC stream has more items than were asked for: ${this.#method} (id=${this.id})`;
-      return this.#link.abandon(this.slot, new CallError("invalid-response", text, this.#method, this.id));
+      return this.#link.cancel(this.slot, new CallError("invalid-response", text, this.#method, this.id));
     }
     const read = this.#pendingReads.shift();
     if (read === undefined) return void this.#items.push(value);
@@ -110,16 +110,15 @@ export class Stream {
     if (this.#isOver || count * 2 < this.#window) return;
     this.#credit += count;
     this.#consumed = 0;
-    this.#link.sendIfConnected("rpc.credit", { id: this.id, count });
+    this.#link.sendIfConnected(CREDIT, { id: this.id, count });
   }
 
   #fail(error) {
     if (this.#isOver) return;
     // The reason of a signal may be of any class. The link has cancelled such a call already.
     const isCancelled = error === this.#signal?.reason;
-    if (!isCancelled && error instanceof CallError && this.id !== undefined && !SILENT_REASONS.includes(error.reason)) {
-      this.#link.sendIfConnected("$/cancelRequest", { id: this.id });
-    }
+    if (!isCancelled && this.id !== undefined && REPORTED_REASONS.includes(error?.reason))
+      this.#link.cancelAtPeer(this.id);
     // An error from the peer comes after the items that were sent before it. Any other error ends the stream at once.
     if (isCancelled || !(error instanceof RPCError)) this.#items = [];
     this.#failure = { error };

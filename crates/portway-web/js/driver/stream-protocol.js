@@ -5,6 +5,8 @@
 import { MAX_STREAM_CREDIT } from "./limit-values.js";
 
 export const STREAM = "rpc.stream";
+export const ITEM = "rpc.item";
+export const CREDIT = "rpc.credit";
 
 export function isCredit(value) {
   return Number.isInteger(value) && value > 0 && value <= MAX_STREAM_CREDIT;

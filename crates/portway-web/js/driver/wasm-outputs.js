@@ -52,7 +52,7 @@ export class OutputExecutor {
     this.#applyAll(output, message, batch);
     if (this.#timedOut.length === 0) return;
     // A transport may deliver at once, and a new call may get the slot of a call that has timed out.
-    for (const id of this.#timedOut.splice(0)) this.#link.sendIfConnected("$/cancelRequest", { id });
+    for (const id of this.#timedOut.splice(0)) this.#link.cancelAtPeer(id);
   }
 
   #applyAll(output, message, batch) {

@@ -2,6 +2,7 @@
 
 import { callError } from "../driver/errors.js";
 import { MAX_SESSION_QUEUE } from "../driver/limit-values.js";
+import { CANCEL } from "../driver/profile.js";
 
 export class SessionQueue {
   #entries = [];
@@ -11,7 +12,7 @@ export class SessionQueue {
    */
   push(message, transfer, pendingIds) {
     // The next peer knows no call that could be cancelled.
-    if (message.method === "$/cancelRequest") return;
+    if (message.method === CANCEL) return;
     if (this.#entries.length >= MAX_SESSION_QUEUE) this.#dropEndedCalls(pendingIds());
     if (this.#entries.length >= MAX_SESSION_QUEUE)
       throw callError("too-many-calls", "too many calls wait for a session");

@@ -95,7 +95,7 @@ fn push_start(text: &mut String, id: Option<&Id>) {
     }
 }
 
-fn push_id(text: &mut String, id: &Id) {
+pub(super) fn push_id(text: &mut String, id: &Id) {
     match id {
         Id::Null => text.push_str("null"),
         Id::Integer(integer) => push_integer(text, *integer),
@@ -109,7 +109,7 @@ fn push_integer(text: &mut String, integer: i64) {
     let _ = write!(text, "{integer}");
 }
 
-fn push_string(text: &mut String, string: &str) {
+pub(super) fn push_string(text: &mut String, string: &str) {
     // Most strings need no escapes.
     if string.bytes().any(|byte| matches!(byte, b'"' | b'\\' | ..b' ')) {
         return text.push_str(&Value::from(string).to_string());

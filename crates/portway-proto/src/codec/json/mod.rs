@@ -22,6 +22,8 @@ mod decode;
 mod encode;
 mod envelope;
 mod glance;
+mod members;
+mod object;
 mod raw;
 mod scan;
 mod validate;
@@ -34,6 +36,7 @@ use serde_json::value::{RawValue, to_raw_value};
 pub use decode::decode;
 pub use encode::{encode, encode_into};
 pub use glance::{Glance, glance};
+pub use members::members;
 pub use validate::validate;
 
 use crate::message::{ErrorObject, Fault, Id, Payload};

@@ -3,7 +3,9 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "a test that panics has failed")]
 
 mod calls;
+mod control;
 mod invariants;
 mod one_by_one;
 mod pair;
 mod requests;
+mod streams;

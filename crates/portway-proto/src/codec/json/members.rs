@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 /// Returns the members with these names, which may be written with escapes. Of several members with one name, returns
 /// the last. Returns `None` if the text is not a JSON object.
-pub(super) fn read<'t, const N: usize>(text: &'t [u8], names: [&str; N]) -> Option<[Option<&'t RawValue>; N]> {
+pub fn members<'t, const N: usize>(text: &'t [u8], names: [&str; N]) -> Option<[Option<&'t RawValue>; N]> {
     let mut json = serde_json::Deserializer::from_slice(text);
     let members = Members(names).deserialize(&mut json).ok()?;
     json.end().ok()?;
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     fn texts(text: &str) -> Option<[Option<&str>; 2]> {
-        Some(read(text.as_bytes(), ["id", "method"])?.map(|member| member.map(RawValue::get)))
+        Some(members(text.as_bytes(), ["id", "method"])?.map(|member| member.map(RawValue::get)))
     }
 
     #[test]
@@ -95,9 +95,9 @@ mod tests {
     #[test]
     fn memory_does_not_grow_with_the_other_members() {
         let peak_bytes = |others: usize| {
-            let others: std::string::String =
-                (0..others).map(|number| std::format!("\"{number}\\n\":{number},")).collect();
-            let text = std::format!("{{{others}\"id\":7}}");
+            let others: alloc::string::String =
+                (0..others).map(|number| alloc::format!("\"{number}\\n\":{number},")).collect();
+            let text = alloc::format!("{{{others}\"id\":7}}");
             let memory = allocation_counter::measure(|| {
                 assert_eq!(texts(&text), Some([Some("7"), None]));
             });

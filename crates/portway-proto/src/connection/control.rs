@@ -1,0 +1,163 @@
+//! The notifications of the protocol: cancelling, progress, and the items and credit of streams.
+//!
+//! Cancelling and progress have the names of the [`Profile`]. The names of streams are Portway's own. The params are
+//! objects; how an object is read and written depends on the payload, see [`ObjectPayload`].
+
+use alloc::borrow::Cow;
+
+use super::streams::is_credit;
+use crate::message::{Member, Notification, ObjectPayload};
+use crate::profile::{CancelNotification, Profile, ProgressNotification, ProgressValue};
+
+/// The method of a request for the items of another method, with the params `{ method, params, credit }`.
+pub const STREAM_METHOD: &str = "rpc.stream";
+/// The notification of an item, with the params `{ id, value }`.
+pub const ITEM_METHOD: &str = "rpc.item";
+/// The notification of credit, with the params `{ id, count }`.
+pub const CREDIT_METHOD: &str = "rpc.credit";
+
+/// A notification of the protocol from the peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Control<I, V> {
+    /// The peer no longer needs the response to its request with this id.
+    Cancel(I),
+    /// The progress of the request with the id `token`.
+    Progress {
+        /// The id of the request.
+        token: I,
+        /// The value. Null if it is absent.
+        value: V,
+    },
+    /// An item of the stream that was requested with this id.
+    Item {
+        /// The id of the request.
+        id: I,
+        /// The item. Null if it is absent.
+        value: V,
+    },
+    /// Credit for the stream that the peer has requested with this id.
+    Credit {
+        /// The id of the request.
+        id: I,
+        /// The number of further items.
+        count: u32,
+    },
+    /// A notification of a stream with other params. It is ignored.
+    Malformed,
+}
+
+/// Reads a notification of the protocol. Returns `None` for any other notification, which is for the application. A
+/// cancellation or progress in another form is for the application, too: other protocols use these names.
+pub fn read<'p, P: ObjectPayload>(
+    profile: &Profile,
+    notification: &'p Notification<P>,
+) -> Option<Control<P::Id, P::Value<'p>>>
+where
+    P::Method: AsRef<str>,
+{
+    let method = notification.method.as_ref();
+    let params = notification.params.as_ref();
+    if method == profile.cancel.method {
+        return read_cancel(profile.cancel, params?);
+    }
+    if method == profile.progress.method {
+        return read_progress(profile.progress, params?);
+    }
+    let control = match method {
+        ITEM_METHOD => params.and_then(read_item),
+        CREDIT_METHOD => params.and_then(read_credit),
+        _ => return None,
+    };
+    Some(control.unwrap_or(Control::Malformed))
+}
+
+/// A request for the items of a method.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamRequest<'p, V> {
+    /// The method.
+    pub method: Cow<'p, str>,
+    /// The params of the method. `None` if they are absent or null.
+    pub params: Option<V>,
+    /// The number of items that may be sent before there is further credit.
+    pub credit: u32,
+}
+
+/// Reads the params of a request for a stream. Returns `None` if they have no method, or no valid credit.
+pub fn read_stream_request<P: ObjectPayload>(params: &P) -> Option<StreamRequest<'_, P::Value<'_>>> {
+    let [method, params, credit] = params.members(["method", "params", "credit"])?;
+    let credit = P::read_count(credit?).filter(|credit| is_credit(*credit))?;
+    let params = params.filter(|params| !P::is_null(*params));
+    Some(StreamRequest { method: P::read_text(method?)?, params, credit })
+}
+
+/// Writes the params of a request for a stream. Returns `None` if they cannot be written.
+pub fn write_stream_request<P: ObjectPayload>(method: &str, params: Option<&P>, credit: u32) -> Option<P> {
+    let method = ("method", Member::Text(method));
+    let credit = ("credit", Member::Count(credit));
+    match params {
+        Some(params) => P::object(&[method, ("params", Member::Value(params.value())), credit]),
+        None => P::object(&[method, credit]),
+    }
+}
+
+/// Writes the params of the notification that cancels the request with this id. The profile may have a member for the
+/// reason, a text for people. Returns `None` if they cannot be written.
+pub fn write_cancel<P: ObjectPayload>(form: &CancelNotification, id: &P::Id, reason: Option<&str>) -> Option<P> {
+    let id = (form.member, Member::Id(id));
+    match form.reason.zip(reason) {
+        Some((name, reason)) => P::object(&[id, (name, Member::Text(reason))]),
+        None => P::object(&[id]),
+    }
+}
+
+/// Writes the params of progress. Returns `None` if they cannot be written: [`ProgressValue::Params`] needs an object.
+pub fn write_progress<P: ObjectPayload>(form: &ProgressNotification, token: &P::Id, value: &P) -> Option<P> {
+    let value = match form.value {
+        ProgressValue::Member(name) => (name, Member::Value(value.value())),
+        ProgressValue::Params => ("", Member::All(value.value())),
+    };
+    P::object(&[(form.token, Member::Id(token)), value])
+}
+
+/// Writes the params of an item. Returns `None` if they cannot be written.
+pub fn write_item<P: ObjectPayload>(id: &P::Id, value: &P) -> Option<P> {
+    P::object(&[("id", Member::Id(id)), ("value", Member::Value(value.value()))])
+}
+
+/// Writes the params of credit. Returns `None` if they cannot be written.
+pub fn write_credit<P: ObjectPayload>(id: &P::Id, count: u32) -> Option<P> {
+    P::object(&[("id", Member::Id(id)), ("count", Member::Count(count))])
+}
+
+fn read_cancel<'p, P: ObjectPayload>(form: &CancelNotification, params: &'p P) -> Option<Control<P::Id, P::Value<'p>>> {
+    let [id] = params.members([form.member])?;
+    P::read_id(id?).map(Control::Cancel)
+}
+
+fn read_progress<'p, P: ObjectPayload>(
+    form: &ProgressNotification,
+    params: &'p P,
+) -> Option<Control<P::Id, P::Value<'p>>> {
+    let (token, value) = match form.value {
+        ProgressValue::Member(name) => {
+            let [token, value] = params.members([form.token, name])?;
+            (token, value.unwrap_or_else(P::null))
+        }
+        ProgressValue::Params => {
+            let [token] = params.members([form.token])?;
+            (token, params.value())
+        }
+    };
+    Some(Control::Progress { token: P::read_id(token?)?, value })
+}
+
+fn read_item<P: ObjectPayload>(params: &P) -> Option<Control<P::Id, P::Value<'_>>> {
+    let [id, value] = params.members(["id", "value"])?;
+    Some(Control::Item { id: P::read_id(id?)?, value: value.unwrap_or_else(P::null) })
+}
+
+fn read_credit<P: ObjectPayload>(params: &P) -> Option<Control<P::Id, P::Value<'_>>> {
+    let [id, count] = params.members(["id", "count"])?;
+    let count = P::read_count(count?).filter(|count| is_credit(*count))?;
+    Some(Control::Credit { id: P::read_id(id?)?, count })
+}

@@ -1,0 +1,220 @@
+//! The flow control of streams: the items and the credit of a stream that this end reads, and the credit of the streams
+//! that it serves.
+//!
+//! A stream answers the request `rpc.stream` with items, each of which costs one credit. The request has some credit,
+//! and the caller sends more as it consumes items (PROTOCOL.md, "Streams"). These types hold no messages, clocks or
+//! wakers: a driver passes them inputs, sends the credit that they return, and wakes the tasks that they name.
+
+use alloc::collections::{BTreeMap, VecDeque};
+
+use super::RequestKey;
+use crate::limits::{MAX_PEER_CREDIT, MAX_STREAM_CREDIT};
+
+/// Returns whether a number is valid as the credit of a request, or of `rpc.credit`.
+#[must_use]
+pub const fn is_credit(count: u32) -> bool {
+    count > 0 && count <= MAX_STREAM_CREDIT
+}
+
+/// The caller's side of one stream: the items that the application has not consumed, and the credit of the peer.
+#[derive(Debug)]
+pub struct ReceiveStream<T> {
+    items: VecDeque<T>,
+    /// The credit of the request.
+    window: u32,
+    /// The number of items that the peer may still send.
+    credit: u32,
+    /// The number of items that were consumed since credit was last sent.
+    consumed: u32,
+    state: ReceiveState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ReceiveState {
+    Open,
+    Ended,
+    Overflowed,
+}
+
+/// The result of [`ReceiveStream::next_item`].
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next<T> {
+    /// The next item, and the credit to send for consumed items, if it is due.
+    Item(T, Option<u32>),
+    /// No item has arrived.
+    Pending,
+    /// The response has arrived, and all items before it are consumed.
+    End,
+    /// The peer has sent more items than its credit allows.
+    Overflow,
+}
+
+/// The peer has sent more items than its credit allows. The stream has ended, and must be cancelled at the peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overflow;
+
+impl<T> ReceiveStream<T> {
+    /// Creates the state of a stream whose request has `window` credit: at least 1, at most [`MAX_STREAM_CREDIT`].
+    #[must_use]
+    pub const fn new(window: u32) -> Self {
+        Self { items: VecDeque::new(), window, credit: window, consumed: 0, state: ReceiveState::Open }
+    }
+
+    /// Handles an item from the peer. An item after the end is ignored.
+    ///
+    /// # Errors
+    /// If the peer has no credit. The items that are not consumed are dropped.
+    pub fn receive(&mut self, item: T) -> Result<(), Overflow> {
+        if self.state != ReceiveState::Open {
+            return Ok(());
+        }
+        let Some(rest) = self.credit.checked_sub(1) else {
+            self.state = ReceiveState::Overflowed;
+            self.items = VecDeque::new();
+            return Err(Overflow);
+        };
+        self.credit = rest;
+        self.items.push_back(item);
+        Ok(())
+    }
+
+    /// Handles the response to the request. The items before it can still be consumed, and get no further credit.
+    pub const fn end(&mut self) {
+        if matches!(self.state, ReceiveState::Open) {
+            self.state = ReceiveState::Ended;
+        }
+    }
+
+    /// Consumes the next item. Credit is due for half of the window at a time.
+    pub fn next_item(&mut self) -> Next<T> {
+        let Some(item) = self.items.pop_front() else {
+            return match self.state {
+                ReceiveState::Open => Next::Pending,
+                ReceiveState::Ended => Next::End,
+                ReceiveState::Overflowed => Next::Overflow,
+            };
+        };
+        self.consumed += 1;
+        if self.state != ReceiveState::Open || self.consumed.saturating_mul(2) < self.window {
+            return Next::Item(item, None);
+        }
+        let count = core::mem::take(&mut self.consumed);
+        self.credit += count;
+        Next::Item(item, Some(count))
+    }
+}
+
+/// The credit of all streams that this end serves. Each stream belongs to an unanswered request.
+///
+/// The window of a stream is the largest credit that it has had. All windows together are at most [`MAX_PEER_CREDIT`].
+#[derive(Debug, Default)]
+pub struct SendStreams {
+    /// By the slots of the requests. A request is answered, and its stream removed, before its slot is used again.
+    streams: BTreeMap<u32, SendStream>,
+    /// The sum of the windows.
+    windows: u32,
+    /// Whether the input has ended, so that no more credit can arrive.
+    has_ended: bool,
+}
+
+#[derive(Debug)]
+struct SendStream {
+    key: RequestKey,
+    credit: u32,
+    window: u32,
+}
+
+/// A request for a stream has more credit than the streams of the peer may have together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMuchCredit;
+
+/// Whether a stream may send an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permit {
+    /// One credit was taken for the item.
+    Granted,
+    /// The stream has no credit. More may arrive.
+    Wait,
+    /// The stream has no credit and gets none: it was removed, or the input has ended.
+    Never,
+}
+
+impl SendStreams {
+    /// Creates the state without streams.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { streams: BTreeMap::new(), windows: 0, has_ended: false }
+    }
+
+    /// Checks the credit of a request for a stream.
+    ///
+    /// # Errors
+    /// If [`insert`](Self::insert) would exceed [`MAX_PEER_CREDIT`].
+    pub const fn check(&self, credit: u32) -> Result<(), TooMuchCredit> {
+        if credit > self.spare_credit() { Err(TooMuchCredit) } else { Ok(()) }
+    }
+
+    /// Adds the stream of a request.
+    ///
+    /// # Errors
+    /// If the windows would exceed [`MAX_PEER_CREDIT`]. Then nothing is added.
+    pub fn insert(&mut self, key: RequestKey, credit: u32) -> Result<(), TooMuchCredit> {
+        self.check(credit)?;
+        self.windows += credit;
+        if let Some(previous) = self.streams.insert(key.slot(), SendStream { key, credit, window: credit }) {
+            self.windows -= previous.window;
+        }
+        Ok(())
+    }
+
+    /// Removes the stream of an answered request. Returns whether the request had one.
+    pub fn remove(&mut self, key: RequestKey) -> bool {
+        let is_stream = self.streams.get(&key.slot()).is_some_and(|stream| stream.key == key);
+        if is_stream && let Some(stream) = self.streams.remove(&key.slot()) {
+            self.windows -= stream.window;
+        }
+        is_stream
+    }
+
+    /// Handles credit from the peer. Credit beyond the window counts only while [`MAX_PEER_CREDIT`] has room for it.
+    /// Returns whether the request has a stream.
+    pub fn add_credit(&mut self, key: RequestKey, count: u32) -> bool {
+        let spare = self.spare_credit();
+        let Some(stream) = self.streams.get_mut(&key.slot()).filter(|stream| stream.key == key) else { return false };
+        stream.credit = stream.credit.saturating_add(count).min(stream.window + spare);
+        let added = stream.credit.saturating_sub(stream.window);
+        stream.window += added;
+        self.windows += added;
+        true
+    }
+
+    /// Takes one credit for an item.
+    pub fn take_credit(&mut self, key: RequestKey) -> Permit {
+        let Some(stream) = self.streams.get_mut(&key.slot()).filter(|stream| stream.key == key) else {
+            return Permit::Never;
+        };
+        match stream.credit.checked_sub(1) {
+            Some(rest) => {
+                stream.credit = rest;
+                Permit::Granted
+            }
+            None if self.has_ended => Permit::Never,
+            None => Permit::Wait,
+        }
+    }
+
+    /// Handles the end of the input: no more credit can arrive.
+    pub const fn end(&mut self) {
+        self.has_ended = true;
+    }
+
+    /// Removes all streams.
+    pub fn clear(&mut self) {
+        self.streams.clear();
+        self.windows = 0;
+    }
+
+    const fn spare_credit(&self) -> u32 {
+        MAX_PEER_CREDIT - self.windows
+    }
+}

@@ -1,0 +1,9 @@
+// The notifications that cancel a request and report its progress: their methods, and the members of their params.
+// Other protocols that are built on JSON-RPC have other names.
+
+export const CANCEL = "$/cancelRequest";
+export const CANCEL_ID = "id";
+
+export const PROGRESS = "$/progress";
+export const PROGRESS_TOKEN = "token";
+export const PROGRESS_VALUE = "value";

@@ -1,0 +1,132 @@
+// The vectors of `tests/data/streams.json` over a real port; `tests/data/README.md` defines them.
+
+import { assert } from "chai";
+import { CallError, JSONRPCPeer, RPCError, inNode } from "./support/portway.js";
+import { pause, rejection } from "./support/outcomes.js";
+import { scriptedChannel } from "./support/transports.js";
+
+async function vectors() {
+  const url = new URL("../data/streams.json", import.meta.url);
+  if (!inNode) return (await fetch(url)).json();
+  const { readFile } = await import("node:fs/promises");
+  return JSON.parse(await readFile(url, "utf8"));
+}
+
+/** Serves the methods of the vectors, and puts the notifications `$/progress` of the peer into `notifications`. */
+function serve(transport, notifications) {
+  const aborted = ({ signal }) =>
+    new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  return new JSONRPCPeer(transport, { onError() {} })
+    .method("count", async function* ([below]) {
+      for (let number = 0; number < below; number++) yield number;
+    })
+    .method("fail_after", async function* ([below]) {
+      for (let number = 0; number < below; number++) yield number;
+      throw new RPCError(-32001, "no more");
+    })
+    .method("silent", async function* (_, context) {
+      yield await aborted(context);
+    })
+    .method("plain", () => 1)
+    .method("never", (_, context) => aborted(context))
+    .method("report", (values, context) => {
+      for (const value of values) context.progress(value);
+      return values.length;
+    })
+    .onNotify("$/progress", (params) => notifications.push(params));
+}
+
+/** Messages as JSON has them. The texts of errors are not compared. */
+function canonical(message) {
+  const plain = JSON.parse(JSON.stringify(message));
+  for (const { error } of [plain].flat()) delete error?.message;
+  return plain;
+}
+
+/** Waits for the next entry of an array that grows. */
+async function nextOf(entries) {
+  for (let turns = 0; entries.length === 0 && turns < 1_000; turns++) await pause(1);
+  assert.isNotEmpty(entries, "nothing was reported");
+  return entries.shift();
+}
+
+/** The call or the stream of a vector. */
+class Operation {
+  progress = [];
+  #abort = new AbortController();
+  #items;
+  #pending;
+
+  constructor(peer, { call, stream }) {
+    if (stream === undefined) {
+      const onProgress = call.progress ? (value) => this.progress.push(value) : undefined;
+      this.#pending = peer.request(call.method, call.params, { onProgress, signal: this.#abort.signal });
+    } else {
+      this.#items = peer.stream(stream.method, stream.params, { window: stream.window });
+      this.#pending = this.#items.next();
+    }
+    this.#pending.catch(() => {});
+  }
+
+  /** The result of the call, or of the next read. */
+  #next() {
+    const pending = this.#pending ?? this.#items.next();
+    this.#pending = undefined;
+    return pending;
+  }
+
+  async item() {
+    const { done, value } = await this.#next();
+    assert.isFalse(done, "the stream has ended");
+    return value ?? null;
+  }
+
+  async checkOutcome(expected) {
+    if (expected === "end") {
+      assert.deepEqual(await this.#next(), { done: true, value: undefined });
+    } else if (expected === "invalid") {
+      const error = await rejection(this.#next());
+      assert.instanceOf(error, CallError);
+      assert.equal(error.reason, "invalid-response");
+    } else if ("error" in expected) {
+      const error = await rejection(this.#next());
+      assert.instanceOf(error, RPCError);
+      assert.deepEqual({ code: error.code, message: error.message }, expected.error);
+    } else {
+      assert.deepEqual({ result: await this.#next() }, expected);
+    }
+  }
+
+  async cancel() {
+    if (this.#items === undefined) this.#abort.abort();
+    else await this.#items.return();
+  }
+}
+
+const forBoundaries = (await vectors()).filter((vector) => !("profile" in vector || "only" in vector));
+
+describe("a peer handles the messages of streams.json", () => {
+  for (const { name, steps } of forBoundaries) {
+    it(name, async () => {
+      const { transport, remoteEnd } = scriptedChannel();
+      const notifications = [];
+      const peer = serve(transport, notifications);
+      let operation;
+      const play = {
+        receive: (message) => remoteEnd.post(message),
+        send: async (expected) => assert.deepEqual(canonical(await remoteEnd.next()), canonical(expected)),
+        quiet: async () => assert.deepEqual(await remoteEnd.drain(), []),
+        call: (call) => (operation = new Operation(peer, { call })),
+        stream: (stream) => (operation = new Operation(peer, { stream })),
+        item: async (expected) => assert.deepEqual(await operation.item(), expected),
+        progress: async (expected) => assert.deepEqual((await nextOf(operation.progress)) ?? null, expected),
+        outcome: (expected) => operation.checkOutcome(expected),
+        cancel: () => operation.cancel(),
+        notification: async (expected) => assert.deepEqual(await nextOf(notifications), expected),
+      };
+      for (const [step, value] of steps.flatMap(Object.entries)) await play[step](value);
+      await play.quiet();
+      assert.deepEqual([operation?.progress ?? [], notifications], [[], []]);
+    });
+  }
+});
