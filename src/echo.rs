@@ -1,8 +1,5 @@
 //! Values from a peer in the text of an error: at most 100 characters of each.
 
-use std::format;
-use std::string::String;
-
 use portway_proto::MAX_ECHO_LENGTH;
 
 /// The beginning of a name that a peer sent.

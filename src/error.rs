@@ -16,7 +16,6 @@ mod rpc_error;
 use core::fmt;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 use std::collections::BTreeMap;
-use std::format;
 
 #[cfg(any(
     all(feature = "native", any(unix, windows)),

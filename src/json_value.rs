@@ -1,9 +1,5 @@
 //! Converts between typed values and JSON text, for params and results.
 
-use std::boxed::Box;
-use std::format;
-use std::string::{String, ToString};
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};

@@ -35,9 +35,6 @@
 //! | codecs of bytes and text, WIPC guests | yes | yes | feature `codec` | yes |
 //! | `Client`, `Server`, `Peer` | feature `native` | feature `native` | feature `browser` | no |
 //! | transports | streams, TCP, Unix sockets, processes | streams, TCP, processes | windows, workers, ports | no |
-#![no_std]
-
-extern crate std;
 
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "browser"))]
 mod browser;

@@ -1,11 +1,7 @@
 //! Checks the length of outgoing messages, so that none is longer than the limit.
 
 use core::cmp::Reverse;
-use std::borrow::ToOwned;
-use std::format;
 use std::slice;
-use std::string::String;
-use std::vec::Vec;
 
 use serde_json::value::RawValue;
 

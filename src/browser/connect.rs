@@ -2,8 +2,6 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::boxed::Box;
-use std::string::String;
 
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::Closure;

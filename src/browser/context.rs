@@ -5,9 +5,7 @@ use core::pin::Pin;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
-use std::string::String;
 use std::task::{Context as TaskContext, Poll, Waker};
-use std::vec::Vec;
 
 use serde::Serialize;
 use wasm_bindgen::JsValue;

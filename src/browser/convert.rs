@@ -1,7 +1,5 @@
 //! Conversions between values of Rust and of JavaScript, by serde.
 
-use std::string::{String, ToString};
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_wasm_bindgen::Serializer;

@@ -6,8 +6,6 @@
 //! copied.
 
 use core::cell::Cell;
-use std::string::String;
-use std::vec;
 
 use js_sys::{Array, Uint8Array};
 use serde::de::{
@@ -99,7 +97,7 @@ impl<'b> Value<'b> {
         }
     }
 
-    fn bytes(&self) -> Result<vec::Vec<u8>, ReadError> {
+    fn bytes(&self) -> Result<Vec<u8>, ReadError> {
         let bytes = bytes_of(&self.value);
         if bytes.is_undefined() {
             return Err(ReadError::Unreadable);

@@ -2,7 +2,6 @@
 
 use core::fmt;
 use std::collections::BTreeMap;
-use std::string::{String, ToString};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -85,7 +85,7 @@ impl<'b> Fields<'b> {
         let mut values = Elements::new(values, levels, visits);
         let count = fields.len() as u32;
         let missing = (count..values.length).map(|at| number_of(&values.elements.get_unchecked(at)) as u32);
-        let missing = missing.collect::<vec::Vec<_>>().into_iter().peekable();
+        let missing = missing.collect::<Vec<_>>().into_iter().peekable();
         values.length = count;
         Self { fields, values, missing }
     }

@@ -5,7 +5,6 @@ use core::pin::Pin;
 use core::time::Duration;
 use std::future::Future;
 use std::rc::Rc;
-use std::string::String;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;

@@ -2,7 +2,6 @@
 
 use core::fmt;
 use core::pin::Pin;
-use std::boxed::Box;
 use std::cell::Cell;
 use std::future::Future;
 use std::rc::Rc;

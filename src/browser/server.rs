@@ -3,14 +3,10 @@
 use core::fmt;
 use core::pin::Pin;
 use core::task::{Context as TaskContext, Poll};
-use std::boxed::Box;
 use std::cell::RefCell;
-use std::format;
 use std::future::{Future, poll_fn};
 use std::mem;
 use std::rc::Rc;
-use std::string::{String, ToString};
-use std::vec::Vec;
 
 use futures_core::Stream;
 use serde::Serialize;

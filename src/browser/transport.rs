@@ -3,7 +3,6 @@
 use core::fmt;
 use std::cell::Cell;
 use std::rc::Rc;
-use std::string::String;
 
 use js_sys::{Array, Function, Object, Reflect};
 use wasm_bindgen::{JsCast, JsValue};

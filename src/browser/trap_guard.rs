@@ -1,10 +1,8 @@
 //! The program as JavaScript sees it: its exports, its traps and its panics.
 
 use core::{hint, ptr};
-use std::boxed::Box;
 use std::cell::Cell;
 use std::panic;
-use std::string::ToString;
 
 use portway_web::bindings::{begin_run, is_trapped, on_panic};
 use wasm_bindgen::prelude::Closure;

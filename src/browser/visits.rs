@@ -2,7 +2,6 @@
 
 use core::cell::Cell;
 use core::fmt::{self, Display, Write};
-use std::string::String;
 
 use js_sys::Array;
 use serde::de::{self, Expected, Unexpected};

@@ -3,7 +3,6 @@
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 use core::convert::Infallible;
 use core::fmt;
-use std::string::{String, ToString};
 
 use super::{Closed, HANDLER_PANICKED, RpcError};
 use crate::ErrorCode;

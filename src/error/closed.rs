@@ -3,9 +3,6 @@
 use core::fmt;
 use std::io;
 use std::process::ExitStatus;
-use std::string::String;
-#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
-use std::string::ToString;
 
 use crate::Framing;
 

@@ -1,9 +1,5 @@
 //! The data of an error.
 
-use std::string::String;
-#[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
-use std::string::ToString;
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 #[cfg(not(all(target_family = "wasm", target_os = "unknown", feature = "browser")))]

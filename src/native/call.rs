@@ -4,7 +4,6 @@ use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
-use std::boxed::Box;
 use std::future::Future;
 use std::mem;
 use std::sync::Arc;

@@ -3,7 +3,6 @@
 use core::fmt;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
-use std::boxed::Box;
 use std::future::Future;
 use std::io;
 use std::process::{ExitStatus, Stdio};

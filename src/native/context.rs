@@ -4,7 +4,6 @@ use core::fmt;
 use core::pin::Pin;
 use core::task::{Context as TaskContext, Poll};
 use std::future::Future;
-use std::string::String;
 use std::sync::{Arc, Weak};
 
 use serde::Serialize;

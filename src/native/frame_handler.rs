@@ -1,9 +1,7 @@
 //! Handles incoming frames: passes messages to the connection, and answers or reports invalid input.
 
 use std::mem;
-use std::string::String;
 use std::sync::Arc;
-use std::vec::Vec;
 
 use serde_json::value::RawValue;
 

@@ -2,10 +2,8 @@
 
 use core::fmt;
 use core::pin::Pin;
-use std::boxed::Box;
 use std::collections::HashMap;
 use std::future::Future;
-use std::string::String;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde_json::value::RawValue;

@@ -2,12 +2,9 @@
 
 use core::task::{Context as TaskContext, Poll, Waker};
 use std::any::Any;
-use std::boxed::Box;
 use std::collections::HashMap;
-use std::format;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::string::String;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -5,11 +5,9 @@
 
 use std::future::poll_fn;
 use std::mem;
-use std::string::ToString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
-use std::vec::Vec;
 
 use serde_json::value::RawValue;
 use tokio::runtime::Handle;

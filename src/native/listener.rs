@@ -2,14 +2,10 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::boxed::Box;
 use std::io;
 use std::net::SocketAddr;
 #[cfg(unix)]
 use std::path::Path;
-use std::string::String;
-#[cfg(unix)]
-use std::string::ToString;
 
 #[cfg(unix)]
 use rustix::process::geteuid;

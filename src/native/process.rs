@@ -4,15 +4,11 @@ use core::fmt;
 use core::pin::pin;
 use core::task::Poll;
 use core::time::Duration;
-use std::boxed::Box;
-use std::format;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::mem;
 use std::process::Stdio;
-use std::string::String;
 use std::sync::Arc;
-use std::vec::Vec;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{ChildStderr, Command};

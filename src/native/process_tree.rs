@@ -2,8 +2,6 @@
 //!
 //! A process that has left the group and lost its parent does not count as a descendant. Daemons do that on purpose.
 
-use std::vec::Vec;
-
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, getpgid, kill_process, kill_process_group, test_kill_process, test_kill_process_group,
@@ -299,7 +297,7 @@ mod tests {
             inside.args([options, "--kill-child"]).arg(std::env::current_exe()?).env(IS_INSIDE, "1");
             let name = "native::process_tree::tests::processes_of_another_namespace_are_not_read";
             let output = inside.args(["--exact", name]).output()?;
-            let said = std::string::String::from_utf8_lossy(&output.stdout).into_owned();
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
             assert!(output.status.success() && said.contains("1 passed"), "{said}");
         }
         Ok(())

@@ -4,8 +4,6 @@ use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker, ready};
 use core::time::Duration;
-use std::borrow::ToOwned;
-use std::boxed::Box;
 use std::future::Future;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -3,7 +3,6 @@
 use core::fmt;
 use core::pin::Pin;
 use core::task::{Context as TaskContext, Poll};
-use std::boxed::Box;
 use std::future::Future;
 use std::sync::Arc;
 

@@ -2,14 +2,12 @@
 
 use core::time::Duration;
 use std::ffi::OsString;
-use std::format;
 use std::fs::{File, Permissions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::string::String;
 use std::sync::{Mutex, PoisonError};
 
 #[cfg(not(target_os = "linux"))]
@@ -328,7 +326,7 @@ mod tests {
     use super::*;
 
     /// Returns the names in a folder.
-    fn names(folder: &Path) -> io::Result<std::vec::Vec<std::ffi::OsString>> {
+    fn names(folder: &Path) -> io::Result<Vec<std::ffi::OsString>> {
         fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.file_name())).collect()
     }
 
@@ -373,7 +371,7 @@ mod tests {
         assert_eq!(move_into(&new, &location, identity).map_err(|error| error.kind()), Ok(()));
         assert_eq!(fs::read_to_string(victim.join("socket"))?, "theirs");
         assert_eq!(names(&victim)?, ["socket"]);
-        assert_eq!(names(&folder.path().join("away"))?, std::vec::Vec::<std::ffi::OsString>::new());
+        assert_eq!(names(&folder.path().join("away"))?, Vec::<std::ffi::OsString>::new());
         assert!(!path.exists());
         Ok(())
     }

@@ -1,9 +1,7 @@
 //! Finds out why a program cannot be started.
 
-use std::format;
 use std::io;
 use std::process::Command;
-use std::string::String;
 
 /// Returns the reason why a program was not started, or `None` if the error of the system names it. `ENOENT` may also
 /// mean a missing working directory or interpreter, and `EACCES` a folder.
@@ -21,24 +19,20 @@ pub fn spawn_error_reason(error: &io::Error, command: &Command) -> Option<String
 /// On Windows, the error names all other reasons.
 #[cfg(not(unix))]
 mod sys {
-    pub(super) const fn hidden_reason(_: &std::io::Error, _: &std::process::Command) -> Option<std::string::String> {
+    pub(super) const fn hidden_reason(_: &std::io::Error, _: &std::process::Command) -> Option<String> {
         None
     }
 }
 
 #[cfg(unix)]
 mod sys {
-    use std::borrow::ToOwned;
     use std::env;
     use std::ffi::OsStr;
-    use std::format;
     use std::fs::File;
     use std::io::{self, Read};
     use std::os::unix::ffi::OsStrExt;
     use std::path::{Path, PathBuf};
     use std::process::Command;
-    use std::string::String;
-    use std::vec::Vec;
 
     /// The part of the first line of a script that Linux reads, in bytes.
     const MAX_FIRST_LINE: u64 = 256;

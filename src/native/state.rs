@@ -3,10 +3,8 @@
 use core::fmt;
 use std::collections::BTreeMap;
 use std::mem;
-use std::string::String;
 use std::sync::Arc;
 use std::task::Waker;
-use std::vec::Vec;
 
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;

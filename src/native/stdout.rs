@@ -4,7 +4,6 @@ use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 use std::future::Future;
 use std::io::{self, Write};
-use std::vec::Vec;
 
 use tokio::io::AsyncWrite;
 use tokio::task::{JoinHandle, spawn_blocking};

@@ -2,7 +2,6 @@
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
-use std::boxed::Box;
 use std::future::poll_fn;
 use std::sync::Weak;
 use std::time::Instant;

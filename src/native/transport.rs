@@ -2,12 +2,9 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::boxed::Box;
-use std::format;
 use std::io;
 #[cfg(unix)]
 use std::path::Path;
-use std::string::{String, ToString};
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};

@@ -2,7 +2,6 @@
 
 use core::mem;
 use core::task::Waker;
-use std::vec::Vec;
 
 use slab::Slab;
 

@@ -2,7 +2,6 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::boxed::Box;
 
 use super::transport::Transport;
 use crate::codec::wipc::{Frame, MAX_PAYLOAD};

@@ -4,13 +4,10 @@ use core::fmt;
 use core::pin::pin;
 use core::task::Poll;
 use core::time::Duration;
-use std::boxed::Box;
-use std::format;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::vec::Vec;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::runtime::Handle;

@@ -3,8 +3,6 @@
 use core::fmt;
 use std::io::{self, Read, Write};
 use std::mem;
-use std::vec::Vec;
-use std::{format, vec};
 
 use super::OwnedFrame;
 use crate::codec::wipc::{Decoder, Event, Frame, FrameType, encode};

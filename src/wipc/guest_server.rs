@@ -1,11 +1,9 @@
 //! A blocking server for the JSON-RPC calls of the host, which handles one call at a time.
 
 use core::fmt;
-use std::boxed::Box;
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::string::{String, ToString};
 use std::{format, vec::Vec};
 
 use serde::Serialize;

@@ -25,8 +25,6 @@ mod guest_server;
 #[cfg(all(feature = "native", any(unix, windows)))]
 mod host;
 
-use std::vec::Vec;
-
 use crate::codec::wipc::FrameType;
 
 #[cfg(all(feature = "native", any(unix, windows)))]

@@ -11,7 +11,6 @@ use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 use core::time::Duration;
-use std::boxed::Box;
 use std::cell::Cell;
 use std::future::Future;
 use std::io;

@@ -2,7 +2,6 @@
 
 use core::task::{Context, Poll, ready};
 use core::time::Duration;
-use std::boxed::Box;
 
 use tokio::time::{Instant, sleep_until};
 
