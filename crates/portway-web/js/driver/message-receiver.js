@@ -143,6 +143,8 @@ export class MessageReceiver {
     // A running request keeps the ids of its batch, but not the elements.
     /** @type {{ elements: IncomingMessage[] | undefined, ids: unknown[] }} */
     const batch = { elements, ids: [] };
+    /** Cancellations and credit for requests that precede them in the batch. */
+    const later = [];
     const positions = new Map();
     const isolator = new ParamsIsolator();
     const origin = this.#internals.lastOrigin?.();
@@ -157,6 +159,10 @@ export class MessageReceiver {
       // had pending calls, except for answers to calls that have ended.
       const isAnswer = isResponse(message.shape);
       if (isAnswer ? answers++ > this.#pendingCalls.capacity + batchItems : calls++ > batchItems) continue;
+      if (elements.length > 0 && message.id === undefined && [CANCEL, CREDIT].includes(message.method)) {
+        later.push(message);
+        continue;
+      }
       if (message.method !== undefined && !this.#handleControlOrAccept(message, true)) continue;
       if (!isAnswer && !positions.has(message.id)) positions.set(message.id, elements.length);
       batch.ids.push(isAnswer ? undefined : message.id);
@@ -168,6 +174,7 @@ export class MessageReceiver {
     if (this.#wasm.trapError === undefined) this.#executor.execute(output, undefined, batch);
     else this.#sendQueue.rejectRequests(elements, TRAPPED_ERROR);
     batch.elements = undefined;
+    for (const message of later) if (session.end === undefined) this.#handle(message, true);
   }
 
   /**
