@@ -110,7 +110,6 @@ const internalMembers = [
   "buffersUntilStarted",
   "cancelAtPeer",
   "closeEvents",
-  "coalesces",
   "closedReason",
   "detach",
   "discardAll",

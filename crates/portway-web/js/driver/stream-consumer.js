@@ -12,7 +12,7 @@ export function validateWindow(window) {
 }
 
 /** Reasons of an end that the peer does not know, and that the link does not report to the peer. */
-const REPORTED_REASONS = ["destroyed", "unresponsive"];
+const REPORTED_REASONS = ["destroyed", "unresponsive", "wasm-died"];
 
 /** An iterator of the items of a method. The call is made when the first item is requested. */
 export class Stream {
