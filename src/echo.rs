@@ -2,22 +2,22 @@
 
 use portway_proto::MAX_ECHO_LENGTH;
 
-/// The beginning of a name that a peer sent.
+/// Returns the first 100 characters of a name that a peer sent.
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 pub(crate) fn beginning(text: &str) -> &str {
     text.char_indices().nth(MAX_ECHO_LENGTH).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
-/// Shortens an error of serde, which may repeat a value that a peer sent. Keeps both ends of a long text: the first
-/// names the fault, and the last names the expected value.
+/// Shortens the text of an error of serde, which may repeat a value that a peer sent. Keeps the first and the last 50
+/// characters of a long text: the beginning names the fault, and the end names the expected value.
 pub(crate) fn ends(text: String) -> String {
     let half = MAX_ECHO_LENGTH / 2;
     if text.chars().nth(MAX_ECHO_LENGTH).is_none() {
         return text;
     }
-    let end = text.char_indices().nth(half).and_then(|(end, _)| text.get(..end)).unwrap_or_default();
-    let start = text.char_indices().nth_back(half - 1).and_then(|(start, _)| text.get(start..)).unwrap_or_default();
-    format!("{end}…{start}")
+    let first = text.char_indices().nth(half).and_then(|(end, _)| text.get(..end)).unwrap_or_default();
+    let last = text.char_indices().nth_back(half - 1).and_then(|(start, _)| text.get(start..)).unwrap_or_default();
+    format!("{first}…{last}")
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ use crate::echo;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec", feature = "browser"))]
 pub(crate) const HANDLER_PANICKED: &str = "handler-panicked";
 
-/// The problem of params that JSON-RPC does not allow (JSON-RPC 2.0 §4.2).
+/// The error text for params that JSON-RPC does not allow (JSON-RPC 2.0 §4.2).
 pub(crate) const PARAMS_NOT_STRUCTURED: &str = "params must serialize to an object or an array";
 
 /// Returns the error for params that do not fit the type of the handler.
@@ -58,7 +58,7 @@ pub(crate) fn method_not_found(method: &str) -> RpcError {
     RpcError::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {}", echo::beginning(method)))
 }
 
-/// Returns the error for a request whose handler panicked. It leaves out the message of the panic, which may contain
+/// Returns the error for a request whose handler panicked. The error omits the message of the panic, which may contain
 /// private data.
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 pub(crate) fn handler_panicked() -> RpcError {

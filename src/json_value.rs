@@ -10,8 +10,8 @@ use crate::error::{PARAMS_NOT_STRUCTURED, RpcError, unserializable_result};
 /// JSON text.
 pub(crate) type Text = Box<RawValue>;
 
-/// Deserializes the params of a handler. Treats omitted params as null. Peers use null, `{}` and `[]` alike for no
-/// params. If one does not fit the type, this tries the others.
+/// Deserializes the params of a handler. Treats omitted params as null. Peers send null, `{}` or `[]` for no params. If
+/// the received form does not fit the type, this function tries the two other forms.
 pub(crate) fn read_params<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, String> {
     let text = params.map_or("null", RawValue::get);
     serde_json::from_str(text).or_else(|problem| {
@@ -32,8 +32,11 @@ pub(crate) fn write_result<R: Serialize, E: Into<RpcError>>(outcome: Result<R, E
     to_raw_value(&result).map_err(unserializable_result)
 }
 
-/// Serializes `params`: an object, an array, or `None` for `()` and any other value that serializes to null (JSON-RPC
-/// 2.0 §4.2).
+/// Serializes `params` to an object or an array (JSON-RPC 2.0 §4.2). Returns `None` for `()` and any other value that
+/// serializes to null.
+///
+/// # Errors
+/// If serde cannot serialize `params`, or they are neither an object nor an array nor null.
 pub(crate) fn write_params(params: &(impl Serialize + ?Sized)) -> Result<Option<Text>, String> {
     let text = to_raw_value(params).map_err(|problem| problem.to_string())?;
     match text.get().as_bytes() {

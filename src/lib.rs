@@ -7,8 +7,9 @@
 //!
 //! The modules:
 //!
-//! - `wipc` (in a browser, with the feature `codec`): hosts and guests of WIPC, including WASI guests;
-//! - `stdio` (in a browser, with the feature `codec`): standard streams that also block where they are non-blocking.
+//! - `wipc` (in a browser, with the feature `codec`): hosts and guests of WIPC, a protocol of frames between a process
+//!   and a program that it starts. A guest may be a WASI program;
+//! - `stdio` (in a browser, with the feature `codec`): standard streams that wait even if a descriptor is non-blocking.
 //!
 //! From `portway-proto`, for protocol implementers:
 //!
@@ -23,7 +24,7 @@
 //! - **`native`**: clients and servers over byte streams, sockets and processes, on tokio, on Unix and Windows.
 //!   *Enabled by default.*
 //! - **`browser`**: clients and servers over windows, workers and ports, in browsers. *Enabled by default.*
-//! - **`codec`**: in browsers, the codecs of bytes and text, and WIPC. Elsewhere they are always there.
+//! - **`codec`**: in browsers, the codecs of bytes and text, and WIPC. On other targets, they are always available.
 //!
 //! A feature for another target changes nothing.
 //!
@@ -75,7 +76,8 @@ pub use native::{
 pub use portway_proto::codec;
 pub use portway_proto::{ErrorCode, Framing, Limits, connection, message, profile, validate};
 
-/// The tests compile the samples of the README, each for its target. Those of `native` include Unix sockets.
+/// The tests compile the samples of the README, each for its target. The native samples use Unix sockets, so they are
+/// compiled on Unix only.
 #[cfg(all(
     doctest,
     any(all(feature = "native", unix), all(feature = "browser", target_family = "wasm", target_os = "unknown"))

@@ -10,13 +10,14 @@ use crate::error::RpcError;
 use crate::json_value::Text;
 use crate::message::{ErrorObject, Id, Message, Notification, Outgoing, Request, Response};
 
-/// Upper bound of the bytes of a message apart from its id, method, params, result and error.
+/// The bytes that [`fits_without_encoding`] reserves for the uncounted parts of a message: `jsonrpc`, the names of its
+/// members, and an id that is a number.
 const ENVELOPE_RESERVE: usize = 256;
 
-/// Approximate bytes of an error object apart from its message and data.
+/// Approximate bytes of an error object without its message and data.
 const ERROR_MEMBERS: usize = 64;
 
-/// Most bytes that one byte of a string takes in JSON text: `\u0000`.
+/// Maximum bytes of JSON text for one byte of a string, as in `\u0000`.
 const MAX_ESCAPE_BYTES: usize = 6;
 
 /// Checks the length of a request, or of a notification if `id` is `None`.
@@ -63,9 +64,9 @@ pub(crate) fn check_outcome(id: &Id, outcome: Result<Text, RpcError>, max_bytes:
     }
 }
 
-/// Encodes a message into `text`, and replaces its content. If the message is longer than `max_bytes`, its longest
-/// results and errors are replaced by an error about the length, unless that makes them longer. Returns whether the
-/// message may be sent. Responses may always be sent, since the peer waits for them.
+/// Encodes a message, and replaces the content of `text` by it. If the message is longer than `max_bytes`, an error
+/// about the length replaces its longest results and errors. Results and errors that are shorter than this error stay.
+/// Returns whether the message may be sent. Responses may always be sent, since the peer waits for them.
 pub(crate) fn encode_within(outgoing: &mut Outgoing<Text>, max_bytes: usize, text: &mut String) -> bool {
     text.clear();
     json::encode_into(outgoing, text);
@@ -93,6 +94,7 @@ pub(crate) fn encode_within(outgoing: &mut Outgoing<Text>, max_bytes: usize, tex
     true
 }
 
+/// Returns the responses in a message, in descending order of length.
 fn longest_first(outgoing: &mut Outgoing<Text>) -> Vec<&mut Response<Text>> {
     let messages = match outgoing {
         Outgoing::Single(message) => slice::from_mut(message),
@@ -116,8 +118,8 @@ fn outcome_length(outcome: &Result<Text, ErrorObject<Text>>) -> usize {
     }
 }
 
-/// Returns whether a message of `json` bytes of JSON text and `text` bytes of unescaped strings is short enough,
-/// however the strings are escaped.
+/// Returns whether a message has at most `max_bytes`, even if escapes make its strings as long as possible. `json` is
+/// the number of bytes of its JSON text, and `text` the number of bytes of its unescaped strings.
 const fn fits_without_encoding(json: usize, text: usize, max_bytes: usize) -> bool {
     json.saturating_add(text.saturating_mul(MAX_ESCAPE_BYTES)).saturating_add(ENVELOPE_RESERVE) <= max_bytes
 }

@@ -77,7 +77,7 @@ impl Write for Stdout {
     }
 }
 
-/// Flushes the buffer of std. It keeps the bytes that it could not write, so this can be repeated.
+/// Flushes the buffer of std. The buffer keeps the bytes that could not be written, so the flush can be repeated.
 fn flush(out: &mut StdoutLock<'_>) -> io::Result<()> {
     sys::when_writable(&io::stdout(), || out.flush())
 }
@@ -89,7 +89,7 @@ impl Write for Stderr {
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        // The lock is reentrant.
+        // The lock is reentrant, so `write` can lock standard error again.
         let _lock = io::stderr().lock();
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -132,7 +132,7 @@ mod sys {
         when_writable(out, || rustix::io::write(&*out, bytes).map_err(io::Error::from))
     }
 
-    /// Repeats a call until it neither would block nor is interrupted. The call must have no effect when it fails.
+    /// Repeats a call while it would block or is interrupted. The call must have no effect when it fails.
     fn when_ready<T>(
         descriptor: &impl AsFd,
         readiness: PollFlags,
@@ -148,7 +148,7 @@ mod sys {
                         thread::sleep(PAUSE);
                     }
                     has_waited = true;
-                    wait(descriptor, readiness)?;
+                    wait_until_ready(descriptor, readiness)?;
                 }
                 outcome => return outcome,
             }
@@ -156,7 +156,7 @@ mod sys {
     }
 
     /// Waits until the descriptor is ready. An end or an error counts as ready: the next call reports it.
-    fn wait(descriptor: &impl AsFd, readiness: PollFlags) -> io::Result<()> {
+    fn wait_until_ready(descriptor: &impl AsFd, readiness: PollFlags) -> io::Result<()> {
         match poll(&mut [PollFd::new(descriptor, readiness)], None) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),

@@ -6,7 +6,7 @@
 
 use core::panic::PanicInfo;
 
-// Keeps the exports of the crate in the link.
+// Links the crate, so that the wasm has its exports.
 extern crate portway_web as _;
 
 #[global_allocator]

@@ -15,13 +15,13 @@ use super::client::{ClientHandle, OnProgress, Request};
 use super::convert::from_js;
 use crate::error::CallError;
 
-/// The largest timeout: an exact number in JavaScript, and 285 000 years.
+/// Maximum timeout, in milliseconds: 285 000 years. JavaScript represents this integer exactly.
 const MAX_TIMEOUT_MS: f64 = 9e15;
 
-/// A call that waits for its result, made by [`Client::call`](crate::Client::call).
+/// A call, as a future of its result. It is made by [`Client::call`](crate::Client::call).
 ///
-/// The request is sent on the first poll, or by [`Call::start`]. Dropping the pending call cancels it, and so does its
-/// timeout: the peer gets the notification `$/cancelRequest`.
+/// The request is sent on the first poll, or by [`Call::start`]. A pending call is cancelled when it is dropped, and
+/// when it times out. The peer then receives the notification `$/cancelRequest`.
 ///
 /// ```no_run
 /// # use core::time::Duration;
@@ -89,15 +89,15 @@ impl<R> Call<R> {
         Self { state, decode, max_visits: link.max_visits }
     }
 
-    /// Sets the timeout. Default: that of the client. `None` disables it. A call that times out is cancelled at the
-    /// peer, like a call that is dropped.
+    /// Sets the timeout. Default: the timeout of the client. `None` disables it. A call that times out is cancelled at
+    /// the peer, like a call that is dropped.
     pub fn timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         let timeout = milliseconds(timeout.into());
         self.configure(|request| request.timeout = timeout)
     }
 
-    /// Sets the total timeout, which progress does not restart. Default with [`Call::on_progress`]: 60 times the
-    /// timeout. `None` disables it.
+    /// Sets the total timeout: the maximum time of the call. Progress does not restart it. Default for a call with
+    /// [`Call::on_progress`]: 60 times the timeout. `None` disables it.
     pub fn total_timeout(self, total: impl Into<Option<Duration>>) -> Self {
         let total = total.into().map_or(f64::INFINITY, |total| milliseconds(Some(total)));
         self.configure(|request| request.total = total)
@@ -109,8 +109,9 @@ impl<R> Call<R> {
     }
 
     /// Registers a listener for progress from the peer. A value that is not a `P` is ignored. A value that is nested
-    /// too deep, or takes too many visits to read, ends the call. Each progress restarts the timeout of the call,
-    /// within its [total](Call::total_timeout).
+    /// too deep, or exceeds [`Limits::conversion_visits`](crate::Limits::conversion_visits), ends the call with an
+    /// error. Each progress value restarts the timeout of the call. It does not restart the [total
+    /// timeout](Call::total_timeout).
     pub fn on_progress<P: DeserializeOwned>(self, listener: impl Fn(P) + 'static) -> Self {
         let listener = move |value, max_visits| match from_js(value, max_visits) {
             Ok(value) => {
@@ -150,7 +151,7 @@ impl<R> Call<R> {
 impl<R> Future for Call<R> {
     type Output = Result<R, CallError>;
 
-    /// Returns the result once. Polled again, the call stays pending.
+    /// Returns the result once. Later polls return `Poll::Pending`.
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         this.send();
@@ -178,7 +179,8 @@ impl<R> fmt::Debug for Call<R> {
     }
 }
 
-/// Returns a timeout in milliseconds for JavaScript. The shortest is one millisecond, since 0 disables a timeout.
+/// Returns a timeout in milliseconds for JavaScript; -1 for none. The minimum is 1, since 0 disables some timeouts
+/// there, for example the total timeout.
 pub(super) fn milliseconds(timeout: Option<Duration>) -> f64 {
     timeout.map_or(-1.0, |timeout| (timeout.as_secs_f64() * 1000.0).clamp(1.0, MAX_TIMEOUT_MS))
 }

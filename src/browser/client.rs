@@ -21,7 +21,7 @@ use crate::error::{CallError, RpcError};
 use crate::message::Unreadable;
 use portway_web::bindings::{ClientRole, JsStream};
 
-// The events of a call; `rust-client-server.js` has the same numbers.
+// The numbers of the events of a call. `js/rust/client-server.js` of `portway-web` has the same numbers.
 const RESULT: u32 = 0;
 const ERROR: u32 = 1;
 const PROGRESS: u32 = 2;
@@ -37,8 +37,8 @@ const PEER_DIED: u32 = 13;
 
 /// Calls methods of the peer.
 ///
-/// Clones share the client. It is destroyed when the last clone is dropped, or by [`Client::destroy`]; pending calls
-/// then end with [`CallError::Destroyed`].
+/// Clones share one client. The client is destroyed when the last clone is dropped, or by [`Client::destroy`]. Its
+/// pending calls then end with [`CallError::Destroyed`].
 ///
 /// ```no_run
 /// use portway::{CallError, Client, Transport};
@@ -72,23 +72,24 @@ impl Client {
         Self { owner: Rc::new(Owner::new(&transport)), timeout: Some(CALL_TIMEOUT) }
     }
 
-    /// Sets the timeout of calls that are made with this handle. `None` disables it.
+    /// Sets the timeout of the calls and streams that are made with the returned clone. `None` disables it.
     #[must_use]
     pub fn with_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         Self { timeout: timeout.into(), ..self }
     }
 
-    /// Calls a method. `params` must serialize to an object or an array, or be `()` for none; `R` is the type of the
+    /// Calls a method. `params` must serialize to an object or an array; `()` means no params. `R` is the type of the
     /// result.
     ///
-    /// The request is sent when the future is first polled. That poll also returns the error for invalid params.
+    /// The request is sent when the future is first polled. If the params are invalid, that poll returns the error.
     #[must_use = "a call is sent when it is awaited"]
     pub fn call<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Call<R> {
         let decode = |value, max_visits| from_js(value, max_visits).map_err(CallError::unreadable);
         Call::new(&self.owner.link, self.timeout, method, params_to_js(params), decode)
     }
 
-    /// Calls a method with values of JavaScript, which are not converted. `undefined` means no params.
+    /// Calls a method with params that are a value of JavaScript. Neither the params nor the result is converted.
+    /// `undefined` means no params.
     #[must_use = "a call is sent when it is awaited"]
     pub fn call_js(&self, method: &str, params: &JsValue) -> Call<JsValue> {
         let params = check_params(params).map(|()| params.clone());
@@ -119,12 +120,13 @@ impl Client {
     /// Sends a notification.
     ///
     /// # Errors
-    /// If it cannot be sent: [`CallError::Params`], [`CallError::Send`] or [`CallError::Destroyed`].
+    /// If the notification cannot be sent: [`CallError::Params`], [`CallError::Send`] or [`CallError::Destroyed`].
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
         self.owner.link.notify(method, &params_to_js(params)?, &JsValue::UNDEFINED)
     }
 
-    /// Sends a notification with values of JavaScript, which are not converted. Objects in `transfer` are transferred.
+    /// Sends a notification with params that are a value of JavaScript. They are not converted. Objects in `transfer`
+    /// are transferred instead of copied.
     ///
     /// # Errors
     /// As [`Client::notify`].
@@ -139,7 +141,7 @@ impl Client {
         self.owner.link.pending()
     }
 
-    /// Destroys the client and all its clones. A second call has no effect.
+    /// Destroys the client that all clones share. Later calls of this function have no effect.
     pub fn destroy(&self) {
         self.owner.link.destroy();
     }
@@ -149,7 +151,8 @@ impl Client {
 #[derive(Debug)]
 struct Owner {
     link: Rc<ClientHandle>,
-    /// The callback of JavaScript. It is freed after the link has released it.
+    /// The function that JavaScript calls with the events of calls. It is freed after `drop` has destroyed the client.
+    /// From then on, JavaScript does not call it.
     _callback: Closure<dyn Fn(u32, u32, JsValue)>,
 }
 
@@ -171,13 +174,15 @@ impl Drop for Owner {
     }
 }
 
-/// The calls of a client. A call keeps its slot here until it is dropped; the token is the index of the slot.
+/// The calls of a client. Each call has an entry in `calls` until the call is dropped. The token of the call is the
+/// index of this entry.
 #[derive(Debug)]
 pub(super) struct ClientHandle {
     role: ClientRole,
-    /// The maximum of visits to read a value from the peer.
+    /// The maximum number of visits to read a value from the peer: [`Limits::conversion_visits`](crate::Limits).
     pub(super) max_visits: usize,
-    /// Never borrowed while other code runs: JavaScript, a waker, or the drop of a waker.
+    /// No borrow is held while other code runs (JavaScript, a waker, the drop of a waker), since that code may use this
+    /// list.
     calls: RefCell<Slab<PendingCall>>,
     destroyed: Cell<bool>,
 }
@@ -192,13 +197,14 @@ struct PendingCall {
 enum CallStatus {
     Waiting(Option<Waker>),
     Ended(Result<JsValue, CallError>),
-    /// The call has failed here, and is not cancelled at the peer yet.
+    /// This side has ended the call with an error, and has not cancelled it at the peer yet.
     Rejected(CallError),
     /// The result was returned, or the call was abandoned.
     Done,
 }
 
-/// Receives a progress value, and the maximum of visits to read it. An error ends the call.
+/// A listener. It receives a progress value, and the maximum number of visits to read the value. An error ends the
+/// call.
 #[derive(Clone)]
 pub(super) struct OnProgress(pub(super) Rc<dyn Fn(JsValue, usize) -> Result<(), CallError>>);
 
@@ -208,7 +214,7 @@ impl core::fmt::Debug for OnProgress {
     }
 }
 
-/// The parts of a request.
+/// A request that was not sent yet.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) method: JsValue,
@@ -222,7 +228,7 @@ pub(super) struct Request {
 }
 
 impl ClientHandle {
-    /// Sends a request. Returns the token of the call, and the slot that cancels it.
+    /// Sends a request. Returns the token of the call, and the slot by which JavaScript cancels the call.
     pub(super) fn begin(&self, request: Request) -> Result<(u32, i32), CallError> {
         if self.destroyed.get() {
             return Err(CallError::Destroyed);
@@ -242,7 +248,7 @@ impl ClientHandle {
         }
     }
 
-    /// Sends the request of a stream.
+    /// Returns a stream. Its request is sent when the first item is requested.
     pub(super) fn open(
         &self,
         method: &str,
@@ -260,7 +266,7 @@ impl ClientHandle {
     pub(super) fn poll(&self, token: u32, waker: &Waker) -> Poll<Result<JsValue, CallError>> {
         let before = self.replace(token, |status| match status {
             CallStatus::Ended(_) => Some(CallStatus::Done),
-            // The future is dropped after this error, which cancels the call.
+            // The future is dropped after this error. The drop of a waiting call cancels it at the peer.
             CallStatus::Rejected(_) => Some(CallStatus::Waiting(None)),
             _ => None,
         });
@@ -320,7 +326,7 @@ impl ClientHandle {
         let end = if event == RESULT { Ok(value) } else { Err(failure(event, value, self.max_visits)) };
         self.end(token, |status| match status {
             CallStatus::Waiting(_) => Some(CallStatus::Ended(end)),
-            // Another call may use the slot from now on, so this call must not be cancelled.
+            // Another call may use the slot from now on. `Ended` prevents that this call cancels the other one.
             CallStatus::Rejected(problem) => Some(CallStatus::Ended(Err(problem.clone()))),
             _ => None,
         });

@@ -1,4 +1,4 @@
-//! Peers that connect by a handshake, and reconnect by themselves.
+//! Peers that connect by a handshake, and reconnect automatically.
 
 use core::fmt;
 use core::time::Duration;
@@ -30,7 +30,7 @@ pub struct Connect {
     on_lost: Box<dyn Fn(CallError)>,
 }
 
-/// The callbacks for begins and ends of sessions. The peer owns them.
+/// The callbacks for the start and the end of each session. JavaScript calls them, so the peer keeps them.
 #[derive(Debug)]
 pub(super) struct Sessions {
     _begins: Closure<dyn Fn(u32)>,
@@ -56,49 +56,52 @@ impl Connect {
         Self { origin: origin.to_js(), ..self }
     }
 
-    /// Sets the name of the connection, which separates several connections between the same two sides. Both sides must
-    /// set the same name.
+    /// Sets the name of the connection. Both sides of a connection must set the same name. Several connections between
+    /// the same two sides must have different names. Default: an empty name.
     pub fn channel(self, name: impl Into<String>) -> Self {
         Self { channel: name.into(), ..self }
     }
 
-    /// Sets the timeout of the first session. Default: 10 seconds. `None` disables it.
+    /// Sets the maximum time until the first session begins. Default: 10 seconds. `None` disables the timeout.
     pub fn timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         Self { timeout: timeout.into(), ..self }
     }
 
-    /// Sets bounds on the peer, see [`Transport::with_limits`].
+    /// Sets the limits of the connection, as [`Transport::with_limits`] does for a transport.
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Sets the interval of pings to the peer, which are sent where no Web Lock shows that the peer is alive. Default:
-    /// 10 seconds. `None` disables them.
+    /// Sets the maximum time without a message from the peer. After this time, pending calls end with
+    /// [`CallError::Unresponsive`]. Pings are sent in between. A Web Lock replaces this timer if both sides share Web
+    /// Locks. Default: 10 seconds. `None` disables the timer.
     pub fn heartbeat(self, every: impl Into<Option<Duration>>) -> Self {
         Self { heartbeat: every.into(), ..self }
     }
 
-    /// Registers a listener for the start of each session. It gets the number of the session; the first is 1.
+    /// Registers a listener for the start of each session. The listener receives the number of the session. The first
+    /// session has the number 1.
     pub fn on_session(self, listener: impl Fn(u32) + 'static) -> Self {
         Self { on_session: Box::new(listener), ..self }
     }
 
-    /// Registers a listener for the end of each session. It gets the reason.
+    /// Registers a listener for the end of each session. The listener receives the reason.
     pub fn on_lost(self, listener: impl Fn(CallError) + 'static) -> Self {
         Self { on_lost: Box::new(listener), ..self }
     }
 
-    /// Connects. `set_up` registers methods before the first request arrives. Dropping the future abandons the
-    /// connection.
+    /// Connects, and waits for the first session. `set_up` is called before any request is handled, and can register
+    /// methods. Dropping the future abandons the connection.
     ///
     /// # Errors
-    /// If the target cannot be connected to, or does not answer in time; [`TransportError::reason`] returns the reason.
+    /// If the connection fails, or the peer does not answer within the timeout. [`TransportError::reason`] returns the
+    /// reason.
     pub async fn open(self, set_up: impl FnOnce(&Peer)) -> Result<Peer, TransportError> {
         install();
         let (on_session, on_lost) = (self.on_session, self.on_lost);
         let begins = Closure::new(on_session);
         let max_visits = self.limits.conversion_visits;
-        let ends = Closure::new(move |what, error| on_lost(failure(what, error, max_visits)));
+        let ends = Closure::new(move |event, error| on_lost(failure(event, error, max_visits)));
         let heartbeat = self.heartbeat.map_or(0.0, |every| milliseconds(Some(every)));
         let timeout = milliseconds(self.timeout);
         let session = session_to(&self.target, &self.origin, &self.channel, heartbeat, timeout, &begins, &ends)

@@ -16,7 +16,7 @@ use crate::error::CallError;
 use crate::message::Id;
 use portway_web::bindings::JsRequest;
 
-/// The request or notification of a handler.
+/// The request or notification that a handler handles.
 #[derive(Clone)]
 pub struct Context {
     request: JsRequest,
@@ -38,8 +38,8 @@ impl Context {
         self.request.method()
     }
 
-    /// Returns the id of the request; `None` for a notification, and after the response. A number has the text
-    /// that JavaScript writes: the id `1.0` is `1`.
+    /// Returns the id of the request. Returns `None` for a notification, and after the response. A number has the
+    /// digits that JavaScript writes: the id `1.0` is returned as `1`.
     #[must_use]
     pub fn id(&self) -> Option<Id> {
         let id = self.request.id();
@@ -59,21 +59,22 @@ impl Context {
         self.lifetime.is_over()
     }
 
-    /// Waits until [`Context::is_cancelled`] returns true. The handler's own future is dropped at that time, so this is
-    /// for work outside of it.
+    /// Returns a future that ends once [`Context::is_cancelled`] returns true. The future of the handler is dropped at
+    /// that time. So await this one in another task, to end the work of that task.
     #[must_use = "a future does nothing unless it is polled"]
     pub fn cancelled(&self) -> Cancelled {
         Cancelled(Rc::clone(&self.lifetime))
     }
 
-    /// Yields, so that other messages are handled. A handler that computes without waiting can be cancelled only here:
-    /// its future is dropped.
+    /// Yields to the event loop, so that other messages are handled. A handler that computes without other waits can be
+    /// cancelled only at this point. Its future is dropped then.
     pub async fn yield_now(&self) {
         // The promise does not reject.
         let _ = JsFuture::from(self.request.yield_now()).await;
     }
 
-    /// Sends progress to the caller: its `on_progress` gets the value. After the response, this has no effect.
+    /// Sends progress to the caller, whose `on_progress` listener receives the value. After the response, this has no
+    /// effect.
     ///
     /// # Errors
     /// [`CallError::Params`] or [`CallError::Send`].
@@ -82,7 +83,8 @@ impl Context {
         self.request.progress(&value).map_err(CallError::send)
     }
 
-    /// Sets the objects in the result that are transferred instead of copied, for a result with values of JavaScript.
+    /// Adds objects of the result, or of the next item of a stream, that are transferred instead of copied. Only a
+    /// result that contains values of JavaScript has such objects.
     pub fn transfer(&self, list: &js_sys::Array) {
         self.request.transfer(list);
     }
@@ -119,7 +121,7 @@ impl Future for Cancelled {
     }
 }
 
-/// Whether a request was cancelled, and the tasks that wait for that.
+/// Whether a request was cancelled, and the wakers of the tasks that wait for the cancellation.
 #[derive(Debug, Default)]
 pub(super) struct Lifetime {
     over: Cell<bool>,

@@ -11,25 +11,28 @@ use crate::echo;
 use crate::error::{CallError, PARAMS_NOT_STRUCTURED};
 use portway_web::bindings::problem_of;
 
-// The results of the check before a conversion; `rust-values.js` has the same numbers.
+// The results of `problem_of`, which checks a value before its conversion. `js/rust/values.js` of `portway-web` has the
+// same numbers.
 const FITS: u32 = 0;
 const TOO_DEEP: u32 = 1;
 const TOO_MANY_VISITS: u32 = 2;
 
-/// Serializes as `serde_json` does: maps become objects, and `None` becomes null. Bytes stay bytes.
+/// As in `serde_json`, maps become objects, and `None` becomes null. Unlike there, bytes become a `Uint8Array`.
 const SERIALIZER: Serializer = Serializer::new().serialize_maps_as_objects(true).serialize_missing_as_null(true);
 
-/// Converts a value of the application. Its size is not limited; its nesting is, since the peer could not read deeper
-/// values.
+/// Converts a value of the application. The nesting is limited, since a peer in Rust could not read a deeper value. The
+/// size is not limited.
 pub(super) fn to_js(value: &(impl Serialize + ?Sized)) -> Result<JsValue, String> {
     let value = value.serialize(&SERIALIZER).map_err(text)?;
     check(&value, usize::MAX).map_err(|problem| problem.to_string())?;
     Ok(value)
 }
 
-/// Reads a value from the peer. All values from peers are read here. The visits are counted before the conversion, so
-/// that a small message that stands for a large value is refused at once. They are counted again during the conversion,
-/// since a type may visit more, such as getters, and since a value may change.
+/// Reads a value from the peer. This function converts all values from peers.
+///
+/// `check` counts the visits before the conversion. So a value that takes too many visits is refused before it is
+/// copied, for example one that contains the same object many times. The conversion counts the visits again, for two
+/// reasons. A type may visit more than `check`, for example getters. The value may also change after the check.
 pub(super) fn from_js<T: DeserializeOwned>(value: JsValue, max_visits: usize) -> Result<T, ReadError> {
     check(&value, max_visits)?;
     deserializer::read(value, max_visits)
@@ -46,7 +49,7 @@ pub(super) fn params_from_js<T: DeserializeOwned>(params: JsValue, max_visits: u
 
 /// Returns whether params are empty. A `Map`, a `Set` or a `Date` has no own members, but is not empty.
 ///
-/// `Reflect` returns the exception of a proxy as an error.
+/// A proxy may throw an exception. `Reflect` returns it as an error, so it does not unwind through Rust.
 fn is_empty(params: &JsValue) -> bool {
     if params.is_null() || params.is_undefined() {
         return true;
@@ -57,7 +60,7 @@ fn is_empty(params: &JsValue) -> bool {
     if js_sys::Array::is_array(params) { members == 1 } else { is_root(&prototype) && members == 0 }
 }
 
-/// Returns whether a prototype is that of plain objects, of any realm: it has no prototype itself.
+/// Returns whether a prototype is null, or the `Object.prototype` of any realm, which has no prototype itself.
 fn is_root(prototype: &JsValue) -> bool {
     prototype.is_null() || js_sys::Reflect::get_prototype_of(prototype).is_ok_and(|next| next.is_null())
 }
@@ -72,7 +75,8 @@ fn check(value: &JsValue, max_visits: usize) -> Result<(), ReadError> {
     }
 }
 
-/// Returns the message of an error without the prefix "Error", shortened, since it may repeat text from the peer.
+/// Returns the message of an error, without the prefix "Error". The message is shortened, since it may repeat a long
+/// text.
 fn text(problem: serde_wasm_bindgen::Error) -> String {
     echo::ends(js_sys::Error::from(JsValue::from(problem)).message().into())
 }

@@ -1,9 +1,10 @@
-//! Reads values of JavaScript by serde, as `serde_wasm_bindgen` does, within bounds.
+//! Reads values of JavaScript by serde, as `serde_wasm_bindgen` does, but with limits.
 //!
-//! A peer chooses these values, so `serde_wasm_bindgen` is not safe to read them. It copies strings and buffers of any
-//! size and repeats them in errors. It also lets exceptions of JavaScript unwind through Rust, which uses up the stack
-//! of the wasm, for example for a null in a list where a map is expected. Here each visit is counted before anything is
-//! copied.
+//! The peer chooses these values, and `serde_wasm_bindgen` is not made for untrusted values. It copies strings and
+//! buffers of any size, and repeats them in errors. It also lets exceptions of JavaScript unwind through Rust, for
+//! example for a null in a list where a map is expected. Such an exception does not restore the stack pointer of the
+//! wasm, so each one uses up a part of the stack. This module counts each visit before it copies a value. Its functions
+//! in JavaScript catch all exceptions.
 
 use core::cell::Cell;
 
@@ -21,10 +22,11 @@ use portway_web::bindings::{
     bytes_of, elements_of, entries_of, fields_of, kind_of, number_of, own_entries_of, start_of, text_of,
 };
 
-/// The name of the type by which `serde_wasm_bindgen::preserve` reads a value as it is.
+/// The name of the struct that `serde_wasm_bindgen::preserve` requests. A value that is read as this struct is not
+/// converted.
 const PRESERVED: &str = "1fc430ca-5b7f-4295-92de-33cf2b145d38";
 
-// Kinds of values; `rust-values.js` has the same numbers.
+// Kinds of values. `js/rust/values.js` of `portway-web` has the same numbers.
 const NULLISH: u32 = 0;
 const FALSE: u32 = 1;
 const TRUE: u32 = 2;
@@ -46,7 +48,7 @@ const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 pub(super) fn read<T: DeserializeOwned>(value: JsValue, max_visits: usize) -> Result<T, ReadError> {
     let visits = Visits::new(max_visits);
     let value = Value::new(value, MAX_NESTING, &visits).and_then(T::deserialize);
-    // A type may have replaced the error by one of its own.
+    // The `Deserialize` implementation of a type may have replaced the error by its own.
     match value {
         Err(ReadError::Invalid(_)) if visits.is_exceeded() => Err(ReadError::TooManyVisits(max_visits)),
         value => value,
@@ -56,9 +58,9 @@ pub(super) fn read<T: DeserializeOwned>(value: JsValue, max_visits: usize) -> Re
 /// A value of JavaScript that is being read.
 pub(super) struct Value<'b> {
     value: JsValue,
-    /// `None` until it is needed.
+    /// The kind of the value; `None` until it is needed.
     kind: Cell<Option<u32>>,
-    /// The maximum of nested levels of this value.
+    /// The maximum number of nested levels of this value.
     levels: u32,
     visits: &'b Visits,
 }
@@ -79,7 +81,8 @@ impl<'b> Value<'b> {
         matches!(self.kind(), OBJECT..=BYTES)
     }
 
-    /// Returns the maximum of nested levels of the parts.
+    /// Returns the maximum number of nested levels of the parts of this value. Returns an error if the value is too
+    /// deep to have parts.
     fn levels_inside(&self) -> Result<u32, ReadError> {
         self.levels.checked_sub(1).ok_or(ReadError::TooDeep)
     }
@@ -135,7 +138,7 @@ impl<'b> Value<'b> {
         Err(de::Error::invalid_type(unexpected, expected))
     }
 
-    /// Reads an integer without its kind, which makes arrays of numbers faster.
+    /// Reads an integer without a call of `kind_of`. This makes the conversion of arrays of numbers faster.
     fn visit_integer<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, ReadError> {
         let number = number_of(&self.value);
         if number.abs() <= MAX_SAFE_INTEGER && number.trunc() == number {
@@ -203,7 +206,7 @@ impl<'de> de::Deserializer<'de> for Value<'_> {
 
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let number = number_of(&self.value);
-        // NaN also stands for values that are not numbers.
+        // `number_of` also returns NaN for a value that is not a number.
         if !number.is_nan() || self.kind() == FLOAT { visitor.visit_f64(number) } else { self.invalid_type(&visitor) }
     }
 
@@ -327,7 +330,7 @@ impl<'de> de::Deserializer<'de> for Value<'_> {
             return self.invalid_type(&visitor);
         }
         match self.entries() {
-            // An element is not a pair.
+            // `entries_of` also fails if an element is not a pair.
             Err(ReadError::Unreadable) if matches!(self.kind(), ITERABLE | ARRAY | BYTES) => {
                 self.invalid_type(&visitor)
             }
@@ -352,7 +355,7 @@ impl<'de> de::Deserializer<'de> for Value<'_> {
         visitor.visit_map(Fields::new(fields, values.unchecked_into(), levels, self.visits))
     }
 
-    /// Reads an enum as `serde_json` does: a string is a variant without content, an object with one member is a
+    /// Reads an enum as `serde_json` does. A string is a variant without content. An object with one member is a
     /// variant with content.
     fn deserialize_enum<V: Visitor<'de>>(
         self,

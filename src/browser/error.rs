@@ -1,4 +1,4 @@
-//! The errors of this API in JavaScript: conversions, and data that is a value of JavaScript.
+//! Conversions between the errors of Rust and of JavaScript, and error data that is a value of JavaScript.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -23,17 +23,17 @@ use crate::json_value::Text;
 #[derive(Clone, Debug)]
 pub(crate) struct JsData {
     pub(crate) value: JsValue,
-    /// The maximum of visits to read the value.
+    /// The maximum number of visits to read the value.
     max_visits: usize,
 }
 
 impl JsData {
-    /// Returns `None` for `undefined`, which is the absence of data.
+    /// Returns `None` for `undefined`, which means no data.
     fn new(value: JsValue, max_visits: usize) -> Option<Self> {
         (!value.is_undefined()).then_some(Self { value, max_visits })
     }
 
-    /// Serializes data. If that fails, the reason takes its place.
+    /// Serializes data. If that fails, the text of the error becomes the data.
     pub(crate) fn serialize(data: &(impl Serialize + ?Sized)) -> Option<Self> {
         let value = to_js(data).unwrap_or_else(|problem| JsValue::from_str(&problem));
         Self::new(value, Limits::DEFAULT.conversion_visits)
@@ -43,7 +43,8 @@ impl JsData {
         from_js(self.value.clone(), self.max_visits).map_err(|problem| problem.to_string())
     }
 
-    /// Returns the JSON text, or `None` if there is none, for example for a function or a `BigInt`.
+    /// Returns the value as JSON text. Returns `None` if JSON cannot express the value, for example a function or a
+    /// `BigInt`.
     #[cfg(feature = "codec")]
     pub(crate) fn to_json(&self) -> Option<Text> {
         let text = JsValue::from(js_sys::JSON::stringify(&self.value).ok()?).as_string()?;
@@ -120,7 +121,7 @@ impl CallError {
     }
 }
 
-/// Converts the error to that of the JavaScript API.
+/// Converts the error to the error that the JavaScript API has for it.
 impl From<CallError> for JsValue {
     fn from(error: CallError) -> Self {
         match error {
@@ -136,7 +137,8 @@ impl From<CallError> for JsValue {
 
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Only the name: the `Debug` form contains a stack, and the message may contain the source of a function.
+        // Only the name is written. The `Debug` form contains a stack, and the message may contain the source of a
+        // function.
         write!(f, "the message cannot be sent: {}", error_name(&self.0))
     }
 }

@@ -2,15 +2,15 @@
 
 use core::time::Duration;
 
-/// Timeout of a call.
+/// Default timeout of a call.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_millis(10_000);
-/// Timeout of `connect`.
+/// Default timeout of `connect`.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_millis(10_000);
-/// Silence of the peer, where no lock shows that it is alive.
+/// Default heartbeat: the maximum silence of a peer, where no lock shows that it is alive.
 pub(crate) const HEARTBEAT: Duration = Duration::from_millis(10_000);
-/// Items of a stream in transit.
+/// Default window of a stream: the maximum number of unread items.
 pub(crate) const STREAM_WINDOW: u32 = 16;
-/// Nesting of a value that becomes a Rust type.
+/// Maximum nesting of a value that becomes a Rust type, in levels.
 pub(crate) const MAX_NESTING: u32 = 128;
-/// Characters of the error of a value that does not match its type.
+/// Maximum characters of the error of a value that does not match its type.
 pub(crate) const MAX_ERROR_TEXT: usize = 1_000;

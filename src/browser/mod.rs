@@ -1,7 +1,9 @@
 //! The Rust API in browsers: typed clients and servers for programs that are compiled to wasm.
 //!
-//! Serde converts values in this module, and nowhere below it. A call is a future without a promise: JavaScript
-//! identifies each call by a number, and reports its events to one callback of the client.
+//! Only this module converts values, by serde. The layers below it pass values of JavaScript without conversion.
+//!
+//! A call is a future without a promise of JavaScript. Rust assigns a number to each call, its token. JavaScript
+//! reports the events of a call, with the token, to one callback of the client.
 
 mod call;
 mod client;

@@ -1,4 +1,4 @@
-//! The parts of a value of JavaScript, for the access traits of serde.
+//! The parts of a value of JavaScript (elements, entries, fields, bytes), as `SeqAccess` and `MapAccess` of serde.
 
 use core::cell::RefCell;
 use core::iter::Peekable;
@@ -14,7 +14,7 @@ use super::deserializer::Value;
 use super::visits::{BYTES_PER_VISIT, ReadError, SIZE_PER_VISIT, Visits};
 use portway_web::bindings::number_of;
 
-/// The elements of an array that no other code can change.
+/// The elements of an array. The array is a copy, so no other code can change it.
 pub(super) struct Elements<'b> {
     elements: Array,
     at: u32,
@@ -52,7 +52,7 @@ impl<'de> SeqAccess<'de> for Elements<'_> {
     }
 }
 
-/// Keys and values, alternating.
+/// The entries of a map or an object. The elements are keys and values, alternating.
 pub(super) struct Entries<'b>(pub(super) Elements<'b>);
 
 impl<'de> MapAccess<'de> for Entries<'_> {
@@ -74,7 +74,7 @@ impl<'de> MapAccess<'de> for Entries<'_> {
 /// The members of an object for the fields of a struct.
 pub(super) struct Fields<'b> {
     fields: &'static [&'static str],
-    /// One for each field.
+    /// One value for each field.
     values: Elements<'b>,
     /// The indices of the missing fields, in ascending order.
     missing: Peekable<vec::IntoIter<u32>>,
@@ -109,15 +109,15 @@ impl<'de> MapAccess<'de> for Fields<'_> {
     }
 }
 
-/// Returns the names of fields as strings of JavaScript. They are created once per struct.
+/// Returns the names of fields as strings of JavaScript. The strings are created once per struct.
 pub(super) fn field_names(fields: &'static [&'static str]) -> Array {
     std::thread_local! {
         static NAMES: RefCell<HashMap<(usize, usize), Array>> = RefCell::default();
     }
     NAMES.with(|names| {
         let key = (fields.as_ptr().addr(), fields.len());
-        let made = || fields.iter().map(|name| JsValue::from_str(name)).collect();
-        names.borrow_mut().entry(key).or_insert_with(made).clone()
+        let create = || fields.iter().map(|name| JsValue::from_str(name)).collect();
+        names.borrow_mut().entry(key).or_insert_with(create).clone()
     })
 }
 
@@ -132,7 +132,8 @@ impl<'de> SeqAccess<'de> for Bytes<'_> {
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
         let Some(byte) = self.bytes.next() else { return Ok(None) };
-        // The bytes are counted already, but each may become a larger value.
+        // The visits for the bytes are counted already. If the bytes become larger values, their memory costs further
+        // visits: 16 values of n bytes cost n visits.
         if size_of::<T::Value>() > 1 && self.bytes.len().is_multiple_of(BYTES_PER_VISIT) {
             self.visits.spend(size_of::<T::Value>())?;
         }

@@ -18,7 +18,7 @@ use super::server::Server;
 use super::transport::Transport;
 use crate::error::{CallError, RpcError};
 
-/// Calls the peer and serves its requests, over one transport.
+/// A client and a server on one transport: calls methods of the peer, and serves its requests.
 ///
 /// ```no_run
 /// use portway::{Client, Context, Peer, RpcError, Transport};
@@ -43,7 +43,8 @@ use crate::error::{CallError, RpcError};
 pub struct Peer {
     client: Client,
     server: Server,
-    /// The last field, since JavaScript calls it until the client and the server are dropped.
+    /// The last field, so it is dropped last: JavaScript calls these callbacks until the client and the server are
+    /// dropped.
     _sessions: Option<Sessions>,
 }
 
@@ -53,8 +54,9 @@ impl Peer {
         Self { client: Client::new(transport.clone()), server: Server::new(transport), _sessions: None }
     }
 
-    /// Connects to an iframe, a window, a worker, a port, or in a worker to the page through the global scope. The peer
-    /// must connect, too. The connection is restored when either side is reloaded.
+    /// Returns the options of a connection to an iframe, a window, a worker or a port. In a worker, the global scope is
+    /// the target for a connection to the page. The peer must connect, too. The connection is restored after either
+    /// side is reloaded.
     ///
     /// ```no_run
     /// # use portway::{CallError, Context, Origin, Peer};
@@ -83,7 +85,7 @@ impl Peer {
         self
     }
 
-    /// Returns the client. Its clones end with the peer.
+    /// Returns the client. The client and its clones are destroyed when the peer is dropped.
     #[must_use]
     pub const fn client(&self) -> &Client {
         &self.client
@@ -112,7 +114,7 @@ impl Peer {
     /// See [`Client::notify_js`].
     ///
     /// # Errors
-    /// If it cannot be sent.
+    /// If the notification cannot be sent.
     pub fn notify_js(&self, method: &str, params: &JsValue, transfer: Option<&js_sys::Array>) -> Result<(), CallError> {
         self.client.notify_js(method, params, transfer)
     }
@@ -120,7 +122,7 @@ impl Peer {
     /// See [`Client::notify`].
     ///
     /// # Errors
-    /// If it cannot be sent.
+    /// If the notification cannot be sent.
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
         self.client.notify(method, params)
     }
@@ -199,7 +201,8 @@ impl Peer {
         self.client.pending()
     }
 
-    /// Destroys the peer, its pending calls and its running requests. A second call has no effect.
+    /// Destroys the peer. Its pending calls end with an error, and its running requests are aborted. Later calls of
+    /// this function have no effect.
     pub fn destroy(&self) {
         self.client.destroy();
         self.server.end();

@@ -21,8 +21,8 @@ use portway_web::bindings::{IteratorResult, JsStream, end_code};
 
 /// The items of a stream, made by [`Client::stream`](crate::Client::stream).
 ///
-/// The request is sent on the first poll. Dropping the stream before its end cancels it: the peer gets the notification
-/// `$/cancelRequest`.
+/// The request is sent on the first poll. A stream that is dropped before its end is cancelled: the peer receives the
+/// notification `$/cancelRequest`.
 #[must_use = "the request of a stream is sent when it is polled"]
 pub struct Items<T> {
     state: StreamState,
@@ -37,7 +37,7 @@ enum StreamState {
     Done,
 }
 
-/// A stream whose request was sent. Dropping it cancels it.
+/// A stream whose request was sent. It is cancelled when it is dropped.
 struct OpenStream(JsStream);
 
 impl Drop for OpenStream {
@@ -67,7 +67,7 @@ impl<T: DeserializeOwned> Items<T> {
         Self { state, decode, max_visits: link.max_visits }
     }
 
-    /// Sets the timeout of each item. Default: that of the client. `None` disables it.
+    /// Sets the maximum time to wait for each item. Default: the timeout of the client. `None` disables it.
     pub fn timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         if let StreamState::Unsent { timeout, .. } = &mut self.state {
             *timeout = milliseconds(limit.into());
@@ -75,7 +75,7 @@ impl<T: DeserializeOwned> Items<T> {
         self
     }
 
-    /// Sets the maximum of unread items. Default: 16; at most 65 536.
+    /// Sets the maximum number of unread items, from 1 to 65 536. Default: 16.
     pub fn window(mut self, items: u32) -> Self {
         if let StreamState::Unsent { window, .. } = &mut self.state {
             *window = items.clamp(1, 65_536);

@@ -13,7 +13,7 @@ use super::context::Lifetime;
 use crate::error::RpcError;
 use portway_web::bindings::JsRequest;
 
-/// The outcome of a handler.
+/// The return value of a handler: its outcome, or the future of its outcome.
 pub(super) enum Answer {
     Now(Result<JsValue, RpcError>),
     Later(Work),
@@ -26,7 +26,8 @@ pub(super) type Work = Pin<Box<dyn Future<Output = Result<JsValue, RpcError>>>>;
 pub(super) struct RunningRequest {
     request: JsRequest,
     lifetime: Rc<Lifetime>,
-    /// `None` during a poll, so that no borrow is held while the handler runs.
+    /// The future of the handler. `None` while it is polled, so that no borrow is held while the handler runs. Also
+    /// `None` once the request was answered or aborted.
     work: Cell<Option<Work>>,
     /// The waker of the task that polls the work.
     waker: Cell<Option<Waker>>,
@@ -61,15 +62,17 @@ impl RunningRequest {
         self.lifetime.end();
         drop(self.work.take());
         self.answer(Err(error));
-        // The task sees that the work is gone, and ends.
+        // The task is polled again, and ends since there is no work.
         if let Some(waker) = self.waker.take() {
             waker.wake();
         }
     }
 
-    /// Polls the request through JavaScript. It is ready once it was answered or aborted.
+    /// Polls the request. JavaScript calls back to `poll_work`, since only JavaScript can catch a trap. Returns `Ready`
+    /// once the request was answered or aborted.
     pub(super) fn poll(&self, context: &TaskContext<'_>, token: u32) -> Poll<()> {
-        // The server, and with it the callback of JavaScript, may have been dropped.
+        // The server may have been dropped. This has aborted the request, and has freed the callback that JavaScript
+        // would call.
         if self.is_done() {
             return Poll::Ready(());
         }
@@ -93,7 +96,7 @@ impl RunningRequest {
                 drop(work);
                 self.answer(outcome);
             }
-            // It was aborted while it ran.
+            // The request was aborted during the poll.
             Poll::Pending if self.lifetime.is_over() => {}
             Poll::Pending => {
                 self.waker.set(Some(waker));

@@ -25,23 +25,25 @@ use crate::error::{RpcError, unserializable_result};
 use crate::method_name::is_reserved;
 use portway_web::bindings::{JsRequest, ServerRole};
 
-// The events of a server; `rust-client-server.js` has the same numbers.
+// The numbers of the events of a server. `js/rust/client-server.js` of `portway-web` has the same numbers.
 const REQUEST: u32 = 0;
 const NOTIFICATION: u32 = 1;
 const CANCEL: u32 = 2;
 
-/// The result for a request that was answered by its handler at once.
+/// The return value of the callback if there is no running request to cancel later. For example, a handler has answered
+/// its request at once.
 const ANSWERED: i32 = -1;
-/// The result of a poll. After a trap, JavaScript gets a negative number instead.
+/// The return value of the callback for a poll. After a trap, `untilTrap` in JavaScript returns a negative number
+/// instead.
 const POLLED: i32 = 0;
 
 /// Serves requests and notifications from the peer.
 ///
-/// Handlers are registered by name; a second registration of a name replaces the handler. Requests of unknown methods
-/// are answered with -32601, and params of another type than the handler's with -32602. Params that are nested more
-/// than 128 levels deep, or take more visits to read than [`Limits::conversion_visits`](crate::Limits), are answered
-/// with -32602, too; their `data.reason` is `nesting-too-deep` or `too-many-visits`. Dropping the server drops its
-/// handlers and their futures, and answers the running requests with an error.
+/// Handlers are registered by name; a second registration of a name replaces the handler. A request of an unknown
+/// method is answered with the error -32601. A request with params that are not of the handler's type is answered with
+/// -32602. If the params exceed a limit, this error has a `data.reason`. The reason is `nesting-too-deep` for more than
+/// 128 nested levels. It is `too-many-visits` for params that exceed [`Limits::conversion_visits`](crate::Limits).
+/// Dropping the server drops its handlers and their futures, and answers the running requests with an error.
 ///
 /// ```no_run
 /// use portway::{Context, RpcError, Server, Transport};
@@ -65,13 +67,14 @@ const POLLED: i32 = 0;
 #[must_use = "a server ends when it is dropped"]
 pub struct Server {
     service: Rc<Service>,
-    /// The callback of JavaScript. It is freed after the link has released it.
+    /// The function that JavaScript calls with the events of the server. It is freed after `drop` has ended the server.
+    /// From then on, JavaScript does not call it.
     _callback: Closure<dyn Fn(u32, u32, JsValue, JsRequest) -> i32>,
 }
 
 impl Server {
-    /// Creates a server without methods. Messages are handled after the current task of the event loop, so methods that
-    /// it registers see all of them.
+    /// Creates a server without methods. Messages are handled only after the current code has returned to JavaScript.
+    /// So the methods that this code registers miss no message.
     pub fn new(transport: Transport) -> Self {
         let service =
             Rc::new(Service::new(ServerRole::new(transport.take(), &transport.js_limits()), transport.max_visits()));
@@ -106,7 +109,7 @@ impl Server {
         })
     }
 
-    /// Registers a handler for a method that responds at once.
+    /// Registers a synchronous handler for a method. The response is sent when the handler returns.
     pub fn method_sync<P, R, E, F>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,
@@ -144,7 +147,8 @@ impl Server {
         self
     }
 
-    /// Registers a handler for a method with values of JavaScript, which are not converted.
+    /// Registers an async handler for a method. Its params and its result are values of JavaScript, which are not
+    /// converted.
     pub fn method_js<E, F, W>(&self, name: &str, handler: F) -> &Self
     where
         E: Into<RpcError>,
@@ -158,7 +162,7 @@ impl Server {
     }
 
     /// Registers a handler for a notification. Notifications are handled in the order in which they arrive. A
-    /// notification with params of another type is reported on the console.
+    /// notification whose params are not of the handler's type is logged on the console, and is not handled.
     pub fn on_notify<P, F>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,
@@ -171,7 +175,7 @@ impl Server {
         })
     }
 
-    /// Registers a handler for a notification with values of JavaScript, which are not converted.
+    /// Registers a handler for a notification. Its params are a value of JavaScript, which is not converted.
     pub fn on_notify_js<F>(&self, name: &str, handler: F) -> &Self
     where
         F: Fn(JsValue, Context) + 'static,
@@ -187,7 +191,7 @@ impl Server {
         mem::forget(self);
     }
 
-    /// Ends the server. A second call has no effect.
+    /// Ends the server. Later calls of this function have no effect.
     pub(super) fn end(&self) {
         if !self.service.lifetime.is_over() {
             self.service.role.stop();
@@ -215,13 +219,13 @@ impl Server {
     }
 
     fn check_name(&self, name: &str) -> bool {
-        let may = !is_reserved(name);
-        if !may {
+        let is_allowed = !is_reserved(name);
+        if !is_allowed {
             self.service
                 .role
                 .report(&format!("\"{name}\" is not registered: names that begin with \"rpc.\" are reserved"));
         }
-        may
+        is_allowed
     }
 }
 
@@ -235,13 +239,13 @@ impl Drop for Server {
 #[derive(Debug)]
 struct Service {
     role: ServerRole,
-    /// The maximum of visits to read params.
+    /// The maximum number of visits to read params.
     max_visits: usize,
     methods: Handlers<dyn Fn(JsValue, Context) -> Answer>,
     notifications: Handlers<dyn Fn(JsValue, Context) -> Result<(), String>>,
-    /// Never borrowed while other code runs.
+    /// No borrow is held while other code runs (a handler, a waker, JavaScript), since that code may use this list.
     running: RefCell<Slab<Rc<RunningRequest>>>,
-    /// The lifetime of the server, which is also that of notifications.
+    /// The lifetime of the server. The contexts of notifications have it, too.
     lifetime: Rc<Lifetime>,
 }
 
@@ -251,7 +255,8 @@ impl Service {
         Self { role, max_visits, methods, notifications, running: RefCell::default(), lifetime: Rc::default() }
     }
 
-    /// Runs the handler of a request. Returns the token that cancels it.
+    /// Runs the handler of a request. Returns the token by which JavaScript cancels and polls the request, or
+    /// `ANSWERED`.
     fn handle_request(self: &Rc<Self>, index: u32, params: JsValue, request: JsRequest) -> i32 {
         let Some(handler) = self.methods.get(index) else { return ANSWERED };
         // The request is registered before the handler runs, since the handler may drop the server.
@@ -267,7 +272,7 @@ impl Service {
                 running.start(work);
                 let service = Rc::clone(self);
                 spawn_local(async move {
-                    // JavaScript calls back into the poll, since only JavaScript can catch a trap.
+                    // `poll` calls JavaScript, which calls back to poll the work: only JavaScript can catch a trap.
                     poll_fn(|context| running.poll(context, token as u32)).await;
                     service.remove(token, &running);
                 });
@@ -324,7 +329,7 @@ impl Service {
     }
 }
 
-/// A stream, with its items as values of JavaScript.
+/// A stream that converts the items of another stream to values of JavaScript.
 struct SerializedItems<S>(Pin<Box<S>>);
 
 impl<T: Serialize, E: Into<RpcError>, S: Stream<Item = Result<T, E>>> Stream for SerializedItems<S> {
@@ -335,7 +340,7 @@ impl<T: Serialize, E: Into<RpcError>, S: Stream<Item = Result<T, E>>> Stream for
     }
 }
 
-/// Sends the items of a stream, each when the caller has credit for it.
+/// Sends the items of a stream. The next item is requested only when the caller has credit for it.
 async fn send_items(
     mut items: impl Stream<Item = Result<JsValue, RpcError>> + Unpin,
     request: JsRequest,
@@ -360,7 +365,7 @@ fn serialize_result<R: Serialize, E: Into<RpcError>>(outcome: Result<R, E>) -> R
     to_js(&result).map_err(unserializable_result)
 }
 
-/// Handlers, by name for the application and by index for JavaScript.
+/// The handlers of methods or of notifications. The application registers them by name. JavaScript calls them by index.
 struct Handlers<H: ?Sized>(RefCell<Vec<(String, Rc<H>)>>);
 
 impl<H: ?Sized> Handlers<H> {
@@ -377,7 +382,7 @@ impl<H: ?Sized> Handlers<H> {
         };
         let index = index.unwrap_or(handlers.len() - 1);
         drop(handlers);
-        // Dropping a handler may run any code, so it happens without a borrow.
+        // The drop of a handler may run any code, so the borrow ends before it.
         drop(replaced);
         index as u32
     }

@@ -14,7 +14,7 @@ use portway_web::bindings::{self, JsMessageChannel, JsTransport};
 /// A transport of messages: a window, a port, a worker or a channel.
 ///
 /// The constructors accept values of `web-sys` and of any other binding. A client and a server that are made from
-/// clones of one transport share it. It is closed when the last of them is dropped.
+/// clones of one transport share it. The transport is closed when the last client or server on it is dropped.
 ///
 /// ```no_run
 /// use portway::{Client, Origin, Transport, TransportError};
@@ -33,7 +33,7 @@ pub struct Transport(Rc<TransportHandle>);
 #[derive(Debug)]
 struct TransportHandle {
     transport: JsTransport,
-    /// Whether a link owns the transport and destroys it.
+    /// Whether a client or a server was made from this transport. Its link in JavaScript then destroys the transport.
     used: Cell<bool>,
     limits: Cell<Option<Limits>>,
 }
@@ -104,7 +104,7 @@ impl Transport {
         Ok((Self::port(&channel.port1())?, Self::port(&channel.port2())?))
     }
 
-    /// Creates a transport from a page to a worker that it has started. The transport does not terminate the worker.
+    /// Creates a transport to a worker that this page has started. The transport does not terminate the worker.
     ///
     /// # Errors
     /// If the value is not a worker.
@@ -131,8 +131,9 @@ impl Transport {
     /// Creates a transport from an object of JavaScript with the functions `send(message, transfer)`,
     /// `onMessage(handler)` and optionally `destroy()`.
     ///
-    /// If the object does not clone messages, they may contain getters and proxies. Such a value is read twice: to
-    /// count its visits, and to convert it. If it throws, or takes too many visits the second time, it is refused.
+    /// If the object does not clone messages, their values may have getters and proxies. Such a value is read twice:
+    /// first to count its visits, then to convert it. The value is refused if it throws an exception, or if it takes
+    /// too many visits the second time.
     ///
     /// # Errors
     /// If a function is missing.
@@ -147,10 +148,9 @@ impl Transport {
         Self::from_result(Ok(transport))
     }
 
-    /// Sets bounds on the peer, for the clients and servers that are made from this transport afterwards. A browser
-    /// uses [`pending_calls`](Limits::pending_calls), [`in_flight`](Limits::in_flight),
-    /// [`batch_items`](Limits::batch_items) and [`conversion_visits`](Limits::conversion_visits); it ignores the other
-    /// limits.
+    /// Sets the limits for the clients and servers that are made from this transport afterwards. A browser uses
+    /// [`pending_calls`](Limits::pending_calls), [`in_flight`](Limits::in_flight), [`batch_items`](Limits::batch_items)
+    /// and [`conversion_visits`](Limits::conversion_visits); it ignores the other limits.
     ///
     /// ```no_run
     /// use portway::{Limits, Server, Transport};
@@ -168,12 +168,12 @@ impl Transport {
         self
     }
 
-    /// Returns the maximum of visits to read a value from the peer.
+    /// Returns the maximum number of visits to read a value from the peer.
     pub(super) fn max_visits(&self) -> usize {
         self.0.limits.get().unwrap_or(Limits::DEFAULT).conversion_visits
     }
 
-    /// Returns the limits of a link as the option `limits` of JavaScript.
+    /// Returns the limits as the option `limits` of the JavaScript API; `undefined` if the application has set none.
     pub(super) fn js_limits(&self) -> JsValue {
         let Some(limits) = self.0.limits.get() else { return JsValue::UNDEFINED };
         let entries = Array::new();
@@ -191,7 +191,8 @@ impl Transport {
         Ok(Self(Rc::new(TransportHandle { transport, used: Cell::new(false), limits: Cell::new(None) })))
     }
 
-    /// Returns the transport for a link, which owns it from now on.
+    /// Returns the transport object for a link in JavaScript. The link destroys the object, so the drop of this handle
+    /// no longer does.
     pub(super) fn take(&self) -> &JsValue {
         self.0.used.set(true);
         &self.0.transport

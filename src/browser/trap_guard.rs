@@ -1,4 +1,4 @@
-//! The program as JavaScript sees it: its exports, its traps and its panics.
+//! Registers the program in JavaScript, so that its traps and panics are noticed there.
 
 use core::{hint, ptr};
 use std::cell::Cell;
@@ -7,8 +7,9 @@ use std::panic;
 use portway_web::bindings::{begin_run, is_trapped, on_panic};
 use wasm_bindgen::prelude::Closure;
 
-/// Passes the exports of the wasm to JavaScript, and registers the end of the program there. A start function would run
-/// after the start function of the program.
+/// Registers the exports of the wasm in JavaScript, the stack pointer and the panic hook. Does nothing if the program
+/// is registered and has not trapped. All constructors of transports call this function. A start function of this crate
+/// would be too late: it would run after the start function of the program.
 pub(super) fn install() {
     if !is_trapped() {
         return;
@@ -33,7 +34,8 @@ fn install_panic_hook() {
     }));
 }
 
-/// Returns the address of the stack. A trap does not unwind the stack, so the address stays lower after it.
+/// Returns an address in the current frame of the stack. A trap does not restore the stack pointer, so this address is
+/// lower after a trap. JavaScript detects traps by this difference.
 fn stack_pointer() -> u32 {
     let local = 0_u8;
     ptr::from_ref(hint::black_box(&local)).addr() as u32

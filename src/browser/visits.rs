@@ -1,4 +1,5 @@
-//! The limits of reading values: a budget of visits, and errors that repeat little text from the peer.
+//! The limits of a conversion: a budget of visits, and errors that repeat little text from the peer. Each value and
+//! each key costs one visit or more.
 
 use core::cell::Cell;
 use core::fmt::{self, Display, Write};
@@ -10,13 +11,13 @@ use wasm_bindgen::{JsCast, JsValue};
 use super::limits::{MAX_ERROR_TEXT, MAX_NESTING};
 use portway_proto::MAX_ECHO_LENGTH;
 
-/// Bytes of a string or buffer that cost one more visit.
+/// The number of bytes of a string or buffer that cost one further visit.
 pub(super) const BYTES_PER_VISIT: usize = 16;
 
-/// Bytes in memory of a Rust value that cost one more visit.
+/// The number of bytes of a Rust value in memory that cost one further visit.
 pub(super) const SIZE_PER_VISIT: usize = 256;
 
-/// Why a value cannot be read.
+/// The reason for which a value cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ReadError {
     TooDeep,
@@ -55,7 +56,7 @@ impl core::error::Error for ReadError {}
 impl de::Error for ReadError {
     fn custom<T: Display>(message: T) -> Self {
         let mut text = Bounded { text: String::new(), room: MAX_ERROR_TEXT };
-        // Writing fails once the text is full.
+        // Once the text is full, writing fails, and the rest of the message is omitted.
         let _ = write!(text, "{message}");
         Self::Invalid(text.text)
     }
@@ -91,9 +92,9 @@ fn quoted(unexpected: Unexpected<'_>) -> Unexpected<'_> {
     }
 }
 
-/// Returns the first characters of a text.
+/// Returns the first `characters` characters of a text.
 fn shortened(text: &str, characters: usize) -> &str {
-    // Most texts have fewer bytes than the limit has characters.
+    // A character takes at least one byte, so such a text is short enough. The characters need not be counted.
     if text.len() <= characters {
         return text;
     }
@@ -115,9 +116,9 @@ impl Write for Bounded {
     }
 }
 
-/// The visits of one conversion.
+/// The budget of visits of one conversion.
 pub(super) struct Visits {
-    /// `None` once the limit is exceeded.
+    /// The visits that are left; `None` once the limit is exceeded.
     left: Cell<Option<usize>>,
     limit: usize,
 }
@@ -143,12 +144,13 @@ impl Visits {
         self.left.get().is_none()
     }
 
-    /// Returns the maximum of parts of a value: the visits that are left.
+    /// Returns the number of visits that are left. It is also the maximum number of parts of the next value, since each
+    /// part costs a visit.
     pub(super) fn left(&self) -> u32 {
         self.left.get().unwrap_or(0).try_into().unwrap_or(u32::MAX)
     }
 
-    /// Checks a result of JavaScript: an array of parts, null for too many parts, undefined for an exception.
+    /// Checks a list of parts from JavaScript: an array, null for too many parts, or undefined for an exception.
     pub(super) fn parts(&self, parts: JsValue) -> Result<Array, ReadError> {
         if parts.is_undefined() {
             Err(ReadError::Unreadable)

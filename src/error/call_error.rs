@@ -14,8 +14,8 @@ const PEER_DIED: &str = "peer-died";
 
 /// Why a call failed.
 ///
-/// The variants are the same natively and in browsers, so that one `match` compiles for both. A variant that one of
-/// them never returns is marked.
+/// The variants are the same natively and in browsers, so that one `match` compiles for both platforms. If only one
+/// platform returns a variant, the documentation of the variant names that platform.
 ///
 /// ```
 /// use portway::CallError;
@@ -38,10 +38,11 @@ const PEER_DIED: &str = "peer-died";
 pub enum CallError {
     /// The peer responded with an error.
     Remote(RpcError),
-    /// The handler of the peer panicked. The peer continues. A peer that is compiled to wasm ends instead.
+    /// The handler of the peer panicked. The peer continues. A peer that is compiled to wasm ends instead, and causes
+    /// [`CallError::PeerDied`].
     HandlerPanicked,
-    /// The program of the peer has panicked or trapped, and cannot handle requests any more. Programs compiled to wasm
-    /// report this.
+    /// The program of the peer has panicked or trapped, and cannot handle requests any more. Only programs that are
+    /// compiled to wasm report this.
     PeerDied,
     /// No response arrived within the timeout.
     TimedOut,
@@ -138,7 +139,7 @@ impl fmt::Display for CallError {
 impl core::error::Error for CallError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            // The text of this error is that of the peer's error.
+            // The text of this variant is already that of the peer's error, so the source is the next error.
             Self::Remote(error) => error.source(),
             Self::Lost(closed) => Some(closed),
             _ => None,

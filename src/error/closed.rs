@@ -8,9 +8,9 @@ use crate::Framing;
 
 /// Why a link over a byte stream has ended.
 ///
-/// A browser has the type, so that a `match` on a [`CallError`](crate::CallError) compiles there, but reports no
-/// reason: its transports are not streams, and report lost peers by [`CallError::PeerGone`](crate::CallError::PeerGone)
-/// and others.
+/// The type also exists in browsers, so that a `match` on a [`CallError`](crate::CallError) compiles there. No value of
+/// it occurs there: the transports of browsers are not byte streams. They report lost peers by other errors, such as
+/// [`CallError::PeerGone`](crate::CallError::PeerGone).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Closed {
@@ -22,7 +22,7 @@ pub enum Closed {
     Exited(ExitStatus),
     /// The stream ended within a message, after this many bytes.
     Truncated(usize),
-    /// Reading or writing failed, for example since the peer stopped reading.
+    /// Reading or writing failed, for example because the peer stopped reading.
     Io(io::ErrorKind, String),
     /// The peer uses another framing.
     OtherFraming {

@@ -12,8 +12,8 @@ use crate::echo;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 use crate::json_value::Text;
 
-/// The data of an error: JSON text where messages are JSON text, and a value of JavaScript where they are not. A
-/// program in a browser that uses both kinds of messages has both kinds of data.
+/// The data of an error. It is JSON text if messages are JSON text, otherwise a JavaScript value. A program in a
+/// browser can have data of either kind, since the messages of WIPC are JSON text there, too.
 #[derive(Clone, Debug)]
 pub(crate) enum ErrorData {
     #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
@@ -23,13 +23,13 @@ pub(crate) enum ErrorData {
 }
 
 impl ErrorData {
-    /// Serializes data. If that fails, the reason takes its place.
+    /// Serializes data. If that fails, the text of the failure becomes the data.
     #[cfg(not(all(target_family = "wasm", target_os = "unknown", feature = "browser")))]
     pub(super) fn serialize(data: &(impl Serialize + ?Sized)) -> Option<Self> {
         to_raw_value(data).or_else(|problem| to_raw_value(&problem.to_string())).ok().map(Self::Json)
     }
 
-    /// Serializes data. If that fails, the reason takes its place.
+    /// Serializes data. If that fails, the text of the failure becomes the data.
     #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "browser"))]
     pub(super) fn serialize(data: &(impl Serialize + ?Sized)) -> Option<Self> {
         JsData::serialize(data).map(Self::Js)
@@ -55,7 +55,7 @@ impl ErrorData {
     }
 }
 
-/// Compares JSON text by its bytes, and values of JavaScript by `===`.
+/// Compares JSON text by its bytes, and JavaScript values by `===`.
 impl PartialEq for ErrorData {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {

@@ -55,7 +55,7 @@ impl RpcError {
         Self::new(ErrorCode::INTERNAL_ERROR, message)
     }
 
-    /// Sets the data. If serde cannot serialize it, the reason takes its place.
+    /// Sets the data. If serde cannot serialize it, the text of the failure becomes the data.
     #[must_use]
     pub fn with_data(self, data: &(impl Serialize + ?Sized)) -> Self {
         Self { data: ErrorData::serialize(data), ..self }
@@ -70,14 +70,14 @@ impl RpcError {
     /// Deserializes the data. Returns `None` if the error has no data.
     ///
     /// # Errors
-    /// Returns the reason if the data does not fit the type. In a browser, also if the data takes more visits to read
-    /// than [`Limits::conversion_visits`](crate::Limits::conversion_visits).
+    /// The reason, if the data does not fit the type. In a browser, reading the data must also take at most
+    /// [`Limits::conversion_visits`](crate::Limits::conversion_visits) visits.
     pub fn data<T: DeserializeOwned>(&self) -> Option<Result<T, String>> {
         self.data.as_ref().map(ErrorData::deserialize)
     }
 
-    /// Returns the data as JSON text. Returns `None` if the error has no data. In a browser, also if the data has no
-    /// JSON text.
+    /// Returns the data as JSON text. Returns `None` if the error has no data. A browser also returns `None` for a
+    /// JavaScript value that has no JSON text.
     ///
     /// ```
     /// # use portway::RpcError;
@@ -118,7 +118,7 @@ impl From<RpcError> for ErrorObject<Text> {
     }
 }
 
-/// The member `reason` of an object. A derived implementation would read the first element of an array, too.
+/// The member `reason` of an object. A derived implementation would also accept an array, and read its first element.
 struct Reason(Option<String>);
 
 impl<'de> Deserialize<'de> for Reason {

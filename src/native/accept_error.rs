@@ -8,11 +8,11 @@ use rustix::io::Errno;
 /// The cause of an error of `accept`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// A single connection, which is closed. The next one may succeed.
+    /// The error concerns a single connection, which is closed. The next connection may succeed.
     Connection,
     /// The error may occur again at once: too many open files, a firewall or a security module.
     Unknown,
-    /// The listener, which accepts no more connections.
+    /// The error concerns the listener, which accepts no more connections.
     Listener,
 }
 

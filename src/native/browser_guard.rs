@@ -22,11 +22,11 @@ const BROWSER_PREFIXES: [&[u8]; 11] = [
     b"\x16\x03",
 ];
 
-/// The length of the longest of [`BROWSER_PREFIXES`].
+/// The length of the longest entry of [`BROWSER_PREFIXES`].
 const MAX_PREFIX_BYTES: usize = 8;
 
-/// A reader that fails if the input comes from a browser. The decoder has received at most a part of the first word by
-/// then.
+/// A reader that fails if the input comes from a browser. Before the failure, the decoder receives at most a part of
+/// the first word.
 #[derive(Debug)]
 pub(super) struct BrowserGuard<R> {
     reader: R,
@@ -40,6 +40,8 @@ impl<R> BrowserGuard<R> {
         Self { reader, first: [0; MAX_PREFIX_BYTES], length: 0 }
     }
 
+    /// Checks the next bytes of the input.
+    ///
     /// # Errors
     /// If the input begins like that of a browser.
     fn check(&mut self, bytes: &[u8]) -> io::Result<()> {

@@ -70,10 +70,10 @@ struct Request {
     callback: Option<ProgressCallback>,
 }
 
-/// The limit of the total time of a call.
+/// The maximum total time of a call.
 #[derive(Debug)]
 enum TotalTimeout {
-    /// A multiple of its timeout.
+    /// The timeout of the call times [`TOTAL_TIMEOUT_FACTOR`].
     Default,
     Milliseconds(u64),
     Endless,
@@ -116,15 +116,15 @@ impl<R: DeserializeOwned> Call<R> {
 }
 
 impl<R> Call<R> {
-    /// Sets the timeout of this call, in place of the client's timeout. `None` disables it. A call that times out is
-    /// cancelled at the peer, like a call that is dropped.
+    /// Sets the timeout of this call, in place of the client's timeout. `None` disables the timeout. A call that times
+    /// out is cancelled at the peer, like a call that is dropped.
     pub fn timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         let timeout = timeout.into();
         self.configure(|request| request.timeout = timeout)
     }
 
-    /// Sets the longest total time of this call. After that the call times out, even if there is progress. Default: 60
-    /// times the timeout for a call with [`Call::on_progress`]. `None` disables the limit.
+    /// Sets the maximum total time of this call. Then the call times out, even if there is progress. Default: 60 times
+    /// the timeout, which takes effect only with [`Call::on_progress`]. `None` disables the limit.
     pub fn total_timeout(self, total: impl Into<Option<Duration>>) -> Self {
         let total = total.into().map_or(TotalTimeout::Endless, |total| TotalTimeout::Milliseconds(milliseconds(total)));
         self.configure(|request| request.total = total)
@@ -181,7 +181,7 @@ impl<R> Call<R> {
 impl<R> Future for Call<R> {
     type Output = Result<R, CallError>;
 
-    /// Returns the result once. Polled again, the future stays pending.
+    /// Returns the result once. After that, the future stays pending.
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         this.send();

@@ -1,4 +1,4 @@
-//! A child process. It and its descendants end when the connection to it ends.
+//! A child process. When the link to the process ends, the process and its descendants end, too.
 
 use core::fmt;
 use core::pin::{Pin, pin};
@@ -19,35 +19,36 @@ use super::transport::cannot_start;
 /// signal resets it. Descendants are polled, because the system does not report when a descendant exits.
 const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The longest interval between two checks.
+/// The maximum interval between two checks for descendants.
 const MAX_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A child process with its descendants. At a deadline they are asked to exit, and `TERM_GRACE` later they are killed:
-/// `SIGTERM` and `SIGKILL` on Unix. On Windows, which has no such request, they are killed at the deadline. Dropping it
+/// A child process with its descendants. On Unix, these processes get `SIGTERM` at a deadline, and `SIGKILL`
+/// `TERM_GRACE` later. On Windows, which has no such signals, they are killed at the deadline. Dropping this value
 /// kills them at once.
 pub(crate) struct ChildProcess {
     child: Child,
     tree: Option<ProcessTree>,
     state: State,
-    /// The time at which they are asked to exit.
+    /// The time at which the processes get `SIGTERM`, or are killed on Windows.
     deadline: Option<Instant>,
-    /// The exit of the process. The inner value is `None` if this struct had already begun to end it, or if waiting
-    /// failed.
+    /// The exit of the process, once it was detected. The inner value is the status. It is `None` if this struct had
+    /// already begun to end the process, or if waiting failed.
     exit: Option<Option<ExitStatus>>,
     sleep: Option<Pin<Box<Sleep>>>,
-    /// The time of the next check for remaining descendants, and the interval after that check.
+    /// The time of the next check for remaining descendants.
     next_check: Option<Instant>,
+    /// The time between that check and the one after it.
     check_interval: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Running,
-    /// They were asked to exit.
+    /// The processes got `SIGTERM` at this time.
     Terminating(Instant),
-    /// They were killed.
+    /// The processes were killed at this time.
     Killed(Instant),
-    /// No process remains. Or they were killed, and the process has exited or did not exit within `TERM_GRACE`.
+    /// No process remains. After a kill, this state begins once the process has exited, or `TERM_GRACE` later.
     Ended,
 }
 
@@ -125,8 +126,8 @@ impl ChildProcess {
         (self.next_check, self.check_interval) = (None, MIN_CHECK_INTERVAL);
     }
 
-    /// Returns whether any descendant remains after the exit of the process. Returns true without a check until the
-    /// next check is due.
+    /// Returns whether any descendant remains after the exit of the process. Until the next check is due, returns true
+    /// without a check.
     fn remains(&mut self, now: Instant) -> bool {
         if self.next_check.is_some_and(|next| now < next) {
             return true;
@@ -137,15 +138,16 @@ impl ChildProcess {
         remains
     }
 
-    /// Polls for the exit of the process, or for the end of the wait for it. Its descendants may still run. This call
-    /// also ends the processes whose deadline is over.
+    /// Polls for the exit of the process. Descendants may still run. After a kill, the wait for the exit ends after
+    /// `TERM_GRACE`. Once the deadline has passed, this call ends all processes.
     pub(crate) fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        // This call also applies the deadline.
+        // This call detects the exit and applies the deadline.
         let _ = self.poll_tree_exit(context);
         if self.exit.is_some() || self.state == State::Ended { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    /// Polls for the exit of the process, and returns its status. Only one task may wait at a time. It ends no process.
+    /// Polls for the exit of the process, and returns its status. Only one task may wait at a time. This call ends no
+    /// process.
     pub(crate) fn poll_status(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
         // `Child` keeps the wait state, so a new future can continue the wait.
         let exit = pin!(self.child.wait()).poll(context);
@@ -161,9 +163,10 @@ impl ChildProcess {
         exit
     }
 
-    /// Polls for the end of all processes, and ends those whose deadline is over. After a kill, it is ready once the
-    /// process has exited, or `TERM_GRACE` later. Returns the status of the process, or `None` if this struct had
-    /// already begun to end it, or if waiting failed. Without a deadline, descendants may remain forever.
+    /// Polls for the exit of all processes, and ends them once the deadline has passed. After a kill, the call is ready
+    /// once the process has exited, or `TERM_GRACE` later. Returns the status of the process. Returns `None` if this
+    /// struct had already begun to end the process, or if waiting failed. Without a deadline, descendants may remain
+    /// forever.
     pub(crate) fn poll_tree_exit(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
         loop {
             if self.state == State::Ended {
@@ -195,7 +198,7 @@ impl ChildProcess {
         }
     }
 
-    /// Escalates: a request to exit, then a kill, then giving up.
+    /// Takes the next step to end the processes: `SIGTERM`, then a kill, then the end of the wait.
     fn advance(&mut self, now: Instant) {
         match self.state {
             State::Running if self.tree.as_mut().is_none_or(ProcessTree::terminate) => {
@@ -231,7 +234,7 @@ mod tests {
 
     use super::*;
 
-    /// The system may refuse to end a process of another user. Here, the process only runs too long.
+    /// The system may refuse to end a process of another user. This test uses a process that runs too long instead.
     #[tokio::test]
     async fn the_wait_for_a_process_that_cannot_be_ended_is_given_up() -> io::Result<()> {
         let mut command = Command::new("sleep");

@@ -17,9 +17,9 @@ use crate::json_value::write_params;
 
 /// Calls the peer.
 ///
-/// All clones share one link. It closes when the last clone is dropped, or by [`Client::destroy`]. Pending calls then
-/// fail with [`CallError::Destroyed`]. Requests from the peer are answered with -32601. To handle them, use
-/// [`Peer`](crate::Peer).
+/// All clones share one link, which is this end of the connection. The link closes when the last clone is dropped, or
+/// by [`Client::destroy`]. Pending calls then fail with [`CallError::Destroyed`]. Requests from the peer are answered
+/// with -32601. To handle requests, use [`Peer`](crate::Peer).
 ///
 /// ```
 /// use portway::{CallError, Client, Context, RpcError, Server, Transport};
@@ -64,8 +64,8 @@ impl Drop for Owner {
 }
 
 impl Client {
-    /// Creates a client whose calls time out after 10 seconds. A task drives its link, in the runtime in which the
-    /// transport was created.
+    /// Creates a client whose calls time out after 10 seconds. A task does the IO of its link, in the runtime in which
+    /// the transport was created.
     #[must_use]
     pub fn new(transport: Transport) -> Self {
         let link = transport.open(false);
@@ -77,7 +77,7 @@ impl Client {
         Self { owner: Arc::new(Owner(link)), timeout: Some(CALL_TIMEOUT) }
     }
 
-    /// Sets the timeout of calls through this handle. `None` disables it. Default: 10 seconds.
+    /// Sets the timeout of calls through this handle. `None` disables the timeout. Default: 10 seconds.
     #[must_use]
     pub fn with_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         Self { timeout: timeout.into(), ..self }
@@ -85,7 +85,7 @@ impl Client {
 
     /// Calls a method. `params` must be an object or an array, or `()` for none. `R` is the type of the result.
     ///
-    /// The request is sent when the future is first polled. An error of the params is returned there, too.
+    /// The request is sent when the future is first polled. An error of the params is also returned by the future.
     #[must_use = "a call is sent when it is awaited"]
     pub fn call<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Call<R> {
         Call::new(self.link(), self.timeout, method, write_params(params).map_err(CallError::Params))
@@ -120,13 +120,13 @@ impl Client {
     ///
     /// # Errors
     /// [`CallError::Params`], the reason why the link has ended, or [`CallError::Congested`] while the peer does not
-    /// read. [`Client::ready`] waits until it does.
+    /// read. [`Client::ready`] waits until the peer has read.
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
         self.link().notify(method, write_params(params).map_err(CallError::Params)?)
     }
 
-    /// Sends a [WIPC](crate::codec::wipc) frame that is not a message, for example `DATA`. Its order among calls and
-    /// notifications is kept.
+    /// Sends a [WIPC](crate::codec::wipc) frame that is not a message, for example `DATA`. Frames, calls and
+    /// notifications arrive in the order in which they were sent.
     ///
     /// # Errors
     /// [`CallError::NoFrames`] with any other framing, [`CallError::Params`] if the payload is too long, otherwise
@@ -146,7 +146,7 @@ impl Client {
         self.link().pending_calls()
     }
 
-    /// Waits for the end of the link, and returns its reason. It can be called any number of times.
+    /// Waits for the end of the link, and returns its reason. The method can be called any number of times.
     pub async fn closed(&self) -> Closed {
         self.link().closed().await
     }

@@ -41,7 +41,7 @@ pub async fn connect_unix(path: impl AsRef<Path>, limit: Duration) -> io::Result
     let start = Instant::now();
     loop {
         match UnixStream::connect(&path).await {
-            // Linux reports a full queue as EAGAIN (connect(2)). For TCP, the system itself waits.
+            // Linux reports a full queue as EAGAIN (connect(2)). TCP needs no such loop, since the system itself waits.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 if start.elapsed() >= limit {
                     return Err(io::Error::new(io::ErrorKind::TimedOut, "the queue of the listener is full"));
@@ -53,8 +53,8 @@ pub async fn connect_unix(path: impl AsRef<Path>, limit: Duration) -> io::Result
     }
 }
 
-/// Returns the path of a socket in the abstract namespace of Linux (unix(7)), which has no file. It is written `@name`,
-/// as in `ss` and systemd. `./@name` is a file.
+/// Returns the path of a socket in the abstract namespace of Linux (unix(7)), where sockets have no files. The name of
+/// such a socket is written `@name`, as in `ss` and systemd. `./@name` is a file.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn in_abstract_namespace(path: &Path) -> Option<PathBuf> {
     use std::ffi::OsString;

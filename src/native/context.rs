@@ -46,7 +46,7 @@ impl Context {
         String::from(&*self.method)
     }
 
-    /// Returns the id of the request; `None` for a notification, and after the response.
+    /// Returns the id of the request, or `None` for a notification and after the response.
     #[must_use]
     pub fn id(&self) -> Option<Id> {
         self.link.upgrade().zip(self.request).and_then(|(link, key)| link.request_id(key))
@@ -58,8 +58,8 @@ impl Context {
         self.cancel_token.is_cancelled()
     }
 
-    /// Completes when [`Context::is_cancelled`] becomes true. The handler's own future is dropped then, so this is for
-    /// work that continues in other tasks.
+    /// Completes when [`Context::is_cancelled`] becomes true. The handler's own future is dropped then. Therefore this
+    /// future is useful only for work that continues in other tasks.
     #[must_use = "a future does nothing unless it is polled"]
     pub fn cancelled(&self) -> Cancelled {
         Cancelled { cancel_token: Arc::clone(&self.cancel_token), waker_key: WakerKey::default() }
@@ -70,8 +70,8 @@ impl Context {
         tokio::task::yield_now().await;
     }
 
-    /// Sends a progress value to the caller, which receives it by `on_progress`. It has no effect after the response,
-    /// or if the caller does not read.
+    /// Sends a progress value to the caller, which receives it by `on_progress`. The call has no effect after the
+    /// response, or if the caller does not read.
     ///
     /// # Errors
     /// [`CallError::Params`].

@@ -66,9 +66,9 @@ pub enum Diagnostic<'a> {
     /// A handler panicked, and its caller received the error -32603 without the panic message. Or another callback of
     /// the application panicked. The link continues.
     Panicked {
-        /// The method or notification; `OPEN`, `CLOSE` or `DATA` for a frame callback; the name of the function, such
-        /// as `on_stderr` or `on_exit`, for a callback of [`Process`](crate::Process) or
-        /// [`Transport`](crate::Transport); `set_up` for the function that sets up a peer.
+        /// For a handler, the name of the method or notification. For a frame callback, `OPEN`, `CLOSE` or `DATA`. For
+        /// another callback of [`Process`](crate::Process) or [`Transport`](crate::Transport), the name of the function
+        /// that registers it, such as `on_stderr`. For the function that sets up a peer, `set_up`.
         method: &'a str,
         /// The panic message.
         message: &'a str,
@@ -79,13 +79,13 @@ pub enum Diagnostic<'a> {
         /// The id of the message.
         id: &'a Id,
     },
-    /// An unreadable response was received whose call is unknown. It ends no call.
+    /// A response was received that is unreadable, and whose call is unknown. It ends no call.
     UnreadableAnswer(Unreadable),
     /// The peer sent an error with the id null: it could not read a message of this side.
     PeerError {
-        /// A member of that error.
+        /// The code of the error.
         code: ErrorCode,
-        /// A member of that error.
+        /// The message of the error.
         message: &'a str,
     },
     /// A handler was not registered, since names that begin with `rpc.` are reserved (JSON-RPC 2.0 §4).
@@ -116,7 +116,7 @@ impl DiagnosticSink {
     pub(super) fn report(&self, diagnostic: Diagnostic<'_>) {
         let Some(callback) = &self.0 else { return };
         if let Err(panic) = catch_panic(|| callback(diagnostic)) {
-            // The callback may panic again.
+            // The callback may panic again, which has no further effect.
             let panicked = Diagnostic::Panicked { method: "on_diagnostic", message: panic_message(&*panic) };
             let _ = catch_panic(|| callback(panicked));
         }

@@ -30,13 +30,14 @@ pub(super) struct FrameHandler {
     link: Arc<Link>,
     /// Whether this side responds to invalid input. A server does, since the sender may wait for a response.
     replies_to_invalid: bool,
-    /// Whether the last body was not JSON. Bytes outside of frames, or further lines, then belong to the same error.
+    /// Whether the last body was not JSON. Further bytes outside of frames, or further lines, then belong to the same
+    /// error.
     is_invalid_json: bool,
     /// Whether a message was received.
     has_received_message: bool,
     /// The number of consecutive lines that were not messages, before the first message.
     non_message_lines: usize,
-    /// Detects another framing in noise.
+    /// Detects another framing in noise: bytes outside of messages.
     recogniser: Recogniser,
     /// Whether another framing was found and reported. It is reported once.
     is_framing_reported: bool,
@@ -46,7 +47,7 @@ pub(super) struct FrameHandler {
 #[derive(Debug)]
 pub(super) enum FrameAction {
     Continue,
-    /// Reject the body in the decoder: it is not JSON, and may contain the following frames.
+    /// Reject the body in the decoder: the body is not JSON, and may contain the next frames.
     RejectBody,
     /// Handle the elements of this batch one by one. Some of them may concern requests, calls or streams that other
     /// elements begin or end.
@@ -156,7 +157,7 @@ impl FrameHandler {
         if starts && !self.is_invalid_json && self.replies_to_invalid {
             self.reject_invalid_json();
         }
-        // All noise, including a body cut off by it, gets one response.
+        // Consecutive noise, together with a body that it cuts off, gets one response.
         self.is_invalid_json = self.is_invalid_json || starts;
         FrameAction::Continue
     }
@@ -172,8 +173,8 @@ impl FrameHandler {
         Some(other)
     }
 
-    /// Handles a body whose header marks it as something else than JSON-RPC. The error response contains the id of the
-    /// request, if the body has one. A response gets none.
+    /// Handles a body whose header declares another content type or charset. The error response contains the id of the
+    /// request, if the body is a request. A body that is a response gets no error response.
     fn handle_refused_body(&mut self, body: &[u8], reason: Reason) {
         self.is_invalid_json = false;
         self.handle_unreadable(body, Unreadable::ContentType);
@@ -193,8 +194,8 @@ impl FrameHandler {
 
     /// Handles the text of an unreadable message. Ends the calls whose responses it contains.
     fn handle_unreadable(&mut self, text: &[u8], why: Unreadable) {
-        // A line may belong to a log, and an incomplete WIPC payload may not be a frame. The member `jsonrpc` shows
-        // that the text is a message.
+        // A line may belong to a log. The bytes of an incomplete WIPC payload may be output of the program. Only the
+        // member `jsonrpc` shows that such a text is a message.
         let may_be_text = match self.link.framing {
             Framing::ContentLength => false,
             Framing::Newline => true,
@@ -218,7 +219,7 @@ impl FrameHandler {
         self.reply_with_fault(Id::Null, Fault::ParseError);
     }
 
-    /// Responds to invalid input, if this side does so.
+    /// Responds to invalid input, if `replies_to_invalid` is true.
     fn reply_with_fault(&self, id: Id, fault: Fault) {
         if self.replies_to_invalid {
             let rejected = Err(Unusable::Reject(Rejected { id, fault }));
@@ -312,7 +313,7 @@ impl FrameHandler {
         }
         let error = RpcError::from(ErrorObject::<Text>::from(fault));
         let members = ReportedMembers::read(body);
-        // Null also replaces an id that cannot be echoed.
+        // Here, the id null may replace an id that cannot be echoed. Such an id is not reported.
         let id = id.filter(|id| **id != Id::Null || members.has_null_id);
         self.link.diagnostics.report(Diagnostic::Rejected { id, method: members.method.as_deref(), error: &error });
     }
@@ -328,7 +329,7 @@ const fn is_message(incoming: &Incoming<Text>) -> bool {
     }
 }
 
-/// The members of a rejected message that are reported.
+/// The members of a rejected message that a diagnostic contains.
 #[derive(Debug, Default)]
 struct ReportedMembers {
     method: Option<String>,

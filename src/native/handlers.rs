@@ -24,8 +24,11 @@ pub(super) type HandlerFuture = Pin<Box<dyn Future<Output = Result<Text, RpcErro
 
 /// The handler of a method that returns a stream.
 pub(super) type StreamHandler = dyn Fn(Option<&RawValue>, Context) -> Result<ItemSource, RpcError> + Send + Sync;
+
+/// The handler of a method.
 pub(super) type MethodHandler = dyn Fn(Option<&RawValue>, Context) -> HandlerOutcome + Send + Sync;
-/// The error is the reason why the params do not fit.
+
+/// The handler of a notification. Its error is the reason why the params do not fit.
 pub(super) type NotificationHandler = dyn Fn(Option<&RawValue>, Context) -> Result<(), String> + Send + Sync;
 
 #[derive(Default)]

@@ -48,7 +48,7 @@ struct NotificationTasks {
     is_closed: bool,
 }
 
-/// Counts one running notification until it is dropped.
+/// Counts one running notification, until this value is dropped.
 struct NotificationSlot {
     link: Arc<Link>,
     key: usize,
@@ -110,7 +110,7 @@ impl InFlightNotifications {
 impl Drop for NotificationSlot {
     fn drop(&mut self) {
         if self.link.in_flight_notifications.remove(self.key, self.bytes) {
-            // The link may have waited for this before it closes.
+            // At its end, the link waits for the last running notification.
             self.link.wake();
         }
     }
@@ -170,8 +170,8 @@ impl InFlightRequest {
 }
 
 impl Link {
-    /// Runs the handler of a request. A handler that completes at once is answered at once; otherwise it continues as a
-    /// task.
+    /// Runs the handler of a request. If the handler completes at once, the request is answered at once. Otherwise the
+    /// handler continues in a task.
     pub(super) fn dispatch_request(
         self: &Arc<Self>,
         key: RequestKey,
@@ -222,7 +222,7 @@ impl Link {
             };
             return self.respond(key, method, Err(error));
         };
-        // The driver alone adds streams, so this cannot exceed the credit that was checked.
+        // Only the driver adds streams, so the credit that was checked above is still free.
         let _ = self.lock().send_streams.insert(key, credit);
         let (method, context) = self.begin(key, method.into());
         let answer = catch_panic(|| match handler(params, context) {
@@ -357,7 +357,7 @@ impl Link {
         drop(waker);
         if let Some(running) = self.in_flight.remove(key) {
             running.cancel_token.cancel();
-            // The link may have waited for this before it closes.
+            // At its end, the link waits for the last running request.
             self.wake();
         }
         if let Some(id) = id {
@@ -381,7 +381,7 @@ pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
 }
 
-/// Whether a request was cancelled, with the wakers of the futures that wait for it.
+/// Whether a request was cancelled, with the wakers of the futures that wait for the cancellation.
 #[derive(Debug, Default)]
 pub(super) struct CancelToken {
     is_cancelled: AtomicBool,
@@ -401,7 +401,8 @@ impl CancelToken {
 
     pub(super) fn poll_cancelled(&self, key: &mut WakerKey, waker: &Waker) -> Poll<()> {
         let mut wakers = self.wakers();
-        // This is checked under the lock, so that a cancellation in between is not missed.
+        // `cancel` sets the flag before it takes the wakers. This check under the lock therefore misses no
+        // cancellation.
         if self.is_cancelled() {
             return Poll::Ready(());
         }

@@ -1,7 +1,7 @@
 //! The state that the handles of a link and its driver share: the connection, behind one lock.
 //!
 //! The lock is held briefly, and never while code of the application runs. Handlers, wakers and drops of payloads run
-//! after it is released.
+//! after the lock is released.
 
 use std::future::poll_fn;
 use std::mem;
@@ -44,16 +44,16 @@ pub(super) struct Link {
     pub(super) handlers: Handlers,
     pub(super) in_flight: InFlightRequests,
     pub(super) in_flight_notifications: InFlightNotifications,
-    /// Is cancelled when the link closes. Contexts of notifications use it.
+    /// The token that is cancelled when the link closes. Contexts of notifications use it.
     pub(super) cancel_token: Arc<CancelToken>,
     pub(super) diagnostics: DiagnosticSink,
     pub(super) wipc: WipcOptions,
     pub(super) framing: Framing,
     pub(super) profile: Profile,
     pub(super) limits: Limits,
-    /// Time limit at the end of the link, for running handlers and for unwritten output.
+    /// Maximum time at the end of the link, for running handlers and for unwritten output.
     pub(super) grace: Duration,
-    /// The origin of the times of the connection.
+    /// The time at which the clock of the connection is 0.
     start: Instant,
 }
 
@@ -72,6 +72,7 @@ pub(super) struct Settings {
 pub(super) struct Work {
     pub(super) event: Option<Event<Text>>,
     pub(super) link_state: LinkState,
+    /// The next timeout of the connection, in milliseconds on the clock of the link.
     pub(super) timeout: Option<u64>,
 }
 
@@ -108,6 +109,7 @@ impl Link {
         self.start.elapsed().as_micros().div_ceil(1_000) as u64
     }
 
+    /// Returns the time that is this many milliseconds after the start of the link.
     pub(super) fn instant(&self, milliseconds: u64) -> Instant {
         self.start + Duration::from_millis(milliseconds)
     }
@@ -119,7 +121,7 @@ impl Link {
         *self.unstarted.lock().unwrap_or_else(PoisonError::into_inner) = Some(driver);
     }
 
-    /// Spawns the driver as a task, if it was not started before.
+    /// Spawns the driver as a task, if the link was not started before.
     pub(super) fn start(&self) {
         if let Some(driver) = self.take_unstarted() {
             self.runtime.spawn(driver);
@@ -131,20 +133,19 @@ impl Link {
         self.unstarted.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Returns the longest outgoing message, in bytes. Over WIPC, both peers have the same limit.
+    /// Returns the maximum length of an outgoing message, in bytes. Only WIPC has one, which is that of both peers.
     pub(super) fn max_message_bytes(&self) -> usize {
         max_message_bytes(self.framing, &self.limits)
     }
 
-    /// # Errors
-    /// If the notification would be too long.
+    /// Returns an error if the notification would be longer than [`Self::max_message_bytes`].
     fn check_notification(&self, method: &str, params: Option<&RawValue>) -> Result<(), CallError> {
         message_length::check_call(None, method, params, self.max_message_bytes()).map_err(CallError::Params)
     }
 
     // Calls.
 
-    /// Sends a request. The receiver resolves to the result of the call.
+    /// Sends a request. The returned receiver resolves to the result of the call.
     pub(super) fn call(
         &self,
         method: &str,
@@ -184,7 +185,7 @@ impl Link {
         })
     }
 
-    /// Cancels a call. If it is pending, the peer is notified, and the call is returned.
+    /// Cancels a call. If the call is pending, notifies the peer and returns the call.
     pub(super) fn cancel_call(&self, key: CallKey) -> Option<PendingCall> {
         self.with_state(|state| {
             let call = if state.connection.cancel(key) { state.take_call(key) } else { None };
@@ -192,8 +193,7 @@ impl Link {
         })
     }
 
-    /// # Errors
-    /// If the link is closed, or the peer does not read.
+    /// Sends a notification. Fails if the link is closed, the notification is too long, or the peer does not read.
     pub(super) fn notify(&self, method: &str, params: Option<Text>) -> Result<(), CallError> {
         self.check_notification(method, params.as_deref())?;
         self.start();
@@ -230,8 +230,8 @@ impl Link {
         })
     }
 
-    /// Sends a notification regardless of unwritten output. It is used for items and credit, which the peer limits by
-    /// its credit.
+    /// Sends a notification, even if the peer does not read. It is used for stream items, which the credit of the
+    /// caller limits, and for credit, which the number of received items limits.
     pub(super) fn notify_unbounded(&self, method: &str, params: Option<Text>) -> Result<(), CallError> {
         self.check_notification(method, params.as_deref())?;
         self.with_state(|state| {
@@ -244,19 +244,19 @@ impl Link {
         self.lock().connection.pending_calls()
     }
 
-    /// Returns the observer of the pending call with this id, if its request is written.
+    /// Returns the observer of the pending call with this id, if the request of the call is written.
     pub(super) fn call_observer(&self, id: u64) -> Option<(CallKey, CallObserver)> {
         let state = self.lock();
         let (key, call) = state.sent_call(id)?;
         Some((key, call.observer.clone()?))
     }
 
-    /// Returns whether a pending call has this id, and its request is written.
+    /// Returns whether a pending call has this id, and the request of the call is written.
     pub(super) fn is_pending_call(&self, id: &Id) -> bool {
         id.to_call().is_some_and(|id| self.lock().sent_call(id).is_some())
     }
 
-    /// Restarts the timeout of a call, in milliseconds. `None` disables it.
+    /// Restarts the timeout of a call, in milliseconds. `None` disables the timeout.
     pub(super) fn reset_timeout(&self, key: CallKey, timeout: Option<u64>) {
         let now = self.now_rounded_up();
         self.with_state(|state| {
@@ -289,7 +289,7 @@ impl Link {
         });
     }
 
-    /// Records that the driver has ended, and why.
+    /// Records that the driver has ended for this reason.
     pub(super) fn close(&self, closed: Closed) {
         self.with_state(|state| {
             state.end_error.get_or_insert_with(|| CallError::from_end(&closed));
@@ -312,7 +312,7 @@ impl Link {
         drop(blocked);
     }
 
-    /// Ends the input: pending calls fail for this reason. Requests from the peer are still answered.
+    /// Ends the input: pending calls fail for this reason. Earlier requests from the peer are still answered.
     pub(super) fn end_input(&self, why: &Closed) {
         let blocked = self.with_state(|state| {
             state.end_error.get_or_insert_with(|| CallError::from_end(why));
@@ -345,7 +345,7 @@ impl Link {
             .await;
     }
 
-    /// Waits until `look` returns a value. Calls `look` again when the buffer is written or the link changes its state.
+    /// Waits until `look` returns a value. Calls `look` again when a buffer is written or the link state changes.
     async fn wait_for<T>(&self, look: impl Fn(&State) -> Option<T>) -> T {
         let mut waiter = StateWaiter { link: self, key: WakerKey::default() };
         poll_fn(|context| {
@@ -413,14 +413,15 @@ impl Link {
         self.framing == Framing::Wipc && self.lock().write_state == WriteState::Open
     }
 
-    /// Returns whether no notification handler runs and no request is queued. A stopped link starts no queued request.
+    /// Returns whether every request is answered, no event or message is queued, and no notification handler runs. Once
+    /// the link is stopped, only notification handlers count, since queued work is not started.
     pub(super) fn is_idle(&self) -> bool {
         let state = self.lock();
         let waits = state.connection.has_output() || state.connection.unanswered_requests() > 0;
         (state.link_state != LinkState::Open || !waits) && self.in_flight_notifications.is_empty()
     }
 
-    /// Returns the number of bytes that are not written yet.
+    /// Returns the number of unwritten bytes.
     pub(super) fn backlog(&self) -> usize {
         self.lock().backlog()
     }
@@ -428,8 +429,8 @@ impl Link {
     /// Returns whether there is room for the consequences of the next message. This bounds the responses that the peer
     /// does not read, and the requests that wait for a sequential handler.
     ///
-    /// Outgoing calls do not count. Otherwise both sides could wait for each other to read, if the responses to many
-    /// calls exceed the limit of the peer.
+    /// Outgoing calls do not count. If they did, both peers could stop reading and wait for each other, once the
+    /// responses to many calls exceed the limit of the peer.
     pub(super) fn has_room(&self) -> bool {
         let state = self.lock();
         let is_sequential_and_full = self.profile.ordering == Ordering::Sequential
@@ -451,7 +452,7 @@ impl Link {
         self.with_state(|state| input(&mut state.connection))
     }
 
-    /// Passes an input to the whole state and handles its effects.
+    /// Passes an input to the whole state and handles its effects: resolves ended calls and wakes the driver.
     pub(super) fn with_state<T>(&self, input: impl FnOnce(&mut State) -> T) -> T {
         let mut ended = Vec::new();
         let (returned, driver, waiters) = {

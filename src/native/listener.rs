@@ -67,7 +67,8 @@ pub struct Listener {
 
 #[derive(Debug)]
 enum Socket {
-    /// The file is removed before the socket is closed: until then, no other file can get its inode.
+    /// The file is removed before the socket is closed, by the order of these fields. While the socket is open, no
+    /// other file can get the inode of its file.
     #[cfg(unix)]
     Unix {
         _file: SocketFile,
@@ -129,9 +130,9 @@ impl Listener {
         Ok(Self::on(socket, path.display().to_string(), framing))
     }
 
-    /// Listens on a TCP port. Any process that can reach the port can connect: `127.0.0.1:0` is any free port,
-    /// reachable from this machine only. A connection that begins with an HTTP request or with TLS is closed, since web
-    /// pages could open it.
+    /// Listens on a TCP port. Any process that can reach the port can connect. `127.0.0.1:0` is any free port, which
+    /// only processes of this machine can reach. A connection that begins with an HTTP request or with TLS is closed,
+    /// since web pages could open it.
     ///
     /// # Errors
     /// If the address cannot be bound. The error names it.
@@ -150,7 +151,7 @@ impl Listener {
         Self { configure_transport: ConfigureTransport(Box::new(configure_transport)), ..self }
     }
 
-    /// Returns the address of a TCP listener; `None` for a Unix domain socket.
+    /// Returns the address of a TCP listener, or `None` for a Unix domain socket.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
         match &self.socket {
@@ -163,7 +164,8 @@ impl Listener {
     /// Waits for the next connection.
     ///
     /// # Errors
-    /// Those of accept(2). Most concern one connection only; see [`Listener::serve`].
+    /// Those of accept(2). Most of them concern one connection only, so the listener can continue. [`Listener::serve`]
+    /// does that.
     pub async fn accept(&self) -> io::Result<Transport> {
         let stream = self.next().await?;
         self.transport(stream).map(|transport| (self.configure_transport.0)(transport))
@@ -177,10 +179,10 @@ impl Listener {
         }
     }
 
-    /// Creates a transport over a connection, without the function of [`Listener::with`].
+    /// Creates a transport over a connection. Does not call the function of [`Listener::with`].
     ///
     /// # Errors
-    /// Those of this connection alone.
+    /// Errors that concern this connection only.
     fn transport(&self, stream: Stream) -> io::Result<Transport> {
         match stream {
             #[cfg(unix)]
@@ -228,6 +230,8 @@ impl Listener {
     }
 }
 
+/// Checks the user of a connection to a socket in the abstract namespace.
+///
 /// # Errors
 /// If a user other than root or the user of this process has connected.
 #[cfg(unix)]

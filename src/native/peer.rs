@@ -60,7 +60,7 @@ impl Peer {
         Self::from_parts(transport, false)
     }
 
-    /// Creates a peer. `replies_to_invalid`: whether it responds to invalid input, as a server does.
+    /// Creates a peer. `replies_to_invalid` is true if the peer responds to invalid input, as a server does.
     pub(super) fn from_parts(transport: Transport, replies_to_invalid: bool) -> Self {
         let link = transport.open(replies_to_invalid);
         Self { client: Client::on(Arc::clone(&link)), server: Server::on(link) }

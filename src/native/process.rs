@@ -103,9 +103,9 @@ impl Process {
         Self { command, framing, hooks }
     }
 
-    /// Registers a callback for each line of standard error. It is read as fast as it is written, so that the process
-    /// never blocks. Reading ends 250 ms after the exit of the process, even if a child of the process keeps standard
-    /// error open.
+    /// Registers a callback for each line of standard error. Lines are read as fast as they are written, so that the
+    /// process never blocks. Reading ends 250 ms after the exit of the process, even if a child of the process keeps
+    /// standard error open.
     pub fn on_stderr(mut self, callback: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.command.stderr(Stdio::piped());
         self.hooks.on_stderr = Some(Arc::new(callback));
@@ -217,7 +217,7 @@ impl RunningProcess {
     /// before the restart.
     ///
     /// # Errors
-    /// The reason, if the process has ended and is not restarted.
+    /// The reason of the end, if the process has ended and is not restarted.
     pub async fn ready(&self) -> Result<Client, Closed> {
         let mut current = self.shared.0.subscribe();
         let is_known =
@@ -239,14 +239,15 @@ impl RunningProcess {
     }
 
     /// Ends the process without a restart, and waits until all of its processes have exited, see [`Transport::child`].
-    /// Returns the reason why its link has ended: [`Closed::Local`] if it was running.
+    /// Returns the reason why its link has ended: [`Closed::Local`] if the process was still running.
     pub async fn shutdown(self) -> Closed {
         self.end();
         self.client().closed().await
     }
 
     fn end(&self) {
-        // The task may still complete its current step, such as the start of a process.
+        // The task may still complete its current step, such as the start of a process. It then sees `is_dropped`, and
+        // ends that process.
         self.task.abort();
         self.shared.0.send_modify(|current| current.is_dropped = true);
         self.client().destroy();
@@ -320,8 +321,9 @@ fn is_lost(client: &Client) -> bool {
     client.link().with_state(|state| state.end_error.is_some())
 }
 
-fn panicked(what: &str) -> Closed {
-    Closed::from_io(&io::Error::other(format!("{what} panicked")))
+/// Returns the reason of an end by a panic of `function`.
+fn panicked(function: &str) -> Closed {
+    Closed::from_io(&io::Error::other(format!("{function} panicked")))
 }
 
 /// Publishes the end reason on drop, also after a panic.

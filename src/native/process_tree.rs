@@ -13,7 +13,7 @@ pub(super) struct ProcessTree {
     leader: Pid,
     /// Whether the leader has its own process group.
     is_group: bool,
-    /// Whether the leader was waited for. From then on, another process may have its id.
+    /// Whether the leader has exited and was waited for. From then on, another process may have its id.
     is_waited_for: bool,
     /// The known descendants in other groups.
     descendants: Vec<Process>,
@@ -56,13 +56,14 @@ impl ProcessTree {
     }
 
     fn update(&mut self, all: &[Process]) {
-        // The process list could not be read.
+        // An empty list means that the processes could not be read.
         if all.is_empty() {
             return;
         }
         // Known descendants may have exited, or changed their group.
         let now = |known: &Process| all.iter().find(|process| process.is_same(known)).copied();
-        // Group members stay in the list during the search, to find their children.
+        // Group members stay in the list during the search, to find their children. They are removed after it, since
+        // the signal to the group reaches them.
         let mut found: Vec<_> = self.descendants.iter().filter_map(now).collect();
         let has_group = self.has_group();
         let leader = (!self.is_waited_for).then_some(self.leader);
@@ -89,7 +90,7 @@ impl ProcessTree {
         if !has_group && self.descendants.is_empty() {
             return false;
         }
-        // Reading one process is cheap, reading all is not.
+        // Reading one process is cheap. Reading all processes is not.
         if self.alive.is_some_and(|known| read(known.id).is_some_and(|now| now.is_still(&known))) {
             return true;
         }
@@ -134,11 +135,11 @@ impl ProcessTree {
         }
     }
 
-    /// Returns whether the group of the leader still exists. While a group has members, no new process gets its id. If
-    /// a process has this id after the leader was waited for, the group has ended, and a group of this id is another
-    /// one.
+    /// Returns whether the group of the leader still exists. While a group has members, no new process gets the id of
+    /// the group. If a process has this id after the leader was waited for, the group has ended. A group with this id
+    /// is then a later group.
     fn has_group(&mut self) -> bool {
-        // A missing permission also means that it exists.
+        // A missing permission also means that the process or the group exists.
         let exists = |found: rustix::io::Result<()>| found != Err(Errno::SRCH);
         if self.is_group && self.is_waited_for {
             self.is_group = exists(test_kill_process_group(self.leader)) && !exists(test_kill_process(self.leader));

@@ -17,8 +17,9 @@ impl ProcessTree {
     /// Does nothing. The flags for a new process group would replace those that the application has set.
     pub(super) const fn prepare(_command: &mut Command) {}
 
-    /// Returns the tree of a running process, or `None` if the process was waited for. Descendants that it started
-    /// before this call do not belong to the tree. A new process has none: its start takes longer than this call.
+    /// Returns the tree of a running process, or `None` if the process was waited for. Descendants that the process
+    /// started before this call do not belong to the tree. A new process has no descendants yet, since its start takes
+    /// longer than this call.
     pub(super) fn of(leader: &Child) -> Option<Self> {
         let id = usize::try_from(leader.id()?).ok()?;
         let handle = leader.raw_handle()?.addr().cast_signed();
@@ -49,7 +50,8 @@ impl ProcessTree {
         // The leader is killed first, since a process that its job ends reports a successful exit.
         let _ = leader.start_kill();
         if let Some(job) = self.job.take() {
-            // Without this limit, the processes continue if this program ends first, as on Unix.
+            // Closing the job object ends its processes only with this limit. It is not set earlier, so that processes
+            // continue if this program ends first, as on Unix.
             let _ =
                 job.set_extended_limit_info(ExtendedLimitInfo::new().limit_breakaway_ok().limit_kill_on_job_close());
         }

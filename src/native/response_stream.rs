@@ -143,7 +143,7 @@ impl OpenStream {
         {
             self.end = Some(end.unwrap_or(Err(CallError::Destroyed)));
         }
-        // A response follows the items that were sent before it. Any other end takes effect at once.
+        // The items that precede a response are returned before it. Any other end takes effect at once.
         if let Some(Err(error)) = &self.end
             && error.remote().is_none()
         {
@@ -190,14 +190,14 @@ pub(super) struct ReceiveWindow(Mutex<ReceiveBuffer>);
 #[derive(Debug)]
 struct ReceiveBuffer {
     stream: ReceiveStream<Text>,
-    /// Whether the timeout runs.
+    /// Whether a future waits for the next item. The timeout runs only then.
     is_awaited: bool,
     waker: Option<Waker>,
 }
 
 impl ReceiveBuffer {
-    /// Sets whether the timeout runs. Calls `reset_timeout` on a change, under this lock, to keep the order of changes.
-    /// Lock order: receive window, then link.
+    /// Sets whether a future waits for the next item, and thereby whether the timeout runs. Calls `reset_timeout` on a
+    /// change, under this lock, to keep the order of changes. Lock order: receive window, then link.
     fn await_item(&mut self, is_awaited: bool, reset_timeout: impl FnOnce()) {
         if mem::replace(&mut self.is_awaited, is_awaited) != is_awaited {
             reset_timeout();
@@ -206,7 +206,7 @@ impl ReceiveBuffer {
 }
 
 impl ReceiveWindow {
-    /// The timeout of the request runs from its start.
+    /// Creates an empty window. The timeout runs from the start of the request, so `is_awaited` begins as true.
     const fn new(window: u32) -> Self {
         Self(Mutex::new(ReceiveBuffer { stream: ReceiveStream::new(window), is_awaited: true, waker: None }))
     }
@@ -232,8 +232,8 @@ impl ReceiveWindow {
         }
     }
 
-    /// Returns the next item. The timeout runs only while this is pending: `reset_timeout` restarts the timeout of the
-    /// call.
+    /// Polls for the next item. The timeout runs only while this poll is pending. `reset_timeout` restarts the timeout
+    /// of the call, or stops it with `None`.
     fn poll(
         &self,
         context: &Context<'_>,

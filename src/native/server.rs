@@ -65,9 +65,9 @@ impl Server {
         Self { link }
     }
 
-    /// Registers an async handler for a method. Handlers start in arrival order, and each future is polled once inline.
-    /// A pending future continues in a task of its own. It is dropped if the caller cancels the request. Handlers must
-    /// not block; use `tokio::task::spawn_blocking` for blocking work.
+    /// Registers an async handler for a method. Handlers start in arrival order, and each future is polled once before
+    /// the next handler starts. A pending future continues in a task of its own. The future is dropped if the caller
+    /// cancels the request. Handlers must not block; use `tokio::task::spawn_blocking` for blocking work.
     pub fn method<P, R, E, F, W>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,
@@ -101,8 +101,9 @@ impl Server {
         self.add_method(name, Arc::new(handler))
     }
 
-    /// Registers a handler that returns a stream. The caller receives its items by
-    /// [`Client::stream`](crate::Client::stream), within the credit that it grants. An error ends the stream.
+    /// Registers a handler that returns a stream. The caller receives the items by
+    /// [`Client::stream`](crate::Client::stream). They are sent only as fast as the caller consumes them. An error ends
+    /// the stream.
     pub fn stream_method<P, T, E, F, S>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,

@@ -24,10 +24,11 @@ use super::transport::with_subject;
 /// Read and write access for the owner only.
 const MODE: u32 = 0o600;
 
-/// The longest queue of connections that the system allows.
+/// The requested queue of connections. The system reduces the number to its own maximum.
 const BACKLOG: u32 = i32::MAX as u32;
 
-/// The time that a newly bound socket may take until it listens. Until then it refuses connections.
+/// Maximum time from the bind of a socket until it listens. In this time, the socket refuses connections, like a stale
+/// one.
 const BIND_TO_LISTEN_DELAY: Duration = Duration::from_millis(50);
 
 /// On Linux, the flag for a descriptor that is only used for path lookup.
@@ -46,8 +47,10 @@ struct Location {
 }
 
 impl Location {
+    /// Opens the folder of a path.
+    ///
     /// # Errors
-    /// If the path has no file name, or its folder cannot be opened. The error then names the folder.
+    /// If the path has no file name, or its folder cannot be opened. The error of the open names the folder.
     fn of(path: &Path) -> io::Result<Self> {
         let name =
             path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"))?;
@@ -86,12 +89,13 @@ pub(super) fn listen_abstract(name: &Path) -> io::Result<UnixListener> {
 pub(super) fn listen(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
     let named = |error: io::Error| with_subject(&error, path.display());
     let location = Location::of(path).map_err(named)?;
-    // If the path leads to another folder at the time of the bind, a file in this folder must not count as the new one.
+    // The bind follows the path again, which may lead to another folder by then. A file that is already in the folder
+    // of `location` must not count as the new one.
     if location.file().map_err(named)?.is_some() {
         return in_use(format!("{} already exists", path.display()));
     }
     let socket = UnixSocket::new_stream().map_err(named)?;
-    // On Linux, bind sets the mode of the file to that of the socket. Other systems refuse this mode or ignore it.
+    // On Linux, the bind sets the mode of the file to that of the socket. Other systems refuse this mode, or ignore it.
     let _ =
         File::from(socket.as_fd().try_clone_to_owned().map_err(named)?).set_permissions(Permissions::from_mode(MODE));
     socket.bind(path).map_err(named)?;
@@ -133,7 +137,7 @@ pub(super) async fn find_stale(path: &Path) -> io::Result<Option<StaleSocket>> {
 /// Listens on a new socket that replaces a stale one. A lock makes other callers in this process wait.
 ///
 /// # Errors
-/// If another file has the name by now, or the new one cannot be created.
+/// If another file has the name by now, or the new socket file cannot be created.
 pub(super) fn replace(path: &Path, stale_socket: Option<StaleSocket>) -> io::Result<(SocketFile, UnixListener)> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -151,7 +155,7 @@ struct ConnectTarget {
 }
 
 impl ConnectTarget {
-    /// Returns `None` if the file was removed.
+    /// Returns the path to connect to, or `None` if the file was removed.
     ///
     /// # Errors
     /// If another file has the name by now.
@@ -174,8 +178,10 @@ impl ConnectTarget {
     }
 }
 
+/// Connects to the socket of this file, which must refuse the connection.
+///
 /// # Errors
-/// If the socket of this file does not refuse a connection.
+/// If the socket does not refuse the connection.
 async fn expect_refusal(location: &Location, identity: Identity) -> io::Result<()> {
     let named = |error: io::Error| with_subject(&error, location.path.display());
     // Another process may have removed the file.
@@ -227,8 +233,8 @@ fn remove(location: &Location, identity: Identity) -> io::Result<()> {
 
 /// Removes the file safely, even if another file takes its name meanwhile.
 ///
-/// Systems remove files by name only. Therefore the file is moved into a new, empty folder. If it is the expected file,
-/// it is removed there. Otherwise it is moved back, unless its name is in use by then. In that case it stays in the
+/// Systems remove files by name only. Therefore the file is moved into a new, empty folder. If the moved file is the
+/// expected one, it is removed there. Otherwise it is moved back. If its name is in use by then, it stays in the
 /// folder.
 ///
 /// # Errors
@@ -255,7 +261,7 @@ fn remove_moved(folder: &NewFolder, name: &str, location: &Location, identity: I
     if Identity::of(&file) == identity {
         return Ok(unlinkat(&folder.opened, name, AtFlags::empty())?);
     }
-    // Unlike another rename, a hard link does not replace an existing file.
+    // A hard link moves the file back. Unlike a rename, it does not replace an existing file.
     linkat(&folder.opened, name, &location.folder, &location.name, AtFlags::empty()).map_err(|error| {
         let now = location.path.with_file_name(&folder.name).join(name);
         let problem = format!("another file of that name was moved to {}, and cannot be moved back", now.display());
@@ -272,6 +278,8 @@ struct NewFolder {
     opened: OwnedFd,
 }
 
+/// Creates a folder next to a socket file.
+///
 /// # Errors
 /// If the folder cannot be created, or a link has replaced it.
 fn new_folder(location: &Location) -> io::Result<NewFolder> {
@@ -299,6 +307,8 @@ pub(super) struct SocketFile {
 }
 
 impl SocketFile {
+    /// Takes the file of a newly bound socket.
+    ///
     /// # Errors
     /// If the location has no file, or a file that is not a socket.
     fn new(location: Location) -> io::Result<Self> {

@@ -3,8 +3,9 @@
 use std::io;
 use std::process::Command;
 
-/// Returns the reason why a program was not started, or `None` if the error of the system names it. `ENOENT` may also
-/// mean a missing working directory or interpreter, and `EACCES` a folder.
+/// Returns the reason why a program was not started, or `None` if the error of the system already names the reason.
+/// `ENOENT` may also mean that the working directory or the interpreter is missing, and `EACCES` that the program is a
+/// folder.
 ///
 /// [`Transport::child`](crate::Transport::child) adds this reason to its error. Use this function if the program starts
 /// the process itself, for example for [`Transport::with_child`](crate::Transport::with_child).
@@ -16,7 +17,7 @@ pub fn spawn_error_reason(error: &io::Error, command: &Command) -> Option<String
     sys::hidden_reason(error, command)
 }
 
-/// On Windows, the error names all other reasons.
+/// Windows, where the error names every reason except a missing working directory.
 #[cfg(not(unix))]
 mod sys {
     pub(super) const fn hidden_reason(_: &std::io::Error, _: &std::process::Command) -> Option<String> {
@@ -34,10 +35,10 @@ mod sys {
     use std::path::{Path, PathBuf};
     use std::process::Command;
 
-    /// The part of the first line of a script that Linux reads, in bytes.
-    const MAX_FIRST_LINE: u64 = 256;
+    /// Maximum bytes of the first line of a script that Linux reads.
+    const MAX_FIRST_LINE_BYTES: u64 = 256;
 
-    /// `ENOENT` may also mean a missing interpreter, and `EACCES` a folder.
+    /// Returns the reason that the error does not name, see [`spawn_error_reason`](super::spawn_error_reason).
     pub(super) fn hidden_reason(error: &io::Error, command: &Command) -> Option<String> {
         if error.kind() == io::ErrorKind::PermissionDenied && path(command).is_some_and(|path| path.is_dir()) {
             return Some("it is a folder".to_owned());
@@ -63,7 +64,7 @@ mod sys {
         is_path.then(|| command.get_current_dir().map_or_else(|| program.to_path_buf(), |folder| folder.join(program)))
     }
 
-    /// Searches the file of the program as the system does.
+    /// Finds the file of the program as the system does.
     fn find(command: &Command) -> Option<PathBuf> {
         if let Some(path) = path(command) {
             return Some(path).filter(|file| file.is_file());
@@ -78,7 +79,7 @@ mod sys {
     /// Returns the interpreter that the first line of a script names.
     fn interpreter(program: &Path) -> Option<Vec<u8>> {
         let mut start = Vec::new();
-        File::open(program).ok()?.take(MAX_FIRST_LINE).read_to_end(&mut start).ok()?;
+        File::open(program).ok()?.take(MAX_FIRST_LINE_BYTES).read_to_end(&mut start).ok()?;
         let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
         let words = line.trim_ascii_start().split(|byte| matches!(byte, b' ' | b'\t'));
         words.into_iter().next().map(<[u8]>::to_vec)

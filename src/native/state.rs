@@ -21,11 +21,11 @@ use crate::message::{Entry, Id, Incoming, Message, Notification, Outgoing, Rejec
 use crate::message_length;
 use crate::profile::CancelNotification;
 
-/// The buffer capacity that is retained. A larger buffer is freed after it is written.
+/// Maximum capacity of a buffer that is kept, in bytes. A larger buffer is freed after it is written.
 pub(super) const RETAINED_CAPACITY: usize = 64 * 1024;
 
-/// The bytes that a call counts for after it has ended without a response, in addition to its method and params. This
-/// covers the frames of its request and its cancellation.
+/// The bytes that an ended call adds to [`State::ended_unwritten`], in addition to its method and params. They cover
+/// the frames of its request and its cancellation.
 pub(super) const ENDED_CALL_BYTES: usize = 128;
 
 /// The result of a call.
@@ -42,18 +42,20 @@ pub(super) struct State {
     pub(super) blocked_streams: BTreeMap<u32, Waker>,
     /// Frames for the driver to write.
     pub(super) unwritten: Vec<u8>,
-    /// The number of bytes in the buffer of the driver.
+    /// The number of bytes in the buffer of the driver, the current buffer.
     pub(super) being_written: usize,
-    /// The bytes of each of the two that belong to responses or stream credit.
+    /// The number of bytes of `unwritten` that belong to responses or stream credit.
     pub(super) unwritten_responses: usize,
+    /// The number of bytes of the current buffer that belong to responses or stream credit.
     pub(super) responses_being_written: usize,
-    /// Bytes written in earlier buffers.
+    /// The number of bytes that were written in earlier buffers.
     written_before: u64,
-    /// Bytes written of the current buffer.
+    /// The number of bytes of the current buffer that are written.
     written_of_buffer: usize,
     /// Upper bound of the unwritten bytes of calls that have ended without a response. It restarts at 0 when the
     /// current buffer is written.
     pub(super) ended_unwritten: usize,
+    /// The text of one encoded message. Its capacity is used again.
     pub(super) text: String,
     pub(super) link_state: LinkState,
     pub(super) write_state: WriteState,
@@ -70,9 +72,9 @@ pub(super) struct State {
 #[derive(Debug)]
 pub(super) struct PendingCall {
     pub(super) id: u64,
-    /// Approximate bytes of its unwritten request.
+    /// Approximate bytes of its request.
     pub(super) bytes: usize,
-    /// The count of written bytes at which the request is complete.
+    /// The number of bytes that the link has written once the request is complete.
     pub(super) end_offset: u64,
     pub(super) reply: oneshot::Sender<CallResult>,
     pub(super) observer: Option<CallObserver>,
@@ -147,8 +149,8 @@ impl State {
         }
     }
 
-    /// Handles the effects of an input: encodes messages, and collects the calls that have ended. The other events stay
-    /// in the queue of the connection, where `from` were before the input.
+    /// Handles the effects of an input: encodes messages, and collects the calls that have ended. Other events stay in
+    /// the queue of the connection. `from` is the number of events that were in this queue before the input.
     pub(super) fn drain_connection(
         &mut self,
         framing: Framing,
@@ -177,7 +179,8 @@ impl State {
         }
     }
 
-    /// Encodes the messages to send. Returns the total of written bytes at which the buffer is empty.
+    /// Encodes the messages that the connection sends. Returns the number of bytes that the link has written once all
+    /// of these messages are written.
     pub(super) fn encode(&mut self, framing: Framing) -> u64 {
         let max_bytes = max_message_bytes(framing, &self.connection.config().limits);
         while let Some(outgoing) = self.connection.poll_transmit() {
@@ -206,8 +209,8 @@ impl State {
         self.written_of_buffer = count;
     }
 
-    /// Returns whether all but the last byte of the request is written. A peer that reads lines can respond before the
-    /// line feed.
+    /// Returns whether the request is written. Its last byte may be missing: a peer that reads lines can respond before
+    /// it receives the line feed.
     pub(super) fn is_request_written(&self, call: &PendingCall) -> bool {
         self.backlog() == 0 || call.end_offset <= self.written_before + self.written_of_buffer as u64 + 1
     }
@@ -223,7 +226,8 @@ impl State {
         self.pending_call(id).filter(|(_, call)| self.is_request_written(call))
     }
 
-    /// Handles a message, or an element of the current batch. A response to an unwritten request counts as unmatched.
+    /// Handles a message, or an element of the current batch. A response to an unwritten request is forged, and counts
+    /// as unmatched.
     pub(super) fn handle_entry(&mut self, entry: Entry<Text>, batch: Option<u32>) {
         let entry = match entry {
             Ok(Message::Response(response)) if self.is_forged(&response.id) => {
@@ -261,12 +265,13 @@ impl State {
         }
     }
 
-    /// Removes the stream of an answered request. Returns its waker, if it waits for credit.
+    /// Removes the stream of an answered request. Returns the waker of the stream, if it waits for credit.
     pub(super) fn remove_stream(&mut self, key: RequestKey) -> Option<Waker> {
         if self.send_streams.remove(key) { self.blocked_streams.remove(&key.slot()) } else { None }
     }
 
-    /// Ends all streams that this side serves. Returns their wakers. Their tasks are aborted.
+    /// Ends all streams that this side serves. Returns their wakers, which the caller only drops: the tasks of the
+    /// streams are aborted.
     pub(super) fn end_streams(&mut self) -> BTreeMap<u32, Waker> {
         self.send_streams.clear();
         mem::take(&mut self.blocked_streams)
@@ -289,14 +294,16 @@ impl State {
         }
     }
 
-    /// Returns whether ended calls fill the unwritten output. Further calls would let it grow without a limit.
+    /// Returns whether ended calls fill the unwritten output. Further calls would let the output grow without a limit.
     pub(super) fn is_congested_by_ended(&self) -> bool {
         let max_bytes = self.connection.config().limits.unwritten_bytes;
         self.ended_unwritten > max_bytes && self.backlog().saturating_sub(self.response_backlog()) > max_bytes
     }
 
+    /// Checks that messages can still be sent.
+    ///
     /// # Errors
-    /// If either side has ended the output.
+    /// If this side or the peer has ended the output.
     pub(super) fn check_open(&self) -> Result<(), CallError> {
         if self.write_state == WriteState::Open { Ok(()) } else { Err(self.closed_error()) }
     }
@@ -308,16 +315,17 @@ impl State {
         }
     }
 
-    /// Returns the error of calls after the end.
+    /// Returns the error of calls after the end of the link.
     pub(super) fn closed_error(&self) -> CallError {
         self.end_error.clone().unwrap_or(CallError::Destroyed)
     }
 
+    /// Returns the number of unwritten bytes.
     pub(super) fn backlog(&self) -> usize {
         self.unwritten.len() + self.being_written
     }
 
-    /// Returns the unwritten bytes of responses and stream credit.
+    /// Returns the number of unwritten bytes that belong to responses or stream credit.
     pub(super) const fn response_backlog(&self) -> usize {
         self.unwritten_responses + self.responses_being_written
     }
@@ -338,19 +346,19 @@ impl State {
     }
 }
 
-/// Returns the notification that cancels a call.
+/// Returns the notification that cancels a call, or `None` if its params cannot be written.
 fn cancellation(form: &CancelNotification, id: &Id) -> Option<Outgoing<Text>> {
     let params = Some(control::write_cancel(form, id, None)?);
     Some(Outgoing::Single(Message::Notification(Notification { method: form.method.into(), params })))
 }
 
-/// Returns the longest outgoing message, in bytes. Over WIPC, both peers have the same limit.
+/// Returns the maximum length of an outgoing message, in bytes. Only WIPC has one, and both peers apply the same limit.
 pub(super) fn max_message_bytes(framing: Framing, limits: &Limits) -> usize {
     framing.longest_message().map_or(usize::MAX, |max_bytes| max_bytes.min(limits.message_bytes))
 }
 
-/// Returns whether the message is a response, or credit in place of received items. The peer can cause these. The
-/// elements of a batch are all of one kind.
+/// Returns whether the peer can cause this message: a response, or credit that replaces consumed items. The elements of
+/// a batch are all of one kind, so the first one decides.
 fn is_caused_by_peer(outgoing: &Outgoing<Text>) -> bool {
     let message = match outgoing {
         Outgoing::Single(message) => Some(message),

@@ -11,11 +11,11 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::stdio;
 
-/// The size of a read.
+/// Maximum bytes of one read.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Reads standard input on a thread of its own, which starts with the first read. The runtime does not wait for this
-/// thread, so it can end while the thread waits for input.
+/// thread, so the runtime can end while the thread waits for input.
 #[derive(Debug, Default)]
 pub(crate) struct AsyncStdin {
     thread: Option<Thread>,
@@ -32,9 +32,10 @@ struct Chunk {
 
 #[derive(Debug)]
 struct Thread {
+    /// Requests for reads. Each request contains the consumed chunk, whose buffer is used again.
     requests: Sender<Chunk>,
     chunks: UnboundedReceiver<io::Result<Chunk>>,
-    /// Whether a request was sent and its chunk was not received.
+    /// Whether a request was sent whose chunk was not received yet.
     is_reading: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Sends the items of a handler's stream, within the credit of the caller.
+//! Sends the items of a handler's stream, within the credit: the number of items that the caller still accepts.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -35,7 +35,7 @@ impl Link {
         }
     }
 
-    /// Takes one credit of a stream. Returns `None` if the stream gets no more.
+    /// Takes one credit of a stream. Returns `None` if the stream gets no more credit.
     fn poll_credit(&self, key: RequestKey, context: &Context<'_>) -> Poll<Option<()>> {
         let mut state = self.lock();
         match state.send_streams.take_credit(key) {
@@ -57,7 +57,7 @@ pub(super) async fn pump(link: Weak<Link>, key: RequestKey, mut source: ItemSour
     // The end needs no credit, so the next item is polled before there is credit for it.
     while let Some(item) = poll_fn(|context| source.as_mut().poll_next(context)).await {
         let item = item?;
-        // A stream that waits does not keep the link.
+        // The link is upgraded for each poll only, so that a stream that waits for credit does not keep the link alive.
         let credit = |context: &mut Context<'_>| match link.upgrade() {
             Some(link) => link.poll_credit(key, context),
             None => Poll::Ready(None),
@@ -78,7 +78,7 @@ pub(super) async fn pump(link: Weak<Link>, key: RequestKey, mut source: ItemSour
     write_result(Ok::<_, RpcError>(()))
 }
 
-/// Returns the error after the request was answered or the link has closed. It is not sent.
+/// Returns the error of a stream whose request was answered or whose link has closed. It is not sent to the caller.
 fn stream_closed() -> RpcError {
     CallError::Destroyed.into()
 }

@@ -85,26 +85,26 @@ impl Transport {
     /// must go to standard error. Only with WIPC may other code print to standard output: its text is written between
     /// frames.
     ///
-    /// Either may be non-blocking (`O_NONBLOCK`), before or after the start: see [`stdio`](crate::stdio). A pending
-    /// write delays the shutdown of the runtime. To exit while the peer does not read, use [`std::process::exit`] or
-    /// `Runtime::shutdown_background`.
+    /// Either stream may be non-blocking (`O_NONBLOCK`), before or after the start: see [`stdio`](crate::stdio). A
+    /// pending write delays the shutdown of the runtime. To exit while the peer does not read, use
+    /// [`std::process::exit`] or `Runtime::shutdown_background`.
     ///
     /// # Errors
     /// If there is no tokio runtime.
     pub fn stdio(framing: Framing) -> io::Result<Self> {
-        // Without a runtime, tokio's constructors would panic.
+        // Without a runtime, this call fails before it creates the streams.
         Handle::try_current().map_err(no_runtime)?;
         Self::new(AsyncStdin::default(), AtomicStdout::default(), framing)
     }
 
     /// Starts a process, and uses its standard input and output. Its standard error is that of this process, unless
-    /// `command` sets another. A pipe for it is closed; use [`Process`](crate::Process) to read it, or to restart the
-    /// process.
+    /// `command` sets another. A pipe for standard error is closed. To read standard error, or to restart the process,
+    /// use [`Process`](crate::Process).
     ///
     /// The process and its descendants end with the link. When the link ends, the input of the process is closed. After
     /// two seconds (see [`Transport::with_grace`]) the remaining processes get `SIGTERM`, and half a second later
     /// `SIGKILL`. When the process exits by itself, its remaining descendants get `SIGTERM` 250 ms later. If the
-    /// runtime ends before, all of them are killed at once.
+    /// runtime ends earlier, all remaining processes are killed at once.
     ///
     /// The process leads its own process group, so Ctrl-C in a terminal does not reach it. If `SIGINT` ends this
     /// program, only the input of the process is closed. The signals go to the group and, on Linux, to the descendants
@@ -112,9 +112,9 @@ impl Transport {
     ///
     /// # Platforms
     /// Windows has neither these signals nor these groups. There, the remaining processes are killed when the two
-    /// seconds are over. The process and its descendants are in a job object, except those that were created with
-    /// `CREATE_BREAKAWAY_FROM_JOB`. Ctrl-C in a console also reaches the process, unless `command` sets
-    /// `CREATE_NEW_PROCESS_GROUP`. Tokio reads and writes each pipe on a blocking thread of the runtime.
+    /// seconds are over. The process and its descendants are in a job object. Processes that were created with
+    /// `CREATE_BREAKAWAY_FROM_JOB` are not in it, and continue. Ctrl-C in a console also reaches the process, unless
+    /// `command` sets `CREATE_NEW_PROCESS_GROUP`. Tokio reads and writes each pipe on a blocking thread of the runtime.
     ///
     /// On other systems than Linux and Windows, descendants in other groups are not ended.
     ///
@@ -132,9 +132,10 @@ impl Transport {
         Ok((Self::from_parts(streams, framing)?, stderr))
     }
 
-    /// Ties a process to a transport that does not use its pipes, for example a socket. The link ends with the process,
-    /// and the process with the link, as in [`Transport::child`]. The process has `grace` to exit after the output has
-    /// ended. If it leads a process group, the group ends with it; see `process_group` of [`Command`].
+    /// Ties a process to a transport that does not use the pipes of the process, for example a socket. The link ends
+    /// with the process, and the process with the link, as in [`Transport::child`]. The process has `grace` to exit
+    /// after the output has ended. If the process leads a process group, the group ends with it; see `process_group` of
+    /// [`Command`].
     ///
     /// # Platforms
     /// On Windows, only descendants that the process starts after this call end with it.
@@ -247,7 +248,7 @@ impl Transport {
         self
     }
 
-    /// Creates the link of the transport, without starting it. `replies_to_invalid`: whether the link responds to
+    /// Creates the link of the transport, and does not start it. `replies_to_invalid` is true if the link responds to
     /// invalid input.
     pub(super) fn open(self, replies_to_invalid: bool) -> Arc<Link> {
         let Self { streams, runtime, framing, settings } = self;
@@ -258,8 +259,8 @@ impl Transport {
 }
 
 /// Adds the subject to the text of an error.
-pub(super) fn with_subject(error: &io::Error, what: impl fmt::Display) -> io::Error {
-    io::Error::new(error.kind(), format!("{what}: {error}"))
+pub(super) fn with_subject(error: &io::Error, subject: impl fmt::Display) -> io::Error {
+    io::Error::new(error.kind(), format!("{subject}: {error}"))
 }
 
 /// Adds the name of the program to an error of its start, and a reason if the error does not name it.

@@ -11,11 +11,11 @@ use slab::Slab;
 #[derive(Debug, Default)]
 pub(super) struct WakerSet {
     wakers: Slab<Waker>,
-    /// The number of times that all were woken.
+    /// The number of times that [`WakerSet::take`] has removed all wakers.
     round: u64,
 }
 
-/// The key of one future's waker.
+/// The key of one future's waker: the round of the registration, and the index in the set.
 #[derive(Debug, Default)]
 pub(super) struct WakerKey(Option<(u64, usize)>);
 
@@ -53,7 +53,7 @@ impl WakerSet {
         mem::take(&mut self.wakers).into_iter().map(|(_, waker)| waker).collect()
     }
 
-    /// Returns the index of a future's waker, if it was not woken.
+    /// Returns the index of a future's waker, if it was not removed by [`WakerSet::take`].
     fn index(&self, key: &WakerKey) -> Option<usize> {
         key.0.filter(|(round, _)| *round == self.round).map(|(_, index)| index)
     }

@@ -1,4 +1,4 @@
-//! WIPC frames of any content on tokio.
+//! Sends and receives WIPC frames of any content, on tokio.
 
 use core::fmt;
 use core::pin::pin;
@@ -21,7 +21,7 @@ use crate::native::limits::{MAX_QUEUED_FRAMES, SHUTDOWN_TIMEOUT};
 use crate::native::stdin::AsyncStdin;
 use crate::native::stdout::AtomicStdout;
 
-/// Bytes of one read.
+/// Maximum bytes of one read.
 const READ_BYTES: usize = 64 * 1024;
 
 /// Either end of the pipes between a host and its guest, for frames of any content.
@@ -68,19 +68,19 @@ impl Channel {
     /// one.
     ///
     /// Either stream may be non-blocking (`O_NONBLOCK`), before or after the start: see [`stdio`](crate::stdio). A
-    /// write that waits for the host delays the end of the runtime. A program that must end although its host does not
-    /// read must call [`std::process::exit`] or `Runtime::shutdown_background`.
+    /// pending write delays the shutdown of the runtime. To exit while the host does not read, use
+    /// [`std::process::exit`] or `Runtime::shutdown_background`.
     ///
     /// # Errors
     /// If there is no tokio runtime.
     pub fn stdio() -> io::Result<Self> {
-        // The handles of tokio also panic without a runtime.
+        // Without a runtime, this call fails before it creates the streams.
         Handle::try_current().map_err(io::Error::other)?;
         Self::guest(AsyncStdin::default(), AtomicStdout::default())
     }
 
     /// Creates the host's end. After the guest's `CLOSE`, the host starts no further frame. A partly written frame has
-    /// two seconds. Then the guest's input is closed. Frames from the guest are still received.
+    /// two seconds to be completed. Then the guest's input is closed. Frames from the guest are still received.
     ///
     /// # Errors
     /// If there is no tokio runtime.
@@ -131,9 +131,10 @@ impl Channel {
 enum WriteCommand {
     Frame {
         frame: Vec<u8>,
-        /// Whether it is `CLOSE`, which ends the stream.
+        /// Whether the frame is `CLOSE`, which ends the output.
         is_last: bool,
     },
+    /// End the output after the frames before this command.
     End,
 }
 
@@ -146,7 +147,7 @@ pub(super) struct Output(watch::Sender<WriteState>);
 pub(super) enum WriteState {
     #[default]
     Open,
-    /// `CLOSE` was sent. Frames queued before it are still written.
+    /// `CLOSE` was sent. Earlier frames in the queue are still written.
     CloseSent,
     /// The receiver and all senders were dropped. Queued frames have `SHUTDOWN_TIMEOUT` to be written.
     HandlesDropped,
@@ -176,7 +177,7 @@ impl Output {
         send_error(*self.0.borrow())
     }
 
-    /// Runs `put` if the output is open. The state is locked meanwhile, so that no frame follows `CLOSE`.
+    /// Runs `put` if the output is open. The state is locked while `put` runs, so that no frame follows `CLOSE`.
     fn put(&self, frame_type: FrameType, put: impl FnOnce()) -> io::Result<()> {
         let mut outcome = Ok(());
         self.0.send_if_modified(|state| {
@@ -205,7 +206,8 @@ fn send_error(state: WriteState) -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, problem)
 }
 
-/// Shared by a receiver and its senders. The last one to be dropped sets the state.
+/// A value that a receiver and its senders share. When the last of them is dropped, the output becomes
+/// [`WriteState::HandlesDropped`].
 #[derive(Debug)]
 struct Handles(Arc<Output>);
 
@@ -259,7 +261,7 @@ async fn write_frames(
             writer.flush().await?;
         }
     }
-    // The `shutdown` of standard output does not flush.
+    // The `shutdown` of a writer need not flush.
     writer.flush().await?;
     writer.shutdown().await
 }
@@ -308,17 +310,19 @@ pub struct Receiver {
     reader: Box<dyn AsyncRead + Send + Unpin>,
     decoder: Decoder,
     chunk: Vec<u8>,
-    /// The unread part of the chunk.
+    /// The start of the part of the chunk that is not decoded yet.
     from: usize,
+    /// The end of that part.
     to: usize,
+    /// Whether the input has ended or failed, or a guest received `CLOSE`.
     is_over: bool,
     is_guest: bool,
     output: Arc<Output>,
     _handles: Arc<Handles>,
     on_passthrough: Option<Box<OnPassthrough>>,
-    /// Maximum wait for a payload.
+    /// Maximum time between the header of a frame and the end of its payload.
     payload_timeout: Option<Duration>,
-    /// The incomplete payload, and its deadline.
+    /// The number of the incomplete payload, and its deadline.
     unfinished: Option<(u64, Instant)>,
 }
 
@@ -328,8 +332,8 @@ impl Receiver {
         &self.output
     }
 
-    /// Sets a function that receives every byte between frames, in order: the output of a guest. The cuts between
-    /// pieces have no meaning. A panic in the function has no other effect.
+    /// Registers a function that receives every byte between frames, in order: the output of a guest. The cuts between
+    /// pieces have no meaning. A panic in the function does not end the channel.
     #[must_use]
     pub fn on_passthrough(self, listener: impl FnMut(&[u8]) + Send + 'static) -> Self {
         Self { on_passthrough: Some(Box::new(listener)), ..self }
@@ -341,8 +345,8 @@ impl Receiver {
         Self { decoder: Decoder::with_max_payload(max_payload), ..self }
     }
 
-    /// Sets the maximum wait for a payload. Afterwards the frame is abandoned, and the received bytes are scanned again
-    /// for headers. Default: none, since the format sets no speed.
+    /// Sets the maximum time between the header of a frame and the end of its payload. Default: no limit. After a
+    /// timeout, the frame is abandoned, and the received bytes are searched for other frames.
     #[must_use]
     pub fn with_payload_timeout(self, payload_timeout: Duration) -> Self {
         Self { payload_timeout: Some(payload_timeout), ..self }
@@ -355,7 +359,7 @@ impl Receiver {
     /// passed through. After an error the channel has ended.
     pub async fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
         loop {
-            // Other tasks get their turns, even if there always is another frame.
+            // Other tasks get their turns, even if another frame is always available.
             consume_budget().await;
             if let Some(frame) = self.take() {
                 if frame.frame_type == FrameType::Close && self.is_guest {
@@ -409,7 +413,8 @@ impl Receiver {
                 Event::Passthrough(bytes) => {
                     emit_passthrough(&mut self.on_passthrough, bytes);
                 }
-                // This decoder has no such limit.
+                // These events concern `CALL` frames that are too long, for which this decoder has no limit, and frames
+                // that were abandoned.
                 Event::Oversize { .. } | Event::Dropped { .. } | Event::Truncated { .. } => {}
             }
         }
@@ -444,7 +449,7 @@ impl Receiver {
     }
 }
 
-/// Calls the application's function. A panic has reached the panic hook, and is reported nowhere else.
+/// Calls the application's function. A panic reaches the panic hook, and is reported nowhere else.
 fn emit_passthrough(listener: &mut Option<Box<OnPassthrough>>, bytes: &[u8]) {
     if let Some(listener) = listener {
         let _ = catch_unwind(AssertUnwindSafe(|| listener(bytes)));

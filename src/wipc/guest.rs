@@ -1,4 +1,4 @@
-//! A blocking guest, without runtime and threads.
+//! A blocking WIPC guest, which needs neither a runtime nor threads.
 
 use core::fmt;
 use std::io::{self, Read, Write};
@@ -8,13 +8,13 @@ use super::OwnedFrame;
 use crate::codec::wipc::{Decoder, Event, Frame, FrameType, encode};
 use crate::stdio::{Stdin, Stdout, stdin, stdout};
 
-/// Bytes of one read.
+/// Maximum bytes of one read.
 const READ_BYTES: usize = 64 * 1024;
 
 /// The guest's end of the pipes, on standard input and output or on other streams.
 ///
-/// Each frame is written at once, while standard output is locked, so that the program's own output does not split it.
-/// That output reaches the host as passthrough. It should go to standard error instead.
+/// Each frame is written at once, while standard output is locked, so that other output of the program does not split
+/// the frame. Such output reaches the host as passthrough. A program should write it to standard error instead.
 ///
 /// A guest drops input between frames.
 ///
@@ -35,8 +35,9 @@ pub struct Guest<R = Stdin, W = Stdout> {
     output: W,
     decoder: Decoder,
     chunk: Vec<u8>,
-    /// The unread part of the chunk.
+    /// The start of the part of the chunk that is not decoded yet.
     from: usize,
+    /// The end of that part.
     to: usize,
     /// Whether the input has ended, or `CLOSE` was received.
     is_over: bool,
@@ -62,8 +63,8 @@ impl Default for Guest {
 }
 
 impl<R: Read, W: Write> Guest<R, W> {
-    /// Creates a guest on any two streams. They need no buffers of their own. Reads and writes must block until they
-    /// complete: for standard streams, use those of [`stdio`](crate::stdio), not those of [`std::io`].
+    /// Creates a guest on any two streams, which need no buffers of their own. Reads and writes must block until they
+    /// complete. Therefore use the standard streams of [`stdio`](crate::stdio), not those of [`std::io`].
     pub const fn on(input: R, output: W) -> Self {
         Self {
             input,
@@ -87,7 +88,7 @@ impl<R: Read, W: Write> Guest<R, W> {
     /// Writes a frame.
     ///
     /// # Errors
-    /// The error of the output. [`io::ErrorKind::InvalidInput`] for a payload of 4 GiB or more, of which nothing is
+    /// The error of the output. [`io::ErrorKind::InvalidInput`] for a payload of 4 GiB or more; then nothing is
     /// written. [`io::ErrorKind::BrokenPipe`] after `CLOSE` was sent.
     pub fn send(&mut self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
         if self.has_closed {
@@ -102,11 +103,11 @@ impl<R: Read, W: Write> Guest<R, W> {
         Ok(())
     }
 
-    /// Waits for the next frame. After `CLOSE` nothing more is read. Returns `None` after the frames that came with
-    /// `CLOSE`, and at the end of the input. The guest should then finish its work and exit.
+    /// Waits for the next frame. After `CLOSE` nothing more is read, but frames that were already read are returned.
+    /// Returns `None` after these frames, and at the end of the input. The guest should then finish its work and exit.
     ///
     /// # Errors
-    /// The error of the input. [`io::ErrorKind::UnexpectedEof`] if it ends within a frame.
+    /// The error of the input. [`io::ErrorKind::UnexpectedEof`] if the input ends within a frame.
     pub fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
         loop {
             let mut input = self.chunk.get(self.from..self.to).unwrap_or_default();
@@ -141,7 +142,7 @@ impl<R: Read, W: Write> Guest<R, W> {
         }
     }
 
-    /// Sets the maximum payload of a `CALL`, in bytes. A longer one is received as an empty frame, for which
+    /// Sets the maximum payload of a `CALL`, in bytes. A longer `CALL` is received as an empty frame, for which
     /// `is_oversize` returns true.
     pub(super) fn limit_calls(&mut self, max_bytes: usize) {
         self.decoder = mem::take(&mut self.decoder).with_max_call(max_bytes);

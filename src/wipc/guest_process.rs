@@ -39,12 +39,12 @@ struct Guest {
 enum ProcessState {
     Running,
     Exited,
-    /// No descendant is left.
+    /// The guest and its descendants have exited.
     AllExited,
 }
 
 impl GuestProcess {
-    /// Starts the task. It requires a runtime.
+    /// Starts the task, which requires a runtime.
     pub(super) fn new(process: ChildProcess, output: &Arc<Output>) -> Self {
         let guest = Arc::new(Mutex::new(Guest { process, grace: SHUTDOWN_TIMEOUT }));
         let ending = Arc::new(Notify::new());
@@ -104,13 +104,16 @@ impl Guest {
     }
 }
 
-/// Longer than any process runs. The grace is capped, since `Instant` overflows otherwise.
+/// Maximum grace: one year, which is longer than any guest runs. A longer grace is capped, since `Instant` could
+/// overflow.
 const MAX_GRACE: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 fn lock(guest: &Mutex<Guest>) -> MutexGuard<'_, Guest> {
     guest.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Waits for the exit of the guest, then for that of its descendants, and reports each exit to `state`. Starts the
+/// grace once `CLOSE` was sent or received, all handles of the channel were dropped, or `ending` is notified.
 async fn watch_guest(
     guest: Weak<Mutex<Guest>>,
     output: Arc<Output>,
@@ -125,7 +128,7 @@ async fn watch_guest(
         poll_guest(&guest, ChildProcess::poll_exit).await;
     }
     if let Some(guest) = guest.upgrade() {
-        // Ends its descendants soon after it.
+        // The descendants of the guest end soon after the guest.
         lock(&guest).process.set_deadline(Instant::now() + OUTPUT_GRACE);
     }
     // A child of the guest may keep the guest's input open.

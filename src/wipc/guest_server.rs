@@ -40,7 +40,7 @@ pub struct GuestServer<'h> {
     notifications: HashMap<String, Box<OnNotify<'h>>>,
     on_frame: Option<Box<OnFrame<'h>>>,
     limits: Option<Limits>,
-    /// A name that cannot be registered.
+    /// The first name whose registration failed, since the name is reserved.
     reserved: Option<String>,
 }
 
@@ -48,7 +48,7 @@ type Method<'h> = dyn FnMut(Option<&RawValue>, &mut HostLink<'_>) -> Result<Text
 type OnNotify<'h> = dyn FnMut(Option<&RawValue>, &mut HostLink<'_>) + 'h;
 type OnFrame<'h> = dyn FnMut(Frame<'_>, &mut HostLink<'_>) + 'h;
 
-/// Sends to the host, for handlers.
+/// Sends notifications and frames to the host. Each handler receives a `HostLink`.
 pub struct HostLink<'a> {
     output: &'a mut dyn Output,
     /// Maximum length of a message, in bytes.
@@ -101,8 +101,9 @@ impl<'h> GuestServer<'h> {
         Self::default()
     }
 
-    /// Registers a method handler. It receives the params, and returns the result or the error that answers the call. A
-    /// call whose handler panics is answered with -32603, where the target unwinds.
+    /// Registers a method handler. The handler receives the params, and returns the result or the error that answers
+    /// the call. If the handler panics, the call is answered with -32603. On a target that aborts on panics, the
+    /// process ends instead.
     pub fn method<P, R, E>(
         mut self,
         name: &str,
@@ -124,7 +125,8 @@ impl<'h> GuestServer<'h> {
     }
 
     /// Registers a notification handler. A notification with params of another type is ignored. After a panic of the
-    /// handler, the server reads the next frame, where the target unwinds. The panic hook runs as usual.
+    /// handler, the panic hook runs as usual, and the server reads the next frame. On a target that aborts on panics,
+    /// the process ends instead.
     pub fn on_notify<P: DeserializeOwned>(
         mut self,
         name: &str,
@@ -141,14 +143,14 @@ impl<'h> GuestServer<'h> {
         self
     }
 
-    /// Sets a handler for all frames other than `CALL`: `OPEN`, `CLOSE` and `DATA`. After a panic of the handler, the
-    /// server reads the next frame, where the target unwinds.
+    /// Registers a handler for all frames other than `CALL`: `OPEN`, `CLOSE` and `DATA`. A panic of the handler has the
+    /// same effect as with [`GuestServer::on_notify`].
     pub fn on_frame(mut self, handler: impl FnMut(Frame<'_>, &mut HostLink<'_>) + 'h) -> Self {
         self.on_frame = Some(Box::new(handler));
         self
     }
 
-    /// Sets the limits on the host. Default: [`Limits::DEFAULT`].
+    /// Sets the limits on the resources that the host can use. Default: [`Limits::DEFAULT`].
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits: Some(limits), ..self }
     }
@@ -245,8 +247,8 @@ impl<'h> GuestServer<'h> {
     }
 }
 
-/// Runs a handler. Returns `None` if it panics. The state of the handler may then be inconsistent, the state of the
-/// server is not.
+/// Runs a handler. Returns `None` if it panics. Only the state of the handler may then be inconsistent. The state of
+/// the server stays consistent.
 fn catch_panic<T>(run: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(run)).ok()
 }

@@ -1,4 +1,4 @@
-//! A guest process, as its host sees it.
+//! Starts a guest process, and exchanges frames with it.
 
 use core::time::Duration;
 use std::io;
@@ -15,9 +15,11 @@ use crate::codec::wipc::FrameType;
 use crate::native::child::{ChildProcess, Pipes};
 use crate::native::limits::OUTPUT_GRACE;
 
-/// A guest in its own process, for frames of any content. Dropping the host kills the guest and its descendants. Two
-/// seconds after `CLOSE` was sent or received (see [`Host::with_grace`]) they get `SIGTERM`, and half a second later
-/// `SIGKILL`. If a guest exits by itself, its remaining descendants get `SIGTERM` 250 ms later. See
+/// A guest in its own process, for frames of any content.
+///
+/// Dropping the host kills the guest and its descendants. Two seconds after `CLOSE` was sent or received (see
+/// [`Host::with_grace`]), the guest and its descendants get `SIGTERM`, and half a second later `SIGKILL`. If a guest
+/// exits by itself, its remaining descendants get `SIGTERM` 250 ms later. See
 /// [`Transport::child`](crate::Transport::child) for the process group.
 ///
 /// # Platforms
@@ -47,15 +49,16 @@ pub struct Host {
     sender: Sender,
     receiver: Receiver,
     guest: GuestProcess,
-    /// Until when the output of the exited guest is read.
+    /// The deadline for reading the output of a guest that has exited.
     output_deadline: Option<Instant>,
 }
 
 impl Host {
-    /// Starts a guest with piped standard input and output. It inherits standard error, unless `command` redirects it.
+    /// Starts a guest with piped standard input and output. The guest inherits standard error, unless `command`
+    /// redirects it.
     ///
     /// # Errors
-    /// If it cannot be started, or there is no tokio runtime.
+    /// If the guest cannot be started, or there is no tokio runtime.
     pub fn spawn(command: &mut Command) -> io::Result<Self> {
         tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
         let (child, Pipes { stdin, stdout, .. }) = ChildProcess::spawn(command)?;
@@ -70,7 +73,7 @@ impl Host {
         Self { receiver: change(self.receiver), ..self }
     }
 
-    /// Sets how long the guest may take to exit before it gets `SIGTERM`. On Windows, it is then killed. Default: two
+    /// Sets the maximum time that the guest has to exit before it gets `SIGTERM`, or is killed on Windows. Default: two
     /// seconds.
     #[must_use]
     pub fn with_grace(self, grace: Duration) -> Self {
@@ -92,8 +95,8 @@ impl Host {
         self.sender.send(frame_type, payload).await
     }
 
-    /// See [`Receiver::receive`]. Returns `None` after the guest has exited, even if a descendant keeps its output
-    /// open.
+    /// See [`Receiver::receive`]. Returns `None` after the guest has exited, even if a descendant of the guest keeps
+    /// the output open.
     ///
     /// # Errors
     /// If nothing more can be received.
@@ -121,7 +124,7 @@ impl Host {
         // Both tasks are aborted when this future is dropped.
         let (mut sending, mut receiving) = (JoinSet::new(), JoinSet::new());
         sending.spawn(async move {
-            // It fails if the guest has sent `CLOSE` or has exited. Then `CLOSE` is not needed.
+            // This fails if the guest has sent `CLOSE` or has exited. Then `CLOSE` is not needed.
             let _ = sender.send(FrameType::Close, &payload).await;
             sender.end().await;
         });

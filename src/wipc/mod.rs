@@ -1,7 +1,7 @@
 //! WIPC hosts and guests.
 //!
-//! A host starts a guest and exchanges frames of [`crate::codec::wipc`] with it through its standard input and output.
-//! Other output of the guest is passed through. Its standard error is not used.
+//! A host starts a guest, and exchanges frames of [`crate::codec::wipc`] with it. The frames pass through the standard
+//! input and output of the guest. Other output of the guest is passed through. WIPC does not use standard error.
 //!
 //! - [`Guest`] is a blocking guest (any target with standard input and output, including WASI), and [`GuestServer`]
 //!   answers JSON-RPC calls on it;

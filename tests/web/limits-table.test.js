@@ -17,6 +17,7 @@ import { printed } from "./support/console.js";
 import { channel, scriptedChannel, recorder } from "./support/transports.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 import { CALL, WipcChannel, WipcDecoder, scriptedPipe } from "./support/wipc.js";
+import { stopClock } from "./support/clock.js";
 import { afterThisTest } from "./support/cleanup.js";
 
 const { startWasiGuest } = await import(packaged("wipc-wasi.js"));
@@ -275,6 +276,7 @@ const drivers = {
   },
 
   columns: async (most) => {
+    stopClock();
     const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport, { coalesce: "columns" });
     let count = 0;
@@ -299,12 +301,14 @@ const drivers = {
   },
 
   "coalesced-values": async (most) => {
+    stopClock();
     // The array counts, too.
     assert.lengthOf(await together(Array(most - 1).fill(1)), 2);
     assert.lengthOf(await together(Array(most).fill(1)), 0);
   },
 
   "coalesced-string": async (most) => {
+    stopClock();
     assert.lengthOf(await together(["s".repeat(most)]), 2);
     assert.lengthOf(await together(["s".repeat(most + 1)]), 0);
   },

@@ -154,7 +154,9 @@ describe("the total timeout of a call", () => {
     it(`is a RangeError if it is ${JSON.stringify(totalTimeout)} (${totalTimeout}), and nothing is sent`, async () => {
       const transport = recorder();
       const client = new JSONRPCClient(transport);
-      assert.instanceOf(await rejection(client.request("a", undefined, { totalTimeout })), RangeError);
+      const error = await rejection(client.request("a", undefined, { totalTimeout }));
+      assert.instanceOf(error, RangeError);
+      assert.match(error.message, /^totalTimeout must be .*, got /);
       assert.deepEqual([transport.sent.length, client.pending], [0, 0]);
     });
   }

@@ -1,5 +1,5 @@
 // The last step of `cargo xtask build`: bundles the entry modules with the glue of wasm-bindgen, and writes the rest of
-// the npm package. Its argument is the file of the plan.
+// the npm package. Its argument is the path of a JSON file with the plan, which xtask/src/build.rs writes.
 import { build } from "esbuild";
 import { minify } from "terser";
 import { execFileSync } from "node:child_process";
@@ -22,20 +22,21 @@ const glue = join(raw, "portway.js");
 const source = "crates/portway-web/js";
 const types = "crates/portway-web/types";
 const instance = join(root, source, "driver/wasm-instance.js");
-// The package is made here and moved to its place when it is whole: tests may be using the one that is there.
+// The package is made in this folder, and moved to `out` when it is complete: tests may use the old package meanwhile.
 const stage = join(root, "target/pkg-new");
 const shortened = join(raw, "shortened.wasm");
 
-// Renames the exports of the wasm to one letter: in a package of this size, names compress worst.
+// wasm-opt renames the exports of the wasm to short names. This maps each name to its short name. In a small package,
+// names are the part that compresses least.
 const shortNames = new Map(
   JSON.parse(execFileSync("wasm-opt", [...features, "--minify-imports-and-exports", join(raw, wasm), "-o", shortened]))
     .exports,
 );
 
-// The replacements for parts of the glue.
+// Patterns of parts of the glue, each with its replacement.
 const glueReplacements = [
-  // `wasm-loader.js` passes a module. It starts the wasm once, and another instance after a trap. Only numbers go into
-  // this wasm and come out of it, so there is no table of values to fill.
+  // `wasm-loader.js` passes a compiled module. It calls this at the start, and for a new instance after a trap. Only
+  // numbers cross into this wasm, so there is no table of values to fill.
   [
     /function initSync\(module\) \{.*?\n\}/s,
     "function initSync(module) { return (wasm = new WebAssembly.Instance(module, __wbg_get_imports()).exports); }",
@@ -51,7 +52,7 @@ const glueReplacements = [
 
 function replaceGlue(source) {
   for (const [part, own] of glueReplacements) {
-    if (!part.test(source)) throw new Error(`the glue must match `);
+    if (!part.test(source)) throw new Error(`the glue must match ${part}`);
     source = source.replace(part, own);
   }
   return source;
@@ -94,9 +95,10 @@ const shareWipc = {
   },
 };
 
-// Members that only modules of one bundle use. They get short names, which pays for the long ones in the sources. A
-// member of an object that an application, another bundle (`wipc.js`) or another copy of the library can see must not
-// be in the list: each bundle has its own short names, and an application may use the same ones.
+// Members that only modules of one bundle use. The bundle has short names for them, so long names in the sources do not
+// make it larger. Some objects are visible to an application, to another bundle (`wipc.js`), or to another copy of the
+// library. Their members must not be in the list: each bundle has its own short names, and an application may use the
+// same ones.
 const internalMembers = [
   "abandon",
   "abandonAll",
@@ -202,10 +204,10 @@ const registry = (await readFile(join(root, source, "driver/boundaries.js"), "ut
 const shared = internalMembers.find((name) => new RegExp(`\\b${name}\\b`).test(registry));
 if (shared !== undefined) throw new Error(`copies of the library share ${shared}, which package.mjs shortens`);
 
-/** The members of the list that the bundles have. */
+/** The members of `internalMembers` that at least one bundle has. */
 const shortenedMembers = new Set();
 
-/** Marks of esbuild for expressions that every bundler knows to be pure. */
+/** The marks that esbuild adds to expressions which every bundler knows to be pure. */
 const redundantMarks = /\/\* @__PURE__ \*\/(?=new (Weak)?(Map|Set)\b|Symbol\b)/g;
 
 async function bundle({ name, output, platform }) {
@@ -229,9 +231,9 @@ async function bundle({ name, output, platform }) {
     logLevel: "warning",
   });
   for (const name of Object.keys(mangleCache)) shortenedMembers.add(name);
-  // A second pass by another minifier is worth three percent of the gzipped size.
+  // A second pass by another minifier reduces the gzipped size by three percent.
   const options = { ecma: 2022, module: true, compress: { passes: 3 }, format: { preserve_annotations: true } };
-  // Node prints the whole source line of an uncaught error.
+  // Node prints the whole source line of an uncaught error, so the lines must be short.
   if (platform === "node") options.format.max_line_len = 160;
   const { code } = await minify(outputFiles[0].text, options);
   await writeFile(join(stage, output), (await licences(metafile)) + code.replace(redundantMarks, ""));
@@ -257,7 +259,7 @@ async function licences({ inputs }) {
   return (await Promise.all(texts)).join("");
 }
 
-// Copies the declarations. A module without declarations of its own gets those of the main module.
+// Copies the declarations. A module without its own declarations exports those of the main module.
 async function declare() {
   const own = (await readdir(join(root, types))).filter((file) => file.endsWith(".d.ts"));
   await Promise.all(own.map((file) => copyFile(join(root, types, file), join(stage, file))));
@@ -316,7 +318,7 @@ for (const file of [
 }
 const bundles = await Promise.allSettled(entries.map(bundle));
 for (const { reason } of bundles.filter(({ status }) => status === "rejected")) {
-  // esbuild has printed its errors; their stack would add nothing.
+  // esbuild has already printed its own errors, which have the member `errors`.
   if (reason.errors === undefined) console.error(reason);
   process.exitCode = 1;
 }

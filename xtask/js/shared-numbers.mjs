@@ -9,7 +9,7 @@ const faults = [];
 
 const read = (file) => readFileSync(join(root, file), "utf8");
 
-/** The numbers that a file of Rust or JavaScript, or a part of it, declares, by name. */
+/** Returns the numbers that `text` declares, by name. It is Rust or JavaScript: a file, or a part of one. */
 function constants(file, pattern, text = read(file)) {
   const found = [...text.matchAll(pattern)].map(([, name, number]) => [name, evaluated(number)]);
   if (found.length === 0) faults.push(`${file}: no number is found`);
@@ -24,15 +24,15 @@ function evaluated(text) {
 const inRust = (file, text) => constants(file, /^ *(?:pub(?:\([a-z]+\))? )?const ([A-Z_]+): [iu]32 = (.+);/gm, text);
 const inJs = (file) => constants(file, /^(?:export )?const ([A-Z_]+) = (\d.*);/gm);
 
-/** Compares two sets of numbers. The names in `only` are known to be in one of them. */
-function compare(what, rust, js, only = []) {
+/** Compares two sets of numbers. `pair` names both in a fault. A name in `only` may be in one set alone. */
+function compare(pair, rust, js, only = []) {
   for (const name of new Set([...Object.keys(rust), ...Object.keys(js)])) {
     if (only.includes(name) && (rust[name] === undefined) !== (js[name] === undefined)) continue;
-    if (rust[name] !== js[name]) faults.push(`${what}: ${name} is ${rust[name]} in Rust and ${js[name]} in JavaScript`);
+    if (rust[name] !== js[name]) faults.push(`${pair}: ${name} is ${rust[name]} in Rust and ${js[name]} in JavaScript`);
   }
 }
 
-// JavaScript has the commands and the outputs in one file, and both begin at 0.
+// JavaScript has the commands and the outputs in one file. A name that is a command in Rust is a command in it, too.
 const abi = "crates/portway-web/js/driver/wasm-abi.js";
 const abiInRust = "crates/portway-web/src/abi.rs";
 const inModule = (name) =>
@@ -43,12 +43,12 @@ const inAbi = (isCommand) =>
   Object.fromEntries(Object.entries(numbers).filter(([name]) => name in commands === isCommand));
 compare(`mod commands of ${abiInRust} and ${abi}`, commands, inAbi(true));
 
-// JavaScript handles some operations without their names. Rust needs no mask.
+// JavaScript has no names for NOTHING and SEND. Rust does not need the mask OPERATION.
 const outputs = inAbi(false);
 compare(`mod outputs of ${abiInRust} and ${abi}`, inModule("outputs"), outputs, ["NOTHING", "SEND", "OPERATION"]);
 if (outputs.OPERATION !== outputs.HAS_MORE - 1) faults.push(`${abi}: OPERATION does not end below HAS_MORE`);
 
-// The kinds of JavaScript have no names: each is the kind of an example.
+// JavaScript has no names for the kinds, so each number is computed from an example.
 const { HAS_VERSION, kindOf, shapeOf } = await import("../../crates/portway-web/js/driver/envelope.js");
 const { MAX_METHOD_LENGTH } = await import("../../crates/portway-web/js/driver/limit-values.js");
 const shape = (message) => shapeOf(message, message, 8);
@@ -93,7 +93,8 @@ function bit(number) {
   return Math.log2(number);
 }
 
-// Reasons that JavaScript reports for calls and to servers. Rust has no name for the last arm of a `match`.
+// The numbers that JavaScript reports for calls and to servers. Rust has no name for a number that the last arm of a
+// `match` handles.
 const roles = read("crates/portway-web/js/rust/client-server.js");
 const [reasons] = /^const REASONS = \{[^}]*\}/m.exec(roles) ?? [""];
 const named = [...reasons.matchAll(/^ {2}"?([a-z-]+)"?: (\d+),/gm)].map(([, reason, number]) => {

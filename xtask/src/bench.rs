@@ -18,13 +18,17 @@ use crate::wasm_module;
 /// The script of the benchmark.
 const SCRIPT: &str = "benches/run.mjs";
 
-/// The script for byte streams, the program that it runs, and its name among the workloads.
-const NATIVE_SCRIPT: &str = "benches/native/run.mjs";
-const NATIVE_PACKAGE: &str = "native-bench";
+/// The workload of byte streams, as an argument of `--only`.
 const NATIVE: &str = "native";
 
-/// Frames of WIPC, which are decoded natively, as wasm, and in Node.
+/// The workload of WIPC frames, which are decoded natively, as wasm, and in Node.
 const WIPC: &str = "wipc";
+
+/// The script for both workloads, and the package of the program that it runs.
+const NATIVE_SCRIPT: &str = "benches/native/run.mjs";
+const NATIVE_PACKAGE: &str = "native-bench";
+
+/// The package of the wasm module that decodes WIPC frames.
 const WIPC_PACKAGE: &str = "wipc-bench";
 
 #[derive(clap::Args)]
@@ -50,7 +54,7 @@ pub(crate) struct Arguments {
     /// Print each promised ratio with its threshold, and fail if one is missed
     #[arg(long)]
     check: bool,
-    /// The pkg/ of an older build, which is measured twice for comparison
+    /// The pkg/ of an older build. It is measured twice: the difference between the two results is noise
     #[arg(long, value_name = "PKG")]
     old: Option<PathBuf>,
     /// Write the table and the plot to the README
@@ -58,7 +62,7 @@ pub(crate) struct Arguments {
     write: bool,
 }
 
-/// Builds the library that is written in Rust.
+/// Builds benches/rust: both ends of a call with the Rust API, which the benchmark compares with the other libraries.
 fn build_rust(setup: &Setup) -> Result<()> {
     let workspace = &setup.workspace;
     let log = workspace.log("bench-rust");
@@ -87,17 +91,17 @@ fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> 
         .args([NATIVE_SCRIPT, "--plan", plan])
         .arg("--binary")
         .arg(workspace.path("target/release").join(NATIVE_PACKAGE));
-    add_how(&mut command, arguments);
+    add_options(&mut command, arguments);
     take_over(command)
 }
 
 /// Adds the options for the rounds and the checks.
-fn add_how(command: &mut Command, arguments: &Arguments) {
+fn add_options(command: &mut Command, arguments: &Arguments) {
     if let Some(rounds) = arguments.rounds {
         command.args(["--rounds", &rounds.to_string()]);
     }
-    for (name, given) in [("--quick", arguments.quick), ("--check", arguments.check)] {
-        if given {
+    for (name, is_set) in [("--quick", arguments.quick), ("--check", arguments.check)] {
+        if is_set {
             command.arg(name);
         }
     }
@@ -133,7 +137,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
             command.args([name, list]);
         }
     }
-    add_how(&mut command, arguments);
+    add_options(&mut command, arguments);
     if let Some(old) = &arguments.old {
         command.arg("--old").arg(std::path::absolute(old)?);
     }

@@ -1,4 +1,4 @@
-//! The three browser engines and their drivers: found in PATH, or installed on Debian, or named as missing.
+//! Finds the three browser engines and their drivers in PATH. On Debian, installs those that are missing.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(crate) struct Browser {
     driver: PathBuf,
 }
 
-/// A browser, or a text on the missing program and how to install it.
+/// A browser, or a text that names the missing program and the way to install it.
 pub(crate) type Found = Result<Browser, String>;
 
 impl Engine {
@@ -70,7 +70,7 @@ impl Engine {
         }
     }
 
-    /// The browser, and its driver unless that is one of our tools.
+    /// Returns the browser and its driver. The driver is `None` if it is a [`Tool`], which xtask installs.
     fn find_browser(self) -> Result<(PathBuf, Option<PathBuf>), String> {
         let first = |names: &[&str]| names.iter().find_map(|name| find_in_path(name));
         match self {
@@ -101,7 +101,7 @@ impl Engine {
 }
 
 impl Browser {
-    /// Returns the environment of wasm-bindgen-test-runner: one driver, and the file of the capabilities.
+    /// Returns the environment of wasm-bindgen-test-runner: the path of the driver, and of the file of capabilities.
     pub(crate) fn for_runner(&self, environment: Environment, capabilities: &Path) -> Environment {
         let environment = environment.with("WASM_BINDGEN_TEST_WEBDRIVER_JSON", capabilities);
         match self.engine {

@@ -34,6 +34,7 @@ const INPUTS: &[&str] = &[
     "LICENSE-APACHE",
 ];
 
+/// Maximum time of each command of a build.
 const LIMIT: Duration = Duration::from_secs(900);
 
 /// Builds pkg/ unless it is up to date.
@@ -60,11 +61,12 @@ pub(crate) fn run(setup: &Setup) -> Result<()> {
     // `no-install`: xtask has installed everything, and wasm-pack's own downloads would ignore the lock file.
     pack.args(["build", &build.krate, "--mode", "no-install", "--no-opt", "--no-pack"]);
     pack.args(["--target", &build.target, "--profile", &build.profile, "--out-name", "portway", "--out-dir"]).arg(&raw);
-    // The package has a loader of its own.
+    // The package has its own loader, so the wasm does not start by itself.
     pack.args(["--", "--no-default-features"]);
     step("wasm: wasm-pack build", || run_ok(&mut pack, &log, LIMIT))?;
 
-    // Names and producers are stripped here: wasm-bindgen needs the custom sections that a stripping linker removes.
+    // wasm-opt strips names and producers. The linker must not, since it would also strip the custom sections that
+    // wasm-bindgen needs.
     let wasm = raw.join("portway_bg.wasm");
     let mut opt = node.command("wasm-opt", &workspace.root)?;
     opt.args(&build.wasm_opt).arg(&wasm).arg("-o").arg(&wasm);

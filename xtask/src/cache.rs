@@ -11,7 +11,7 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// `$PORTWAY_CACHE`, else `$XDG_CACHE_HOME/portway`, else `~/.cache/portway`.
+    /// Opens the cache in `$PORTWAY_CACHE`, `$XDG_CACHE_HOME/portway` or `~/.cache/portway`: the first that is set.
     pub(crate) fn open() -> Result<Self> {
         let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let root = locate(variable("PORTWAY_CACHE"), variable("XDG_CACHE_HOME"), env::home_dir())
@@ -34,7 +34,7 @@ impl Cache {
     }
 }
 
-/// Locks the file at `path`, and waits for that. Dropping the returned file releases the lock.
+/// Waits for the lock of the file at `path`. Dropping the returned file releases the lock.
 pub(crate) fn lock(path: &Path) -> Result<File> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;

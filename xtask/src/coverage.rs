@@ -21,9 +21,10 @@ const PACKAGES: &[&str] = &["portway", "portway-proto", "portway-cli", "portway-
 /// The parts of the packages with a promised coverage, in percent.
 const PROMISES: &[(&str, f64)] = &[("portway-proto/codec", 95.0)];
 
-/// The parts for browsers alone, where coverage is not measured.
+/// The parts for browsers only. Their coverage is not measured.
 const BROWSER_ONLY: &[&str] = &["browser", "portway-web"];
 
+/// Maximum time of the tests.
 const LIMIT: Duration = Duration::from_secs(1500);
 
 #[derive(clap::Args)]
@@ -49,7 +50,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     // The LLVM engine counts in compiled code. The other engine stops the process at each line, so tests with timeouts
     // fail.
     command.args(["--engine", "llvm", "--out", "Json", "--output-dir"]).arg(&report).arg("--target-dir").arg(&build);
-    // Tests start these programs, whose lines count too.
+    // Tests start these programs. The lines that the programs run are counted, too.
     command.arg("--objects").args(["portway", "duet-rpc"].map(|program| build.join("debug").join(program)));
     step("coverage: the library's tests", || run_ok(&mut command, &log, LIMIT))?;
 
@@ -79,7 +80,7 @@ struct Report {
 
 #[derive(Deserialize)]
 struct FileReport {
-    /// Its parts, from the root on.
+    /// The parts of the path, from the root of the file system on.
     path: Vec<String>,
     traces: Vec<Trace>,
 }
@@ -95,12 +96,13 @@ enum Statistics {
     Line(u64),
 }
 
-/// One file of the library or of a command, with its lines and whether each was run.
+/// One file of the library or of a command.
 struct File {
-    /// From the root of the repository on.
+    /// The path from the root of the repository.
     path: PathBuf,
-    /// The path in src/; for another package, its name and the path in its src/.
+    /// The path in the sources, see [`place`].
     place: PathBuf,
+    /// The numbers of the lines, and whether each was run.
     lines: BTreeMap<usize, bool>,
 }
 

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use crate::environment::find_in_path;
 use crate::process::{run_ok, step};
 
-/// Held while apt-get runs: it fails if another one runs.
+/// Locked while apt-get runs, since a second apt-get would fail.
 static APT: Mutex<()> = Mutex::new(());
 
 /// Returns whether packages can be installed without a password prompt.
@@ -18,8 +18,8 @@ pub(crate) fn can_install() -> bool {
     find_in_path("apt-get").is_some() && privilege().is_some()
 }
 
-/// Installs `packages`; `what` names their purpose in the output.
-pub(crate) fn install(what: &str, packages: &[&str], log: &Path) -> Result<()> {
+/// Installs `packages`. The output names their `purpose`.
+pub(crate) fn install(purpose: &str, packages: &[&str], log: &Path) -> Result<()> {
     let prefix = privilege().context("neither root nor password-less sudo")?;
     let apt = |arguments: &[&str]| {
         let mut words = prefix.to_vec();
@@ -29,7 +29,7 @@ pub(crate) fn install(what: &str, packages: &[&str], log: &Path) -> Result<()> {
         run_ok(Command::new(program).args(arguments), log, Duration::from_secs(600))
     };
     let _lock = APT.lock().unwrap_or_else(PoisonError::into_inner);
-    step(&format!("{what}: apt-get install {}", packages.join(" ")), || {
+    step(&format!("{purpose}: apt-get install {}", packages.join(" ")), || {
         let mut arguments = vec!["install", "-y", "--no-install-recommends"];
         arguments.extend(packages);
         // A fresh container has no package lists. The update is skipped where lists exist.
@@ -41,7 +41,7 @@ pub(crate) fn install(what: &str, packages: &[&str], log: &Path) -> Result<()> {
     })
 }
 
-/// Returns the command prefix for root privileges; `None` without such privileges.
+/// Returns the command prefix that grants root privileges, or `None` if they are not available without a password.
 fn privilege() -> Option<&'static [&'static str]> {
     let succeeds = |program: &str, arguments: &[&str]| {
         let status = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();

@@ -10,8 +10,10 @@ use anyhow::{Context, Result};
 
 #[derive(Clone, Default)]
 pub(crate) struct Environment {
+    /// The folders in front of the inherited PATH.
     path: Vec<PathBuf>,
     set: BTreeMap<String, OsString>,
+    /// The names of the variables that are removed.
     dropped: Vec<&'static str>,
 }
 
@@ -35,7 +37,7 @@ impl Environment {
     pub(crate) fn command(&self, program: &str, folder: &Path) -> Result<Command> {
         let mut command = Command::new(program);
         command.current_dir(folder);
-        // `cargo run` sets variables about xtask. A cargo among the children would take them for its own package.
+        // `cargo run` sets variables that describe xtask. A child process would apply them to its own package.
         for (name, _) in env::vars_os() {
             if name.to_str().is_some_and(describes_a_package) {
                 command.env_remove(name);

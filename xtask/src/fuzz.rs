@@ -29,10 +29,10 @@ const INSTRUMENTATION: &str = "-Cpasses=sancov-module \
 /// The time limit of one input, in seconds.
 const HANG: u32 = 25;
 
-/// The memory limit of a process, in MiB. A process beyond it has a leak, or has trusted a length in the input.
+/// The memory limit of a process, in MiB. If a process exceeds it, the code has a leak or trusts a length in the input.
 const MAX_MEMORY_MB: u32 = 1024;
 
-/// The longest input, in bytes.
+/// Maximum length of an input, in bytes.
 const MAX_INPUT_BYTES: u32 = 1024;
 
 #[derive(clap::Args)]
@@ -56,7 +56,7 @@ struct Run {
     target: String,
     executions: u64,
     per_second: u64,
-    /// Inputs that took new edges.
+    /// The number of inputs that took new edges.
     added: u64,
     failure: Option<String>,
 }
@@ -160,14 +160,14 @@ fn run_all(targets: &[String], jobs: usize, work: impl Fn(&str) -> Run + Sync) -
 
 fn run_one(workspace: &Workspace, programs: &Path, target: &str, time: Duration) -> Result<Run> {
     // libFuzzer writes new inputs to the first folder, and only reads the others.
-    let found = workspace.path("target/fuzz/corpus").join(target);
+    let new_inputs = workspace.path("target/fuzz/corpus").join(target);
     let findings = workspace.path("target/fuzz/findings");
-    fs::create_dir_all(&found)?;
+    fs::create_dir_all(&new_inputs)?;
     fs::create_dir_all(&findings)?;
     let log = workspace.log(&format!("fuzz-{target}"));
     clear(&log)?;
     let mut command = Environment::default().command(&programs.join(target).to_string_lossy(), &workspace.root)?;
-    command.arg(found).arg(workspace.path("fuzz/corpus").join(target));
+    command.arg(new_inputs).arg(workspace.path("fuzz/corpus").join(target));
     command.arg(format!("-dict={}", workspace.path("fuzz/words.dict").display()));
     command.arg(format!("-artifact_prefix={}/{target}-", findings.display()));
     command.arg(format!("-max_total_time={}", time.as_secs().max(1)));

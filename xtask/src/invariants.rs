@@ -15,8 +15,8 @@ const SOURCES: &[&str] = &["src", "crates", "npm"];
 
 const JAVASCRIPT: &str = "crates/portway-web/js";
 
-/// The folders of the JavaScript, each with those that it may import. Modules in no folder are the API, and `entry` has
-/// the modules of the package; both may import everything.
+/// The folders of the JavaScript, each with the folders that it may import. The modules of the API, which are in no
+/// folder, and those in `entry` may import everything.
 const LAYERS: &[(&str, &[&str])] = &[
     ("driver", &["driver"]),
     ("transport", &["driver", "transport"]),
@@ -25,9 +25,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("wipc", &["driver", "wipc"]),
 ];
 
-/// The modules for Node import this module of the package, so that both have the same classes.
+/// A module that every folder may import. The modules for Node import it, so that they share its classes.
 const SHARED_ENTRY: &str = "entry/wipc.js";
 
+/// Maximum number of lines in a source file of a package.
 const MAX_LINES: usize = 500;
 
 /// Returns each breach as `file:line: breach and rule`.
@@ -115,7 +116,7 @@ fn resolve(module: &Path, import: &str) -> PathBuf {
     path
 }
 
-/// Returns the lines with an image that is a file.
+/// Returns the numbers of the lines that have an image without an https URL.
 fn images(text: &str) -> impl Iterator<Item = usize> {
     let is_image = |line: &str| line.split("![").skip(1).any(|image| !image.contains("](https://"));
     text.lines().enumerate().filter(move |(_, line)| is_image(line)).map(|(index, _)| index + 1)

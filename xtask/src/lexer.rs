@@ -1,4 +1,4 @@
-//! Splits Rust and JavaScript into code, comments and literals, as exactly as the checks of this program need it.
+//! Splits Rust and JavaScript into code, comments and literals. It is only as exact as the checks of this program need.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -265,7 +265,7 @@ mod tests {
         let expected = [(Kind::Code, 0), (Kind::Literal, 2), (Kind::Code, 5), (Kind::Comment, 7)];
         assert_eq!(kinds(rust("a \"b\"; // c")), expected);
         assert_eq!(kinds(javascript("a 'b'; // c")), expected);
-        // The code in a placeholder cannot be broken either.
+        // The code in a placeholder is a literal, too, since the formatter does not break it.
         let all = javascript("`a ${b + 1} c`");
         assert!(all.iter().all(|piece| piece.kind == Kind::Literal), "{all:?}");
     }

@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 
 const TABLE: &str = "limits.toml";
 
-/// The files of constants, by their key in rows.
+/// The files of constants. A row has the first word of a file as a key of `const`.
 const FILES: &[(&str, &str)] = &[
     ("js", "crates/portway-web/js/driver/limit-values.js"),
     ("core", "crates/portway-proto/src/limits.rs"),
@@ -23,7 +23,7 @@ const FILES: &[(&str, &str)] = &[
     ("duet-rpc", "crates/duet-rpc/src/limits.rs"),
 ];
 
-/// The maximum of characters in a generated line, as in rustfmt.toml.
+/// Maximum number of characters in a generated line, as in rustfmt.toml.
 const WIDTH: usize = 120;
 
 #[derive(clap::Args)]
@@ -198,7 +198,7 @@ impl Table {
         text
     }
 
-    /// Returns the table for the tests of both platforms, as JSON.
+    /// Returns the table for the tests of native code and of browsers, as JSON.
     fn json(&self) -> Result<String> {
         let rows = self.limit.iter().map(|row| {
             let drivers: Vec<_> =
@@ -267,7 +267,7 @@ impl Row {
     fn missing_test(&self, workspace: &Workspace, test: &str) -> Option<String> {
         let (file, forms) = match test.split_once(": ") {
             Some((file, name)) => (file, vec![name.to_owned()]),
-            // The name of a driver is a string or a member.
+            // The file tests many limits. It has the name of this limit as a string or as a member.
             None => (test, vec![format!("\"{}\"", self.name), format!("  {}: ", self.name)]),
         };
         let is_there = workspace.read(file).is_ok_and(|text| forms.iter().any(|form| text.contains(form)));
@@ -325,7 +325,7 @@ fn grouped(value: u64, separator: &str) -> String {
     text
 }
 
-/// Returns a value with its unit, for people.
+/// Returns a value with its unit, as the README shows it.
 fn shown(value: u64, unit: &str) -> String {
     match (value, unit) {
         (1_000.., "ms") => format!("{} s", value as f64 / 1_000.0),

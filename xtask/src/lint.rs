@@ -1,6 +1,6 @@
-//! `cargo xtask lint`: checks formatting, clippy and docs on both targets with warnings denied, the type declarations,
-//! the layering of the core, the words of comments and the subjects of commits. A failed check does not stop the
-//! others, so that one run shows all faults.
+//! `cargo xtask lint`: checks formatting, and clippy and docs for the host and for wasm32 with warnings denied. It also
+//! checks the type declarations, the layers of the code, the words of comments and the subjects of commits. A failed
+//! check does not stop the others, so that one run shows all faults.
 
 use std::process::Command;
 use std::time::Duration;
@@ -27,6 +27,7 @@ const LIBRARY: &str = "portway";
 /// The package of the driver in browsers.
 const BROWSER: &str = "portway-web";
 
+/// Maximum time of each command.
 const LIMIT: Duration = Duration::from_secs(900);
 
 #[derive(clap::Args)]
@@ -36,7 +37,7 @@ pub(crate) struct Arguments {
     only: Option<String>,
 }
 
-/// Runs every check, or those that are asked for. Returns `false` if one has failed.
+/// Runs every check, or those that `--only` selects. Returns `false` if one has failed.
 pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
     let workspace = &setup.workspace;
     // The set-up runs first, so that its lines do not stand between those of the checks.
@@ -113,16 +114,17 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
             .env("RUSTDOCFLAGS", "-Dwarnings");
         run_ok(&mut command, &log, LIMIT)
     });
-    // Those for the host are run by `cargo xtask test`.
+    // `cargo xtask test` runs the examples for the host.
     checks.check("examples in the docs: wasm32", || {
         let mut command = wasm.command("cargo", &workspace.root)?;
-        // They are only compiled: cargo has no `--no-run` for them, and stable rustdoc neither.
+        // Cargo and stable rustdoc cannot compile examples without running them. The runner `true` does nothing, so
+        // the examples are only compiled.
         command.args(["test", "--doc", "--quiet", "--target", WASM, "-p", LIBRARY, "--all-features"]);
         command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "true");
         run_ok(&mut command, &log, LIMIT)
     });
     checks.check("packages: cargo publish --dry-run", || {
-        // Without a build of each package: the other checks build the same sources.
+        // The packages are not built here, since the other checks build the same sources.
         run_ok(&mut on_host(&["publish", "--workspace", "--dry-run", "--no-verify", "--allow-dirty"])?, &log, LIMIT)
     });
     for target in Target::ALL {
@@ -180,7 +182,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
 }
 
 /// Runs `cargo check` or another command on the library of a package for another target, with warnings as errors.
-/// Returns `false` if it was skipped, since the active toolchain does not have the target and cannot get it.
+/// Returns `false` if it was skipped, because the active toolchain has no such target and the target cannot be added.
 fn check_on_target(
     workspace: &Workspace,
     command: &str,
@@ -204,7 +206,9 @@ fn check_on_target(
 struct Checks {
     /// A part of the name of each check to run.
     only: String,
+    /// The number of checks that were run.
     run: usize,
+    /// The number of checks that failed.
     failed: usize,
 }
 
@@ -214,7 +218,7 @@ impl Checks {
             return;
         }
         self.run += 1;
-        // The checks run one after another, and most take a second: a line for the start of each would be noise.
+        // The checks run one after another, and most take a second, so the output has no line for their start.
         if let Err(error) = short_step(name, work) {
             self.failed += 1;
             eprintln!("{error:#}");

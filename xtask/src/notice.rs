@@ -13,6 +13,7 @@ use crate::process::capture;
 use crate::toolchain::WASM;
 use crate::workspace::Workspace;
 
+/// The first paragraph of NOTICE.
 const HEAD: &str = "Portway contains work of others: crates that are compiled into portway_bg.wasm and into inline.js, and npm \
 packages that are bundled into modules. Of a work that is under several licences at choice, the MIT licence is chosen.\n";
 
@@ -22,7 +23,7 @@ struct Crate {
     version: String,
     license: String,
     authors: Vec<String>,
-    /// The licence texts in its package.
+    /// The licence texts in the package of the crate.
     texts: Vec<String>,
 }
 
@@ -54,7 +55,8 @@ pub(crate) fn of_wasm(workspace: &Workspace, environment: &Environment, krate: &
         let mut command = environment.command("cargo", &workspace.root)?;
         capture(command.args(words).arg("--locked").arg("--manifest-path").arg(&manifest))
     };
-    // The tree has the crates that are linked with the features of this build. The metadata have their folders.
+    // `cargo tree` lists the crates that are linked with the features of this build. `cargo metadata` lists their
+    // folders.
     let tree = cargo(&["tree", "--target", WASM, "--edges", "normal,no-proc-macro", "--prefix", "none"])?;
     let metadata = cargo(&["metadata", "--format-version", "1", "--filter-platform", WASM])?;
     let metadata: Metadata = serde_json::from_str(&metadata).context("cargo metadata")?;
@@ -87,7 +89,7 @@ fn read(package: &Package) -> Result<Crate> {
     Ok(Crate { name: name.clone(), version: version.clone(), license, authors: authors.clone(), texts })
 }
 
-/// Returns the licence files of a package. If MIT is among them, Apache-2.0 is left out, since it is the alternative.
+/// Returns the licence files of a package. If MIT is among them, Apache-2.0 is left out: one of the two is enough.
 fn texts_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = BTreeMap::new();
     for entry in folder.read_dir().with_context(|| folder.display().to_string())? {
@@ -127,8 +129,8 @@ fn written(crates: &[Crate], rustc: &str) -> String {
     text
 }
 
-fn section(what: &str, license: &str, body: &str) -> String {
-    format!("\n{}\n{what}: {license}\n\n{body}\n", "-".repeat(80))
+fn section(title: &str, license: &str, body: &str) -> String {
+    format!("\n{}\n{title}: {license}\n\n{body}\n", "-".repeat(80))
 }
 
 #[cfg(test)]

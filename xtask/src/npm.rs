@@ -1,4 +1,4 @@
-//! Node, and the packages of the lock files: the root lock file, and that of the suite `environments`.
+//! Checks Node, and installs the packages of two lock files: that of the root, and that of the suite `environments`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,9 +16,10 @@ use crate::workspace::Workspace;
 /// The oldest Node that all tools in the lock file support.
 const NODE: (u32, u32) = (20, 19);
 
+/// Maximum time of `npm ci`.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// The test runners, frameworks and runtimes that the suite `environments` runs the package under.
+/// The folder with the lock file of the test runners, frameworks and runtimes of the suite `environments`.
 const ENVIRONMENTS: &str = "tests/environments";
 
 /// Installs the packages unless they are installed. Returns the folder of their programs.
@@ -58,7 +59,7 @@ pub(crate) fn environments(workspace: &Workspace, cache: &Cache) -> Result<PathB
     Ok(folder)
 }
 
-/// Installs by the lock file of a folder. Install scripts are disabled, since no package needs one.
+/// Installs the packages of the lock file in `folder`. Install scripts are disabled, since no package needs one.
 fn install(folder: &Path, log: &Path) -> Result<()> {
     let mut command = Environment::default().command("npm", folder)?;
     command.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
@@ -98,7 +99,7 @@ fn covers(installed: &Value, required: &Value) -> bool {
         let here = installed.get("packages").and_then(|packages| packages.get(path));
         match here {
             Some(here) => here.get("version") == package.get("version"),
-            // Optional packages are not installed on other systems, such as binaries for them.
+            // An optional package may be missing, such as a binary for another system.
             None => ["optional", "devOptional", "peer"].iter().any(|key| package.get(key).is_some()),
         }
     })

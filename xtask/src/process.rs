@@ -57,7 +57,7 @@ pub(crate) fn run(command: &mut Command, log: &Path, limit: Duration) -> Result<
     Ok(Outcome { ending, output: String::from_utf8_lossy(output).into_owned() })
 }
 
-/// Runs `command` as [`run`] does. If it fails, the error has the end of its output.
+/// Runs `command` as [`run`] does, and returns its output. If the command fails, the error has the end of its output.
 pub(crate) fn run_ok(command: &mut Command, log: &Path, limit: Duration) -> Result<String> {
     let outcome = run(command, log, limit)?;
     if outcome.success() {
@@ -82,7 +82,7 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Replaces this process by `command`, so that signals to this process reach it.
+/// Replaces this process by `command`, so that signals to this process reach the command.
 #[cfg(unix)]
 pub(crate) fn take_over(mut command: Command) -> Result<bool> {
     Err(command.exec()).with_context(|| describe(&command))
@@ -93,7 +93,7 @@ pub(crate) fn take_over(mut command: Command) -> Result<bool> {
     Ok(command.status()?.success())
 }
 
-/// Removes an old `log`.
+/// Empties `log`, or creates it.
 pub(crate) fn clear(log: &Path) -> Result<()> {
     if let Some(folder) = log.parent() {
         fs::create_dir_all(folder)?;
@@ -102,8 +102,8 @@ pub(crate) fn clear(log: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs `work`, and prints a line with its name at the start, and one with its name and duration at the end. Other
-/// steps may run at the same time, so the end has a line of its own.
+/// Runs `work`. Prints a line with its name at the start, and another one with its name and duration at the end. There
+/// are two lines, since other steps may print lines meanwhile.
 pub(crate) fn step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprintln!("  {name} ...");
     short_step(name, work)
@@ -117,7 +117,7 @@ pub(crate) fn short_step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Res
     result
 }
 
-/// The last `lines` lines of `text`, indented.
+/// Returns the last `lines` lines of `text` that are not blank, indented.
 pub(crate) fn tail(text: &str, lines: usize) -> String {
     let all: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let skipped = all.len().saturating_sub(lines);

@@ -1,5 +1,5 @@
 //! The prose of the sources: lines have at most 120 columns, and comments use the words of the field. A phrase in
-//! backticks or in a block of code is not read, since it is a name.
+//! backticks or in a block of code is not checked, since it is a name.
 
 use anyhow::Result;
 
@@ -22,10 +22,11 @@ const MAX_COLUMNS: usize = 120;
 struct Phrase {
     /// One word or several. A bar separates alternatives.
     words: &'static str,
-    /// Words after the phrase with which it is allowed.
+    /// The phrase is allowed before these words. A bar separates them.
     except_before: &'static str,
-    /// Whether questions may have it.
+    /// Whether the phrase is allowed in questions.
     in_questions: bool,
+    /// The advice in the report of a breach.
     advice: &'static str,
 }
 
@@ -89,8 +90,8 @@ fn breaches_of(source: &str, is_rust: bool) -> Vec<(usize, String)> {
     breaches
 }
 
-/// Returns the lines that are too long. The formatters break code, but not a literal: a line may be longer that would
-/// fit if its literals were empty. A comment may end in a URL that is longer.
+/// Returns the lines that are too long. The formatters break code, but not literals. So a line may be longer if it
+/// would fit with empty literals. A comment may end in a URL that makes its line too long.
 fn long_lines(source: &str, pieces: &[Piece<'_>]) -> Vec<(usize, String)> {
     let mut breaches = Vec::new();
     let mut start = 0;
@@ -210,7 +211,7 @@ fn phrases(paragraph: &[Word<'_>]) -> Vec<(usize, String)> {
     found
 }
 
-/// Returns whether the sentence that goes on with `words` ends with a question mark.
+/// Returns whether the sentence that continues with `words` ends with a question mark.
 fn is_question(words: &[Word<'_>]) -> bool {
     let end = |word: &Word<'_>| word.text.trim_end_matches(['"', '\'', ')', '*', '_']).chars().last();
     words.iter().filter_map(end).find(|last| ['.', '?', '!'].contains(last)) == Some('?')

@@ -24,7 +24,7 @@ impl Setup {
         Ok(Self { workspace: Workspace::find()?, cache: Cache::open()?, toolchain: OnceLock::new() })
     }
 
-    /// The toolchain that builds for wasm32.
+    /// Returns the toolchain that builds for wasm32.
     pub(crate) fn toolchain(&self) -> Result<&Toolchain> {
         if let Some(toolchain) = self.toolchain.get() {
             return Ok(toolchain);
@@ -33,7 +33,7 @@ impl Setup {
         Ok(self.toolchain.get_or_init(|| toolchain))
     }
 
-    /// cargo and rustc for wasm32, wasm-bindgen and its test runner, wasm-pack.
+    /// Returns the environment with cargo and rustc for wasm32, wasm-bindgen and its test runner, and wasm-pack.
     pub(crate) fn wasm(&self) -> Result<Environment> {
         let Self { workspace, cache, .. } = self;
         let environment = self.toolchain()?.environment(workspace);
@@ -42,12 +42,12 @@ impl Setup {
         Ok(environment.with_path(bindgen).with_path(pack))
     }
 
-    /// Node with the packages of the lock file.
+    /// Returns the environment of Node with the programs of the lock file's packages.
     pub(crate) fn node(&self) -> Result<Environment> {
         Ok(Environment::default().with_path(npm::ensure(&self.workspace)?))
     }
 
-    /// Node and the wasm tools, for scripts that call wasm-pack.
+    /// Returns the environment with the wasm tools and Node, for scripts that call wasm-pack.
     pub(crate) fn wasm_and_node(&self) -> Result<Environment> {
         Ok(self.wasm()?.with_path(npm::ensure(&self.workspace)?))
     }

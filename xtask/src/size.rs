@@ -14,7 +14,7 @@ struct Measured {
     brotli: u64,
 }
 
-/// The size of the package, and its budget.
+/// The sizes of the files in wasm-pack.toml, and their budget.
 pub(crate) struct Sizes {
     files: Vec<(String, Measured)>,
     budget: u64,
@@ -45,7 +45,7 @@ impl Sizes {
         if gzip > self.budget {
             problems.push(format!("the package must be at most {} bytes of gzip, got {gzip}", self.budget));
         }
-        // The size differs slightly between compilers, so the figure may be off by a tenth.
+        // The size differs slightly between compilers, so the figure may differ by up to 0.25 KiB.
         let kib = gzip as f64 / 1024.0;
         if !figures(readme).any(|figure| (figure - kib).abs() <= 0.25) {
             problems.push(format!("README.md must name the size of the package, {kib:.1} KiB"));

@@ -7,16 +7,16 @@ use anyhow::Result;
 use crate::process::capture;
 use crate::workspace::Workspace;
 
-/// The last commit before the rule was kept. Its ancestors stay as they are, since history is not rewritten.
+/// The last commit before this rule. It and its ancestors are not checked, since history is not rewritten.
 const LAST_UNCHECKED: &str = "c089aba";
 
 const MAX_CHARACTERS: usize = 72;
 
-/// Imperatives that end as another form of a verb does.
+/// Imperatives that end in `ed`, `ing` or `s`, as other forms of a verb do.
 const IMPERATIVES: &[&str] =
     &["alias", "bring", "embed", "exceed", "feed", "need", "ping", "proceed", "seed", "speed", "string"];
 
-/// Returns each breach as `commit: breach`, or `None` if the history after [`LAST_UNCHECKED`] is not there.
+/// Returns each breach as `commit: breach`, or `None` if the repository does not have [`LAST_UNCHECKED`].
 pub(crate) fn check(workspace: &Workspace) -> Result<Option<Vec<String>>> {
     let git = |arguments: &[&str]| capture(Command::new("git").arg("-C").arg(&workspace.root).args(arguments));
     // An unpacked archive and a shallow clone do not have the commit.
@@ -87,7 +87,7 @@ mod tests {
             ("web: ", "got ``"),
         ] {
             let found = breach(subject);
-            // A participle without an ending is not known as such.
+            // The check does not find a participle without such an ending.
             assert_eq!(found.is_none(), part.is_empty(), "{subject}");
             assert!(found.unwrap_or_default().contains(part), "{subject}");
         }

@@ -1,5 +1,5 @@
-//! `cargo xtask surface`: the public surface of the package and of the library, beside the lists in tests/surface. A
-//! change of the surface is then a change of a file, which a reader sees.
+//! `cargo xtask surface`: compares the public surface of the package and of the library with the lists in
+//! tests/surface. So a change of the surface is a change of a file, which a reviewer notices.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,9 +17,11 @@ use crate::setup::Setup;
 use crate::toolchain::{WASM, cargo};
 use crate::workspace::Workspace;
 
-/// The version of rustdoc's JSON that the `public-api` of this version reads; rustc 1.93 to 1.95 write it.
+/// The version of rustdoc's JSON format that `public-api` reads, in its version of xtask/Cargo.toml. rustc 1.93 to 1.95
+/// write this version.
 const FORMAT: u64 = 57;
 
+/// Maximum time of rustdoc.
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// The script that lists the surface of pkg/.
@@ -67,7 +69,7 @@ impl Target {
     }
 }
 
-/// Compares all lists, or writes them; `false` if one differs.
+/// Compares all lists, or writes them. Returns `false` if one differs.
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     let mut is_equal = true;
     for target in Target::ALL {
@@ -127,10 +129,11 @@ pub(crate) fn check(setup: &Setup, target: Target) -> Result<()> {
     )
 }
 
-/// The public items of the library, one a line. Implementations that the compiler adds are left out.
+/// Returns the public items of the library, one on each line. Implementations that the compiler adds are left out.
 fn items(setup: &Setup, target: Target) -> Result<String> {
     let Setup { workspace, .. } = setup;
-    // A folder of its own: `RUSTC_BOOTSTRAP` makes build scripts run anew, here and in the next build without it.
+    // `RUSTC_BOOTSTRAP` makes cargo run build scripts again. In a shared folder, the next build without the variable
+    // would run them again, too, so this build has a separate folder.
     let folder = workspace.path("target/surface");
     let mut command = rustdoc(setup, target)?;
     command
@@ -170,7 +173,8 @@ fn rustdoc(setup: &Setup, target: Target) -> Result<Command> {
     }
 }
 
-/// The lines of one text that the other has not, or not as often: `- ` is expected, `+ ` was found.
+/// Returns the lines that one text has more often than the other. `- ` marks a line of `expected`, and `+ ` one of
+/// `found`.
 fn differences(expected: &str, found: &str) -> Vec<String> {
     let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
     for line in expected.lines() {

@@ -1,5 +1,6 @@
-//! Finds a Rust toolchain that can build for wasm32. It tries the active toolchain, the cache, the active toolchain
-//! with rustup's target, and on Debian the distribution's compiler with a standard library that is built here.
+//! Finds a Rust toolchain that can build for wasm32. It tries, in this order, the active
+//! toolchain, the cache, and the active toolchain with rustup's target. On Debian, it then tries the compiler of the
+//! distribution, with a standard library that is built here.
 
 use std::env;
 use std::ffi::OsString;
@@ -16,8 +17,10 @@ use crate::process::{capture, run, step, tail};
 use crate::wasm_std;
 use crate::workspace::Workspace;
 
+/// The target of the npm package and of the tests in browsers.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
+/// The target of the check for Windows.
 pub(crate) const WINDOWS: &str = "x86_64-pc-windows-msvc";
 
 /// A target without the standard library.
@@ -145,7 +148,7 @@ pub(crate) fn cargo() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Returns the compiler of that cargo.
+/// Returns the compiler of the cargo that runs xtask.
 pub(crate) fn rustc() -> Command {
     Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
 }
@@ -165,7 +168,7 @@ pub(crate) fn ensure_target(workspace: &Workspace, target: &str) -> Result<()> {
     bail!("the active toolchain must have the target {target}, but rustup has added it to another")
 }
 
-/// Returns whether the sysroot of a compiler has a library for a target: `core` where there is no `std`.
+/// Returns whether the sysroot of a compiler has `std` for a target, or `core` for a target without `std`.
 fn has_target(rustc: &mut Command, target: &str) -> Result<bool> {
     let folder = PathBuf::from(capture(rustc.args(["--print", "target-libdir", "--target", target]))?);
     let Ok(entries) = folder.read_dir() else { return Ok(false) };

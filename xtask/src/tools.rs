@@ -17,7 +17,7 @@ use crate::workspace::Workspace;
 pub(crate) struct Tool {
     /// The crate of the tool.
     krate: &'static str,
-    /// Its programs. The first reports the version.
+    /// The programs of the crate. The first one reports the version.
     programs: &'static [&'static str],
     version: String,
     /// Whether a newer version is accepted.
@@ -128,8 +128,8 @@ enum Dependencies {
     Newest,
 }
 
-/// Installs by the lock file. A registry that is a mirror may lack a version of it; only then other versions are used.
-/// The program is not a part of any package.
+/// Installs a tool with the versions in its lock file. A registry that is a mirror may lack one of them. Only in this
+/// case, the newest versions are used, which is safe because no package contains the tool.
 fn install_with(mut attempt: impl FnMut(Dependencies) -> Result<Outcome>) -> Result<Outcome> {
     let outcome = attempt(Dependencies::Locked)?;
     if outcome.success() || !lacks_locked_version(&outcome.output) {

@@ -1,4 +1,4 @@
-//! Builds wasm modules that are not a part of a package, by cargo alone.
+//! Builds wasm modules that no package contains. Only cargo is needed for them.
 
 use std::fs;
 use std::time::Duration;
@@ -9,9 +9,10 @@ use crate::process::{clear, run_ok, step};
 use crate::setup::Setup;
 use crate::toolchain::WASM;
 
+/// Maximum time of a build.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Builds the library of a package of the workspace as wasm, and copies it to `place`, below the root.
+/// Builds the library of a package of the workspace as wasm, and copies it to `place`, a path from the root.
 pub(crate) fn build(setup: &Setup, package: &str, place: &str) -> Result<()> {
     let workspace = &setup.workspace;
     let log = workspace.log(package);

@@ -1,6 +1,5 @@
 //! Builds a standard library for wasm32 from Debian's sources, since Debian's compiler has none for wasm32. The result
-//! is a toolchain folder in the cache. Its programs and links lead to the installed compiler. The installed compiler is
-//! not changed.
+//! is a toolchain folder in the cache. Its programs and links refer to the installed compiler, which is not changed.
 
 use std::env::consts::ARCH;
 use std::fs;
@@ -18,6 +17,7 @@ use crate::process::{capture, run_ok, step};
 use crate::toolchain::WASM;
 use crate::workspace::Workspace;
 
+/// The packages of Debian with the compiler, its sources, cargo and clippy.
 pub(crate) const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-clippy"];
 
 const RUSTC: &str = "/usr/bin/rustc";

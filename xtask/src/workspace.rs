@@ -63,8 +63,8 @@ impl Workspace {
         })
     }
 
-    /// Returns the members whose library builds for the host and for wasm32: those with `wasm-too = true` in the same
-    /// table.
+    /// Returns the members whose library builds for the host and for wasm32: those with `wasm-too = true` in
+    /// `[package.metadata.xtask]`.
     pub(crate) fn wasm_too_packages(&self) -> Result<Vec<String>> {
         self.packages(|package| has_flag(package, "wasm-too"))
     }

@@ -62,8 +62,8 @@ enum Subcommands {
     },
 }
 
-/// Reads the command line. Returns the options of the daemon for `rpc`; runs any other command, and returns its exit
-/// code.
+/// Reads the command line. For `rpc`, returns the options of the daemon. Any other command is run here, and its exit
+/// code is returned as `Err`.
 pub(crate) fn read() -> Result<Options, ExitCode> {
     let mut command = Arguments::command().color(color());
     let parsed = command.try_get_matches_from_mut(env::args_os()).and_then(|found| Arguments::from_arg_matches(&found));
@@ -101,8 +101,8 @@ fn print_usage_error(error: &Error, command: &mut Command) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Returns whether clap may use colours. The arguments are searched here, since clap needs the answer before it parses
-/// them; clap reads `NO_COLOR` by itself.
+/// Returns whether clap may use colours. Clap needs this before it parses the arguments, so they are searched here.
+/// Clap reads `NO_COLOR` by itself.
 fn color() -> ColorChoice {
     let is_off = env::args_os().any(|argument| argument == "-n" || argument == "--no-color");
     if is_off { ColorChoice::Never } else { ColorChoice::Auto }

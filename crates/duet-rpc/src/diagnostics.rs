@@ -1,7 +1,7 @@
 //! Logs the diagnostics of the connection.
 //!
-//! A fault of the client is a warning, a fault of the daemon an error. A line has the code, the reason, the sizes, the
-//! method and the id. It never contains params, bodies or headers.
+//! A fault of the client is a warning, and a fault of the daemon is an error. A line may contain the code, the reason,
+//! the sizes, the method and the id. It never contains params, bodies or headers.
 
 use std::fmt::{self, Display, Write};
 
@@ -59,30 +59,30 @@ pub(crate) struct DisplayId<'a>(pub(crate) &'a Id);
 
 impl Display for DisplayId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = Truncated { text: f, room: MAX_LOGGED_ID_BYTES };
+        let mut text = Truncated { text: f, free_bytes: MAX_LOGGED_ID_BYTES };
         match text.write_str(&escape_control(&self.0.to_string())) {
-            Err(fmt::Error) if text.room == 0 => text.text.write_str("..."),
+            Err(fmt::Error) if text.free_bytes == 0 => text.text.write_str("..."),
             other => other,
         }
     }
 }
 
-/// Writes text up to a number of bytes.
+/// Writes text of at most `free_bytes` bytes. A longer text is truncated, and the write fails.
 struct Truncated<'a, 'b> {
     text: &'a mut fmt::Formatter<'b>,
-    room: usize,
+    free_bytes: usize,
 }
 
 impl Write for Truncated<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let boundary = (0..=self.room.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+        let boundary = (0..=self.free_bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
         let (fits, rest) = text.split_at_checked(boundary.unwrap_or(0)).unwrap_or((text, ""));
         self.text.write_str(fits)?;
         if rest.is_empty() {
-            self.room -= fits.len();
+            self.free_bytes -= fits.len();
             return Ok(());
         }
-        self.room = 0;
+        self.free_bytes = 0;
         Err(fmt::Error)
     }
 }
@@ -101,7 +101,7 @@ impl Display for LoggedError<'_> {
     }
 }
 
-/// Returns the `data.reason` of an error of the library.
+/// Returns the member `reason` of the data of an error, which the library sets.
 fn reason(error: &RpcError) -> Option<String> {
     #[derive(Deserialize)]
     struct Data {

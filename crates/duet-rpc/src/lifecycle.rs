@@ -1,4 +1,4 @@
-//! The life of the daemon: it serves until its input ends, a client shuts it down, or a signal comes.
+//! Runs the daemon until its input ends, a client shuts it down, or a signal arrives.
 
 use std::fmt::{self, Display};
 use std::io::{self, Write};
@@ -19,7 +19,8 @@ use crate::limits::{LOG_FLUSH_TIMEOUT, SHUTDOWN_TIMEOUT};
 use crate::logging::Log;
 use crate::{diagnostics, methods};
 
-/// Runs the daemon and returns its exit code: 0 after a shutdown, a signal or the end of the input.
+/// Runs the daemon and returns its exit code: 0 after a shutdown, a signal or the end of the input, and 1 after a
+/// failure.
 pub(crate) fn serve(options: &Options) -> ExitCode {
     let log = match Log::start(options) {
         Ok(log) => log,
@@ -42,8 +43,8 @@ pub(crate) fn serve(options: &Options) -> ExitCode {
     code
 }
 
-/// Displays the line and the file of a panic. The folders are left out, since they may name a user; so is the message,
-/// which may contain text of the client.
+/// Displays the line and the file of a panic. The folders are left out, since they may contain the name of a user. The
+/// message is left out, since it may contain text of the client.
 struct PanicLocation<'a>(Option<&'a Location<'a>>);
 
 impl Display for PanicLocation<'_> {
@@ -56,7 +57,7 @@ impl Display for PanicLocation<'_> {
 }
 
 async fn run(log: &Log, options: &Options) -> io::Result<Closed> {
-    // A log beyond RLIMIT_FSIZE raises this signal. Without a handler, it ends the process.
+    // A write of the log beyond RLIMIT_FSIZE raises SIGXFSZ. Without a handler, this signal ends the process.
     let _too_large = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
     let signals = Signals::listen()?;
     let transport = Transport::stdio(Framing::ContentLength)?

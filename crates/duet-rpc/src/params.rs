@@ -1,4 +1,4 @@
-//! Parses params, and makes the error for invalid ones.
+//! Parses params, and makes the error for invalid params.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use portway::RpcError;
 
 use crate::level::Level;
 
-/// The `data` of an error -32602. It repeats no text that may be a secret.
+/// The `data` of the error -32602 (invalid params). It repeats no text that may be a secret.
 #[derive(Serialize)]
 struct InvalidParam<'a> {
     param: &'static str,
@@ -25,7 +25,7 @@ impl InvalidParam<'_> {
     }
 }
 
-/// Checks that a method without params got none. An empty array or object counts as none.
+/// Checks that the params are absent or an empty array or object.
 pub(crate) fn expect_none(params: Option<&RawValue>) -> Result<(), RpcError> {
     match params {
         Some(params) if !is_empty(params) => {
@@ -81,7 +81,7 @@ fn kind(value: &RawValue) -> &'static str {
     }
 }
 
-/// Returns whether a string may be a misspelt level, which the error repeats. Other strings may be secrets.
+/// Returns whether a string may be a misspelt level. The error repeats only such a string, since others may be secrets.
 fn is_word(name: &str) -> bool {
     (1..=16).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphabetic())
 }

@@ -1,7 +1,8 @@
 //! Escapes control characters in text of peers.
 
-/// Characters that reorder text, end a line, or are invisible, in ascending order: `Default_Ignorable_Code_Point` of
-/// Unicode, U+2028 and U+2029, the blank of Braille, and U+FFF9 to U+FFFB, which annotate text.
+/// Ranges of characters that reorder text, end a line, or are invisible, in ascending order. They are
+/// `Default_Ignorable_Code_Point` of Unicode, U+2028 and U+2029, the blank of Braille, and U+FFF9 to U+FFFB, which
+/// annotate text.
 ///
 /// Two kinds are not escaped, since letters and emoji need them: the joiners U+200C and U+200D, and the variation
 /// selectors U+FE00 to U+FE0F.
@@ -26,9 +27,9 @@ const ESCAPED: [(char, char); 18] = [
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// Returns whether a terminal does more with a character than to show it in its place. Such characters are the control
-/// characters (C0, DEL and C1), those that reorder text or end a line, and those that are invisible. The joiners and
-/// the variation selectors are not among them, since letters and emoji need them.
+/// Returns whether a character may do something else on a terminal than to appear at its position. This is the case for
+/// control characters (C0, DEL and C1), characters that reorder text or end a line, and invisible characters. Joiners
+/// and variation selectors are excepted, since letters and emoji need them.
 #[must_use]
 pub fn needs_escape(character: char) -> bool {
     let after = ESCAPED.partition_point(|(first, _)| *first <= character);

@@ -6,8 +6,8 @@ use std::{fs, io};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals that are handled. A signal that the parent has ignored (nohup, or a background job of a script) stays
-/// ignored.
+/// The signals that are handled. A signal that this process already ignores at its start is not among them: `nohup` and
+/// scripts with background jobs rely on this.
 #[derive(Debug)]
 pub struct Signals(Vec<(SignalKind, Signal)>);
 
@@ -26,16 +26,16 @@ impl Signals {
     /// Waits for the next signal.
     pub async fn next(&mut self) -> SignalKind {
         poll_fn(|context| {
-            let came =
+            let received =
                 self.0.iter_mut().find_map(|(kind, signal)| signal.poll_recv(context).is_ready().then_some(*kind));
-            came.map_or(Poll::Pending, Poll::Ready)
+            received.map_or(Poll::Pending, Poll::Ready)
         })
         .await
     }
 }
 
-/// Returns the signals that this process ignores, one bit for each, see proc_pid_status(5). Systems other than Linux
-/// need `unsafe` code to read them; there, the result is 0.
+/// Returns the signals that this process ignores, one bit for each, see proc_pid_status(5). On systems other than
+/// Linux, `unsafe` code is needed to read them, so the result is 0.
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -127,7 +127,7 @@ impl CallFraming {
     }
 }
 
-/// A timeout; `None` never ends.
+/// A timeout. `None` disables it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Timeout(pub(crate) Option<Duration>);
 
@@ -331,7 +331,7 @@ mod tests {
         }
     }
 
-    /// A terminal of 80 columns breaks longer lines, and with them the layout.
+    /// A terminal of 80 columns wraps longer lines, which breaks the layout.
     #[test]
     fn notes_fit_into_80_columns() {
         for notes in [EXAMPLES, CALL_USAGE, CALL_NOTES, DECODE_NOTES, VALIDATE_NOTES, COMPLETIONS_NOTES] {

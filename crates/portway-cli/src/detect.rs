@@ -1,5 +1,5 @@
 //! Detects the framing of a stream by its first message. Text before the first message is noise, such as a banner or a
-//! log, which may be JSON.
+//! log. Noise may be JSON, too.
 
 use memchr::memchr;
 use portway::Framing;
@@ -9,19 +9,19 @@ use portway::codec::content_length::header_within;
 #[derive(Debug)]
 pub(crate) struct Detector {
     buffer: Vec<u8>,
-    /// The number of leading bytes without a line end.
+    /// The number of bytes at the beginning of `buffer` that contain no line end.
     searched: usize,
     max_line_bytes: usize,
 }
 
 impl Detector {
-    /// Creates a detector that takes a line longer than `max_line_bytes` for noise.
+    /// Creates a detector. A line longer than `max_line_bytes` is noise unless it begins with a message.
     pub(crate) const fn new(max_line_bytes: usize) -> Self {
         Self { buffer: Vec::new(), searched: 0, max_line_bytes }
     }
 
-    /// Reads further bytes and passes noise to `noise`. Returns the framing once it is known; [`Detector::into_rest`]
-    /// then begins with the first message.
+    /// Reads further bytes and passes noise to `noise`. Returns the framing once it is known. The result of
+    /// [`Detector::into_rest`] then begins with the first message.
     pub(crate) fn push(&mut self, bytes: &[u8], mut noise: impl FnMut(&[u8])) -> Option<Framing> {
         self.buffer.extend_from_slice(bytes);
         let mut framing = None;
@@ -67,22 +67,22 @@ impl Detector {
     }
 }
 
-/// Searches a stream of lines for a header that ends with a blank line. Such a header shows that the line that looked
-/// like the first message belongs to a log.
+/// Searches a stream that was detected as lines for a header that ends with a blank line. If there is one, the framing
+/// is `Content-Length`, and the line that was detected as the first message belongs to a log.
 #[derive(Debug, Default)]
 pub(crate) struct HeaderWatch {
     /// Bytes that may begin a header.
     buffer: Vec<u8>,
-    /// Whether the current line is not a header and has not ended.
+    /// Whether the stream is within a line that is not part of a header.
     is_in_line: bool,
 }
 
-/// The longest header that is detected, in bytes.
+/// Maximum length of a header, in bytes. A longer one is passed on as lines.
 const MAX_HEADER_BYTES: usize = 256;
 
 impl HeaderWatch {
-    /// Reads further bytes and passes all lines outside of a header to `lines`. If a header was found, returns the
-    /// input from its first byte on.
+    /// Reads further bytes, and passes all lines before a header to `lines`. Once a header is complete, returns the
+    /// input from the first byte of the header on.
     pub(crate) fn push(&mut self, mut bytes: &[u8], mut lines: impl FnMut(&[u8])) -> Option<Vec<u8>> {
         while !bytes.is_empty() {
             let end = memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
@@ -115,12 +115,14 @@ impl HeaderWatch {
     }
 }
 
-/// Whether a text is a header with the blank line that ends it.
+/// Whether a text is a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Header {
+    /// The text is not a header.
     None,
     /// The text may be the beginning of a header.
     Partial,
+    /// The text is a header, with the blank line that ends it.
     Complete,
 }
 
@@ -154,7 +156,7 @@ impl Header {
 fn framing_of(line: &[u8]) -> Option<Framing> {
     match Framing::recognise(line) {
         Some(framing @ (Framing::Newline | Framing::ContentLength)) => Some(framing),
-        // A header at the end of a line is complete.
+        // A header behind other text counts if its line has ended.
         _ => header_within(line).filter(|_| line.ends_with(b"\n")).map(|_| Framing::ContentLength),
     }
 }
@@ -163,7 +165,8 @@ fn framing_of(line: &[u8]) -> Option<Framing> {
 mod tests {
     use super::*;
 
-    /// Feeds a stream in pieces of this size. Returns the noise, the framing, and the bytes for the decoder.
+    /// Passes a stream to a detector in pieces of `size` bytes. Returns the noise, the framing, and the bytes for the
+    /// decoder.
     fn found(stream: &[u8], size: usize) -> (Vec<u8>, Option<Framing>, Vec<u8>) {
         let mut detector = Detector::new(100);
         let mut noise = Vec::new();

@@ -9,8 +9,8 @@ pub(crate) fn compact(text: &str) -> String {
     format(text, false)
 }
 
-/// Returns JSON text with one member or element on each line. Levels beyond the limit stay on one line, since their
-/// indentation would be much longer than the text itself.
+/// Returns JSON text with one member or element on each line. Values nested deeper than [`MAX_INDENTED_DEPTH`] stay on
+/// one line, since their indentation would be much longer than the text itself.
 pub(crate) fn indented(text: &str) -> String {
     format(text, true)
 }

@@ -1,4 +1,4 @@
-//! Messages on standard error, help, and exit codes. A closed pipe never turns into a panic or a wrong exit code.
+//! Messages on standard error, help, and exit codes. A closed pipe does not cause a panic or change the exit code.
 
 use core::fmt;
 use std::io::{self, Write};
@@ -50,7 +50,8 @@ pub(crate) fn print_detail(text: impl fmt::Display) {
     write_at_once(&format!("         {}\n", escape_control(&text.to_string())));
 }
 
-/// Writes a line with one call, since a program that was started may write to standard error at the same time.
+/// Writes a line with one call. The program of `portway call` may write to standard error at the same time, and must
+/// not split the line.
 fn write_at_once(line: &str) {
     let _ = stdio::stderr().write_all(line.as_bytes());
 }

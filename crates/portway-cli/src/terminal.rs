@@ -1,17 +1,17 @@
-//! Standard output with control characters of peers escaped.
+//! Escapes the control characters of peers if standard output is a terminal.
 
 use std::io::{self, IsTerminal, Write};
 
 use portway_cli_support::escape::needs_escape;
 
 /// A writer for JSON and for text of [`escape_control`](portway_cli_support::escape::escape_control). If standard
-/// output is a terminal, it writes control characters and characters that reorder text as JSON escapes: `\u009b`. JSON
-/// has none of them outside of strings, so its value does not change.
+/// output is a terminal, it writes control characters and characters that reorder text as JSON escapes: `\u009b`. In
+/// JSON, these characters occur only in strings, where an escape has the same value.
 #[derive(Debug)]
 pub(crate) struct EscapingWriter<W> {
     out: W,
     is_terminal: bool,
-    /// The first bytes of an incomplete character.
+    /// The first bytes of a character whose other bytes have not been written yet.
     partial: Vec<u8>,
 }
 

@@ -84,7 +84,7 @@ impl Validation<'_> {
                 Ok(opened) if self.arguments.lines => self.check_lines(&name, opened)?,
                 Ok(opened) => {
                     let mut text = Vec::new();
-                    match opened.take(self.one_more()).read_to_end(&mut text) {
+                    match opened.take(self.max_read_bytes()).read_to_end(&mut text) {
                         Ok(_) => self.check(&name, None, &text)?,
                         Err(error) => self.unreadable(&name, &error),
                     }
@@ -104,7 +104,7 @@ impl Validation<'_> {
         let mut number = 0;
         loop {
             line.clear();
-            match read_line(&mut reader, self.one_more(), &mut line) {
+            match read_line(&mut reader, self.max_read_bytes(), &mut line) {
                 Ok(0) => return Ok(()),
                 Ok(_) => number += 1,
                 Err(error) => {
@@ -118,8 +118,8 @@ impl Validation<'_> {
         }
     }
 
-    /// Returns the length in bytes at which a message is too long.
-    const fn one_more(&self) -> u64 {
+    /// Returns the maximum number of bytes to read of a message: one byte over the limit shows that it is too long.
+    const fn max_read_bytes(&self) -> u64 {
         (self.arguments.max_bytes as u64).saturating_add(1)
     }
 
@@ -164,8 +164,8 @@ impl Validation<'_> {
 
     fn summarize(&mut self) -> io::Result<()> {
         let Self { valid, invalid, unreadable, .. } = self;
-        let what = if valid.saturating_add(*invalid) == 1 { "message" } else { "messages" };
-        write!(self.out, "{} {what}: {valid} valid, {invalid} invalid", *valid + *invalid)?;
+        let noun = if valid.saturating_add(*invalid) == 1 { "message" } else { "messages" };
+        write!(self.out, "{} {noun}: {valid} valid, {invalid} invalid", *valid + *invalid)?;
         if *unreadable > 0 {
             write!(self.out, "; {unreadable} not read")?;
         }
@@ -173,8 +173,8 @@ impl Validation<'_> {
     }
 }
 
-/// Reads a line without its line feed, and keeps at most `max_bytes` of it. Returns the number of bytes that were read,
-/// 0 at the end of the input.
+/// Reads a line without its line feed, and appends at most `max_bytes` of it to `line`. Returns the number of bytes
+/// that were read, or 0 at the end of the input.
 fn read_line(reader: &mut impl BufRead, max_bytes: u64, line: &mut Vec<u8>) -> io::Result<usize> {
     let count = reader.take(max_bytes).read_until(b'\n', line)?;
     if line.ends_with(b"\n") {
@@ -188,7 +188,7 @@ fn read_line(reader: &mut impl BufRead, max_bytes: u64, line: &mut Vec<u8>) -> i
 fn read(text: &[u8], options: Options) -> Result<(Vec<String>, Vec<String>), String> {
     let text =
         str::from_utf8(text).map_err(|problem| format!("It is not UTF-8 from byte {} on", problem.valid_up_to()))?;
-    // `json::validate` returns no position, and serde_json does.
+    // `json::validate` returns no position of a syntax error, so serde_json checks the syntax.
     serde_json::from_str::<&RawValue>(text).map_err(|problem| format!("It is not JSON: {problem}"))?;
     let report = json::validate(text, options).ok_or("It is not JSON")?;
     Ok((report.errors(), report.warnings()))

@@ -2,14 +2,15 @@
 
 use core::fmt;
 
-/// How messages are separated in a byte stream. The module `codec` has the codecs.
+/// The way in which messages are separated in a byte stream. The module `codec` contains the codecs. It needs the
+/// feature `codec`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// `Content-Length: N`, a blank line, and N bytes, as the Language Server Protocol.
+    /// `Content-Length: N`, a blank line, and N bytes, as in the Language Server Protocol.
     ContentLength,
     /// One message per line.
     Newline,
-    /// One message in each `CALL` frame of WIPC, among other output.
+    /// WIPC, the frames of WASM guests: one message in each `CALL` frame. Other output may stand between the frames.
     Wipc,
 }
 

@@ -1,18 +1,21 @@
-//! JSON-RPC 2.0 without IO: messages, the state machine of a connection, the validator, and codecs.
+//! JSON-RPC 2.0 without IO: messages, the state machine of a connection, a validator, and codecs.
 //!
-//! Most applications depend on `portway`, which drives this crate over sockets, processes and the transports of
-//! browsers. Depend on this crate for a driver of your own, or where the standard library is not available: the crate
-//! needs only `alloc`. The modules:
+//! Most applications depend on `portway`, which contains drivers for sockets, processes and the transports of browsers.
+//! A *driver* is the code that does the IO, passes messages and clock readings to a connection, and runs the handlers
+//! of the application. Depend on this crate to write a driver of your own, or where the standard library is not
+//! available: the crate needs only `alloc`.
+//!
+//! The modules:
 //!
 //! - [`message`]: requests, notifications, responses and batches, generic over their payload;
 //! - [`connection`]: the state machine of a connection, without IO, clock or threads;
 //! - [`validate`]: checks messages against the specification;
-//! - [`profile`]: the differences between protocols;
+//! - [`profile`]: the differences between protocols that are built on JSON-RPC 2.0;
 //! - `codec` (with the feature `codec`): bytes to frames, JSON text to messages, and back.
 //!
 //! # Features
 //!
-//! - **`codec`**: the module `codec`, on `serde_json` and `memchr`.
+//! - **`codec`**: adds the module `codec`, which depends on `serde`, `serde_json` and `memchr`. Not enabled by default.
 //!
 //! # Example
 //!

@@ -1,4 +1,5 @@
-//! Limits on the resources that a peer can use. Each is a row of limits.toml, fixed or not.
+//! Limits on the resources that a peer can use. Each limit is a row of limits.toml. An application can set the limits
+//! in [`Limits`]; the other limits are constants.
 
 // limits:begin constants
 /// Maximum time of a call whose progress restarts its timeout, as a multiple of that timeout. `total_timeout` of a call
@@ -9,10 +10,11 @@ pub const TOTAL_TIMEOUT_FACTOR: u64 = 60;
 pub const MAX_METHOD_LENGTH: usize = 1_024;
 /// Maximum characters of the peer's input that an error text repeats.
 pub const MAX_ECHO_LENGTH: usize = 100;
-/// Maximum credit of one stream, in the request or in one notification. A request with more is answered with -32602,
-/// and further credit is ignored.
+/// Maximum credit of one stream: the number of items that the server may still send. It applies to the credit in the
+/// request and in one notification `rpc.credit`. A request with more is answered with -32602. A notification with more
+/// is ignored.
 pub const MAX_STREAM_CREDIT: u32 = 65_536;
-/// Maximum credit of all streams of a peer. A request that exceeds it is answered with -32600 and the reason
+/// Maximum total credit of all streams of a peer. A request that exceeds it is answered with -32600 and the reason
 /// `too-much-credit`.
 pub const MAX_PEER_CREDIT: u32 = 65_536;
 // limits:end constants
@@ -25,7 +27,7 @@ pub fn is_longer(text: &str, max: usize) -> bool {
     text.len() > max && text.encode_utf16().nth(max).is_some()
 }
 
-/// The limits that can be set, with their defaults.
+/// The limits that an application can set, with their defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -53,8 +55,8 @@ pub struct Limits {
     /// answered with -32600 `header-too-large`. Default 8 192 (8 KiB).
     pub header_bytes: usize,
     /// Maximum time that a message on a byte stream may take from its first byte to its last, in milliseconds.
-    /// Afterwards it is dropped. While outgoing calls are pending, the time runs between two bytes of the message.
-    /// Default 30 000.
+    /// Afterwards the message is dropped. While outgoing calls are pending, the limit applies to the time since its
+    /// latest byte. Default 30 000.
     pub partial_frame_ms: u64,
     /// Maximum nesting of a message that is decoded from text, inclusive. A message with deeper nesting is answered
     /// with -32600 `nesting-too-deep`. Default 128.

@@ -1,6 +1,6 @@
 //! Profiles: the differences between protocols that are built on JSON-RPC 2.0.
 //!
-//! A profile is plain data. The core reads it, and knows no protocol by name.
+//! A profile is plain data. The rest of the core reads it, and has no code for a particular protocol.
 
 /// The dialect of JSON-RPC 2.0 that a peer uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,11 +14,13 @@ pub struct Profile {
     /// peers send null for a call without arguments.
     pub null_params_are_absent: bool,
     /// Whether a message without `jsonrpc: "2.0"` is ignored. This is right for a transport that is shared with other
-    /// software. On a byte stream such a message is an error.
+    /// software. Otherwise such a message is answered with -32600, unless it is a response.
     pub foreign_is_ignored: bool,
-    /// The notification that cancels a request. Only byte streams support other forms than the default.
+    /// The notification that cancels a request. Only byte streams support another form than
+    /// [`CancelNotification::LSP`].
     pub cancel: &'static CancelNotification,
-    /// The notification of progress. Only byte streams support other forms than the default.
+    /// The notification that reports the progress of a request. Only byte streams support another form than
+    /// [`ProgressNotification::LSP`].
     pub progress: &'static ProgressNotification,
 }
 
@@ -29,7 +31,8 @@ pub struct CancelNotification {
     pub method: &'static str,
     /// The member of the params that holds the id of the request.
     pub member: &'static str,
-    /// The member of the params that may hold a reason, as a text for people; `None` if there is none.
+    /// The member of the params for an optional reason, which is a text for people. `None` if the protocol has no such
+    /// member.
     pub reason: Option<&'static str>,
 }
 
@@ -40,14 +43,14 @@ impl CancelNotification {
     pub const ACP: Self = Self { method: "$/cancel_request", member: "requestId", reason: None };
 }
 
-/// The notification of the progress of a request.
+/// The notification that reports the progress of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgressNotification {
     /// The method.
     pub method: &'static str,
     /// The member of the params that holds the token, which is the id of the request.
     pub token: &'static str,
-    /// The place of the value.
+    /// The place of the value in the params.
     pub value: ProgressValue,
 }
 
@@ -61,16 +64,16 @@ impl ProgressNotification {
 pub enum ProgressValue {
     /// A member with this name.
     Member(&'static str),
-    /// The params themselves: the value is an object, whose members stand beside the token.
+    /// The value is an object. Its members are members of the params, beside the token.
     Params,
 }
 
 /// The reaction to a batch array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchPolicy {
-    /// Handles it.
+    /// Handles the messages in it.
     Accept,
-    /// Answers it once with -32600, the id null and `data.reason` `batch-not-supported`.
+    /// Answers the whole array with one error: -32600, the id null, and the `data.reason` `batch-not-supported`.
     Reject,
 }
 
@@ -79,7 +82,8 @@ pub enum BatchPolicy {
 pub enum Ordering {
     /// Requests run side by side. Each is answered when its handler has finished.
     Concurrent,
-    /// One request at a time, answered in the order of arrival.
+    /// Requests run one at a time, in the order of arrival. A notification waits for the requests that arrived before
+    /// it.
     Sequential,
 }
 
@@ -94,14 +98,14 @@ impl Profile {
         progress: &ProgressNotification::LSP,
     };
 
-    /// Transports of a browser, which are shared with other software.
+    /// The profile of transports in a browser, which are shared with other software.
     pub const MESSAGE_BOUNDARY: Self = Self { foreign_is_ignored: true, ..Self::GENERIC };
 
-    /// The Language Server Protocol: no batches. Requests overlap, so a slow one does not delay the others, and
-    /// `$/cancelRequest` reaches a running one.
+    /// The Language Server Protocol: no batches. Requests overlap. A slow request therefore does not delay the others,
+    /// and `$/cancelRequest` reaches a request while it runs.
     pub const LSP: Self = Self { batch: BatchPolicy::Reject, ..Self::GENERIC };
 
-    /// Daemons that handle one request at a time, in the order of arrival: no batches. `duet-rpc` is one.
+    /// Daemons such as `duet-rpc`, which handle one request at a time, in the order of arrival. They accept no batches.
     pub const DAEMON: Self = Self { ordering: Ordering::Sequential, ..Self::LSP };
 
     /// The Agent Client Protocol of editors and agents: no batches, and its own cancel notification.

@@ -1,4 +1,4 @@
-// `JSONRPCClient`: thin, over `./driver/link.js`.
+// `JSONRPCClient` checks the options of calls. The link (`./driver/link.js`) sends the calls and ends them.
 
 import { CALL_TIMEOUT, STREAM_WINDOW } from "./driver/limit-values.js";
 import { Link } from "./driver/link.js";
@@ -7,13 +7,13 @@ import { Stream, validateWindow } from "./driver/stream-consumer.js";
 import { timeoutProblem } from "./driver/timers.js";
 import { finishClass } from "./finish-class.js";
 
-/** Returns the error for a progress handler that is not a function, or undefined. */
+/** Returns a `TypeError` if a progress handler is present and is not a function. Otherwise returns undefined. */
 function progressProblem(handler) {
   if (handler && typeof handler !== "function")
     return new TypeError(`onProgress must be a function, got ${typeof handler}`);
 }
 
-/** Converts a timeout to the form that wasm takes: milliseconds, or a negative number for no timeout. */
+/** Converts a timeout of an application to that of wasm: milliseconds, or a negative number for no timeout. */
 function milliseconds(timeout) {
   return timeout === 0 || timeout === Infinity ? -1 : timeout;
 }
@@ -37,17 +37,18 @@ class JSONRPCClient {
 
   /** @param {import("../types/api.js").RequestOptions} [options] */
   request(method, params, options) {
-    // Most calls have no options. This path is the fast one.
+    // Most calls have no options. For them, this path skips the checks of the options.
     if (options === undefined && !this.#destroyed)
       return this.#link.request(this, method, params, milliseconds(this.#timeout));
     const timeout = options?.timeout ?? this.#timeout;
     const total = options?.totalTimeout ?? Infinity;
-    const problem = timeoutProblem(timeout) ?? timeoutProblem(total) ?? progressProblem(options?.onProgress);
+    const problem =
+      timeoutProblem(timeout) ?? timeoutProblem(total, "totalTimeout") ?? progressProblem(options?.onProgress);
     if (problem !== undefined) return Promise.reject(problem);
-    // Other clients and servers may still use the link.
+    // The link does not refuse this call, because other clients and servers may still use the link.
     if (this.#destroyed) return Promise.reject(CLIENT_DESTROYED.forCall(method));
-    const wait = Math.min(timeout || Infinity, total || Infinity);
-    return this.#link.request(this, method, params, milliseconds(wait), options);
+    const shorter = Math.min(timeout || Infinity, total || Infinity);
+    return this.#link.request(this, method, params, milliseconds(shorter), options);
   }
 
   /** @param {import("../types/api.js").StreamOptions} [options] */
@@ -56,10 +57,10 @@ class JSONRPCClient {
     const window = options?.window ?? STREAM_WINDOW;
     const problem = timeoutProblem(timeout) ?? validateWindow(window);
     if (problem !== undefined) throw problem;
-    const wait = milliseconds(timeout);
-    return new Stream(this.#link, method, wait, window, options?.signal, (stream, resolve, reject) => {
+    const timeoutMs = milliseconds(timeout);
+    return new Stream(this.#link, method, timeoutMs, window, options?.signal, (stream, resolve, reject) => {
       if (this.#destroyed) reject(CLIENT_DESTROYED.forCall(method));
-      else this.#link.startCall(this, method, params, wait, options, resolve, reject, stream);
+      else this.#link.startCall(this, method, params, timeoutMs, options, resolve, reject, stream);
     });
   }
 

@@ -1,5 +1,5 @@
-// Error codes by name: those of the specification, and those of applications. The same number has another meaning in
-// each table of an application.
+// Error codes by name: one table for JSON-RPC 2.0, and one for each of two applications. A number has different
+// meanings in the tables of the applications.
 
 /** The codes of JSON-RPC 2.0 §5.1, and the code of the Language Server Protocol for a cancelled request. */
 export const ErrorCode = /* @__PURE__ */ Object.freeze(
@@ -13,7 +13,7 @@ export const ErrorCode = /* @__PURE__ */ Object.freeze(
   }),
 );
 
-/** The codes of Wiggum: builders, previews and agents in a browser. */
+/** The codes of Wiggum, an application with builders, previews and agents in a browser. */
 export const wiggum = /* @__PURE__ */ Object.freeze(
   /** @satisfies {typeof import("../types/error-codes.js").wiggum} */ ({
     BUILD_FAILED: -32001,

@@ -3,16 +3,17 @@
 import { define } from "./driver/errors.js";
 
 /**
- * Adds the shared members to a class and returns it. The call is marked as pure, because bundlers keep code that
- * changes a class at the top of a module.
+ * Adds the shared members to a class and returns the class. The callers mark the call as pure, so that a bundler can
+ * remove an unused class. Otherwise it would keep the class, because the call may have side effects.
  * @template {new (...args: any[]) => { destroy(): void }} C
  * @param {C} Class
  */
 export function finishClass(Class) {
   const { prototype } = Class;
-  // `using` needs a symbol that some engines lack.
+  // `using` calls the member `Symbol.dispose`. Some engines lack this symbol.
   if (Symbol.dispose !== undefined) prototype[Symbol.dispose] = prototype.destroy;
-  // Vue does not wrap an object with this member in a proxy (`ref`, `reactive`). A proxy cannot access private members.
+  // `ref` and `reactive` of Vue do not wrap an object with this member in a proxy. Methods that are called on a proxy
+  // cannot access private members.
   define(prototype, "__v_skip", true);
   return Class;
 }

@@ -1,5 +1,5 @@
-// The exports of the package besides `init`. They come through the glue of the wasm, so that there is one instance of
-// each.
+// The named exports of the package. The default export, `init`, is in `entry`. The classes and functions are imported
+// through the glue that wasm-bindgen generates (`portway-glue`), so that each of them exists only once.
 
 export {
   CallError,

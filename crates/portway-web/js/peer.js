@@ -39,7 +39,7 @@ class JSONRPCPeer extends JSONRPCClient {
  */
 const WELL_KNOWN = /^(then|toJSON|toString|valueOf|inspect|asymmetricMatch|\$\$typeof)$/;
 
-/** Returns a proxy of the peer: `remote.name(params, options)` is `request("name", params, options)`. */
+/** Returns a proxy: `remote.name(params, options)` calls `client.request("name", params, options)`. */
 function remote(client) {
   return new Proxy(Object.freeze({}), {
     get(target, name) {

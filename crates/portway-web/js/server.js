@@ -1,4 +1,4 @@
-// `JSONRPCServer`: thin, over `./driver/link.js`.
+// `JSONRPCServer` contains the handlers. The link (`./driver/link.js`) receives the messages and runs the handlers.
 
 import { Link } from "./driver/link.js";
 import { RequestContext } from "./driver/request-context.js";
@@ -12,7 +12,7 @@ function checkHandler(name, handler) {
     throw new TypeError(`the handler of "${name}" must be a function, got ${typeof handler}`);
 }
 
-/** Returns a function that calls a handler with a context in place of the message. */
+/** Returns a function that takes an incoming message, and calls a handler with the public context of that message. */
 function withContext(handler) {
   return (params, message) => handler(params, new RequestContext(message));
 }

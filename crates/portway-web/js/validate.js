@@ -1,4 +1,4 @@
-// Checks messages against JSON-RPC 2.0. The rules are in wasm (`validate/`).
+// Checks messages against JSON-RPC 2.0. The rules are in wasm (`crates/portway-proto/src/validate`).
 
 import { VALIDATE } from "./driver/wasm-abi.js";
 import { runGlobalCommand } from "./driver/wasm-instance.js";
@@ -6,7 +6,7 @@ import { HAS_VERSION, kindOf, shapeOf } from "./driver/envelope.js";
 import { MAX_FINDINGS } from "./driver/limit-values.js";
 import { collectFindings } from "./driver/wasm-callbacks.js";
 
-// The kinds of message that wasm can be asked to expect.
+// The numbers of the expected kinds; `crates/portway-web/src/validator.rs` has the same numbers.
 const EXPECTATIONS = { request: 1, response: 2 };
 const EMPTY_BATCH = 3;
 
@@ -37,7 +37,10 @@ export function validateMessage(message, options) {
   return { isValid: errors.length === 0, errors, warnings };
 }
 
-/** Returns the items of an array up to its first hole, or undefined. An array may have billions of holes. */
+/**
+ * Returns the items of an array, or undefined for another value. The items end with the first hole, because an array
+ * may have billions of holes.
+ */
 function itemsOf(message) {
   try {
     if (!Array.isArray(message)) return undefined;
@@ -48,7 +51,10 @@ function itemsOf(message) {
   }
 }
 
-/** Returns the facts about an item that wasm needs: kinds, in the bits of `validator.rs`, and the code of its error. */
+/**
+ * Returns the facts about an item that wasm checks: an integer with the kinds of its members, and the code of its
+ * error. `crates/portway-web/src/validator.rs` specifies the bits of the integer.
+ */
 function elementFacts(item) {
   try {
     const kind = kindOf(item);

@@ -1,15 +1,15 @@
-// Loads the wasm. The loader of wasm-bindgen's glue is four times as large.
+// Loads the wasm. This replaces the loader of wasm-bindgen, which is four times as large.
 
 import { initSync as start } from "portway-glue";
 import { setInstance, needsWasm } from "./driver/wasm-instance.js";
 import { finishEarly } from "./transport/early-buffer.js";
 import { compileModule, isModule } from "./driver/wasm-response.js";
 
-/** Starts the wasm from bytes or a compiled module, synchronously. Does nothing while it runs. */
+/** Starts the wasm from bytes or a compiled module, synchronously. Has no effect if the wasm already runs. */
 export function initSync(input) {
   if (!needsWasm()) return;
   const module = isModule(input) ? input : new WebAssembly.Module(input);
-  // The glue would accept the module, fail, and then keep it.
+  // A module without imports is foreign. The glue would fail to start a foreign module, and keep it all the same.
   if (WebAssembly.Module.imports(module).length === 0)
     throw new Error("portway: this WebAssembly module was not built from portway");
   setInstance(start(module));
@@ -17,7 +17,8 @@ export function initSync(input) {
 }
 
 /**
- * Creates `init`. `defaultInput` returns its default input. `read` returns a response or the bytes of a URL or path.
+ * Creates the function `init`. `defaultInput` returns the input of a call without an argument. `read` fetches or reads
+ * a URL or path, and resolves to a response or to bytes.
  * @param {() => import("../types/init.js").InitInput} defaultInput
  * @param {(location: any) => Promise<Response | BufferSource>} [read]
  */
@@ -32,7 +33,7 @@ export function makeInit(defaultInput, read = (location) => fetch(location)) {
         if (needsWasm()) finishEarly(error);
         throw error;
       })
-      // Every waiting caller gets the failure. The next call tries again.
+      // All callers that wait share a failure. A later call tries again.
       .finally(() => (started = undefined));
     return started;
   };
@@ -40,7 +41,7 @@ export function makeInit(defaultInput, read = (location) => fetch(location)) {
 
 function throwWithHint(error) {
   const { message } = Object(error);
-  // Browsers name the permission that also allows `eval`. WebAssembly needs less.
+  // Browsers name `unsafe-eval`, which also allows `eval`. The narrower `wasm-unsafe-eval` suffices.
   if (/unsafe-eval|CSP/.test(message))
     throwError("the Content-Security-Policy needs script-src 'wasm-unsafe-eval'", error);
   if (/\bmemory/.test(message))

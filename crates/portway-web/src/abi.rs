@@ -1,13 +1,14 @@
-//! The interface between the JavaScript driver and the connection: commands in, outputs back, all of them numbers.
+//! The interface between the driver in JavaScript and the connection in Rust. The driver sends commands by [`run`], and
+//! receives outputs. Commands and outputs are numbers.
 //!
-//! Each command returns its first output as an integer. If the output has the flag `HAS_MORE`, the command `NEXT`
-//! returns the next one. JavaScript reads all outputs before the next command. So a single request or result causes one
-//! output, and needs no queue. An output has no room for some facts; commands such as `ELEMENT` return them, for the
-//! last output.
+//! A command returns its first output as an integer. If the output has the flag `HAS_MORE`, the command `NEXT` returns
+//! the next output. JavaScript reads all outputs before it handles another message. A single request or result causes
+//! only one output, so it needs no queue. Some facts do not fit into the integer, for example the index of an element
+//! in its batch. Commands such as `ELEMENT` return these facts for the last output.
 //!
-//! Ids are numbers as well. A safe integer stands for itself. Any other id from the peer (a string, a fraction) is 2^53
-//! plus twice the index of the first element of the batch with this id. JavaScript keeps the id itself; Rust only
-//! compares ids.
+//! Ids are encoded as numbers, too. A safe integer is encoded as itself. Any other id from the peer (a string, a
+//! fraction) is encoded as 2^53 plus twice the index of an element. The element is the first one of the batch with this
+//! id. So equal ids have equal numbers. Rust only compares ids, and JavaScript keeps the ids themselves.
 
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -30,7 +31,8 @@ use portway_proto::message::{
 };
 use portway_proto::profile::{CancelNotification, Profile, ProgressNotification, ProgressValue};
 
-/// JavaScript has the notifications of the profile in `profile.js`. Their names would only enlarge the wasm.
+/// The names of the notifications are empty, since JavaScript handles these notifications. Its `profile.js` has the
+/// names; here they would only enlarge the wasm.
 const PROFILE: Profile = {
     let mut profile = Profile::MESSAGE_BOUNDARY;
     profile.cancel = &CancelNotification { method: "", member: "", reason: None };
@@ -38,84 +40,90 @@ const PROFILE: Profile = {
     profile
 };
 
-/// Timeouts may be late by 1/16 of their length, and at most by a second. In return, a call does not read the clock.
+/// A timeout may end late by 1/16 of its length, and by one second at most. So most calls need not read the clock.
 const TIME_GRAIN: u64 = 16;
 
-/// A millisecond in microseconds, the unit of time here. JavaScript passes fractions of milliseconds.
+/// Microseconds per millisecond. JavaScript passes times in milliseconds, with fractions. The connection has
+/// microseconds.
 const MILLISECOND: f64 = 1_000.0;
 const SECOND: u64 = 1_000_000;
 
 /// The commands of [`run`], each with its arguments. `wasm-abi.js` has the same numbers.
 mod commands {
-    /// Sets limits. Arguments: pending calls, requests in flight, items of a batch, and whether null params count as
-    /// absent.
+    /// Sets limits. Arguments: the maximum numbers of pending calls, of requests in flight and of elements of a batch,
+    /// and whether null params count as absent.
     pub(super) const CONFIGURE: u32 = 0;
-    /// Begins a call, which JavaScript posts. Arguments: its timeout in milliseconds, negative for none, and the number
-    /// of its batch, or 0. Returns `NOTHING` if the call is refused.
+    /// Begins a call, whose request JavaScript posts. Arguments: its timeout in milliseconds, negative for none, and
+    /// the number of its batch, or 0. Returns `SEND`, or `NOTHING` if the call is refused.
     pub(super) const CALL: u32 = 1;
     /// Removes the call in a slot, without a message to the peer.
     pub(super) const ABANDON: u32 = 2;
-    /// Handles a message. Arguments: its shape and its id.
+    /// Handles a message. Arguments: its shape, which `Shape::from_bits` unpacks, and its id.
     pub(super) const RECEIVE: u32 = 3;
     /// Adds an element to the incoming batch. Arguments: its shape and its id.
     pub(super) const PUSH: u32 = 4;
-    /// Handles the batch whose elements were added.
+    /// Handles the batch whose elements `PUSH` has added.
     pub(super) const RECEIVE_BATCH: u32 = 5;
     /// Returns the next output.
     pub(super) const NEXT: u32 = 6;
-    /// Responds to a request. Arguments: its slot, and the token under which JavaScript keeps the response until its
-    /// batch is complete.
+    /// Responds to a request. Arguments: its slot and a token. JavaScript keeps the response under this token until the
+    /// batch is complete. The token is 0 for a request outside of a batch.
     pub(super) const RESPOND: u32 = 7;
-    /// Handles the time. Argument: the time in milliseconds. Afterwards JavaScript sets its timer by `WAKE`.
+    /// Ends the calls that have timed out. Argument: the current time in milliseconds. Afterwards JavaScript requests
+    /// the time of its next timer by `WAKE`.
     pub(super) const TICK: u32 = 8;
-    /// Returns the time of the next `TICK`; negative for none.
+    /// Returns the time of the next `TICK` in milliseconds; negative for none.
     pub(super) const WAKE: u32 = 9;
     /// Closes the connection and ends all calls.
     pub(super) const CLOSE: u32 = 10;
-    /// Returns the index of the element of the last output.
+    /// Returns an index for the last output: the position in its batch of the message that the output is about.
     pub(super) const ELEMENT: u32 = 11;
-    /// Returns a response of the batch of the last output, from the last response to the first: `REPLY` or `FAULT`.
+    /// Returns the next response of the `REPLY_BATCH` that was the last output: `REPLY` or `FAULT`. The responses are
+    /// in reverse order.
     pub(super) const NEXT_REPLY: u32 = 12;
-    /// Passes the fault of the last output to `wasm-callbacks.js`.
+    /// Passes the error of the last `FAULT` to `wasm-callbacks.js`.
     pub(super) const READ_FAULT: u32 = 13;
-    /// Passes the findings in an element to `wasm-callbacks.js`. `validator.rs` documents the arguments.
+    /// Checks a message, and passes the findings to `wasm-callbacks.js`. `validator.rs` documents the arguments.
     pub(super) const VALIDATE: u32 = 14;
-    /// Opens a connection. Argument: the last id before its first. Returns the number of the connection.
+    /// Opens a connection. Argument: the id before the id of its first call. Returns the number of the connection.
     pub(super) const OPEN: u32 = 15;
     /// Frees a connection.
     pub(super) const FREE: u32 = 16;
-    /// Restarts the timeout of the call in a slot. Further arguments: the timeout in milliseconds and the latest end of
-    /// the call, negative for none, and the time. Returns `NOTHING`, perhaps with the flag `RESET_TIMER`.
+    /// Restarts the timeout of a call. Arguments: its slot, its timeout, its latest end and the current time. The times
+    /// are in milliseconds. A negative timeout or end means none. Returns `NOTHING`, perhaps with the flag
+    /// `RESET_TIMER`.
     pub(super) const RESTART: u32 = 17;
     /// Handles a response that cannot be read. Argument: its id, or a negative number if the id cannot be read.
     pub(super) const RECEIVE_UNREADABLE: u32 = 18;
-    /// Starts the timeouts of the calls that were made since the last reading of the clock. Argument: the time. No call
-    /// ends. Afterwards JavaScript sets its timer by `WAKE`.
+    /// Starts the timeouts of the calls that were made since the clock was last read. Argument: the current time in
+    /// milliseconds. Ends no call, unlike `TICK`. Afterwards JavaScript requests the time of its next timer by `WAKE`.
     pub(super) const START_CLOCK: u32 = 19;
 }
 
 /// The outputs of [`run`]. An output has five bits of operation, two flags, and the argument of the operation.
-/// `wasm-abi.js` has the same layout.
+/// `wasm-abi.js` has the same layout. In the following comments, "this" slot, token or number is the argument.
+/// `ELEMENT` returns the position of the request, notification, result or error in its batch.
 mod outputs {
     /// The flag for further outputs.
     pub(super) const HAS_MORE: u32 = 1 << 5;
-    /// The flag that requests an earlier timer.
+    /// The flag for a timeout that ends before the timer of JavaScript. JavaScript then sets its timer again.
     pub(super) const RESET_TIMER: u32 = 1 << 6;
     const ARGUMENT_SHIFT: u32 = 7;
 
     /// No operation.
     pub(super) const NOTHING: u32 = 0;
-    /// Post the outgoing message of the last command. The argument is the slot of the call.
+    /// A call has begun in this slot, and JavaScript posts its request. An output with this operation also follows each
+    /// timeout, for the cancellation. JavaScript ignores that output, since it cancels timed-out calls itself.
     pub(super) const SEND: u32 = 1;
-    /// Post a response: the one that is kept under this token, or the current one.
+    /// Post the response that JavaScript keeps under this token. Token 0 is the response of the last `RESPOND`.
     pub(super) const REPLY: u32 = 2;
     /// Post this number of responses as one batch. `NEXT_REPLY` returns them.
     pub(super) const REPLY_BATCH: u32 = 3;
-    /// Post an error of the library. `READ_FAULT` passes it to JavaScript.
+    /// Post an error response of the library. `READ_FAULT` passes the error to JavaScript.
     pub(super) const FAULT: u32 = 4;
-    /// Resolve the call in this slot by the element that `ELEMENT` returns.
+    /// Resolve the call in this slot with the result of an element.
     pub(super) const RESOLVE: u32 = 5;
-    /// Reject the call in this slot by the element that `ELEMENT` returns.
+    /// Reject the call in this slot with the error of an element.
     pub(super) const REJECT: u32 = 6;
     /// Reject the call in this slot: its response has neither result nor error.
     pub(super) const INVALID: u32 = 7;
@@ -123,13 +131,13 @@ mod outputs {
     pub(super) const TIMED_OUT: u32 = 8;
     /// Reject the call in this slot: the connection was closed.
     pub(super) const CLOSED: u32 = 9;
-    /// Run the handler for the request that `ELEMENT` returns, under this request slot.
+    /// Run the handler for a request. The request gets this slot.
     pub(super) const REQUEST: u32 = 10;
-    /// Run the handler for the notification that `ELEMENT` returns.
+    /// Run the handler for a notification.
     pub(super) const NOTIFICATION: u32 = 11;
-    /// Report the error that `ELEMENT` returns, which belongs to no call.
+    /// Report the error of an element that belongs to no call.
     pub(super) const PEER_ERROR: u32 = 12;
-    /// Report an ignored message.
+    /// Count an ignored message.
     pub(super) const IGNORED: u32 = 13;
     /// Reject the call in this slot: its response cannot be read.
     pub(super) const UNREADABLE: u32 = 14;
@@ -145,22 +153,23 @@ extern "C" {
     fn on_fault(code: i32, message: &str, reason: &str, id: f64);
 }
 
-/// All connections of this instance. The lock is held while wasm runs. Wasm calls no function of JavaScript that calls
-/// back, so the lock is always free; `run` returns 0 if it is not.
+/// All connections of this instance. The lock is held while `run` runs. Meanwhile, wasm calls only functions of
+/// JavaScript that do not call `run`. So the lock is free at each call of `run`. As a precaution, `run` returns 0 if it
+/// is not.
 static CONNECTIONS: Mutex<Slab<ConnectionEntry>> = Mutex::new(Slab::new());
 
 #[derive(Debug)]
 struct ConnectionEntry {
     connection: Connection<JsValueRef>,
-    /// The time at which the timer of JavaScript is due.
+    /// The time in microseconds at which the timer of JavaScript is due; `None` without a timer.
     timer_due: Option<u64>,
-    /// The elements of the incoming batch that JavaScript has read so far.
+    /// The elements that `PUSH` has added to the incoming batch so far.
     batch: Vec<Entry<JsValueRef>>,
-    /// The facts of the last output that its integer has no room for.
+    /// The facts of the last output that do not fit into its integer.
     last_output: LastOutput,
 }
 
-/// The facts of an output that its integer has no room for.
+/// The facts of an output that do not fit into its integer.
 #[derive(Debug)]
 struct LastOutput {
     element: u32,
@@ -180,8 +189,8 @@ impl ConnectionEntry {
     fn configure(&mut self, pending_calls: usize, in_flight: usize, batch_items: usize, null_params: bool) -> f64 {
         let mut profile = PROFILE;
         profile.null_params_are_absent = null_params;
-        // Only responses that wait for the rest of their batch have a size here, and each counts as one byte. The limit
-        // allows the responses to all requests in flight, or of one batch.
+        // A response has a size here only while it waits for the rest of its batch. This size is always one byte. So
+        // the limit of bytes allows that all responses in flight, or all responses of one batch, wait.
         let in_flight_bytes = in_flight.max(batch_items);
         let mut limits = Limits::DEFAULT;
         (limits.pending_calls, limits.in_flight) = (pending_calls, in_flight);
@@ -247,7 +256,7 @@ impl ConnectionEntry {
         f64::from(output | more | self.timer_flag())
     }
 
-    /// Returns the flag that requests an earlier timer.
+    /// Returns the flag for an earlier timer, or 0.
     fn timer_flag(&self) -> u32 {
         match (self.connection.poll_timeout(), self.timer_due) {
             (Some(_), None) => RESET_TIMER,
@@ -302,7 +311,7 @@ impl ConnectionEntry {
             commands::READ_FAULT => self.last_output.read_fault(),
             commands::RECEIVE_UNREADABLE => {
                 let id = (a >= 0.0).then_some(JsId(a as i64));
-                // JavaScript knows the real reason.
+                // JavaScript keeps the actual error, so the reason here has no effect.
                 self.connection.handle_unreadable(id.as_ref(), Unreadable::NotJson);
                 self.output()
             }
@@ -313,7 +322,7 @@ impl ConnectionEntry {
 }
 
 /// Creates an element of a batch.
-// Inlining would duplicate the code.
+// Two callers use this function. Inlining would duplicate its code.
 #[inline(never)]
 fn entry(class: Class, id: JsId, token: JsValueRef) -> Entry<JsValueRef> {
     match class {
@@ -337,7 +346,7 @@ impl LastOutput {
                 self.replies = messages;
                 encode_output(REPLY_BATCH, count)
             }
-            // JavaScript has the data of its own messages, and of the cancellation after a timeout.
+            // JavaScript posts its own requests, and the cancellation after a timeout.
             Outgoing::Single(_) | Outgoing::Cancel(_) => SEND,
         }
     }
@@ -369,8 +378,8 @@ impl LastOutput {
             }
             Event::Ignored(Ignored::PeerError(error)) => self.set_element(PEER_ERROR, error.remote()),
             Event::Ignored(Ignored::UnmatchedResponse(_) | Ignored::Unreadable(_) | Ignored::Malformed) => IGNORED,
-            // JavaScript aborts its handlers by itself. A late response is expected, since a peer answers cancelled
-            // requests.
+            // JavaScript handles cancellations itself. A late response is not counted as ignored, since peers answer
+            // cancelled requests.
             Event::Cancelled(_) | Event::Ignored(Ignored::LateResponse(_)) => NOTHING,
         }
     }
@@ -396,14 +405,14 @@ impl LastOutput {
     }
 }
 
-/// Converts a timeout of JavaScript from milliseconds. A negative one is `None`.
+/// Converts a time of JavaScript from milliseconds to microseconds. A negative time is `None`.
 fn microseconds(timeout: f64) -> Option<u64> {
     (timeout >= 0.0).then_some((timeout * MILLISECOND) as u64)
 }
 
 /// Runs a command on a connection. `mod commands` lists the commands with their arguments. Returns an output, unless
-/// the command documents another result. Only the JavaScript of this crate calls it; it is not a part of the module's
-/// public interface.
+/// the command documents another result. Only the JavaScript of this crate calls this function. It is not a part of the
+/// module's public interface.
 ///
 /// A single export with arguments of one type keeps the module and its glue small. JavaScript calls the export of the
 /// instance in which it has opened the connection.

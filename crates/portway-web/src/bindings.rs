@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::{Closure, JsValue, wasm_bindgen};
 
 #[wasm_bindgen(module = "/js/rust/client-server.js")]
 extern "C" {
-    /// The client of a link.
+    /// A client of the Rust API, on a link.
     #[wasm_bindgen(js_name = RustClient)]
     #[derive(Debug)]
     pub type ClientRole;
@@ -49,7 +49,7 @@ extern "C" {
     #[wasm_bindgen(method)]
     pub fn destroy(this: &ClientRole);
 
-    /// The server of a link.
+    /// A server of the Rust API, on a link.
     #[wasm_bindgen(js_name = RustServer)]
     #[derive(Debug)]
     pub type ServerRole;
@@ -167,7 +167,7 @@ extern "C" {
         ends: &Closure<dyn Fn(u32, JsValue)>,
     ) -> Result<JsSession, JsValue>;
 
-    /// A session that is not open yet.
+    /// A connection whose first session has not begun: its transport, and the function that opens it.
     pub type JsSession;
 
     #[wasm_bindgen(method, getter, structural)]

@@ -1,7 +1,7 @@
 //! The JavaScript API, as exports of the module.
 //!
-//! Its classes and functions are written in JavaScript, in the folder `js`. This module re-exports them, so that the
-//! module of wasm-bindgen has them under their own names.
+//! The classes and functions of this API are written in JavaScript, in the folder `js`. This module re-exports them, so
+//! that the JavaScript module of wasm-bindgen exports them under their own names.
 
 use wasm_bindgen::prelude::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -21,8 +21,8 @@ const ERROR_CODES: &str = include_str!("../types/error-codes.d.ts");
 #[wasm_bindgen(typescript_custom_section)]
 const WIGGUM: &str = include_str!("../types/wiggum.d.ts");
 
-/// Returns the text after the first statement of a file of declarations. That statement imports declarations that the
-/// package has in the same file.
+/// Returns the text after the first statement of a file of declarations. That statement is an import. The package does
+/// not need it, since it has all declarations in one file.
 #[allow(dead_code, reason = "the macro uses it on wasm alone")]
 const fn after_import(text: &'static str) -> &'static str {
     let mut rest = text.as_bytes();
@@ -35,8 +35,9 @@ const fn after_import(text: &'static str) -> &'static str {
     text.split_at(text.len() - rest.len()).1
 }
 
-/// Re-exports names of JavaScript modules. Each is declared as a function without arguments, even a class, since
-/// wasm-bindgen re-exports only functions without a line in the generated declarations. Rust calls none of them.
+/// Re-exports names of JavaScript modules. Each name is declared as a function without arguments, even if it is a
+/// class. The reason: wasm-bindgen adds its own line to the declarations for each re-exported class. Rust does not call
+/// these functions.
 macro_rules! reexport_js {
     ($($module:literal: $($name:ident as $rust:ident),+;)+) => {$(
         #[wasm_bindgen(module = $module)]
@@ -64,8 +65,8 @@ reexport_js! {
 
 #[wasm_bindgen(module = "/js/driver/wasm-instance.js")]
 extern "C" {
-    /// Passes the exports of the wasm to JavaScript, once it runs. The npm package does not need this: its
-    /// `wasm-loader.js` does the same, also for another instance after a trap.
+    /// Passes the exports of the wasm to JavaScript, once the wasm runs. The npm package does not need this function:
+    /// its `wasm-loader.js` does the same, also for the instance that replaces a trapped one.
     #[wasm_bindgen(js_name = setInstance)]
     pub fn set_instance(exports: &JsValue);
 }

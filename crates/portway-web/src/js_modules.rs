@@ -1,4 +1,4 @@
-//! The JavaScript modules that only other modules import.
+//! The JavaScript modules that only other JavaScript modules import.
 //!
 //! wasm-bindgen copies only the files that an `extern` block names, so each module is named here. The blocks import
 //! nothing into the wasm, since Rust does not call their functions.

@@ -2,8 +2,8 @@
 
 use portway_proto::message::{Fault, Payload, RequestId};
 
-/// A reference to a value in JavaScript: the index of an element in the current frame for an incoming message, the slot
-/// of the request for a response.
+/// A reference to a value in JavaScript. For an incoming message, it is the index of the element in its batch. For a
+/// response, it is the token under which JavaScript keeps the response.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JsValueRef(pub(super) u32);
 
@@ -17,7 +17,7 @@ pub(super) enum JsError {
 }
 
 impl JsError {
-    /// Returns the element of an error from the peer.
+    /// Returns the reference if the error is from the peer.
     pub(super) fn remote(self) -> Option<JsValueRef> {
         match self {
             Self::Remote(element) => Some(element),
@@ -32,7 +32,7 @@ impl From<Fault> for JsError {
     }
 }
 
-/// An id as a number, see `abi.rs`; `i64::MIN` is null.
+/// An id as a number, which `abi.rs` describes. `i64::MIN` is the id null.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct JsId(pub(super) i64);
 
@@ -53,6 +53,7 @@ impl Payload for JsValueRef {
     /// The method name stays in JavaScript.
     type Method = ();
     type Error = JsError;
-    /// JavaScript keeps a frame only while it handles it, so an element cannot be queued.
+    /// JavaScript keeps the elements of a batch only while it handles the batch. So the connection cannot queue an
+    /// element.
     const CAN_WAIT: bool = false;
 }

@@ -1,15 +1,17 @@
-//! Portway in browsers and in Node: the driver of a `Connection` over windows, workers and ports, and the source of the
-//! npm package.
+//! Portway in browsers and in Node: the driver over windows, workers and ports, and the source of the npm package. The
+//! driver posts messages and runs handlers. It applies the decisions of a `Connection`, the state machine of
+//! `portway-proto`.
 //!
 //! This crate has no interface for applications. In Rust, depend on `portway`; in JavaScript, on the npm package, which
 //! is built from `npm` in the repository. The crate is empty on other targets than `wasm32-unknown-unknown`.
 //!
-//! JavaScript owns the values: `js/driver/link.js` and its modules read envelopes, post messages, keep resolvers and
-//! handlers in arrays, and run user code. Rust (`abi.rs`) owns the rules, and gets only small integers from a message.
-//! So a payload is never copied into wasm memory, and no lock or borrow of wasm is held while user code runs.
+//! JavaScript owns the values. `js/driver/link.js` and its modules read the envelopes of messages, post messages, keep
+//! resolvers and handlers in arrays, and run user code. Rust (`abi.rs`) owns the rules, and receives only numbers. So a
+//! payload is never copied into wasm memory, and no lock or borrow of wasm is held while user code runs.
 //!
-//! The JavaScript has layers: `js/driver` below `js/transport` below `js/session`, `js/wipc` and `js/rust`, below the
-//! classes of the API in `js`. `js/entry` has the modules of the package.
+//! The JavaScript has layers. The lowest is `js/driver`, then `js/transport`. Above it are `js/session`, `js/wipc` and
+//! `js/rust`. The classes of the API, in `js`, are the highest layer. `js/entry` has the modules of the package. The
+//! glossary in CONTRIBUTING.md explains the terms.
 //!
 //! # Features
 //!

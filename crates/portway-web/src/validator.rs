@@ -1,4 +1,4 @@
-//! The validator for `validate.js`.
+//! The validator of messages, for `js/validate.js`.
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -11,9 +11,10 @@ extern "C" {
     fn on_finding(text: &str, is_error: bool);
 }
 
-/// Reports the rules that an element breaks. `expect` is 1 for a request, 2 for a response, and 3 for an empty batch;
-/// otherwise the members of the element decide. `facts` has the shape of the element and, from bit 24 on, its kind and
-/// the kind of its `error.message`. `code` is its `error.code`, or NaN.
+/// Reports the rules that an element breaks. `expect` is 1 for a request, 2 for a response, and 3 for an empty batch.
+/// For any other `expect`, the members of the element decide. `facts` has three fields. The lowest is the shape of the
+/// element. Its kind begins at bit 24, and the kind of its `error.message` at bit 28. `code` is its `error.code`, or
+/// NaN.
 pub(super) fn validate(expect: u32, facts: u32, code: f64) {
     let expect = match expect {
         1 => Expect::Request,

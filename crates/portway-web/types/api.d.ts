@@ -1,17 +1,18 @@
 import type { ListenTarget, RPCTransport, TransferItem } from "./transports.js";
 // Clients, servers and peers. Other declarations: transports (transports.d.ts), `connect` (connect.d.ts), messages and
 // their validation (messages.d.ts), errors (errors.d.ts), error codes (error-codes.d.ts), loading the wasm (init.d.ts),
-// and method maps of an application (wiggum.d.ts). They need TypeScript 5.0 and `lib` ES2020. They use the types of
-// DOM, WebWorker or Node where the project has them. Therefore the parameters of transports are structural (`PortLike`
-// instead of `MessagePort`), and there is no `declare global`.
+// and method maps of an application (wiggum.d.ts). All declarations need TypeScript 5.0 and `lib` ES2020. They use the
+// types of DOM, WebWorker or Node where the project has these types. Therefore the parameters of transports are
+// structural (`PortLike` instead of `MessagePort`), and there is no `declare global`.
 
 // ------------------------------------------------------------- method maps
 
 /**
- * One method in a map. An entry with `result` is a request, one with `stream` yields items of that type, and one with
- * neither is a notification. Without `params`, the method takes no parameters. With `params?`, they are optional, and
- * the handler receives `undefined`. A handler without a return value has the result `null`. `progress` is the type of
- * the values that `context.progress` reports; `any` by default.
+ * One method in a method map, which is a type with an entry for each method of a peer. An entry with `result` is a
+ * request, an entry with `stream` yields items of that type, and an entry with neither is a notification. Without
+ * `params`, the method has no parameters. With `params?`, they are optional, and the handler receives `undefined` if
+ * they are absent. A handler without a return value has the result `null`. `progress` is the type of the values that
+ * `context.progress` reports. Default: `any`.
  */
 export interface MethodEntry {
   params?: object | undefined;
@@ -23,23 +24,23 @@ export interface MethodEntry {
 /** The shape of a method map. `class Api<M extends MethodMap<M>>` accepts interfaces and type literals. */
 export type MethodMap<M> = { [K in keyof M]: MethodEntry };
 
-/** The requests of a map: its entries with a `result`. Any string without a map. */
+/** The names of the requests in a map: its entries with a `result`. Without a map: any string. */
 export type MethodName<M> =
   IsAny<M> extends true
     ? string
     : { [K in keyof M & string]: "result" extends keyof M[K] ? K : never }[keyof M & string];
 
-/** The streams of a map: its entries with a `stream`. Any string without a map. */
+/** The names of the streams in a map: its entries with a `stream`. Without a map: any string. */
 export type StreamName<M> =
   IsAny<M> extends true
     ? string
     : { [K in keyof M & string]: "stream" extends keyof M[K] ? K : never }[keyof M & string];
 
-/** The notifications of a map: its entries without `result` and `stream`. Any string without a map. */
+/** The names of the notifications in a map: its entries without `result` and `stream`. Without a map: any string. */
 export type NotificationName<M> =
   IsAny<M> extends true ? string : Exclude<keyof M & string, MethodName<M> | StreamName<M>>;
 
-/** The parameters of a method. `undefined` if it takes none; a union with `undefined` if they are optional. */
+/** The parameters of a method. `undefined` if the method has none; a union with `undefined` if they are optional. */
 export type ParamsOf<M, K> = Member<M, K, "params", undefined>;
 
 /** The result of a method, or `T` without a map. A handler's `undefined` arrives as `null`. */
@@ -57,10 +58,10 @@ type Member<M, K, Name extends string, Missing> = K extends keyof M
     ? M[K][Name]
     : Missing
   : never;
-// JSON cannot express `undefined`, so that it is sent as `null`.
+// JSON cannot express `undefined`, so `undefined` is sent as `null`.
 type Received<R> = IsAny<R> extends true ? R : R extends undefined | void ? null : R;
 type Returned<R> = null extends R ? R | void : undefined extends R ? R | void : R;
-// `as const` makes tuples readonly. Such tuples can be sent.
+// `as const` makes tuples readonly. Readonly tuples can also be sent.
 type Sent<P> = P extends readonly unknown[] ? Readonly<P> : P;
 type CallArguments<P, Options> =
   IsAny<P> extends true
@@ -68,7 +69,7 @@ type CallArguments<P, Options> =
     : undefined extends P
       ? [params?: Sent<P> | undefined, options?: Options | undefined]
       : [params: Sent<P>, options?: Options | undefined];
-// Returns a global type by name if a library declares it.
+// The global type with this name if a library declares the type, and `Fallback` otherwise.
 type Global<Name extends string, Fallback> = typeof globalThis extends { [K in Name]: { prototype: infer T } }
   ? T
   : Fallback;
@@ -102,10 +103,10 @@ export interface Limits {
 export interface LinkOptions {
   /**
    * Whether small messages of one turn of the event loop are sent together, except the first, up to 256 at a time. This
-   * is several times as fast. A large message, or one with other than plain values, is sent separately, in order. By
-   * default, this applies in the sessions of `connect`, where both sides support it. On a plain transport, set it to
-   * `true` if the peer accepts batches of JSON-RPC 2.0. Set it to `"columns"`, which is faster, if the peer is Portway:
-   * messages of one kind are then sent as one notification, `rpc.columns` (PROTOCOL.md).
+   * is several times as fast. A large message, or a message with other than plain values, is sent separately. The order
+   * is kept. By default, a session of `connect` sends messages together if both sides support it. On a plain transport,
+   * set the option to `true` if the peer accepts batches of JSON-RPC 2.0. If the peer uses Portway, set it to
+   * `"columns"`, which is faster: messages of one kind are then sent as one notification, `rpc.columns` (PROTOCOL.md).
    */
   coalesce?: boolean | "columns" | undefined;
 }
@@ -207,7 +208,7 @@ export class JSONRPCClient<M extends MethodMap<M> = any> {
   /**
    * Returns the items of a method: `for await (const item of client.stream("logs")) …`. The request is sent when the
    * first item is requested. Leaving the loop cancels the stream at the peer. The peer sends up to `window` items
-   * ahead, so that a slow consumer makes it wait. An error from the peer follows the items that were sent before it.
+   * ahead, and then waits for the consumer. An error from the peer follows the items that were sent before the error.
    * `destroy()`, the signal and the loss of the peer end the stream at once. Throws a `RangeError` for an invalid
    * `timeout` or `window`.
    */
@@ -333,8 +334,8 @@ export class JSONRPCServer<M extends MethodMap<M> = any, Remote extends MethodMa
   /**
    * Registers the handler of a request, and replaces an earlier one. An `RPCError` that it throws sets the code and the
    * data of the response. Another `Error` keeps an integer `code`; any other exception becomes -32603. A method without
-   * a handler is answered with -32601. The handler also runs for a notification of this name, unless `onNotify` has one
-   * for it. Throws a `TypeError` for a name that begins with "rpc.".
+   * a handler is answered with -32601. The handler also runs for a notification of this name, unless `onNotify` has
+   * registered another handler for it. Throws a `TypeError` for a name that begins with "rpc.".
    */
   method<K extends MethodName<M> | StreamName<M>>(name: K, handler: MethodHandler<M, K, Remote>): this;
   /**
@@ -343,8 +344,8 @@ export class JSONRPCServer<M extends MethodMap<M> = any, Remote extends MethodMa
    */
   onNotify<K extends keyof M & string>(name: K, handler: NotificationHandler<M, K, Remote>): this;
   /**
-   * Removes all handlers and aborts those that run. Also ends the transport, unless a client still uses it. Running
-   * requests are answered with -32603 and `data.reason` `destroyed`. May be called repeatedly.
+   * Removes all handlers, and aborts the signals of running handlers. Also ends the transport, unless a client still
+   * uses it. Running requests are answered with -32603 and `data.reason` `destroyed`. May be called repeatedly.
    */
   destroy(): void;
 }

@@ -54,8 +54,8 @@ export interface ConnectOptions<Local = any, Remote = any> extends PeerOptions {
   /** Aborts the attempt: `connect` rejects with `signal.reason`. */
   signal?: RequestOptions["signal"];
   /**
-   * The name of the channel, which both sides must share. Connections of other channels use the same target
-   * independently. Default: `""`.
+   * The name of the channel, which must be the same on both sides. Several connections can use one target independently
+   * if their channels differ. Default: `""`.
    */
   channel?: string | undefined;
   /**
@@ -66,8 +66,9 @@ export interface ConnectOptions<Local = any, Remote = any> extends PeerOptions {
   /** Handlers of notifications by name. */
   notifications?: { readonly [K in keyof Local & string]?: NotificationHandler<Local, K, Remote> } | undefined;
   /**
-   * The time in ms that the peer may be silent before pending calls reject with `unresponsive`. The peer gets pings in
-   * between. Not used if both sides share Web Locks. Default: 10 000. Minimum: 100. `0` disables the heartbeat.
+   * The time in ms that the peer may be silent before pending calls reject with `unresponsive`. Before that, the peer
+   * receives pings. If both sides share Web Locks, a lock replaces the heartbeat. Default: 10 000. Minimum: 100. `0`
+   * disables the heartbeat.
    */
   heartbeat?: number | undefined;
   /** Called when a session begins. Messages that it sends precede the calls that waited for the session. */
@@ -78,7 +79,7 @@ export interface ConnectOptions<Local = any, Remote = any> extends PeerOptions {
 
 /**
  * Connects to the peer, and reconnects each time that the peer has reloaded. Both sides call `connect`, in any order. A
- * peer that only answers requests is connected as a plain peer, without sessions.
+ * peer that does not use `connect`, but answers requests, is connected as a plain peer, without sessions.
  *
  * Messages are delivered after the code that follows `await connect(…)` has run. Between two sessions, up to 10 000
  * calls wait for the next one. `destroy()` of the peer sends a goodbye and leaves the target open.

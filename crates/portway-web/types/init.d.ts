@@ -1,4 +1,4 @@
-// Loading the wasm. These declarations are not in api.d.ts, because wasm-pack generates its own for them.
+// Loading the wasm. These declarations are not in api.d.ts: wasm-pack generates its own declarations of `init`.
 
 type FromPlatform<Name extends string> = typeof globalThis extends { [K in Name]: { prototype: infer T } } ? T : never;
 type Compiled = typeof globalThis extends { WebAssembly: { Module: { prototype: infer T } } } ? T : never;
@@ -15,10 +15,10 @@ export type InitInput =
   | SyncInitInput;
 
 /**
- * Loads the wasm. All other exports of the package need the wasm. Calls after the first wait for it, and do not load
- * again. Default: the file `portway_bg.wasm` beside the module or bundle. In Node the file is read from disk; in
- * `portway/inline` it is part of the module. Rejects if the wasm cannot be read or compiled, for instance under a
- * Content-Security-Policy whose `script-src` lacks `'wasm-unsafe-eval'`.
+ * Loads the wasm, which clients, servers, peers and `validateMessage` need. Later calls wait for the first, and do not
+ * load the wasm again unless the first has failed. Default of `input`: the file `portway_bg.wasm` beside the module or
+ * bundle. In Node the file is read from disk; in `portway/inline` it is part of the module. Rejects if the wasm cannot
+ * be read or compiled, for instance under a Content-Security-Policy whose `script-src` lacks `'wasm-unsafe-eval'`.
  */
 export default function init(input?: InitInput | PromiseLike<InitInput>): Promise<void>;
 

@@ -1,8 +1,8 @@
 // The transports of clients, servers and peers.
 
 /**
- * The transport of a client, server or peer. The functions below create one for each message boundary of a browser.
- * Applications can pass any object of this shape.
+ * The transport of a client, server or peer. The functions below create transports over ports, workers, windows and
+ * channels. Applications can also pass any other object of this shape.
  */
 export interface RPCTransport {
   /**
@@ -90,8 +90,9 @@ export interface WindowTransportOptions {
    * The origin, or origins, that `target` may have, for sending and for receiving. Default: the origin of this page.
    * `"null"` is an opaque origin (an iframe with `sandbox` but without `allow-same-origin`, or `srcdoc` in one); only
    * messages of that window are accepted. `"*"` allows every origin that `target` may navigate to: do not send secrets
-   * that way. With several origins, each message is posted to all of them until the window has sent one. The browser
-   * delivers one and logs the other attempts. A transfer before that throws a `TypeError`.
+   * that way. With several origins, each message is posted to all of them until the window has sent a message. The
+   * browser delivers one of the posted messages and logs the other attempts. Until then, a transfer throws a
+   * `TypeError`.
    */
   origin?: string | readonly string[] | undefined;
   /** The window to listen on. Default: the global `window`. */

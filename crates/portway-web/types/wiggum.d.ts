@@ -1,6 +1,6 @@
-// Method maps of an application that runs code in a browser: an editor page with a preview iframe, a build worker, and
-// an agent (Ralph) that works under a harness and receives its tasks from a chief. Applications can copy or extend
-// them: `interface MyHostApi extends PreviewHostApi { … }`.
+// Method maps of an application that runs code in a browser. It has an editor page with a preview iframe, a build
+// worker, and an agent (Ralph). Ralph works under a harness and receives its tasks from a chief. Applications can copy
+// or extend the maps: `interface MyHostApi extends PreviewHostApi { … }`.
 //
 // Each pair of peers has
 // - `…Methods` and `…Notifications`: all requests and notifications between the peers, in both directions;

@@ -14,10 +14,10 @@ export interface SpawnGuestOptions extends Omit<WipcChannelOptions, "role"> {
 }
 
 /**
- * A running guest. It leads its own process group. It and its descendants end with this process, unless SIGKILL ends
- * this process and they ignore the end of their input. A signal that ends this process also ends them. If the
- * application listens to that signal, they end when it calls `process.exit`. A daemon that has left its group and its
- * parent continues to run.
+ * A running guest, which leads its own process group. The guest and its descendants end when this process exits, or
+ * when a signal ends this process. If the application listens to that signal, they end when the application calls
+ * `process.exit`. If SIGKILL ends this process, they end only if they react to the end of their input. A daemon that
+ * has left its group and its parent continues to run.
  */
 export interface WipcGuest {
   /** The channel of the guest. Once the guest has exited, pending calls end, and frames cannot be sent. */

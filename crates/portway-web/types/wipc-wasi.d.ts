@@ -36,11 +36,11 @@ export type WasiExit =
 /** A running guest. */
 export interface WasiGuest {
   /**
-   * The guest's stdout. It ends after the last byte, whatever ended the guest. As with a pipe, a guest sleeps while 1
-   * MiB of its output is unread. Cancelling the stream discards the output instead.
+   * The guest's stdout. The stream ends after the last byte, even if the guest has failed or was killed. As with a
+   * pipe, the guest is blocked while 1 MiB of its output is unread. Once the stream is cancelled, output is discarded.
    */
   readonly readable: ReadableStream<Uint8Array>;
-  /** The guest's stdin. It copies the bytes of a view or a buffer. Closing or aborting it ends the input. */
+  /** The guest's stdin. The bytes of a view or a buffer are copied. Closing or aborting the stream ends the input. */
   readonly writable: WritableStream<ArrayBufferView | ArrayBuffer>;
   /** Resolves when the guest has ended. Does not reject. */
   readonly exited: Promise<WasiExit>;
@@ -59,8 +59,8 @@ export interface WasiGuest {
  * `Cross-Origin-Embedder-Policy: require-corp`, and the page also with `Cross-Origin-Opener-Policy: same-origin`.
  *
  * Rejects with an `Error` if the page is not isolated, if the module or the worker script cannot be loaded, or if the
- * worker does not start in time. Rejects with a `TypeError` if the module is not a command, with a `TypeError` or
- * `RangeError` for invalid options, with `signal.reason`, and with the errors of `WebAssembly.compile`.
+ * worker does not start in time. Rejects with a `TypeError` if the module is not a command, and with a `TypeError` or
+ * `RangeError` for invalid options. Also rejects with `signal.reason` and with the errors of `WebAssembly.compile`.
  */
 export function startWasiGuest(
   module: WasiModule | PromiseLike<WasiModule>,

@@ -1,5 +1,5 @@
-// The declarations of `portway/wipc`, which needs neither wasm nor `init()`. They use the streams of the platform, so
-// that a project needs the types of DOM, WebWorker or Node.
+// The declarations of `portway/wipc`, which needs neither wasm nor `init()`. They use the streams of the platform, so a
+// project needs the types of DOM, WebWorker or Node.
 
 import type { BuiltInTransport } from "./transports.js";
 
@@ -24,8 +24,8 @@ export interface WipcFrame {
 }
 
 /**
- * Returns the bytes of one frame. The payload is empty by default. Throws a `RangeError` for another type or for a
- * payload of more than 2^32 - 1 bytes, and a `TypeError` for a payload that is neither bytes nor text.
+ * Returns the bytes of one frame. The payload is empty by default. Throws a `RangeError` for an unknown type, and
+ * for a payload of more than 2^32 - 1 bytes. Throws a `TypeError` for a payload that is neither bytes nor text.
  */
 export function encodeWipc(type: WipcType, payload?: WipcPayload | null): Uint8Array;
 
@@ -47,15 +47,15 @@ export interface WipcDecoderHooks {
 
 /** Options of a decoder. */
 export interface WipcDecoderOptions {
-  /** The largest payload, in bytes. A header that announces a larger one is not a header. Default 2^32 - 1. */
+  /** The largest payload, in bytes. A header that announces a larger payload is invalid. Default 2^32 - 1. */
   maxPayload?: number | undefined;
 }
 
 /**
  * Finds frames in a stream of bytes that arrives in chunks of any size. Every byte is emitted exactly once, in order,
- * in a frame or as passthrough. A header is valid only if its magic, type and length are all valid. If it is not, its
- * first byte is passthrough, and the search continues at the second. Memory grows with the received bytes, not with
- * announced lengths.
+ * in a frame or as passthrough. A header is valid only if its magic, type and length are all valid. The first byte of
+ * an invalid header is passthrough, and the search continues at the second byte. Memory grows with the received bytes,
+ * not with announced lengths.
  *
  * The decoder and the receivers of payloads share a chunk: it must not be modified after `push`.
  */
@@ -131,9 +131,9 @@ export interface WipcChannelOptions extends WipcChannelHooks, WipcDecoderOptions
   role?: "host" | "guest" | undefined;
   /**
    * The largest JSON-RPC message of `transport()`, in bytes: an integer from 1 to 2^32 - 1. A larger message that
-   * arrives is dropped: a server answers it with -32600 `oversize` under the id null, and a client without a server
-   * reports it to `onError`. A larger message is not sent: a call rejects with a `RangeError`, and a request is
-   * answered with -32603. Both peers need the same limit. Default 10 485 760 (10 MiB), as in the native library.
+   * arrives is dropped. A server answers it with -32600 `oversize` under the id null; a client without a server reports
+   * it to `onError`. A larger message is not sent: a call rejects with a `RangeError`, and a request is answered with
+   * -32603. Both peers need the same limit. Default 10 485 760 (10 MiB), as in the native library.
    */
   maxMessage?: number | undefined;
   /**
@@ -158,12 +158,12 @@ export interface WipcEnd {
 /**
  * One end of WIPC on two streams of bytes. It locks both streams, and reads at once.
  *
- * Reading pauses while more than 16 MiB of frames that the peer caused wait to be written. These are the messages of
- * the transport except outgoing calls, and the frames that hooks send before they return. Each frame counts 256 bytes
- * more. Reading resumes when the peer reads; no frame is dropped. Streams that the peer requested also pause. Up to
- * 1 MiB is read ahead, so that the end of the stream is noticed. Outgoing calls still end by their timeouts. While
- * outgoing calls are pending, 16 MiB are read ahead, so that two peers that answer each other do not both stop. If both
- * peers leave more than that unread, both wait until one of them closes its channel.
+ * Reading pauses while more than 16 MiB of frames that the peer caused wait to be written. The peer causes all messages
+ * of the transport except outgoing calls, and the frames that hooks send before they return. Each frame counts as 256
+ * bytes more than it has. Reading resumes when the peer reads; no frame is dropped. Streams that the peer requested
+ * also pause. Up to 1 MiB is read ahead, so that the end of the stream is noticed. Outgoing calls still end by their
+ * timeouts. While outgoing calls are pending, 16 MiB are read ahead, so that two peers that answer each other do not
+ * both stop. If each peer leaves more than 16 MiB unread, the two peers wait until one of them closes its channel.
  *
  * When the stream of the peer ends, frames from the peer may still wait, because the peer does not read the responses.
  * If the peer reads nothing for `closeTimeout`, these frames are dropped, and `ended` resolves with an `error`.
@@ -172,8 +172,8 @@ export interface WipcEnd {
  * between.
  *
  * The channel does not await hooks, and does not count the frames that the application sends by itself. An application
- * bounds those by awaiting `send`. A `readable` that ignores its `desiredSize` cannot be paused: its owner has to bound
- * its queue.
+ * limits these frames by awaiting `send`. A `readable` that ignores its `desiredSize` cannot be paused: its owner has
+ * to bound its queue.
  */
 export class WipcChannel {
   constructor(
@@ -221,8 +221,9 @@ export class WipcChannel {
 }
 
 /**
- * The error of a frame that was not sent. The channel was closed or destroyed, the peer closed it (after which a host
- * no longer sends), or the peer has ended or no longer reads.
+ * The error of a frame that was not sent. `reason` is `closed` or `destroyed` if this side did that to the channel. It
+ * is `closed-by-peer` if the peer has closed the channel: then a host no longer sends. It is `ended` if the peer has
+ * ended, or no longer reads.
  */
 export class WipcClosedError extends Error {
   private constructor();

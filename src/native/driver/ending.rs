@@ -1,4 +1,4 @@
-//! The end of a link: the work that is completed before it, and its time limits.
+//! Ends a link: completes the remaining work, within time limits.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -16,23 +16,24 @@ use crate::native::child::ChildProcess;
 use crate::native::limits::{DRAIN_TIMEOUT, OUTPUT_GRACE};
 use crate::native::state::LinkState;
 
-/// The longest grace: longer than the life of any link.
+/// Maximum grace at the end of a link: one year, which is longer than any link lives.
 const MAX_GRACE: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 impl Driver {
-    /// Begins the end after another part has closed or stopped the link.
+    /// Begins the end after a handle of the application has closed or stopped the link.
     pub(super) fn handle_link_state(&mut self, link_state: &LinkState) {
         if self.end.is_none() && *link_state != LinkState::Open {
             self.begin_end(Closed::Local);
         }
     }
 
-    /// Handles `CLOSE` from a guest, which then exits by itself: output ends, and reading continues.
+    /// Handles the frame `CLOSE` from a guest. The guest then exits by itself, so the output ends and reading
+    /// continues.
     pub(super) fn begin_half_close(&mut self) {
         self.end_output(&Closed::End);
     }
 
-    /// Checks whether the application sent a `CLOSE` frame. If so, output ends and the grace begins.
+    /// Checks whether the application sent a `CLOSE` frame, or the output has ended. If so, the grace begins.
     pub(super) fn detect_sent_close(&mut self) {
         let may_have = self.link.framing == Framing::Wipc && self.end.is_none() && !self.has_sent_close;
         if may_have && !self.link.must_send_close() {
@@ -41,8 +42,8 @@ impl Driver {
         }
     }
 
-    /// Handles a failed write. The peer may have ended. Its earlier output is still read, and a process reports its
-    /// exit status.
+    /// Handles a failed write. The peer may have ended, so its earlier output is still read. The output of a child
+    /// process is read until its exit, at most until the end of the grace. Its exit status is the better reason.
     pub(super) fn handle_write_error(&mut self, why: Closed) {
         self.end_output(&why);
         if self.child.is_none() {
@@ -51,13 +52,13 @@ impl Driver {
         self.write_error = Some(why);
     }
 
-    /// Polls for the exit of the process. After the exit, its output ends soon, even if another process keeps the pipe
-    /// open.
+    /// Polls for the exit of the child process. After the exit, reading ends within `OUTPUT_GRACE`, even if another
+    /// process keeps the pipe open.
     pub(super) fn poll_child_exit(&mut self, context: &mut Context<'_>) {
         let Some(child) = &mut self.child else { return };
         if child.poll_exit(context).is_ready() && self.end.is_none() {
-            // Descendants end soon after the process. An earlier request for a grace stays, unless the pipe broke
-            // shortly before the exit.
+            // Descendants end soon after the process. A deadline that was set before the exit stays, unless a failed
+            // write has set it: the pipe may have broken because of the exit.
             let deadline = Instant::now() + OUTPUT_GRACE;
             if self.write_error.is_some() {
                 child.shorten_deadline(deadline)
@@ -68,7 +69,7 @@ impl Driver {
         }
     }
 
-    /// Limits the time of further reading to `grace`.
+    /// Limits the time of further reading to `grace`, or to the grace of the link if that is shorter.
     fn end_within(&mut self, grace: Duration) {
         let deadline = Instant::now() + grace.min(self.link.grace);
         self.read_deadline = Some(self.read_deadline.map_or(deadline, |read_deadline| read_deadline.min(deadline)));
@@ -83,7 +84,7 @@ impl Driver {
         self.writer = None;
     }
 
-    /// Starts the grace. Reading continues until the grace is over. Then the child process gets `SIGTERM`.
+    /// Starts the grace. Reading continues until its end. Then the child process gets `SIGTERM`.
     fn begin_grace(&mut self) {
         let deadline = *self.read_deadline.get_or_insert_with(|| grace_end(self.link.grace));
         if let Some(child) = &mut self.child {
@@ -127,7 +128,7 @@ impl Driver {
         must_write_close
     }
 
-    /// Discards output of the process after the end.
+    /// Discards the output of the child process after the end of the input, so that the process can still write.
     pub(super) fn discard_output(&mut self, context: &mut Context<'_>) {
         let Some(reader) = &mut self.discarding else { return };
         let mut scratch = SCRATCH.take();
@@ -143,6 +144,7 @@ impl Driver {
         SCRATCH.set(scratch);
     }
 
+    /// Shuts the output down, and then polls for the exit of the child process. Returns the reason why the link ends.
     pub(super) fn poll_shutdown_and_exit(&mut self, context: &mut Context<'_>) -> Poll<Closed> {
         let Some((why, deadline)) = self.end.clone() else { return Poll::Ready(Closed::Local) };
         if let Some(writer) = &mut self.writer {
@@ -165,7 +167,7 @@ impl Driver {
     }
 }
 
-/// Returns the end of a grace that begins now. The grace is capped, since `Instant` overflows otherwise.
+/// Returns the end of a grace that begins now. The grace is capped to [`MAX_GRACE`], since `Instant` could overflow.
 fn grace_end(grace: Duration) -> Instant {
     Instant::now() + grace.min(MAX_GRACE)
 }

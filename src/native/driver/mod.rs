@@ -1,7 +1,7 @@
-//! The driver of a link: a future that does all IO and drains the connection. It reads, runs handlers, writes, and
-//! handles timeouts.
+//! The driver of a link: a future that does all IO and drains the connection, which is the state machine of the link.
+//! The driver reads, runs handlers, writes, and handles timeouts.
 //!
-//! Reading never waits for writing, unless the unread output exceeds a limit. One timer serves all deadlines of the
+//! Reading never waits for writing, unless the unwritten output exceeds a limit. One timer serves all deadlines of the
 //! link.
 
 mod ending;
@@ -37,7 +37,7 @@ use crate::connection::{Connection, Event, Ignored};
 use crate::error::Closed;
 use crate::message::Entry;
 
-/// The size of a read.
+/// Maximum bytes of one read.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 thread_local! {
@@ -58,28 +58,32 @@ pub(super) struct Driver {
     child_grace: Duration,
     /// The output of the process after the end of reading. It is discarded, so that the process can still write.
     discarding: Option<Box<dyn AsyncRead + Send + Unpin>>,
+    /// The frames that are being written.
     write_buffer: Vec<u8>,
+    /// The number of written bytes of `write_buffer`.
     written: usize,
+    /// Whether the writer was flushed after its latest bytes.
     is_flushed: bool,
     /// The only timer of the link.
     sleep: Option<Pin<Box<Sleep>>>,
-    /// Input that was read and not decoded yet, from `unread_start` on. It waits for room or for the next turn of the
-    /// task.
+    /// Input that was read and not decoded yet, from `unread_start` on. It waits until [`Link::has_room`] returns true,
+    /// or for the next turn of the task.
     unread: Vec<u8>,
     unread_start: usize,
     /// Whether more input can be decoded, from `unread` or from the decoder's own buffer.
     has_backlog: bool,
-    /// The current batch, and its remaining elements.
+    /// The key of the current batch, and its remaining elements.
     batch: Option<(u32, vec::IntoIter<Entry<Text>>)>,
     /// The message that is not complete yet.
     partial_message: Option<PartialMessage>,
     /// An expired deadline, while available input is still read.
     expiry: Option<Expiry>,
-    /// Whether input was read since the final read began or was prolonged.
+    /// Whether input was read since `expiry` was set or prolonged.
     has_read: bool,
     /// Whether the peer sent `CLOSE`. Reading then ends with the bytes that were read already.
     peer_sent_close: bool,
-    /// Whether this side sent `CLOSE`. The output is shut down after the buffer is written.
+    /// Whether the application sent `CLOSE`, or the output has ended. The output is shut down after the buffer is
+    /// written.
     has_sent_close: bool,
     /// The deadline of reading, after the output has ended.
     read_deadline: Option<Instant>,
@@ -131,7 +135,7 @@ impl Driver {
             let timeout = self.dispatch_events(context);
             self.detect_sent_close();
             let is_writing = match self.poll_write(context) {
-                // The exit status of the process is more useful than an error of its pipe.
+                // The input has ended, too. There is no child process, whose exit status would be a better reason.
                 Poll::Ready(Err(error)) if self.reader.is_none() && self.child.is_none() => {
                     return Poll::Ready(Closed::from_io(&error));
                 }
@@ -192,7 +196,7 @@ impl Driver {
             }
             Event::Ignored(Ignored::Unreadable(why)) => self.link.diagnostics.report(Diagnostic::UnreadableAnswer(why)),
             Event::Ignored(Ignored::Malformed) => self.link.diagnostics.report(Diagnostic::Malformed),
-            // The link has handled this event.
+            // `State::drain_connection` has handled this event.
             Event::Ended { .. } => {}
         }
     }
@@ -233,7 +237,7 @@ impl Driver {
     /// Reads once, and decodes the input.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.is_read_deferred = false;
-        // A batch is always completed: its responses are sent, and make room, after its last element.
+        // A batch is completed even without room: its responses are sent only after its last element.
         if self.batch.is_none() && !self.link.has_room() {
             // The timeout of an incomplete message restarts, since the sender is not the cause of this pause.
             self.partial_message = self.partial_message.map(|partial| PartialMessage::new(partial.message));
@@ -290,7 +294,8 @@ impl Driver {
         Poll::Ready(())
     }
 
-    /// Decodes input, until there is no room or the turn of the task is over. Returns the number of decoded bytes.
+    /// Decodes input, until there is no room or the turn of the task is over. Returns the number of decoded bytes, and
+    /// the reason if the link must end.
     fn handle_bytes(&mut self, bytes: &[u8], context: &mut Context<'_>) -> (usize, Option<Closed>) {
         let mut input = bytes;
         self.has_backlog = !self.handle_batch_elements(context);
@@ -329,7 +334,7 @@ impl Driver {
         (bytes.len(), self.peer_sent_close.then_some(Closed::End))
     }
 
-    /// Decodes the rest of the input after its end.
+    /// Decodes the rest of the input after its end. Returns the reason why the link ends.
     fn finish_input(&mut self, context: &mut Context<'_>) -> Closed {
         let mut closed = Closed::End;
         while let Some(frame) = self.decoder.finish() {
@@ -352,8 +357,8 @@ impl Driver {
         self.batch = self.link.with_connection(begin).map(|batch| (batch, entries.into_iter()));
     }
 
-    /// Handles the elements of the current batch, and dispatches the events of each before the next. Returns `false` if
-    /// the turn of the task was over before the last element.
+    /// Handles the elements of the current batch. Dispatches the events of each element before it handles the next one.
+    /// Returns `false` if the turn of the task was over before the last element.
     fn handle_batch_elements(&mut self, context: &mut Context<'_>) -> bool {
         while let Some((batch, entries)) = &mut self.batch {
             let batch = *batch;

@@ -23,9 +23,9 @@ pub(super) struct PartialMessage {
 /// An expired deadline. This process may have been suspended, or its thread blocked, so available input is read first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expiry {
-    /// The end of this reading, even if more input is available.
+    /// The time at which this reading ends, even if more input is available.
     latest: Instant,
-    /// The end of this reading, unless input is read before.
+    /// The time at which this reading ends, unless more input is read before.
     until: Instant,
 }
 
@@ -49,7 +49,7 @@ impl Driver {
         let effective_deadline = self.effective_deadline(call.into_iter().chain(frame).min());
         let end = self.end.as_ref().map(|(_, deadline)| *deadline);
         let read_deadline = self.read_deadline.and_then(|read_deadline| {
-            // Available input is handled for one more grace at most.
+            // Available input is handled until one more grace has passed, and no longer.
             if self.is_read_deferred { read_deadline.checked_add(self.link.grace) } else { Some(read_deadline) }
         });
         let Some(next) = [effective_deadline, end, read_deadline].into_iter().flatten().min() else {
@@ -78,8 +78,8 @@ impl Driver {
         Poll::Ready(())
     }
 
-    /// Returns the deadline of the incomplete message. While outgoing calls are pending, their timeouts bound its total
-    /// time, and the message only has to make progress.
+    /// Returns the deadline of the incomplete message. While outgoing calls are pending, their timeouts limit the total
+    /// time of the message. Then the deadline counts from its latest bytes.
     fn frame_deadline(&self) -> Option<Instant> {
         // While input is not decoded, the message may be complete, so its timeout does not run.
         let partial_message = self.partial_message.filter(|_| !self.has_backlog)?;
@@ -90,7 +90,7 @@ impl Driver {
         from.checked_add(Duration::from_millis(self.link.limits.partial_frame_ms))
     }
 
-    /// Returns the time at which a possibly expired deadline takes effect. After its expiry, the reactor gets another
+    /// Returns the time at which a deadline takes effect. After the expiry of the deadline, the reactor gets another
     /// turn, and more turns while input arrives.
     fn effective_deadline(&mut self, due: Option<Instant>) -> Option<Instant> {
         let now = Instant::now();
@@ -104,7 +104,7 @@ impl Driver {
                 self.has_read = false;
                 Expiry { until: now + FINAL_READ_TIMEOUT, ..expiry }
             }
-            // This state stays until the expired calls have ended.
+            // The expiry stays until the expired calls have ended.
             Some(_) => return Some(due),
             None => {
                 self.has_read = false;
@@ -115,8 +115,8 @@ impl Driver {
         Some(expiry.until)
     }
 
-    /// Polls for the deadline with the only timer of the link. The timer may be set to an earlier time than the
-    /// deadline. It is reset only at that time, since most deadlines are never reached.
+    /// Polls for the deadline with the only timer of the link. If the timer is set to an earlier time, it is reset only
+    /// at that time. This saves most resets, since most deadlines are never reached.
     pub(super) fn poll_until(&mut self, context: &mut Context<'_>, deadline: Instant) -> Poll<()> {
         loop {
             if Instant::now() >= deadline {

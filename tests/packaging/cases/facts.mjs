@@ -65,7 +65,7 @@ export default async function facts(suite, { installation }) {
         cwd: root,
       });
       const crates = [...stdout.matchAll(/^(\S+) v(\S+)(?! \(\/)/gm)].map(([, name, version]) => `${name} ${version}`);
-      const ours = (title) => /^portway(-npm)? /.test(title);
+      const ours = (title) => /^portway(-[a-z]+)? /.test(title);
       const bundled = [];
       for (const file of modules) {
         const text = await readFile(join(folder, file), "utf8");

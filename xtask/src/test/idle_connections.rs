@@ -1,9 +1,9 @@
 //! Keeps the HTTP server of wasm-bindgen-test-runner from stalling.
 //!
 //! The server starts with four threads, each of which serves one connection until it is closed. It counts a thread that
-//! is waking up as free. A browser opens six connections at once for the modules of a page; two of them often get no
-//! thread, and the page never loads. Idle connections therefore occupy the four threads, and every other connection
-//! gets a thread of its own.
+//! is waking up as free. A browser opens six connections at once for the modules of a page. Two of them often have no
+//! thread, and the page never loads. Idle connections therefore occupy the four threads, so that the server starts a
+//! thread for every other connection.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -12,9 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+/// Number of idle connections, which is more than the four threads of the server.
 const CONNECTIONS: usize = 8;
 
-/// Connections to a server that is about to start; closed when dropped.
+/// Connections to a server that starts later. Dropping this closes them.
 #[must_use = "dropping it closes the connections"]
 pub(super) struct IdleConnections {
     address: SocketAddr,
@@ -30,7 +31,8 @@ impl IdleConnections {
         thread::spawn(move || {
             let mut connections = Vec::new();
             while !until.load(Ordering::Relaxed) {
-                // The connections are opened one after the other, since a burst would have the same fault.
+                // The connections are opened one after the other. If they were opened at once, some would have no
+                // thread, as those of the browser.
                 if connections.len() < CONNECTIONS {
                     connections.extend(TcpStream::connect(address));
                 }
@@ -40,7 +42,7 @@ impl IdleConnections {
         Ok(Self { address, done })
     }
 
-    /// Returns the address for the server.
+    /// Returns the address on which the server must listen.
     pub(super) fn address(&self) -> String {
         self.address.to_string()
     }

@@ -1,5 +1,5 @@
-//! `cargo xtask test`: every suite in every engine, two suites at a time, a table of counts, and one last line
-//! `N passed, N failed`.
+//! `cargo xtask test`: runs every suite in every engine, two suites at a time. Prints a table of counts, and a last
+//! line `N passed, N failed`.
 
 mod idle_connections;
 mod native;
@@ -22,10 +22,10 @@ use crate::setup::Setup;
 use crate::size::Sizes;
 use crate::test::report::{Counts, Report, Verdict};
 
-/// The time limit of one suite in one engine, with its compilation.
+/// Maximum time of one suite in one engine, with its compilation.
 const LIMIT: Duration = Duration::from_secs(1_200);
 
-/// The number of suites that run side by side. One suite alone keeps about one core busy.
+/// The number of suites that run at the same time. One suite keeps about one core busy.
 const SUITES_AT_A_TIME: usize = 2;
 
 #[derive(clap::Args)]
@@ -73,7 +73,8 @@ enum Suite {
 }
 
 impl Suite {
-    /// All suites in the order of their starts. `js` takes about as long as all others together.
+    /// All suites in the order in which they start. `js` is the first, since it takes about as long as all others
+    /// together.
     const ALL: [Self; 15] = [
         Self::Js,
         Self::Native,
@@ -99,16 +100,16 @@ struct Run<'a> {
     engines: Vec<Engine>,
     /// Whether all engines were selected, including those that are not browsers.
     every_engine: bool,
-    /// Whether the suites were named, and run in full.
+    /// Whether the suites were named by `--only`. Named suites run in full.
     named: bool,
-    /// Whether the package is up to date, once a suite has needed it.
+    /// Whether the package was built. The first suite that needs the package sets this.
     package: OnceLock<bool>,
     report: Mutex<Report>,
 }
 
 impl Run<'_> {
-    /// Runs `suite` in `engine` and adds its verdict to the report. A suite that cannot be run, or is not `prepared`,
-    /// has failed.
+    /// Runs `suite` in `engine` and adds its verdict to the report. A suite has failed if it cannot be run, or if
+    /// `prepared` is an error.
     fn suite<T>(
         &self,
         suite: &str,
@@ -127,7 +128,7 @@ impl Run<'_> {
         for figure in &verdict.figures {
             lines.push_str(&format!("    {}\n", figure.replace('\n', "\n    ")));
         }
-        // One call, so that no line of another suite comes between these.
+        // The lines are printed by one call, so that no line of another suite is between them.
         eprint!("{lines}");
         self.add(suite, engine, verdict);
     }

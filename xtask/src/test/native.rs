@@ -1,5 +1,5 @@
-//! Suite `native`: `cargo test` on this machine, without the packages for wasm alone. Also the native part of
-//! `hostile`.
+//! Suite `native`: `cargo test` on this machine, without the packages that only build for wasm. This module also has
+//! the native part of the suite `hostile`.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -33,15 +33,16 @@ pub(super) fn run(suites: &Run<'_>) {
     });
 }
 
-/// Returns a command prefix that resets signals. A background job, or a job of nohup, ignores some signals, and so do
-/// its children. Tests need the signals.
+/// Returns a command prefix that resets signals. A background job or a job of nohup ignores some signals, and its
+/// child processes inherit this. Tests need the signals.
 fn default_signals() -> &'static [&'static str] {
     const WORDS: [&str; 2] = ["env", "--default-signal=HUP,INT,TERM"];
     let works = Command::new(WORDS[0]).args([WORDS[1], "true"]).stderr(Stdio::null()).status();
     if works.is_ok_and(|status| status.success()) { &WORDS } else { &[] }
 }
 
-/// Runs the attacks on the native library in full. A run of all suites has them in `native`, with smaller counts.
+/// Runs the attacks on the native library in full, if the suite is named. Otherwise, the suite `native` runs them with
+/// smaller counts.
 pub(super) fn hostile(suites: &Run<'_>) {
     if !suites.named || !suites.every_engine {
         return;

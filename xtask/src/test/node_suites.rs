@@ -16,8 +16,10 @@ use crate::test::report::Verdict;
 use crate::test::{LIMIT, Run};
 use crate::wasm_module;
 
-/// The WIPC guest in Rust, and its path for the specs, from the root.
+/// The package of the WIPC guest in Rust.
 const GUEST_PACKAGE: &str = "wipc-guest-rust";
+
+/// The path of the built guest, from the root. The specs read it from `PORTWAY_GUESTS`.
 const GUEST: &str = "target/guests/rust.wasm";
 
 /// The JavaScript API of the built package, in every engine and in Node. One of the guests that it runs is Rust.
@@ -30,8 +32,8 @@ pub(super) fn js(suites: &Run<'_>) {
     everywhere(suites, "js", "tests/web/run.mjs", prepare);
 }
 
-/// The time until the end of a peer is noticed, in every engine and in Node. Each kind runs twenty times if the suite
-/// is named, and five times otherwise.
+/// The time until the end of a peer is noticed, in every engine and in Node. Each kind of end is measured twenty times
+/// if the suite is named, and five times otherwise.
 pub(super) fn liveness(suites: &Run<'_>) {
     let runs = if suites.named { "20" } else { "5" };
     let prepare = |suites: &Run<'_>| prepare(suites).map(|node| node.with("PORTWAY_RUNS", runs));
@@ -80,7 +82,8 @@ pub(super) fn comparison(suites: &Run<'_>) {
     in_browser(suites, "comparison", Engine::Chromium, prepare(suites), &["tests/comparison/run.mjs"]);
 }
 
-/// The comparison with other libraries when a peer ends, in every engine. Chromium makes a table of the README.
+/// The comparison with other libraries when a peer ends, in every engine. The run in Chromium makes a table of the
+/// README.
 pub(super) fn interop(suites: &Run<'_>) {
     for engine in suites.engines.clone() {
         in_browser(suites, "interop", engine, prepare(suites), &["tests/interop/run.mjs", &engine.to_string()]);
@@ -91,7 +94,7 @@ pub(super) fn interop(suites: &Run<'_>) {
 pub(super) fn example(suites: &Run<'_>) {
     let prepared = suites.setup.wasm_and_node();
     in_browser(suites, "rust-worker", Engine::Chromium, prepared, &["examples/rust-worker/check.mjs"]);
-    // Its page uses the package.
+    // The page of this example uses the package.
     let prepared = suites.package().and_then(|()| suites.setup.wasm_and_node());
     in_browser(suites, "one-service", Engine::Chromium, prepared, &["examples/one-service/check.mjs"]);
     let prepared = suites.package().and_then(|()| suites.setup.wasm_and_node());

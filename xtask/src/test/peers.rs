@@ -88,7 +88,7 @@ fn emacs(setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Returns the Python of an environment with the required packages.
+/// Returns the path of Python in a virtual environment that has the required packages.
 fn python(setup: &Setup) -> Result<PathBuf> {
     let required = setup.workspace.read(REQUIREMENTS)?;
     let folder = setup.cache.path("python");
@@ -124,9 +124,9 @@ fn python(setup: &Setup) -> Result<PathBuf> {
 }
 
 /// Installs packages of Debian, if that is possible.
-fn install(what: &str, packages: &[&str], setup: &Setup) -> Result<()> {
+fn install(purpose: &str, packages: &[&str], setup: &Setup) -> Result<()> {
     if !debian::can_install() {
         bail!("it cannot be installed here");
     }
-    debian::install(what, packages, &setup.workspace.log("install-peers"))
+    debian::install(purpose, packages, &setup.workspace.log("install-peers"))
 }

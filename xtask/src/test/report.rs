@@ -37,14 +37,14 @@ impl fmt::Display for Counts {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) counts: Counts,
-    /// One text per failure, which may have several lines.
+    /// One text for each failure. A text may have several lines.
     pub(crate) failures: Vec<String>,
-    /// Measured figures, one a line.
+    /// Measured figures. A text may have several lines.
     pub(crate) figures: Vec<String>,
 }
 
 impl Verdict {
-    /// Returns the verdict on a suite without counts.
+    /// Returns the verdict on a suite that could not be run.
     pub(crate) fn broken(reason: String) -> Self {
         Self { counts: Counts { failed: 1, ..Counts::default() }, failures: vec![reason], figures: Vec::new() }
     }
@@ -62,7 +62,7 @@ impl Verdict {
         verdict
     }
 
-    /// Parses the report file of a suite in Node; `None` if there is no file.
+    /// Parses the report file of a suite in Node. `written` is its text, or `None` if there is no file.
     pub(crate) fn from_node(outcome: &Outcome, written: Option<&str>) -> Result<Self> {
         #[derive(Deserialize)]
         struct Written {
@@ -98,7 +98,7 @@ impl Verdict {
         Ok(verdict)
     }
 
-    /// Adds the failures without a count: a crash, a timeout, a suite without tests.
+    /// Adds a failure that the counts do not contain: a crash, a timeout, or a suite without tests.
     fn check(&mut self, outcome: &Outcome) {
         let unexplained = if !outcome.success() && self.counts.failed == 0 {
             format!("the suite has failed ({})\n{}", outcome.describe(), tail(&outcome.output, 30))
@@ -147,8 +147,8 @@ impl fmt::Display for Report {
 /// Parses `test result: ok. 5 passed; 0 failed; 1 ignored; …`.
 fn result_line(line: &str) -> Option<Counts> {
     let (_, counts) = line.trim().strip_prefix("test result: ")?.split_once(". ")?;
-    let count = |what: &str| {
-        counts.split(';').find_map(|part| part.trim().strip_suffix(what)?.trim().parse::<u64>().ok()).unwrap_or(0)
+    let count = |name: &str| {
+        counts.split(';').find_map(|part| part.trim().strip_suffix(name)?.trim().parse::<u64>().ok()).unwrap_or(0)
     };
     Some(Counts { passed: count("passed"), failed: count("failed"), skipped: count("ignored") })
 }

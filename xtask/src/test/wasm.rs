@@ -27,7 +27,7 @@ pub(super) fn run(suites: &Run<'_>) {
     }
 }
 
-/// Compiles once for all engines, so that the time of an engine is that of its tests.
+/// Compiles once for all engines, so that the time of an engine does not include a compilation.
 fn compile(setup: &Setup) -> Result<Environment> {
     let workspace = &setup.workspace;
     let environment = setup.wasm()?;

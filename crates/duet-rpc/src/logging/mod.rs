@@ -1,8 +1,9 @@
 //! The log: its destination, its level and its format.
 //!
-//! It is written to standard error, or to the file that `DUET_RPC_LOG` names, and never to standard output, which
-//! carries the protocol. If standard error is the same pipe, socket or file as standard output, the log is discarded.
-//! Its lines contain no payload, no header and no path of a user, except the path of the log at the start.
+//! The log is written to standard error, or to the file that `DUET_RPC_LOG` names. It is never written to standard
+//! output, which carries the protocol. If standard error is the same pipe, socket or file as standard output or input,
+//! the log is discarded. Its lines contain no payload and no header. The only path of a user in it is the path of the
+//! log, at the start.
 
 mod format;
 mod queue;
@@ -35,7 +36,7 @@ use crate::level::Level;
 pub(crate) struct Log {
     queue: Queue,
     level: LevelHandle,
-    /// `stderr`, the path of a file, or `nowhere`.
+    /// The destination: `stderr`, the path of a file, or `nowhere`.
     sink: String,
 }
 
@@ -103,11 +104,11 @@ impl Log {
 }
 
 /// Opens the file of the log. A new file is readable for this user only. Symbolic links are not followed. A file that
-/// is not regular is refused: a FIFO could block the daemon, and a device could do anything. A file with another hard
-/// link is refused too: another user could have linked a file of this user here.
+/// is not regular is refused: a FIFO could block the daemon, and a write to a device could have any effect. A file with
+/// another hard link is refused, too: another user could have linked a file of this user at this path.
 fn open_file(path: &Path) -> io::Result<File> {
-    // The check comes before the open, since a device may react to an open. A symbolic link may lead to a stream of the
-    // protocol, which has an error text of its own.
+    // The check comes before the open, since a device may react to an open. If a symbolic link leads to a stream of the
+    // protocol, the target is checked instead of the link. The error text of the target explains more.
     if let Ok(named) = path.symlink_metadata() {
         expect_log(&path.metadata().ok().filter(is_of_protocol).unwrap_or(named))?;
     }
@@ -125,7 +126,7 @@ fn open_file(path: &Path) -> io::Result<File> {
 /// Checks that a file can be the log.
 ///
 /// # Errors
-/// If it cannot.
+/// If it is a stream of the protocol, a symbolic link or not a regular file.
 fn expect_log(file: &Metadata) -> io::Result<()> {
     if is_of_protocol(file) {
         return Err(io::Error::other("it is the standard input or output, which carries the protocol"));
@@ -141,16 +142,16 @@ fn expect_log(file: &Metadata) -> io::Result<()> {
 
 /// Returns whether a file is the standard input or output.
 fn is_of_protocol(file: &Metadata) -> bool {
-    [opened(&io::stdin()), opened(&io::stdout())].iter().flatten().any(|stream| is_same(stream, file))
+    [metadata(&io::stdin()), metadata(&io::stdout())].iter().flatten().any(|stream| is_same(stream, file))
 }
 
 /// Returns whether standard error is the standard output or input, as after `2>&1` or under inetd. Returns `false` for
 /// a terminal, which may be all three.
 fn is_stderr_of_protocol() -> bool {
-    opened(&io::stderr()).is_ok_and(|stderr| !stderr.file_type().is_char_device() && is_of_protocol(&stderr))
+    metadata(&io::stderr()).is_ok_and(|stderr| !stderr.file_type().is_char_device() && is_of_protocol(&stderr))
 }
 
-fn opened(stream: &impl AsFd) -> io::Result<Metadata> {
+fn metadata(stream: &impl AsFd) -> io::Result<Metadata> {
     File::from(stream.as_fd().try_clone_to_owned()?).metadata()
 }
 
@@ -158,7 +159,7 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Returns a path for a terminal and for a line of the log.
+/// Returns a path with its control characters escaped, for a terminal and for a line of the log.
 fn printable(path: &Path) -> String {
     escape_control(&path.display().to_string())
 }

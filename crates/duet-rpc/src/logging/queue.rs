@@ -1,7 +1,7 @@
 //! The queue of the log.
 //!
-//! A thread of its own writes the lines. So a pipe without a reader, or a slow disk, delays neither a response nor the
-//! end of the daemon.
+//! A separate thread writes the lines. So responses and the end of the daemon do not wait for a pipe without a reader,
+//! or for a slow disk.
 
 use std::io::{self, Write};
 use std::mem;
@@ -20,14 +20,17 @@ pub(super) struct Queue(Arc<Shared>);
 #[derive(Default)]
 pub(super) struct Shared {
     state: Mutex<State>,
-    /// Notified when the queue gets lines or becomes empty.
+    /// Notified when lines are added to the queue, and when lines have been written.
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
+    /// Lines that the thread has not taken yet.
     lines: Vec<u8>,
+    /// The number of lines that were dropped since the last report, because the queue was full.
     lost: u64,
+    /// Whether the thread is writing lines that it has taken.
     is_writing: bool,
 }
 

@@ -12,39 +12,39 @@ fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn without_arguments_it_shows_its_help() {
-    let (code, said, complained) = run(&[]);
-    assert_eq!((code, complained.as_str()), (Some(0), ""));
+fn without_arguments_help_is_printed() {
+    let (code, stdout, stderr) = run(&[]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
     for part in ["Usage:", "rpc", "--log-level", "--no-color", "DUET_RPC_LOG", "NO_COLOR"] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(stdout.contains(part), "{part}: {stdout}");
     }
-    assert!(said.ends_with('\n'));
+    assert!(stdout.ends_with('\n'));
 }
 
 #[test]
-fn help_is_shown_when_asked_for() {
+fn an_option_prints_help() {
     let plain = run(&[]).1;
     for arguments in [&["-h"][..], &["--help"], &["help"], &["--no-color", "--help"]] {
-        let (code, said, complained) = run(arguments);
-        assert_eq!((code, complained.as_str()), (Some(0), ""), "{arguments:?}");
-        assert_eq!(said, plain, "{arguments:?}");
+        let (code, stdout, stderr) = run(arguments);
+        assert_eq!((code, stderr.as_str()), (Some(0), ""), "{arguments:?}");
+        assert_eq!(stdout, plain, "{arguments:?}");
     }
-    let (code, said, _) = run(&["rpc", "--help"]);
+    let (code, stdout, _) = run(&["rpc", "--help"]);
     assert_eq!(code, Some(0));
-    assert!(said.contains("--log-level"), "{said}");
+    assert!(stdout.contains("--log-level"), "{stdout}");
 }
 
 #[test]
-fn the_version_is_shown_when_asked_for() {
+fn an_option_or_a_command_prints_the_version() {
     for arguments in [["-V"], ["--version"], ["version"]] {
-        let (code, said, complained) = run(&arguments);
-        assert_eq!((code, complained.as_str()), (Some(0), ""), "{arguments:?}");
-        assert_eq!(said, format!("{}\n", env!("CARGO_PKG_VERSION")), "{arguments:?}");
+        let (code, stdout, stderr) = run(&arguments);
+        assert_eq!((code, stderr.as_str()), (Some(0), ""), "{arguments:?}");
+        assert_eq!(stdout, format!("{}\n", env!("CARGO_PKG_VERSION")), "{arguments:?}");
     }
 }
 
 #[test]
-fn arguments_that_are_wrong_end_it_with_one_and_the_usage_on_standard_error() {
+fn invalid_arguments_exit_with_1_and_the_usage_on_standard_error() {
     for arguments in [
         &["frobnicate"][..],
         &["--frobnicate"],
@@ -58,26 +58,26 @@ fn arguments_that_are_wrong_end_it_with_one_and_the_usage_on_standard_error() {
         &["rpc", "--log-level="],
         &["--log-level", "info", "--frobnicate", "rpc"],
     ] {
-        let (code, said, complained) = run(arguments);
-        assert_eq!((code, said.as_str()), (Some(1), ""), "{arguments:?}: {complained}");
-        assert!(complained.contains("Usage: duet-rpc"), "{arguments:?}: {complained}");
-        assert!(!complained.contains("panicked"), "{complained}");
+        let (code, stdout, stderr) = run(arguments);
+        assert_eq!((code, stdout.as_str()), (Some(1), ""), "{arguments:?}: {stderr}");
+        assert!(stderr.contains("Usage: duet-rpc"), "{arguments:?}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{stderr}");
     }
 }
 
 #[test]
-fn a_wrong_level_is_named_with_those_that_are_right() {
-    let (_, _, complained) = run(&["rpc", "--log-level", "verbose"]);
+fn the_error_of_a_wrong_level_lists_the_valid_levels() {
+    let (_, _, stderr) = run(&["rpc", "--log-level", "verbose"]);
     for part in ["verbose", "debug", "info", "warn", "error"] {
-        assert!(complained.contains(part), "{complained}");
+        assert!(stderr.contains(part), "{stderr}");
     }
 }
 
 #[test]
 fn the_limits_have_no_options() {
-    let said = run(&["rpc", "--help"]).1 + &run(&["--help"]).1;
+    let stdout = run(&["rpc", "--help"]).1 + &run(&["--help"]).1;
     for part in ["limit", "timeout", "time-out", "max-", "bytes"] {
-        assert!(!said.to_lowercase().contains(part), "{part}: {said}");
+        assert!(!stdout.to_lowercase().contains(part), "{part}: {stdout}");
     }
 }
 
@@ -95,33 +95,33 @@ fn options_may_stand_on_either_side_of_the_command() {
 }
 
 #[test]
-fn help_succeeds_if_it_is_not_read_and_fails_if_it_cannot_be_written() {
+fn help_succeeds_for_a_closed_pipe_and_fails_for_a_full_device() {
     for arguments in [&[][..], &["--help"], &["rpc", "--help"], &["--version"], &["version"]] {
-        let (reader, unread) = pipe().unwrap();
+        let (reader, closed_pipe) = pipe().unwrap();
         drop(reader);
-        let output = program().args(arguments).stdin(Stdio::null()).stdout(unread).output().unwrap();
+        let output = program().args(arguments).stdin(Stdio::null()).stdout(closed_pipe).output().unwrap();
         assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{arguments:?}");
-        // Only Linux has it.
+        // `/dev/full` exists only on Linux.
         let Ok(full) = File::options().write(true).open("/dev/full") else { continue };
         let output = program().args(arguments).stdin(Stdio::null()).stdout(full).output().unwrap();
-        let complained = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-        assert!(complained.starts_with("error: cannot write to standard output: No space left"), "{complained}");
+        assert!(stderr.starts_with("error: cannot write to standard output: No space left"), "{stderr}");
     }
 }
 
 #[test]
 fn each_shell_has_completions_and_bash_completes_with_them() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let (code, said, complained) = run(&["completions", shell]);
-        assert_eq!((code, complained.as_str()), (Some(0), ""));
+        let (code, stdout, stderr) = run(&["completions", shell]);
+        assert_eq!((code, stderr.as_str()), (Some(0), ""));
         for word in ["rpc", "version", "log-level"] {
-            assert!(said.contains(word), "{shell}: {word}");
+            assert!(stdout.contains(word), "{shell}: {word}");
         }
     }
-    let (code, said, complained) = run(&["completions", "sh"]);
-    assert_eq!((code, said.as_str()), (Some(1), ""));
-    assert!(complained.contains("bash"), "{complained}");
+    let (code, stdout, stderr) = run(&["completions", "sh"]);
+    assert_eq!((code, stdout.as_str()), (Some(1), ""));
+    assert!(stderr.contains("bash"), "{stderr}");
     let script = run(&["completions", "bash"]).1;
     let then = "COMP_WORDS=(duet-rpc vers); COMP_CWORD=1; _duet__rpc duet-rpc vers duet-rpc; echo \"${COMPREPLY[@]}\"";
     let output = Command::new("bash").args(["-c", &format!("{script}\n{then}")]).output().unwrap();

@@ -1,9 +1,10 @@
-//! The header Content-Type: one media type, one charset, in every form; all else is refused with a reason.
+//! The header Content-Type: one media type and one charset are accepted, in every form. All others are refused with a
+//! reason.
 
 use crate::daemon::Daemon;
 use crate::frames::{request, with_header};
 
-/// A frame with this content type, behind its length or in front of it.
+/// Returns a frame with a content type. If `is_first` is set, the content type is before the length.
 fn typed(content_type: &str, body: &str, is_first: bool) -> Vec<u8> {
     let length = format!("Content-Length: {}\r\n", body.len());
     let content_type = format!("Content-Type: {content_type}\r\n");
@@ -12,7 +13,7 @@ fn typed(content_type: &str, body: &str, is_first: bool) -> Vec<u8> {
 }
 
 #[test]
-fn the_one_content_type_is_taken_in_every_form() {
+fn the_content_type_is_accepted_in_every_form() {
     let mut daemon = Daemon::start(&[]);
     for content_type in [
         "application/vscode-jsonrpc; charset=utf-8",
@@ -77,7 +78,7 @@ fn another_charset_is_refused_with_the_id() {
 }
 
 #[test]
-fn a_refused_body_is_not_acted_on() {
+fn a_refused_body_has_no_effect() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "shutdown");
     daemon.answers_once(typed("application/json", &body, false)).is_refusal("1", "unsupported-content-type");

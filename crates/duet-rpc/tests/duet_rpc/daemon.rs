@@ -1,7 +1,7 @@
-//! A running daemon: its input, its answers, its log and its end.
+//! Runs the daemon for a test: its input, its answers, its log and its end.
 //!
-//! Each output has a thread of its own that reads it, so a test waits for an event and never for a time. Every test
-//! ends with the check that standard output carried frames and nothing else, and that nothing panicked.
+//! A thread for each output reads it, so a test waits for events and not for a fixed time. At its end, every test
+//! checks that standard output contains only frames, and that the daemon did not panic.
 
 use std::fmt::Display;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 
 use crate::frames::{Answer, frame, request, split_frame};
 
-/// How long something may take that should take no time, on a machine that is busy with other tests.
+/// Maximum time of one wait in a test. It is long enough for a machine that is busy with other tests.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long the daemon may take to end.
+/// Maximum time from the cause of the daemon's end to its exit.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
-/// A daemon to be started.
+/// Options for starting a daemon.
 pub(crate) struct Builder {
     command: Command,
     deaf: bool,
@@ -28,14 +28,14 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// `duet-rpc` with these arguments, and without the variables that it listens to.
+    /// Creates a builder for `duet-rpc` with these arguments, and without the environment variables that it reads.
     pub(crate) fn new(arguments: &[&str]) -> Self {
         let mut command = program();
         command.args(arguments);
         Self { command, deaf: false, unread: false, mute: false }
     }
 
-    /// Starts `duet-rpc` from a parent that ignored a signal, as `nohup` does.
+    /// Creates a builder for `duet-rpc rpc` with a parent that ignores a signal, as `nohup` does.
     pub(crate) fn ignoring(signal: &str) -> Self {
         let mut command = Command::new("sh");
         let script = format!("trap '' {signal}; exec \"$0\" rpc");
@@ -53,19 +53,19 @@ impl Builder {
         self
     }
 
-    /// Starts it without a reader of its standard output.
+    /// Closes the read end of the daemon's standard output.
     pub(crate) fn deaf(mut self) -> Self {
         self.deaf = true;
         self
     }
 
-    /// Starts it without a reader of its standard output until [`Daemon::read_on`].
+    /// Leaves standard output unread until [`Daemon::read_on`] is called. The pipe is open.
     pub(crate) fn unread(mut self) -> Self {
         self.unread = true;
         self
     }
 
-    /// Starts it without a reader of its log.
+    /// Leaves standard error, which has the log, open and unread.
     pub(crate) fn mute(mut self) -> Self {
         self.mute = true;
         self
@@ -79,7 +79,7 @@ impl Builder {
         let (exit_sender, exit) = mpsc::channel();
         thread::spawn(move || {
             let code = child.wait().unwrap().code();
-            // The receiver is gone once the test has failed.
+            // The receiver was dropped if the test has failed.
             let _ = exit_sender.send((code, Instant::now()));
         });
         let (read_on, gate) = mpsc::channel();
@@ -107,7 +107,7 @@ impl Builder {
     }
 }
 
-/// The program without arguments, and without the variables that it listens to.
+/// Returns the program without arguments, and without the environment variables that it reads.
 pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_duet-rpc"));
     command.env_remove("DUET_RPC_LOG").env_remove("NO_COLOR");
@@ -117,33 +117,33 @@ pub(crate) fn program() -> Command {
 /// An event of standard output.
 enum Output {
     Frame(String),
-    /// Bytes that are not a frame, or the rest if the output ended inside a frame.
+    /// Bytes that are not a frame, or an incomplete frame at the end of the output.
     Other(String),
 }
 
-/// Reads from when something comes through `gate`.
+/// Starts a thread that reads the frames of standard output. It begins when a message arrives through `gate`.
 fn read_frames(mut stdout: ChildStdout, gate: Receiver<()>) -> Receiver<Output> {
     let (sender, output) = mpsc::channel();
     thread::spawn(move || {
-        // It is never sent anything if the test has failed.
+        // If the test has failed, the sender is dropped, and this returns an error.
         let _ = gate.recv();
-        let mut held = Vec::new();
+        let mut buffer = Vec::new();
         let mut piece = vec![0; 65_536];
         loop {
             let count = stdout.read(&mut piece).unwrap();
-            held.extend_from_slice(&piece[..count]);
+            buffer.extend_from_slice(&piece[..count]);
             loop {
-                let found = match split_frame(&held) {
-                    Ok(None) if count == 0 && !held.is_empty() => {
-                        Output::Other(String::from_utf8_lossy(&std::mem::take(&mut held)).into_owned())
+                let found = match split_frame(&buffer) {
+                    Ok(None) if count == 0 && !buffer.is_empty() => {
+                        Output::Other(String::from_utf8_lossy(&std::mem::take(&mut buffer)).into_owned())
                     }
                     Ok(None) => break,
                     Ok(Some((text, length))) => {
-                        held.drain(..length);
+                        buffer.drain(..length);
                         Output::Frame(text)
                     }
                     Err(problem) => {
-                        held.clear();
+                        buffer.clear();
                         Output::Other(problem)
                     }
                 };
@@ -167,7 +167,7 @@ fn read_lines(stderr: ChildStderr) -> Receiver<String> {
     lines
 }
 
-/// A running daemon. A test ends it, and looks at how it ended.
+/// A running daemon. A test must end it and check the result.
 pub(crate) struct Daemon {
     pub(crate) pid: u32,
     stdin: Option<ChildStdin>,
@@ -176,7 +176,7 @@ pub(crate) struct Daemon {
     exit: Receiver<(Option<i32>, Instant)>,
     read_on: Sender<()>,
     _unread_log: Option<ChildStderr>,
-    /// The log lines that a test has waited for.
+    /// The log lines that were read while the test waited for a line.
     lines: Vec<String>,
     probes: u32,
     has_ended: bool,
@@ -185,24 +185,25 @@ pub(crate) struct Daemon {
 /// How a daemon ended.
 #[derive(Debug)]
 pub(crate) struct Ending {
-    /// Its exit code; `None` if a signal killed it.
+    /// The exit code, or `None` if a signal killed the daemon.
     pub(crate) code: Option<i32>,
+    /// The time of the exit.
     pub(crate) at: Instant,
-    /// The answers that no test had waited for.
+    /// The answers that the test had not read before.
     pub(crate) answers: Vec<Answer>,
-    /// Everything on standard error.
+    /// All lines of standard error.
     pub(crate) lines: Vec<String>,
 }
 
 impl Ending {
-    /// Asserts that it ended with success and without further answers, within the grace since `trigger`.
+    /// Asserts that the daemon ended with success and without further answers, at most [`GRACE`] after `trigger`.
     pub(crate) fn is_graceful_since(&self, trigger: Instant) {
         self.is_graceful();
         let took = self.at.saturating_duration_since(trigger);
-        assert!(took < GRACE, "it took {took:?}");
+        assert!(took < GRACE, "the end took {took:?}");
     }
 
-    /// Asserts that it ended with success and without further answers.
+    /// Asserts that the daemon ended with success and without further answers.
     pub(crate) fn is_graceful(&self) {
         assert_eq!(self.code, Some(0), "{:#?}", self.lines);
         assert!(self.answers.is_empty(), "{:#?}", self.answers);
@@ -210,21 +211,21 @@ impl Ending {
 }
 
 impl Daemon {
-    /// `duet-rpc rpc` with these arguments.
+    /// Starts `duet-rpc rpc` with these arguments.
     pub(crate) fn start(arguments: &[&str]) -> Self {
         Builder::new(&[&["rpc"], arguments].concat()).start()
     }
 
-    /// Writes bytes as they are, in one go if the pipe takes them.
+    /// Writes bytes unchanged. They are written at once if the pipe has enough space.
     pub(crate) fn write(&mut self, bytes: impl AsRef<[u8]>) {
-        let stdin = self.stdin.as_mut().unwrap_or_else(|| panic!("its input was closed"));
+        let stdin = self.stdin.as_mut().unwrap_or_else(|| panic!("the input of the daemon was closed"));
         stdin.write_all(bytes.as_ref()).unwrap();
         stdin.flush().unwrap();
     }
 
-    /// Begins to read its standard output.
+    /// Begins to read standard output.
     pub(crate) fn read_on(&mut self) {
-        // The receiver is gone if the test does not read.
+        // If standard output is closed, there is no receiver.
         let _ = self.read_on.send(());
     }
 
@@ -239,18 +240,18 @@ impl Daemon {
         self.answer()
     }
 
-    /// The next answer.
+    /// Waits for the next answer and returns it.
     pub(crate) fn answer(&mut self) -> Answer {
         match self.output.recv_timeout(TEST_TIMEOUT) {
             Ok(Output::Frame(text)) => Answer::read(text),
             Ok(Output::Other(text)) => panic!("on standard output: {text}"),
             Err(RecvTimeoutError::Timeout) => panic!("no answer; logged: {:#?}", self.so_far()),
-            Err(RecvTimeoutError::Disconnected) => panic!("it has ended; logged: {:#?}", self.so_far()),
+            Err(RecvTimeoutError::Disconnected) => panic!("the daemon has ended; logged: {:#?}", self.so_far()),
         }
     }
 
-    /// That everything has been answered that will be, and that it serves. Answers come in the order of requests, so
-    /// the answer to one more request is the next.
+    /// Asserts that no further answer is pending, and that the daemon serves a request. Answers have the order of
+    /// requests, so the next answer must be that to this request.
     pub(crate) fn is_quiet(&mut self) {
         let id = self.probe();
         let answer = self.answer();
@@ -258,7 +259,7 @@ impl Daemon {
         assert!(answer.result()["version"].is_string(), "{}", answer.text);
     }
 
-    /// Sends a good request. Returns the id of its answer.
+    /// Sends a valid request. Returns the id of its answer.
     pub(crate) fn probe(&mut self) -> String {
         self.probes += 1;
         let id = format!("\"probe {}\"", self.probes);
@@ -266,7 +267,8 @@ impl Daemon {
         id
     }
 
-    /// Asserts that `bytes` get exactly the given answer, and that the good frame after them is served.
+    /// Sends `bytes` and returns their answer. Asserts that they have only this answer, and that a valid frame after
+    /// them is served.
     pub(crate) fn answers_once(&mut self, bytes: impl AsRef<[u8]>) -> Answer {
         self.write(bytes);
         let answer = self.answer();
@@ -274,12 +276,12 @@ impl Daemon {
         answer
     }
 
-    /// Waits for a line on standard error that holds all of `parts`, and returns it.
+    /// Waits for a line on standard error that contains all of `parts`, and returns it.
     pub(crate) fn logs(&mut self, parts: &[&str]) -> String {
         self.logs_within(TEST_TIMEOUT, parts)
     }
 
-    /// Waits longer than usual.
+    /// Waits for a line as [`Self::logs`] does, up to `patience`.
     pub(crate) fn logs_within(&mut self, patience: Duration, parts: &[&str]) -> String {
         let deadline = Instant::now() + patience;
         loop {
@@ -295,17 +297,18 @@ impl Daemon {
         }
     }
 
-    /// Sends it a signal, by its name without `SIG`.
+    /// Sends a signal to the daemon, by its name without `SIG`.
     pub(crate) fn signal(&self, name: &str) {
         signal(self.pid, name);
     }
 
-    /// Ends its input.
+    /// Ends the input of the daemon.
     pub(crate) fn close(&mut self) {
         self.stdin = None;
     }
 
-    /// Ends its input, and waits until it has ended well: without a further answer.
+    /// Ends the input, and asserts that the daemon then ends with success and without further answers. Returns the
+    /// lines of standard error.
     pub(crate) fn finish(mut self) -> Vec<String> {
         let trigger = Instant::now();
         self.close();
@@ -314,12 +317,12 @@ impl Daemon {
         ending.lines
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the daemon.
     pub(crate) fn end(mut self) -> Ending {
         self.has_ended = true;
         let Ok((code, at)) = self.exit.recv_timeout(TEST_TIMEOUT) else {
             signal(self.pid, "KILL");
-            panic!("it did not end; logged: {:#?}", self.so_far());
+            panic!("the daemon did not end; logged: {:#?}", self.so_far());
         };
         let mut answers = Vec::new();
         for output in self.output.iter() {
@@ -335,12 +338,12 @@ impl Daemon {
         Ending { code, at, answers, lines: std::mem::take(&mut self.lines) }
     }
 
-    /// Waits for its end, with its output unread. Returns the exit code, and the time.
+    /// Waits for the end of the daemon without reading its output. Returns the exit code and the time of the exit.
     pub(crate) fn end_unread(mut self) -> (Option<i32>, Instant) {
         self.has_ended = true;
         self.exit.recv_timeout(TEST_TIMEOUT).unwrap_or_else(|_| {
             signal(self.pid, "KILL");
-            panic!("it did not end");
+            panic!("the daemon did not end");
         })
     }
 
@@ -361,7 +364,7 @@ impl Drop for Daemon {
     }
 }
 
-/// Sends a signal to a process of ours, by its name without `SIG`.
+/// Sends a signal to a process of this test, by its name without `SIG`.
 fn signal(pid: impl Display, name: &str) {
     let sent = Command::new("sh").args(["-c", &format!("kill -{name} {pid} 2>/dev/null")]).status().unwrap();
     assert!(sent.success() || name == "KILL", "there is no process {pid}");

@@ -1,4 +1,4 @@
-//! Frames as a client writes them, and a reader that accepts nothing else from the daemon.
+//! Builds frames of a client, and reads frames of the daemon. The reader rejects any other output.
 
 use std::fmt::Display;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// `body` behind the header that it should have.
+/// Returns `body` behind a header with its length.
 pub(crate) fn frame(body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
     framed(body.len(), body)
@@ -17,29 +17,30 @@ pub(crate) fn framed(length: impl Display, body: impl AsRef<[u8]>) -> Vec<u8> {
     with_header(&format!("Content-Length: {length}\r\n"), body)
 }
 
-/// `body` behind header lines of any kind.
+/// Returns `body` behind a header with these lines.
 pub(crate) fn with_header(lines: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
     [lines.as_bytes(), b"\r\n", body.as_ref()].concat()
 }
 
-/// A request without params; `id` is JSON text.
+/// Returns a request without params. `id` is JSON text.
 pub(crate) fn request(id: impl Display, method: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#)
 }
 
-/// A request with params; `id` and `params` are JSON text.
+/// Returns a request with params. `id` and `params` are JSON text.
 pub(crate) fn request_with(id: impl Display, method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
 }
 
-/// A notification with params, which are JSON text.
+/// Returns a notification with params. `params` is JSON text.
 pub(crate) fn notification_with(method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#)
 }
 
-/// Splits `output` into the rest after its first frame, and the text of that frame; `Ok(None)` if it is incomplete.
+/// Returns the text of the first frame in `output`, and the length of the frame in bytes. Returns `Ok(None)` if the
+/// frame is incomplete.
 ///
-/// Clients in the field stumble over more than this one header, so anything else is an error.
+/// Some clients accept no other header than `Content-Length`, so any other output is an error.
 pub(crate) fn split_frame(output: &[u8]) -> Result<Option<(String, usize)>, String> {
     const NAME: &[u8] = b"Content-Length: ";
     let shown = || format!("not a frame: {:?}", String::from_utf8_lossy(&output[..output.len().min(200)]));
@@ -64,7 +65,7 @@ pub(crate) fn split_frame(output: &[u8]) -> Result<Option<(String, usize)>, Stri
 /// An answer of the daemon.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// The whole of it, as it came.
+    /// The unchanged text of the answer.
     pub(crate) text: String,
     value: Value,
 }
@@ -78,7 +79,7 @@ pub(crate) struct Failure {
 }
 
 impl Answer {
-    /// Reads an answer, which has the members of the specification and no others (JSON-RPC 2.0 §5): Emacs refuses more.
+    /// Reads an answer. It must have only the members of the specification (JSON-RPC 2.0 §5): Emacs refuses any others.
     pub(crate) fn read(text: String) -> Self {
         let value: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
         assert_eq!(value["jsonrpc"], "2.0", "{text}");
@@ -98,7 +99,7 @@ impl Answer {
         Self { text, value }
     }
 
-    /// The id, as it stands on the wire.
+    /// Returns the id as JSON text, as it was sent.
     pub(crate) fn id(&self) -> String {
         #[derive(Deserialize)]
         struct WithId<'a> {

@@ -1,4 +1,4 @@
-//! Frames that are taken: headers in every permitted form, bodies in pieces, many at once.
+//! Valid frames: headers in every permitted form, bodies in pieces, and many frames at once.
 
 use crate::daemon::Daemon;
 use crate::frames::{frame, framed, request, with_header};
@@ -29,7 +29,7 @@ fn a_frame_may_be_split_anywhere() {
 }
 
 #[test]
-fn a_short_frame_is_answered_before_more_comes() {
+fn a_short_frame_is_answered_without_further_input() {
     let mut daemon = Daemon::start(&[]);
     for id in 0..3 {
         assert_eq!(daemon.ask(request(id, "version")).id(), id.to_string());
@@ -38,7 +38,7 @@ fn a_short_frame_is_answered_before_more_comes() {
 }
 
 #[test]
-fn frames_back_to_back_are_taken_one_by_one() {
+fn consecutive_frames_are_read_one_by_one() {
     let mut daemon = Daemon::start(&[]);
     let frames: Vec<u8> = (0..5).flat_map(|id| frame(request(id, "version"))).collect();
     daemon.write(frames);
@@ -55,7 +55,7 @@ fn lengths_count_bytes_in_both_directions() {
     let body = request(id, "version");
     assert_ne!(body.len(), body.chars().count());
     daemon.write(format!("Content-Length: {}\r\n\r\n{body}", body.len()));
-    // The reader of answers takes the number of bytes in their header, and they must be one JSON text.
+    // `answer` reads the number of bytes that the header declares, and fails unless they are one JSON text.
     assert_eq!(daemon.answer().id(), id);
     daemon.is_quiet();
     daemon.finish();

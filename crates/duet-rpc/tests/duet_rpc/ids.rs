@@ -1,4 +1,4 @@
-//! Ids come back exactly as they went out, or the request is refused.
+//! An answer has exactly the id of its request, or the request is refused.
 
 use crate::daemon::Daemon;
 use crate::frames::request;

@@ -39,7 +39,7 @@ fn text_behind_the_message_is_a_parse_error() {
 }
 
 #[test]
-fn white_space_around_the_message_is_nothing() {
+fn white_space_around_the_message_is_ignored() {
     let mut daemon = Daemon::start(&[]);
     daemon.ask(format!(" \t\r\n{}\n ", request(1, "version"))).result();
     daemon.finish();
@@ -54,7 +54,7 @@ fn a_byte_order_mark_is_a_parse_error() {
 }
 
 #[test]
-fn bytes_that_are_no_utf_8_are_a_parse_error() {
+fn bytes_that_are_not_utf_8_are_a_parse_error() {
     let mut daemon = Daemon::start(&[]);
     for bad in [&b"\xff"[..], b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82"] {
         let body = [br#"{"jsonrpc":"2.0","id":1,"method":"version","params":[""#, bad, br#""]}"#].concat();
@@ -91,7 +91,8 @@ fn a_number_beyond_every_double_is_a_parse_error() {
 fn nesting_is_read_up_to_its_limit() {
     let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
     let mut daemon = Daemon::start(&[]);
-    // The message itself is the first level. The method takes no params, so these have been read.
+    // The message itself is the first level. The error -32602 shows that the params were parsed, since the method
+    // accepts none.
     assert_eq!(daemon.ask(request_with(1, "version", &nested(127))).failure().code, -32602);
     for levels in [128, 1_000, 100_000] {
         daemon.ask(request_with(1, "version", &nested(levels))).is_refusal("1", "nesting-too-deep");

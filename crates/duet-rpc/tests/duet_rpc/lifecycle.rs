@@ -1,4 +1,4 @@
-//! How the daemon ends when its input ends, when it is asked to, and when it can go on no more.
+//! The end of the daemon: after the end of its input, after a shutdown, and after a failure.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::daemon::{Builder, Daemon, GRACE, program};
 use crate::frames::{frame, notification_with, request};
 
+/// Beginnings of a frame.
 const PARTS: [&str; 4] =
     ["C", "Content-Length: 57", "Content-Length: 57\r\n\r\n", "Content-Length: 57\r\n\r\n{\"jsonrpc\""];
 
@@ -78,7 +79,8 @@ fn shutdown_ends_it_while_its_input_is_open() {
 
 #[test]
 fn shutdown_takes_well_under_a_hundred_milliseconds() {
-    // Emacs kills the process after that time. The best of some runs is taken, since other tests run beside this one.
+    // Emacs kills the process after 100 ms. The test uses the shortest of ten runs, since other tests run at the same
+    // time.
     let best = (0..10).map(|_| {
         let mut daemon = Daemon::start(&[]);
         daemon.is_quiet();
@@ -150,13 +152,13 @@ fn shutdown_is_answered_in_full_behind_a_slow_reader() {
 #[test]
 fn a_client_that_reads_no_answers_does_not_keep_it_from_ending() {
     let mut daemon = Builder::new(&["rpc"]).unread().start();
-    // Far more than a pipe holds.
+    // The answers are much larger than the buffer of a pipe.
     daemon.write((0..2_000).flat_map(|id| frame(request(id, "listMethods"))).collect::<Vec<u8>>());
     let trigger = Instant::now();
     daemon.signal("TERM");
     let (code, at) = daemon.end_unread();
     assert_eq!(code, Some(0));
-    // It waits for the client during most of its grace period.
+    // The daemon waits for the client during most of its grace period.
     let took = at.saturating_duration_since(trigger);
     assert!(took > GRACE / 2 && took < GRACE, "{took:?}");
 }
@@ -195,9 +197,9 @@ fn an_output_that_cannot_be_written_ends_it_with_one() {
     std::fs::write(&input, frame(request(1, "version"))).unwrap();
     let output = program().arg("rpc").stdin(std::fs::File::open(&input).unwrap()).stdout(full).output().unwrap();
     std::fs::remove_file(&input).unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains(" error ") && !said.contains("panicked"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains(" error ") && !stderr.contains("panicked"), "{stderr}");
 }
 
 #[test]
@@ -220,9 +222,9 @@ fn an_input_that_cannot_be_read_ends_it_with_one() {
     // A folder can be opened, but reading it is an error.
     let folder = std::fs::File::open("/").unwrap();
     let output = program().arg("rpc").stdin(folder).stderr(Stdio::piped()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains(" error ") && !said.contains("panicked"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains(" error ") && !stderr.contains("panicked"), "{stderr}");
     assert!(output.stdout.is_empty());
 }
 
@@ -250,7 +252,7 @@ fn an_unread_log_blocks_neither_serving_nor_the_exit() {
     daemon.signal("TERM");
     let ending = daemon.end();
     ending.is_graceful();
-    // The log has half a second for its rest.
+    // The daemon waits half a second at most for the rest of the log to be written.
     let took = ending.at.saturating_duration_since(trigger);
     assert!(took < Duration::from_secs(1), "{took:?}");
 }
@@ -258,25 +260,26 @@ fn an_unread_log_blocks_neither_serving_nor_the_exit() {
 #[test]
 fn without_system_resources_it_exits_with_one_and_an_error() {
     let mut faults = Vec::new();
-    // A limit of open files between the number that loading the program takes and the number that serving takes.
+    // Each limit of open files is tried, from too few to load the program to enough to serve.
     for limit in 4..=32 {
         let script = format!("ulimit -n {limit}; exec '{}' rpc --log-level info", program().get_program().display());
         let output = Command::new("sh").args(["-c", &script]).env_remove("DUET_RPC_LOG").stdin(Stdio::null()).output();
         let output = output.unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.stdout.is_empty() && !said.contains("panicked"), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.stdout.is_empty() && !stderr.contains("panicked"), "{stderr}");
         if output.status.code() == Some(0) {
-            assert!(said.contains("stdin closed, shutting down gracefully"), "{said}");
+            assert!(stderr.contains("stdin closed, shutting down gracefully"), "{stderr}");
             break;
         }
         if output.status.code() == Some(127) {
             continue;
         }
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        faults.extend(said.lines().map(str::to_owned));
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        faults.extend(stderr.lines().map(str::to_owned));
     }
     assert!(faults.iter().all(|line| line.contains(" error ")), "{faults:#?}");
-    // Some of it is an error of the system, and some a panic of the runtime, whose text could hold anything.
+    // With some limits, the system returns an error. With others, the runtime panics. The text of a panic is not
+    // logged, since it may contain any text.
     assert!(faults.iter().any(|line| line.contains("cannot serve: Too many open files")), "{faults:#?}");
     assert!(faults.iter().any(|line| line.ends_with("cannot serve: an internal fault")), "{faults:#?}");
     let panic = faults.iter().find(|line| line.contains("internal fault in line ")).unwrap();

@@ -3,15 +3,16 @@
 use crate::daemon::Daemon;
 use crate::frames::{frame, framed, request, with_header};
 
+/// Maximum length of a message, in bytes.
 const MESSAGE: usize = 10 * 1024 * 1024;
 
-/// A request of exactly `length` bytes.
+/// Returns a request of exactly `length` bytes.
 fn request_of(length: usize) -> String {
     let body = request(1, "version");
     body.clone() + &" ".repeat(length - body.len())
 }
 
-/// A frame with a header of exactly `length` bytes, without the blank line.
+/// Returns a frame with a header of exactly `length` bytes, not counting the blank line.
 fn with_header_of(length: usize, body: &str, length_comes_first: bool) -> Vec<u8> {
     let own = format!("Content-Length: {}\r\n", body.len());
     let padding = format!("X-Padding: {}\r\n", "p".repeat(length - own.len() - "X-Padding: \r\n".len()));
@@ -52,7 +53,7 @@ fn the_body_of_a_refused_message_is_not_read_for_frames() {
 }
 
 #[test]
-fn a_refused_message_that_was_never_sent_costs_no_other() {
+fn the_message_after_a_refused_header_without_a_body_is_served() {
     let mut daemon = Daemon::start(&[]);
     for length in ["10485761", "1073741824", "99999999999", "18446744073709551616", &"9".repeat(40)] {
         daemon.answers_once(framed(length, "")).is_refusal("null", "oversize");
@@ -73,7 +74,7 @@ fn a_refused_message_that_was_never_sent_may_be_followed_by_another_header() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_message_of_two_hundred_megabytes_is_dropped_without_being_kept() {
+fn a_message_of_two_hundred_megabytes_is_dropped_without_being_buffered() {
     let mut daemon = Daemon::start(&[]);
     let piece = vec![b'x'; 1_000_000];
     daemon.write(framed(200_000_000, ""));
@@ -88,7 +89,7 @@ fn a_message_of_two_hundred_megabytes_is_dropped_without_being_kept() {
 }
 
 #[test]
-fn a_header_of_eight_kibibytes_is_taken() {
+fn a_header_of_eight_kibibytes_is_accepted() {
     let mut daemon = Daemon::start(&[]);
     for length in [8_000, 8_100] {
         for length_comes_first in [true, false] {
@@ -130,7 +131,7 @@ fn a_longer_header_without_a_body_loses_no_other_message() {
 }
 
 #[test]
-fn a_longer_header_without_a_length_costs_no_other() {
+fn the_message_after_a_longer_header_without_a_length_is_served() {
     let mut daemon = Daemon::start(&[]);
     let lines = format!("X-Padding: {}\r\n", "p".repeat(10_000));
     daemon.answers_once(with_header(&lines, "")).is_refusal("null", "header-too-large");
@@ -138,7 +139,7 @@ fn a_longer_header_without_a_length_costs_no_other() {
 }
 
 #[test]
-fn limits_are_met_repeatedly() {
+fn messages_over_the_limits_are_refused_repeatedly() {
     let mut daemon = Daemon::start(&[]);
     let header = with_header_of(10_000, &request(1, "version"), true);
     for _ in 0..20 {
@@ -148,7 +149,7 @@ fn limits_are_met_repeatedly() {
     daemon.finish();
 }
 
-/// The most memory that the process has had, in KiB.
+/// Returns the peak memory of the process so far, in KiB.
 #[cfg(target_os = "linux")]
 fn peak_memory(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();

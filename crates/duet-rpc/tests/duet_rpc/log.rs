@@ -1,5 +1,5 @@
-//! A line of the log, read: `<timestamp> <severity> <message> method=<text> id=<JSON>`, the last two where they are
-//! known.
+//! Parses a line of the log: `<timestamp> <severity> <message> method=<text> id=<JSON>`. The method and the id are
+//! optional.
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Line {
@@ -24,7 +24,7 @@ impl Line {
     }
 }
 
-/// The text in front of a field, and the field.
+/// Returns the text before a field, and the value of the field.
 fn split_field<'a>(text: &'a str, name: &str) -> (&'a str, Option<String>) {
     match text.rsplit_once(name) {
         Some((rest, value)) => (rest, Some(value.to_owned())),
@@ -32,7 +32,7 @@ fn split_field<'a>(text: &'a str, name: &str) -> (&'a str, Option<String>) {
     }
 }
 
-/// `2026-01-31T23:59:59.123456Z`, with any number of digits behind the point.
+/// Returns whether a text has the form `2026-01-31T23:59:59.123456Z`. It may have any number of digits after the point.
 fn is_timestamp(text: &str) -> bool {
     let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     shape

@@ -4,11 +4,11 @@ use crate::daemon::Daemon;
 use crate::frames::{frame, framed, notification_with, request, request_with, with_header};
 use crate::log::Line;
 
-/// The one line at level warn or above that `bytes` cause.
+/// Sends `bytes` to a daemon. Returns the one line at level warn or above that they cause.
 fn line_for(bytes: impl AsRef<[u8]>) -> Line {
     let mut daemon = Daemon::start(&[]);
     daemon.write(bytes);
-    // The next message is served, and by then the line was written.
+    // When the next message is answered, the line is in the queue of the log.
     let id = daemon.probe();
     while daemon.answer().id() != id {}
     let lines = daemon.finish();
@@ -36,7 +36,7 @@ fn an_unknown_notification_is_a_warning_without_id() {
 }
 
 #[test]
-fn params_that_do_not_fit_are_a_warning_with_method_and_id() {
+fn invalid_params_are_a_warning_with_method_and_id() {
     let line = line_for(frame(request_with(7, "setLogLevel", "{}")));
     assert_eq!(fields(&line), ("warn", Some("\"setLogLevel\""), Some("7")));
     assert!(line.message.contains("-32602"), "{line:?}");
@@ -45,8 +45,8 @@ fn params_that_do_not_fit_are_a_warning_with_method_and_id() {
 }
 
 #[test]
-fn params_of_a_notification_that_do_not_fit_are_an_error() {
-    // Only the log reports them.
+fn invalid_params_of_a_notification_are_an_error() {
+    // A notification has no answer, so only the log reports its invalid params.
     let line = line_for(frame(notification_with("setLogLevel", r#"{"level":"verbose"}"#)));
     assert_eq!(fields(&line), ("error", Some("\"setLogLevel\""), None));
     let line = line_for(frame(notification_with("version", "[1]")));
@@ -170,7 +170,7 @@ fn long_ids_and_methods_are_cut_in_the_log() {
 }
 
 #[test]
-fn no_line_holds_anything_of_a_payload() {
+fn no_line_contains_a_part_of_a_payload() {
     const SECRETS: [&str; 4] = ["hunter2", "sk-live-0123456789", "/home/alice/.ssh/id_rsa", "alice@example.com"];
     let mut daemon = Daemon::start(&["--log-level", "debug"]);
     for secret in SECRETS {

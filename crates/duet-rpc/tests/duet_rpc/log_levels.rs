@@ -4,7 +4,7 @@ use crate::daemon::{Builder, Daemon};
 use crate::frames::{notification_with, request, request_with};
 use crate::log::Line;
 
-/// The severities in the log of a daemon that has seen one event of each level that a client can cause.
+/// Causes one event of each level in a daemon. Returns the severities of the lines in its log.
 fn severities(arguments: &[&str]) -> Vec<String> {
     let mut daemon = Builder::new(arguments).start();
     daemon.ask(request(1, "version")).result();

@@ -1,4 +1,4 @@
-//! Where the log goes, and when it has colours.
+//! The destinations of the log, and its colours.
 
 use std::fs::{self, File};
 use std::io::{Read, Write, pipe};
@@ -18,7 +18,7 @@ use crate::daemon::{Builder, Daemon, TEST_TIMEOUT, program};
 use crate::frames::{Answer, frame, request, split_frame};
 use crate::log::Line;
 
-/// A folder that is removed again.
+/// A folder that is removed when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -50,7 +50,7 @@ fn lines_of(file: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_log_goes_to_the_file_that_is_named() {
+fn the_log_is_written_to_the_file_that_is_named() {
     let folder = Folder::new();
     let file = folder.path("rpc.log");
     let mut daemon = with_log(&file, &["rpc", "--log-level", "info"]);
@@ -101,7 +101,7 @@ fn the_file_is_appended_to() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_warned_of_and_standard_error_takes_its_place() {
+fn if_the_file_cannot_be_written_a_warning_and_the_log_are_on_standard_error() {
     let folder = Folder::new();
     for file in [folder.0.clone(), folder.path("missing/rpc.log")] {
         for level in ["info", "error"] {
@@ -124,7 +124,7 @@ fn a_file_that_cannot_be_written_is_warned_of_and_standard_error_takes_its_place
 }
 
 #[test]
-fn a_file_with_another_name_is_refused_and_left_as_it_is() {
+fn a_file_with_another_hard_link_is_refused_and_not_changed() {
     let folder = Folder::new();
     let (file, other) = (folder.path("rpc.log"), folder.path("other"));
     fs::write(&other, "theirs\n").unwrap();
@@ -134,7 +134,7 @@ fn a_file_with_another_name_is_refused_and_left_as_it_is() {
     let lines = daemon.finish();
     assert!(lines[0].contains("it has more than one name"), "{lines:#?}");
     assert_eq!(fs::read_to_string(&other).unwrap(), "theirs\n");
-    // With one name it is taken again.
+    // Without the other hard link, the file is accepted.
     fs::remove_file(&other).unwrap();
     assert!(with_log(&file, &["rpc", "--log-level", "info"]).finish().is_empty());
     assert!(lines_of(&file).len() > 1);
@@ -172,7 +172,7 @@ fn without_a_terminal_there_is_no_colour() {
     assert!(!fs::read_to_string(&file).unwrap().contains('\u{1b}'));
 }
 
-/// Returns the output of the daemon on a terminal, made by the program `script`.
+/// Returns the output of the daemon on a terminal, which the program `script` makes.
 fn on_a_terminal(environment: &[(&str, &str)], arguments: &str) -> String {
     let program = env!("CARGO_BIN_EXE_duet-rpc");
     let line = format!("'{program}' {arguments} < /dev/null");
@@ -186,8 +186,8 @@ fn on_a_terminal(environment: &[(&str, &str)], arguments: &str) -> String {
 
 #[test]
 fn there_is_colour_on_a_terminal() {
-    let said = on_a_terminal(&[], "rpc --log-level info");
-    assert!(said.contains("\u{1b}[") && said.contains("stdin closed"), "{said:?}");
+    let shown = on_a_terminal(&[], "rpc --log-level info");
+    assert!(shown.contains("\u{1b}[") && shown.contains("stdin closed"), "{shown:?}");
 }
 
 #[test]
@@ -198,8 +198,8 @@ fn colour_on_a_terminal_can_be_switched_off() {
         (&[], "--no-color rpc --log-level info"),
         (&[], "-n --log-level info rpc"),
     ] {
-        let said = on_a_terminal(environment, arguments);
-        assert!(!said.contains('\u{1b}') && said.contains("stdin closed"), "{arguments}: {said:?}");
+        let shown = on_a_terminal(environment, arguments);
+        assert!(!shown.contains('\u{1b}') && shown.contains("stdin closed"), "{arguments}: {shown:?}");
     }
 }
 
@@ -213,7 +213,8 @@ fn a_file_has_no_colour_beside_a_terminal() {
     assert!(!text.contains('\u{1b}') && text.contains("stdin closed"), "{text:?}");
 }
 
-/// Starts a daemon that warns of its log, which then goes to standard error; the reason.
+/// Starts a daemon with a log file that it refuses, and asserts that it logs to standard error. Returns the reason in
+/// the warning.
 fn refused(file: &Path) -> String {
     let mut daemon = with_log(file, &["rpc", "--log-level", "info"]);
     daemon.is_quiet();
@@ -225,7 +226,7 @@ fn refused(file: &Path) -> String {
 }
 
 #[test]
-fn a_new_file_is_for_its_owner_alone() {
+fn only_its_owner_can_read_a_new_file() {
     let folder = Folder::new();
     let file = folder.path("rpc.log");
     with_log(&file, &["rpc", "--log-level", "info"]).finish();
@@ -244,7 +245,7 @@ fn a_symbolic_link_is_not_followed() {
     assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
 }
 
-/// After SECURITY.md: only the last part of the path is checked.
+/// See SECURITY.md: only the last part of the path is checked.
 #[test]
 fn a_folder_may_be_a_symbolic_link() {
     let folder = Folder::new();
@@ -255,12 +256,12 @@ fn a_folder_may_be_a_symbolic_link() {
 }
 
 #[test]
-fn a_fifo_neither_holds_up_the_start_nor_takes_the_log() {
+fn a_fifo_is_refused_and_does_not_delay_the_start() {
     let folder = Folder::new();
     let fifo = folder.path("fifo");
     mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     assert_eq!(refused(&fifo), "it is not a regular file");
-    // A file with a reader does not either.
+    // A FIFO with a reader is refused, too.
     let reader = File::options().read(true).write(true).open(&fifo).unwrap();
     assert_eq!(refused(&fifo), "it is not a regular file");
     drop(reader);
@@ -297,7 +298,7 @@ fn nothing_is_logged_if_standard_error_is_standard_output() {
                     let (mut reader, writer) = pipe().unwrap();
                     command.stdin(Stdio::piped()).stderr(writer.try_clone().unwrap()).stdout(writer);
                     let mut daemon = command.spawn().unwrap();
-                    // The command holds ends of the pipe.
+                    // The command has write ends of the pipe open, and the read would not end.
                     drop(command);
                     daemon.stdin.take().unwrap().write_all(&question).unwrap();
                     reader.read_to_end(&mut answers).unwrap();
@@ -321,7 +322,7 @@ fn nothing_is_logged_if_standard_error_is_standard_output() {
                     assert!(daemon.wait().unwrap().success());
                     drop(command);
                     near.set_nonblocking(true).unwrap();
-                    // Reads the available bytes, up to the end or until there are no more.
+                    // This reads the available bytes. It fails when there are no more, since `far` is still open.
                     let _ = near.read_to_end(&mut answers);
                 }
             }
@@ -341,7 +342,7 @@ fn an_unread_warning_of_the_log_does_not_delay_the_start() {
     let (_unread, mut full) = pipe().unwrap();
     let usual = fcntl_getfl(&full).unwrap();
     fcntl_setfl(&full, usual | OFlags::NONBLOCK).unwrap();
-    // The last bytes are written one by one, so that even a short line has no room.
+    // The last bytes are written one by one, so that there is no space for even a short line.
     for piece in [&[0; 4_096][..], &[0]] {
         while full.write(piece).is_ok() {}
     }
@@ -390,7 +391,7 @@ fn control_characters_in_a_path_or_an_argument_are_escaped() {
     let folder = Folder::new();
     let name = "a\u{1b}[31m\u{9b}\u{7}\u{202e}\n2026 error";
     let is_harmless = |text: &str| !text.contains(['\u{1b}', '\u{9b}', '\u{7}', '\u{202e}']);
-    // The log names its own file.
+    // At the start, the log contains the path of its file.
     let file = folder.path(name);
     with_log(&file, &["rpc", "--log-level", "info"]).finish();
     let log = fs::read_to_string(&file).unwrap();
@@ -398,13 +399,13 @@ fn control_characters_in_a_path_or_an_argument_are_escaped() {
     assert!(!log.contains("\n2026 error"), "no line is forged: {log:?}");
     let missing = folder.path("no folder").join(name);
     let output = program().args(["rpc"]).env("DUET_RPC_LOG", &missing).stdin(Stdio::null()).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.starts_with("Warning: Cannot write") && is_harmless(&said), "{said:?}");
-    assert_eq!(said.lines().count(), 1, "{said:?}");
+    let shown = String::from_utf8(output.stderr).unwrap();
+    assert!(shown.starts_with("Warning: Cannot write") && is_harmless(&shown), "{shown:?}");
+    assert_eq!(shown.lines().count(), 1, "{shown:?}");
     for arguments in [["--log-level", name], ["rpc", name]] {
         let line = format!("'{}' '{}' '{}'; true", env!("CARGO_BIN_EXE_duet-rpc"), arguments[0], arguments[1]);
         let output = Command::new("script").args(["-qec", &line, "/dev/null"]).output().unwrap();
-        let said = String::from_utf8(output.stdout).unwrap();
-        assert!(said.contains("error:") && is_harmless(&said), "{said:?}");
+        let shown = String::from_utf8(output.stdout).unwrap();
+        assert!(shown.contains("error:") && is_harmless(&shown), "{shown:?}");
     }
 }

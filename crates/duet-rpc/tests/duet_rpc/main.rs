@@ -1,4 +1,4 @@
-//! The daemon `duet-rpc`, as its clients see it: the built program, its arguments, its pipes and its signals.
+//! Tests of the built daemon `duet-rpc` with real arguments, pipes and signals.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 

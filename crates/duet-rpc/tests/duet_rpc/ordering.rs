@@ -1,4 +1,4 @@
-//! Answers come in the order of requests, in any number and with any faults among them.
+//! Answers have the order of their requests, even if some of the requests are invalid.
 
 use crate::daemon::{Builder, Daemon};
 use crate::frames::{frame, framed, notification_with, request, with_header};
@@ -70,7 +70,7 @@ fn errors_of_every_layer_keep_their_place() {
 
 #[test]
 fn a_client_that_writes_everything_before_it_reads_is_served() {
-    // Far more than a pipe holds, both ways.
+    // The requests and the answers are much larger than the buffers of the pipes.
     const REQUESTS: usize = 10_000;
     let mut daemon = Builder::new(&["rpc"]).unread().start();
     let bytes: Vec<u8> = (0..REQUESTS).flat_map(|id| frame(request(id, "listMethods"))).collect();

@@ -1,4 +1,4 @@
-//! Params that fit, and the error -32602 for those that do not.
+//! Valid params, and the error -32602 for invalid params.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::frames::request_with;
 
 const WITHOUT_PARAMS: [&str; 4] = ["initialize", "listMethods", "describeMethods", "version"];
 
-/// The data of the error that `method` answers to `params`.
+/// Calls `method` with invalid `params`. Returns the data of the error.
 fn refusal(daemon: &mut Daemon, method: &str, params: &str) -> Value {
     let answer = daemon.ask(request_with(7, method, params));
     let failure = answer.failure();
@@ -67,7 +67,7 @@ fn params_that_are_neither_array_nor_object_are_an_invalid_request() {
 }
 
 #[test]
-fn a_missing_level_is_named() {
+fn the_error_names_a_missing_level() {
     let mut daemon = Daemon::start(&[]);
     let mut data: Vec<Value> =
         ["null", "[]", "{}", r#"{"Level":"info"}"#].map(|params| refusal(&mut daemon, "setLogLevel", params)).to_vec();
@@ -93,7 +93,7 @@ fn a_level_of_another_type_is_refused_by_its_type() {
 }
 
 #[test]
-fn an_unknown_level_is_refused_with_those_that_are_known() {
+fn the_error_of_an_unknown_level_lists_the_known_levels() {
     let mut daemon = Daemon::start(&[]);
     for level in ["verbose", "trace", "warning", "", " info", "info ", "deb\\u0075g2", "off"] {
         let data = refusal(&mut daemon, "setLogLevel", &format!(r#"{{"level":"{level}"}}"#));

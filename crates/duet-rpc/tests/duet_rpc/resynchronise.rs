@@ -1,4 +1,4 @@
-//! Bytes outside of frames: one error, and the next good frame is served.
+//! Bytes outside of frames cause one error, and the next valid frame is served.
 
 use crate::daemon::Daemon;
 use crate::frames::{frame, framed, request, with_header};
@@ -43,7 +43,7 @@ fn two_lengths_that_differ_are_one_parse_error() {
 }
 
 #[test]
-fn lines_that_are_no_frame_are_one_parse_error() {
+fn lines_that_are_not_a_frame_are_one_parse_error() {
     let mut daemon = Daemon::start(&[]);
     for noise in [
         "starting up\n",
@@ -60,11 +60,11 @@ fn lines_that_are_no_frame_are_one_parse_error() {
 }
 
 #[test]
-fn a_header_that_breaks_off_is_one_parse_error() {
+fn an_incomplete_header_is_one_parse_error() {
     let mut daemon = Daemon::start(&[]);
     for part in ["C", "Content-Leng", "Content-Length", "Content-Length:", "Content-Length: "] {
         daemon.write(part);
-        // The next message shows that it goes on otherwise.
+        // The next message shows that the header does not continue.
         let id = daemon.probe();
         daemon.answer().is_parse_error();
         assert_eq!(daemon.answer().id(), id, "{part:?}");
@@ -73,7 +73,7 @@ fn a_header_that_breaks_off_is_one_parse_error() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_one_parse_error() {
+fn bytes_that_are_not_text_are_one_parse_error() {
     let mut daemon = Daemon::start(&[]);
     for noise in [&[0_u8; 9][..], &[0xff; 300], b"\x00\x01\x02\xff\n\n\r\x00", "é€😀".as_bytes()] {
         daemon.answers_once(noise).is_parse_error();
@@ -106,7 +106,8 @@ fn a_megabyte_of_noise_is_followed_by_a_good_frame() {
     for noise in ["x".repeat(1_000_000), "x\n".repeat(500_000), "\r\n".repeat(500_000) + "x"] {
         daemon.write(noise);
         let id = daemon.probe();
-        // The error that a run of noise is answered with, and perhaps one more since it is long for a header.
+        // The answer to a run of noise is one error. A second one may follow, since the noise is longer than a header
+        // may be.
         let answers: Vec<String> =
             std::iter::from_fn(|| Some(daemon.answer().id())).take_while(|found| *found != id).collect();
         assert!((1..=2).contains(&answers.len()) && answers.iter().all(|id| id == "null"), "{answers:?}");
@@ -115,7 +116,7 @@ fn a_megabyte_of_noise_is_followed_by_a_good_frame() {
 }
 
 #[test]
-fn a_good_frame_is_found_behind_text_that_speaks_of_headers() {
+fn a_valid_frame_is_found_behind_text_that_resembles_a_header() {
     let mut daemon = Daemon::start(&[]);
     for noise in
         ["the header Content-Length: is missing\n", "Content-Length: what?\r\n", "Content-Length:\nContent-Length:\n"]

@@ -7,6 +7,7 @@ use crate::frames::{frame, request};
 
 const SIGNALS: [&str; 3] = ["INT", "TERM", "HUP"];
 
+/// Asserts that each signal ends a daemon with success after `prepare`.
 fn ends_well(mut prepare: impl FnMut(&mut Daemon)) {
     for name in SIGNALS {
         let mut daemon = Daemon::start(&["--log-level", "info"]);
@@ -42,7 +43,7 @@ fn a_signal_ends_a_daemon_that_waits_for_the_rest_of_a_message() {
 }
 
 #[test]
-fn a_signal_at_the_default_level_leaves_no_trace() {
+fn a_signal_at_the_default_level_is_not_logged() {
     for name in SIGNALS {
         let mut daemon = Daemon::start(&[]);
         daemon.is_quiet();
@@ -64,7 +65,7 @@ fn a_signal_among_requests_cuts_no_answer() {
     let ending = daemon.end();
     assert_eq!(ending.code, Some(0));
     assert!(ending.at.saturating_duration_since(trigger) < crate::daemon::GRACE);
-    // Those that were answered are the first, each in whole: the reader takes nothing else.
+    // The first requests were answered. The reader of answers has checked that each answer is complete.
     for (id, answer) in ending.answers.iter().enumerate() {
         assert_eq!(answer.id(), id.to_string());
     }
@@ -74,7 +75,7 @@ fn a_signal_among_requests_cuts_no_answer() {
 fn a_second_signal_changes_nothing() {
     let mut daemon = Daemon::start(&[]);
     daemon.is_quiet();
-    // Both are there before the daemon can have ended, more often than not.
+    // In most runs, the second signal arrives before the daemon has ended.
     let both = format!("kill -TERM {0}; kill -INT {0} 2>/dev/null; true", daemon.pid);
     let trigger = Instant::now();
     assert!(std::process::Command::new("sh").args(["-c", &both]).status().unwrap().success());
@@ -88,9 +89,9 @@ fn a_signal_that_the_parent_ignores_stays_ignored() {
         daemon.is_quiet();
         daemon.signal(name);
         daemon.is_quiet();
-        let heeded = if name == "TERM" { "INT" } else { "TERM" };
+        let handled = if name == "TERM" { "INT" } else { "TERM" };
         let trigger = Instant::now();
-        daemon.signal(heeded);
+        daemon.signal(handled);
         daemon.end().is_graceful_since(trigger);
     }
 }

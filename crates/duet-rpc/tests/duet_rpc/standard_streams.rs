@@ -18,10 +18,11 @@ fn daemon() -> Command {
     command
 }
 
-/// The longest id, in characters: it comes back.
+/// Maximum length of an id that the daemon accepts, in characters.
 const MAX_ID_LENGTH: usize = 1_024;
 
-/// A payload goes as the ids of as many requests as it needs, and comes back as those of the answers.
+/// The daemon as a program that returns its input. A payload is split into ids of requests, and the answers have the
+/// same ids.
 const DAEMON: Subject = Subject {
     command: daemon,
     preamble: b"",
@@ -39,12 +40,12 @@ fn frames(payload: &str, of_id: impl Fn(&str) -> Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn it_serves_whenever_its_streams_become_non_blocking() {
+fn the_daemon_serves_whenever_its_streams_become_non_blocking() {
     serves_whenever_the_flag_is_set(DAEMON);
 }
 
 #[test]
-fn it_serves_behind_a_script_for_node_that_touches_its_streams() {
+fn the_daemon_serves_behind_a_node_script_that_uses_its_streams() {
     serves_behind_node(DAEMON);
 }
 
@@ -63,14 +64,14 @@ fn no_line_of_the_log_is_lost_on_a_non_blocking_standard_error() {
         command.args(["--log-level", "warn"]).stderr(their_log);
         let (input, our_input) = Kind::Pipes.make();
         let child = command.stdin(input).stdout(Stdio::null()).spawn().unwrap();
-        // It keeps its end of the log until it is dropped.
+        // The command has the write end of the log open until it is dropped.
         drop(command);
         for number in 0..LINES {
             write_all(&our_input, &frame(request(number, "nope")));
         }
         thread::sleep(Duration::from_millis(100));
         let reader = thread::spawn(move || read_to_end(&log));
-        // The log has half a second after the end.
+        // After the end of the input, the daemon writes the rest of the log for half a second at most.
         thread::sleep(Duration::from_millis(100));
         drop(our_input);
         let mut child = child;
@@ -90,7 +91,7 @@ fn help_and_errors_are_written_whole_to_a_pipe_that_is_full() {
         let expected = program().args(arguments).output().unwrap();
         let (reader, writer) = Kind::Pipes.make();
         set_nonblocking(&writer);
-        let held = fill(&writer);
+        let filled = fill(&writer);
         let mut command = program();
         command.args(arguments).stdout(writer.try_clone().unwrap()).stderr(writer);
         let mut child = command.spawn().unwrap();
@@ -99,21 +100,21 @@ fn help_and_errors_are_written_whole_to_a_pipe_that_is_full() {
         let written = read_to_end(&reader);
         assert_eq!(child.wait().unwrap().code(), expected.status.code());
         let expected = [expected.stdout, expected.stderr].concat();
-        assert_eq!(String::from_utf8_lossy(&written[held..]), String::from_utf8_lossy(&expected), "{arguments:?}");
+        assert_eq!(String::from_utf8_lossy(&written[filled..]), String::from_utf8_lossy(&expected), "{arguments:?}");
     }
 }
 
-/// Writes until there is no room. Returns the number of bytes written.
+/// Writes until the pipe is full. Returns the number of bytes that were written.
 fn fill(writer: &OwnedFd) -> usize {
-    let mut held = 0;
+    let mut filled = 0;
     while let Ok(count) = rustix::io::write(writer, &[b'.'; 4096]) {
-        held += count;
+        filled += count;
     }
-    held
+    filled
 }
 
 #[test]
-fn it_ends_well_when_a_non_blocking_input_ends() {
+fn the_daemon_ends_with_success_when_a_non_blocking_input_ends() {
     for when in When::ALL {
         let (code, output) = run(daemon(), b"", when, Kind::Pipes);
         assert_eq!((code, output), (Some(0), Vec::new()));

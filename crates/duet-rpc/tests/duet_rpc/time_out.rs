@@ -1,6 +1,6 @@
-//! The thirty seconds that a message may take.
+//! The maximum time of thirty seconds for the rest of an incomplete message.
 //!
-//! The limit is fixed, so these wait for it: all at once, in one test.
+//! The limit is fixed, so each of these scenarios waits for it. One test runs them at the same time.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ fn a_message_that_is_incomplete_after_thirty_seconds_is_dropped() {
             a_part_of_a_header_is_dropped,
             a_part_of_a_body_is_dropped_and_late_bytes_are_at_most_one_error,
             late_bytes_that_never_end_are_at_most_one_error,
-            bytes_that_keep_coming_do_not_help,
+            further_bytes_do_not_restart_the_time,
             an_oversize_body_that_stalls_is_dropped,
             an_idle_daemon_waits_for_ever,
         ] {
@@ -27,8 +27,8 @@ fn a_message_that_is_incomplete_after_thirty_seconds_is_dropped() {
     });
 }
 
-/// Waits for the log line about the dropped message that began at `start`: a warning without an id, with the number of
-/// dropped bytes and none of their content. No answer is sent.
+/// Waits for the log line about the dropped message that began at `start`. Asserts that the line is a warning without
+/// an id, and that it has the number of dropped bytes but not their content.
 fn is_dropped(daemon: &mut Daemon, start: Instant, bytes: usize) {
     let line = daemon.logs_within(LIMIT * 2, &["30 s"]);
     let took = start.elapsed();
@@ -87,12 +87,12 @@ fn late_bytes_that_never_end_are_at_most_one_error() {
     daemon.finish();
 }
 
-fn bytes_that_keep_coming_do_not_help() {
+fn further_bytes_do_not_restart_the_time() {
     let mut daemon = Daemon::start(&[]);
     daemon.is_quiet();
     let start = Instant::now();
     daemon.write("Content-Length: 1000\r\n\r\n");
-    // The clock runs from the first byte of the message, not from the last one that came.
+    // The time starts at the first byte of the message, and later bytes do not restart it.
     for _ in 0..28 {
         thread::sleep(Duration::from_secs(1));
         daemon.write("{");

@@ -28,14 +28,18 @@ use crate::limits::LINK_GRACE;
 use crate::output::{Failure, UNUSABLE, exit_after_write, print_detail, print_message};
 use crate::terminal::EscapingWriter;
 
+/// Exit code if the connection failed, or the program could not be started.
 const UNREACHABLE: u8 = 3;
+/// Exit code after a timeout.
 const TIMED_OUT: u8 = 4;
+/// Exit code if the connection was lost, or the answer cannot be read.
 const PEER_LOST: u8 = 5;
 
-/// Time to read input that has arrived before the timeout: this process may have been stopped in between.
+/// Extra time after the timeout, to read a response that arrived before it. If this process was stopped meanwhile, the
+/// response is still unread when the timeout ends.
 const FINAL_READ: Duration = Duration::from_millis(20);
 
-/// The grace of a notification without a timeout.
+/// Maximum time for the peer to read a notification. It applies if the timeout is disabled or longer.
 const MAX_GRACE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Failure> {
@@ -48,10 +52,9 @@ pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Failure> {
     outcome
 }
 
-/// Checks that six files can be opened, as many as the runtime needs. The runtime panics if it can open only some of
-/// them.
+/// Checks that six files can be opened. The runtime needs six, and panics if it can open only some of them.
 fn check_descriptors() -> io::Result<()> {
-    let _room = [UnixStream::pair()?, UnixStream::pair()?, UnixStream::pair()?];
+    let _pairs = [UnixStream::pair()?, UnixStream::pair()?, UnixStream::pair()?];
     Ok(())
 }
 
@@ -62,8 +65,10 @@ fn runtime_failure(error: io::Error) -> Failure {
 /// The outcome of a call.
 enum Outcome {
     Result(Box<RawValue>),
+    /// The notification was sent.
     Sent,
     Failed(CallError),
+    /// A signal ended the call; the exit code is that of the signal.
     Signal(ExitCode),
 }
 
@@ -90,7 +95,7 @@ async fn run_call(arguments: &CallArguments, params: Option<Box<RawValue>>) -> R
             }
         }
     };
-    // The result is printed before the program ends, which may take seconds.
+    // The end of the program may take seconds, so the result is printed before it.
     let shown = match &outcome {
         Outcome::Result(result) => Some(show_result(result, arguments)),
         _ => None,
@@ -119,7 +124,7 @@ struct CallSession {
     negotiation: Option<Negotiation>,
     output: Arc<Output>,
     reporter: Arc<Reporter>,
-    /// Time for the peer to read all that is written.
+    /// Time that the peer has to read all bytes that were sent.
     grace: Duration,
 }
 
@@ -127,6 +132,7 @@ struct CallSession {
 struct SessionEnd {
     /// Why some bytes were not sent, or `None` if all were.
     unsent: Option<String>,
+    /// Whether sending took longer than the grace.
     is_late: bool,
     /// The exit status of the program, if it exited before the session ended.
     status: Option<ExitStatus>,
@@ -151,7 +157,7 @@ impl CallSession {
         let Streams { reader, writer, output, program } = streams;
         let mut limits = Limits::DEFAULT;
         limits.message_bytes = arguments.max_bytes;
-        // Without a fixed framing, the negotiation passes each message on as a line.
+        // If no framing is named, the negotiation passes each message on as a line.
         let framing = arguments.framing.fixed().unwrap_or(Framing::Newline);
         let reporter = Arc::new(Reporter::new(framing));
         let (transport, negotiation) = match arguments.framing.fixed() {
@@ -161,7 +167,8 @@ impl CallSession {
                 (transport, Some(negotiation))
             }
         };
-        // A peer that has responded has read everything. A peer that got a notification may still be reading.
+        // A peer that has responded has read everything. A notification has no response, and the peer may still be
+        // reading it, so sending it has the whole timeout.
         let grace = if arguments.notify { arguments.timeout.0.unwrap_or(MAX_GRACE).min(MAX_GRACE) } else { LINK_GRACE };
         let diagnostic_reporter = Arc::clone(&reporter);
         let frame_reporter = Arc::clone(&reporter);
@@ -176,7 +183,7 @@ impl CallSession {
         };
         let peer = Peer::new(transport);
         if arguments.progress {
-            // Progress with the id of the call as its token goes to the call. A peer may use another token.
+            // Progress whose token is the id of the call is passed to the call. This handler prints all other progress.
             peer.on_notify("$/progress", |params: Box<RawValue>, _: Context| show_progress(&params));
         }
         Ok(Self { peer, negotiation, output, reporter, grace })
@@ -212,7 +219,7 @@ async fn with_timeout<T>(limit: Timeout, work: impl Future<Output = T>) -> Optio
     }
 }
 
-/// Waits for the response up to the limit. A response that has arrived by then still counts.
+/// Waits for the response up to the limit. A response that arrived before the limit counts even if it is still unread.
 async fn wait_for_answer<T>(limit: Timeout, call: impl Future<Output = T>) -> Option<T> {
     let mut call = pin!(call);
     let in_time = with_timeout(limit, &mut call).await;
@@ -283,7 +290,7 @@ fn call_failure(
         Some(Framing::Wipc) => Some("The peer may use another framing: see --framing."),
         Some(_) => Some("The peer may use another framing: without --framing, it is detected, unless it is wipc."),
     };
-    // If the program has exited, its own output explains more than a guess.
+    // If the program has exited, its own output explains more than a guess about its framing.
     let hint = if status.is_some() { other } else { other.or_else(|| unknown.map(str::to_owned)) };
     let lost = |message: String| Failure::new(PEER_LOST, message);
     let problem = match error {

@@ -1,9 +1,10 @@
-//! Detects the framing of a peer, between a client that writes lines and the peer.
+//! Detects the framing of a peer. The negotiation passes messages between the peer and a client that writes lines.
 //!
 //! A peer waits for the first message, so this message must be valid in both framings. It is `Content-Length: N`, a
 //! blank line and N bytes, the last of which is a line end. A peer that counts bytes takes the line end for white
-//! space. A peer that reads lines rejects two lines and then reads the message. Both read each message once, so nothing
-//! is sent again. The response shows the framing of the peer; a peer that reads lines gets only lines from then on.
+//! space. A peer that reads lines rejects the header and the blank line, and then reads the message. In both framings,
+//! the peer reads the message once, so the message is not sent again. The response shows the framing of the peer. From
+//! then on, a peer that reads lines is sent lines without headers.
 
 use std::io;
 use std::pin::Pin;
@@ -60,21 +61,21 @@ impl Negotiation {
         Ok((transport, Self { sending, receiving }))
     }
 
-    /// Waits until all bytes of the client are sent. The client has ended.
+    /// Waits until all bytes of the client are sent. The client must have ended before.
     ///
     /// # Errors
     /// If sending has failed, or takes longer than `limit`.
     pub(super) async fn end(self, limit: Duration) -> io::Result<()> {
         let sent = timeout(limit, self.sending).await;
         self.receiving.abort();
-        // The task may have failed or been aborted; its errors were reported.
+        // The result does not matter: the client has ended and reads no more input.
         let _ = self.receiving.await;
         sent.map_err(io::Error::from)?.map_err(io::Error::other)?
     }
 }
 
-/// The writer of the client. Its shutdown ends once all bytes were written to the peer; the grace of a program begins
-/// there.
+/// The writer of the client. Its shutdown ends once all bytes are written to the peer. The time that a program has to
+/// exit begins then.
 struct ClientWriter {
     lines: WriteHalf<DuplexStream>,
     sent: oneshot::Receiver<()>,
@@ -100,7 +101,7 @@ async fn send(lines: ReadHalf<DuplexStream>, mut writer: Writer, reporter: Arc<R
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line).await? > 0 {
         if !line.ends_with(b"\n") {
-            // The client has dropped the message.
+            // The client ended within the message, which is incomplete.
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         if reporter.detected() != Some(Framing::Newline) {
@@ -144,7 +145,7 @@ impl Receiver {
             if let Err(error) = self.handle_bytes(bytes).await {
                 break Err(error);
             }
-            // A chunk of short lines takes long. Signals and timeouts are handled in between.
+            // A chunk of short lines takes long, so signals and timeouts are handled after each chunk.
             yield_now().await;
         };
         self.reporter.flush();
@@ -181,7 +182,8 @@ impl Receiver {
                         chunks += decoder.reject_body(before) / MAX_NEGOTIATION_BYTES;
                     }
                     self.lines.write_all(&line).await?;
-                    // Most messages of a flood cause no write. Signals and timeouts must be handled nevertheless.
+                    // A message that is not JSON causes no write, so a flood of them would never yield. Signals and
+                    // timeouts are handled when the budget is used up.
                     for _ in 0..chunks {
                         consume_budget().await;
                     }
@@ -210,11 +212,12 @@ impl Receiver {
         Ok(())
     }
 
-    /// Sets the framing and returns the input that was received in it.
+    /// Sets the framing, and returns the input from the first message on.
     fn set_framing(&mut self, framing: Framing) -> Vec<u8> {
         let state = match framing {
             Framing::Newline => NegotiationState::Newline(HeaderWatch::default()),
-            // A peer that uses WIPC cannot have read the message, so it has not responded.
+            // WIPC is found only at the end of the input. Its decoder then reports the frames of the peer. A peer that
+            // uses WIPC cannot read the request, so there is no response among them.
             Framing::ContentLength | Framing::Wipc => {
                 NegotiationState::ContentLength(Box::new(FrameDecoder::new(framing, &self.limits)))
             }
@@ -236,7 +239,7 @@ impl Receiver {
 fn forward(event: &Event<'_>, line: &mut Vec<u8>, reporter: &Reporter) -> bool {
     match event {
         Event::Body(body) if serde_json::from_slice::<&RawValue>(body).is_ok() => {
-            // A line end in JSON is white space between two tokens.
+            // In valid JSON, line ends occur only between tokens, so they can be left out.
             line.extend(body.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
             line.push(b'\n');
         }
@@ -257,7 +260,7 @@ fn forward(event: &Event<'_>, line: &mut Vec<u8>, reporter: &Reporter) -> bool {
     true
 }
 
-/// Ends the call if this text, which cannot be read, may be its response.
+/// Ends the call if `text` may be its response. The text cannot be read.
 fn report_unreadable(text: &[u8], why: Unreadable, reporter: &Reporter) {
     let mut is_answer = false;
     let glance = json::glance(text, |id| is_answer |= id == Id::Integer(1));

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::output::{Failure, UNUSABLE};
 
-/// The origin of the params.
+/// The place from which the params were read, for errors.
 enum Source {
     Argument,
     /// A file or standard input, by its name.
@@ -64,10 +64,10 @@ fn bytes(argument: &OsStr) -> Result<(Source, Vec<u8>), Failure> {
 }
 
 impl Source {
-    fn problem(&self, what: &str) -> Failure {
+    fn problem(&self, problem: &str) -> Failure {
         let message = match self {
-            Self::Argument => format!("the params {what}"),
-            Self::Stream(name) => format!("the params from {name} {what}"),
+            Self::Argument => format!("the params {problem}"),
+            Self::Stream(name) => format!("the params from {name} {problem}"),
         };
         Failure::new(UNUSABLE, message)
     }

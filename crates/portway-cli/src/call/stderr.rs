@@ -17,7 +17,7 @@ use crate::output::print_message;
 /// Reports diagnostics to the user, and keeps the facts that explain a failure.
 #[derive(Debug, Default)]
 pub(super) struct Reporter {
-    /// Whether the client reports each line of noise by itself, without its line end.
+    /// Whether the client reports noise one line at a time, without the line end.
     has_lines: bool,
     /// The incomplete last line from the peer.
     line: Mutex<Vec<u8>>,
@@ -25,9 +25,9 @@ pub(super) struct Reporter {
     lines: AtomicUsize,
     /// The framing of the peer, once it is detected.
     detected: OnceLock<Framing>,
-    /// The framing that the peer seems to use, if it differs from the one that was named.
+    /// The framing that the peer seems to use, if it differs from the framing that the user named.
     other: OnceLock<Framing>,
-    /// Why the response cannot be read, if the negotiation has found that.
+    /// The reason why the response cannot be read. The negotiation sets it.
     unreadable: OnceLock<Unreadable>,
     is_unreadable: Notify,
 }
@@ -80,7 +80,7 @@ impl Reporter {
             Diagnostic::Frame(fault) => self.fault(*fault),
             Diagnostic::Rejected { error, .. } if error.code == ErrorCode::PARSE_ERROR => self.invalid_json(),
             Diagnostic::Rejected { error, .. } => self.show(format_args!("the peer sent an invalid message: {error}")),
-            // Peers that read lines report the header lines of the negotiation, see `negotiate`.
+            // A peer that reads lines rejects the header lines of the negotiation, so its errors are expected.
             Diagnostic::PeerError { .. } if self.detected() == Some(Framing::Newline) => {}
             Diagnostic::PeerError { code, message } => {
                 self.show(format_args!("the peer could not read a message: {message} ({code})"));
@@ -109,8 +109,8 @@ impl Reporter {
         for mut piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             while !piece.is_empty() {
                 let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-                let room = MAX_PRINTED_LINE_BYTES - line.len();
-                let (now, later) = piece.split_at_checked(room).unwrap_or((piece, &[]));
+                let free = MAX_PRINTED_LINE_BYTES - line.len();
+                let (now, later) = piece.split_at_checked(free).unwrap_or((piece, &[]));
                 line.extend_from_slice(now);
                 piece = later;
                 if line.ends_with(b"\n") || line.len() == MAX_PRINTED_LINE_BYTES {
@@ -158,7 +158,7 @@ impl Reporter {
         }
     }
 
-    /// Prints a line about the peer, up to `MAX_PEER_LINES`.
+    /// Prints a line about the peer. After `MAX_PEER_LINES` lines, prints a notice once and then nothing.
     fn show(&self, text: impl fmt::Display) {
         match self.lines.fetch_add(1, Ordering::Relaxed) {
             line if line < MAX_PEER_LINES => print_message(text),

@@ -26,9 +26,9 @@ pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 pub(super) struct Streams {
     pub(super) reader: Reader,
     pub(super) writer: Writer,
-    /// The errors and the end of the writer.
+    /// Records the first error and the end of the writer.
     pub(super) output: Arc<Output>,
-    /// The program at the other end.
+    /// The program that was started, if the target is a program.
     pub(super) program: Option<Child>,
 }
 

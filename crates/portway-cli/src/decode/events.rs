@@ -1,4 +1,4 @@
-//! The output: one JSON object a line.
+//! Writes the output: one JSON object on each line.
 
 use std::io::{self, Write};
 
@@ -6,11 +6,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use portway::message::Fault;
 
-/// The buffer is written once it has this many bytes.
+/// Number of buffered bytes at which the buffer is written.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// The longest text or byte string that is encoded at once. It is divisible by three, so that base64 needs no padding
-/// inside.
+/// Maximum number of bytes that are encoded at once. It is divisible by three, so that only the last piece may need
+/// base64 padding.
 const CHUNK_BYTES: usize = 12 * 1024;
 
 /// Writes events. Consecutive passthrough bytes become one event.
@@ -26,8 +26,9 @@ pub(super) struct Events<W> {
 /// The number of events.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Count {
+    /// Messages, and frames of WIPC.
     pub(super) messages: u64,
-    /// Errors, and a message that the end of the input has truncated.
+    /// Errors. A message that is truncated by the end of the input counts as an error.
     pub(super) errors: u64,
 }
 
@@ -131,8 +132,8 @@ fn encode(bytes: &[u8], line: &mut Vec<u8>) -> io::Result<()> {
     STANDARD.encode_slice(bytes, place).map(|_| ()).map_err(io::Error::other)
 }
 
-/// Appends text escaped for a JSON string. Only ASCII characters are escaped, so a piece may begin inside of a
-/// character.
+/// Appends text escaped for a JSON string. Only ASCII characters are escaped, so `text` may begin or end within a
+/// character of several bytes.
 fn escape(text: &[u8], line: &mut Vec<u8>) {
     let mut rest = text;
     while let Some(special) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)) {

@@ -23,7 +23,7 @@ use crate::detect::{Detector, HeaderWatch};
 use crate::output::{Failure, UNUSABLE, exit_after_write, print_detail, print_message};
 use crate::terminal::EscapingWriter;
 
-/// The size of a read.
+/// Maximum number of bytes in one read.
 const READ_BYTES: usize = 256 * 1024;
 
 pub(crate) fn run(arguments: &DecodeArguments) -> Result<ExitCode, Failure> {
@@ -56,13 +56,13 @@ fn unreadable(error: io::Error) -> Failure {
     Failure::new(UNUSABLE, format!("cannot read standard input: {error}"))
 }
 
-/// The input.
+/// The decoder of standard input.
 struct Stream {
     state: StreamState,
     guess: FramingGuess,
 }
 
-/// Whether the input looks like another framing than the one that was named.
+/// Checks whether the input looks like another framing than the one that the user named.
 struct FramingGuess {
     named: Option<Framing>,
     recogniser: Recogniser,
@@ -70,7 +70,7 @@ struct FramingGuess {
 }
 
 impl FramingGuess {
-    /// Looks at input that is not a message, until the first message.
+    /// Checks input that is not a message. After the first message, does nothing.
     fn check(&mut self, look: impl FnOnce(&mut Recogniser) -> Option<Framing>, events: &Events<impl Write>) {
         let (Some(named), None, 0) = (self.named, self.other, events.count().messages) else { return };
         self.other = look(&mut self.recogniser).filter(|other| *other != named);
@@ -92,7 +92,7 @@ enum StreamState {
     },
     Frames {
         decoder: FrameDecoder,
-        /// Set for lines whose framing was detected, not named.
+        /// Set if the framing was detected as lines. A later header shows that it is `Content-Length` instead.
         watch: Option<HeaderWatch>,
         limits: Limits,
     },

@@ -1,4 +1,5 @@
-//! Progress of `portway decode`: a line on standard error if it is a terminal and standard output is not.
+//! Prints the progress of `portway decode` as a line on standard error. It does so only if standard error is a terminal
+//! and standard output is not.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -9,16 +10,18 @@ use portway::stdio;
 
 use super::events::Count;
 
-/// No progress is printed before this time.
+/// Time from the start to the first progress.
 const DELAY: Duration = Duration::from_secs(1);
 
+/// Time between two updates of the line.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(super) struct Progress {
-    /// The time of the next update; `None` without a terminal.
+    /// The time of the next update. `None` disables progress.
     next: Option<Instant>,
     is_shown: bool,
+    /// The number of bytes that were read.
     read: u64,
     /// The length of the input in bytes, if the input is a file.
     length: Option<u64>,

@@ -1,4 +1,4 @@
-//! The exit code if the reader of the output goes away, or the output cannot be written.
+//! The exit code if the reader of the output closes the pipe, or the output cannot be written.
 
 use std::error::Error;
 use std::fs::File;
@@ -12,20 +12,20 @@ use tokio::time::timeout;
 use crate::command::{TEST_TIMEOUT, Test, portway};
 use crate::fixtures::Server;
 
-/// A pipe without a reader.
-fn unread() -> std::io::Result<PipeWriter> {
+/// Returns the write end of a pipe whose read end is closed.
+fn closed_pipe() -> std::io::Result<PipeWriter> {
     pipe().map(|(_, writer)| writer)
 }
 
-/// Runs the command with this standard output. Returns the exit code and standard error.
-async fn into(arguments: &[&str], output: impl Into<Stdio>) -> Result<(Option<i32>, String), Box<dyn Error>> {
+/// Runs the command with `output` as its standard output. Returns the exit code and standard error.
+async fn run_into(arguments: &[&str], output: impl Into<Stdio>) -> Result<(Option<i32>, String), Box<dyn Error>> {
     let child = portway(arguments).stdout(output).spawn()?;
     let output = timeout(TEST_TIMEOUT, child.wait_with_output()).await??;
     Ok((output.status.code(), String::from_utf8(output.stderr)?))
 }
 
 #[tokio::test]
-async fn the_findings_set_the_exit_code_if_the_reader_leaves_after_a_line() -> Test {
+async fn a_pipe_that_is_closed_after_a_line_does_not_change_the_exit_code() -> Test {
     let folder = tempfile::tempdir()?;
     let valid = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}\n";
     for (arguments, first, others, code) in [
@@ -49,7 +49,7 @@ async fn the_findings_set_the_exit_code_if_the_reader_leaves_after_a_line() -> T
 }
 
 #[tokio::test]
-async fn a_call_with_an_unread_output_exits_with_the_code_of_its_answer() -> Test {
+async fn a_call_into_a_closed_pipe_exits_with_the_code_of_its_response() -> Test {
     let server = Server::start(Framing::ContentLength).await?;
     for (arguments, code) in [
         (&["call", "add", "[1, 2]", "--unix", server.path()][..], 0),
@@ -57,21 +57,21 @@ async fn a_call_with_an_unread_output_exits_with_the_code_of_its_answer() -> Tes
         (&["call", "fail", "--json", "--unix", server.path()], 1),
         (&["call", "fail", "--unix", server.path()], 1),
     ] {
-        assert_eq!(into(arguments, unread()?).await?.0, Some(code), "{arguments:?}");
+        assert_eq!(run_into(arguments, closed_pipe()?).await?.0, Some(code), "{arguments:?}");
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn help_ends_with_0_if_it_is_not_read_and_with_2_if_it_cannot_be_written() -> Test {
+async fn help_exits_with_0_for_a_closed_pipe_and_with_2_for_a_full_device() -> Test {
     for arguments in
         [&["--help"][..], &["call", "--help"], &["help", "decode"], &["--version"], &["completions", "zsh"]]
     {
-        assert_eq!(into(arguments, unread()?).await?, (Some(0), String::new()), "{arguments:?}");
+        assert_eq!(run_into(arguments, closed_pipe()?).await?, (Some(0), String::new()), "{arguments:?}");
         let full = File::options().write(true).open("/dev/full");
-        // Only Linux has it.
+        // `/dev/full` exists only on Linux.
         if let Ok(full) = full {
-            let (code, stderr) = into(arguments, full).await?;
+            let (code, stderr) = run_into(arguments, full).await?;
             assert_eq!(code, Some(2), "{arguments:?}");
             assert!(stderr.contains("cannot write to standard output: No space left"), "{arguments:?}: {stderr}");
         }

@@ -1,4 +1,4 @@
-//! `portway call`: params go in, results and errors come out.
+//! `portway call`: its params, results, errors, notifications and progress.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -49,7 +49,7 @@ async fn params_arrive_and_return_as_they_are_written() -> Test {
             assert_eq!((done.code, done.stdout.as_str()), (Some(0), expected), "{}", done.stderr);
         }
     }
-    // None at all, and null, which is the same.
+    // Missing params and `null` are the same.
     for arguments in
         [&["call", "advance", "--unix", server.path()][..], &["call", "advance", "null", "--unix", server.path()]]
     {
@@ -60,7 +60,7 @@ async fn params_arrive_and_return_as_they_are_written() -> Test {
 }
 
 #[tokio::test]
-async fn an_error_of_the_peer_is_for_people_or_with_json_for_programs() -> Test {
+async fn an_error_of_the_peer_is_printed_as_text_or_with_the_option_as_json() -> Test {
     let server = Server::start(Framing::Newline).await?;
     let done = run(["call", "fail", "{\"why\": [1, 2]}", "--unix", server.path()]).await?;
     assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));
@@ -82,7 +82,7 @@ async fn an_error_of_the_peer_is_for_people_or_with_json_for_programs() -> Test 
 }
 
 #[tokio::test]
-async fn a_notification_is_sent_and_nothing_is_waited_for() -> Test {
+async fn a_notification_does_not_wait_for_a_response() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline] {
         let mut server = Server::start(framing).await?;
         for (number, target) in [["--unix", server.path()], ["--tcp", &server.address]].into_iter().enumerate() {
@@ -98,7 +98,7 @@ async fn a_notification_is_sent_and_nothing_is_waited_for() -> Test {
 }
 
 #[tokio::test]
-async fn progress_is_shown_if_one_asks_for_it() -> Test {
+async fn progress_is_shown_only_with_the_option() -> Test {
     let server = Server::start(Framing::ContentLength).await?;
     let done = run(["call", "advance", "--unix", server.path(), "--progress"]).await?;
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "\"done\"\n"));
@@ -123,7 +123,7 @@ async fn a_program_is_started_and_its_other_output_goes_to_standard_error() -> T
     assert!(done.stderr.contains("portway: the peer printed: [INFO] "), "{}", done.stderr);
     assert!(!done.stderr.contains('\u{1b}'), "{}", done.stderr);
 
-    // In frames, printed before, between and behind them.
+    // With frames, the program prints a line and then a text without a line end before the frame.
     let frame = printed_frame(r#"{"jsonrpc":"2.0","id":1,"result":5}"#);
     let mut arguments = vec!["call".to_owned(), "work".to_owned()];
     arguments.extend(frame_script(&format!("echo starting; printf half; {frame}")));
@@ -168,7 +168,7 @@ async fn lines_that_a_peer_prints_are_shown_one_by_one_and_at_once() -> Test {
     let message = r#"echo '{"jsonrpc":"2.0","method":"n"}'"#;
     for framing in ["auto", "newline"] {
         for begin in ["", message] {
-            // It goes on to run: nothing but its lines has them shown.
+            // The program keeps running, so its lines must be shown before it ends.
             let script = format!("echo one; {begin}\necho two; echo three; exec cat >/dev/null");
             let mut child = portway(["call", "--timeout=60", "--framing", framing, "x", "--", "sh", "-c", &script])
                 .stdin(Stdio::null())
@@ -237,14 +237,14 @@ async fn a_message_within_the_limit_that_was_set_is_accepted() -> Test {
 }
 
 #[tokio::test]
-async fn a_result_is_laid_out_for_people_on_a_terminal() -> Test {
+async fn a_result_is_indented_on_a_terminal() -> Test {
     let server = Server::start(Framing::ContentLength).await?;
     let command =
         format!("'{}' call echo '{{\"b\":[1],\"a\":{{}}}}' --unix {}", env!("CARGO_BIN_EXE_portway"), server.path());
     for (option, expected) in
         [("", "{\r\n  \"b\": [\r\n    1\r\n  ],\r\n  \"a\": {}\r\n}\r\n"), (" --json", "{\"b\":[1],\"a\":{}}\r\n")]
     {
-        // From the package bsdutils; it runs a program on a terminal.
+        // `script` of the package bsdutils runs a program on a terminal.
         let script = Command::new("script")
             .args(["-qec", &format!("{command}{option}"), "/dev/null"])
             .stdin(Stdio::null())
@@ -258,7 +258,8 @@ async fn a_result_is_laid_out_for_people_on_a_terminal() -> Test {
 
 #[tokio::test]
 async fn a_timeout_and_a_signal_end_a_call_while_other_text_is_still_read() -> Test {
-    // A body without JSON that swallows many others, and each of those another one. All of it is there at once.
+    // A body that is not JSON contains many frames, and the body of each of these contains another header. All frames
+    // are sent at once.
     let inner = printed("(Content-Length: 2\r\n\r\n");
     let frames = 10_000_000 / inner.len();
     let flood = printed(&format!("(\n{}", inner.repeat(frames)));
@@ -269,7 +270,7 @@ async fn a_timeout_and_a_signal_end_a_call_while_other_text_is_still_read() -> T
         let mut streams = Vec::new();
         while let Ok((mut stream, _)) = listener.accept().await {
             let _ = stream.write_all(flood.as_bytes()).await;
-            // It stays there, and prints nothing more.
+            // The stream stays open, and the peer sends nothing more.
             streams.push(stream);
         }
     });
@@ -282,9 +283,9 @@ async fn a_timeout_and_a_signal_end_a_call_while_other_text_is_still_read() -> T
     }
     let mut child = portway(["call", "work", "--timeout=60", "--unix", &path]).spawn()?;
     let mut stderr = child.stderr.take().ok_or("no standard error")?;
-    // Once it has begun to read.
+    // The first byte shows that the command has begun to read.
     stderr.read_exact(&mut [0]).await?;
-    let process = child.id().ok_or("it has ended")?.to_string();
+    let process = child.id().ok_or("the command has ended")?.to_string();
     assert!(Command::new("kill").args(["-INT", &process]).status().await?.success());
     let mut reported = String::new();
     timeout(TEST_TIMEOUT, stderr.read_to_string(&mut reported)).await??;
@@ -295,6 +296,7 @@ async fn a_timeout_and_a_signal_end_a_call_while_other_text_is_still_read() -> T
     Ok(())
 }
 
+/// Returns a frame with this body.
 fn printed(body: &str) -> String {
     format!("Content-Length: {}\r\n\r\n{body}", body.len())
 }

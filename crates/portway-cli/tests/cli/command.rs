@@ -1,4 +1,4 @@
-//! Runs the command, and observes it.
+//! Runs the command `portway`, and collects its output.
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 pub(crate) type Test = Result<(), Box<dyn Error>>;
 
-/// Nothing that is waited for here takes longer, on any machine.
+/// Maximum time of one wait in a test. It is long enough for a slow machine.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The output and the exit code of a run of the command.
@@ -24,25 +24,25 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The lines of the output, each of them JSON.
+    /// Parses each line of standard output as JSON.
     pub(crate) fn events(&self) -> Result<Vec<Value>, serde_json::Error> {
         self.stdout.lines().map(serde_json::from_str).collect()
     }
 }
 
-/// The command, not started yet. It is killed when its handle is dropped.
+/// Returns the command, which is not started yet. Its process is killed when its handle is dropped.
 pub(crate) fn portway(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_portway"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     command
 }
 
-/// Runs it to its end, with nothing on standard input.
+/// Runs the command to its end with an empty standard input.
 pub(crate) async fn run(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<Run, Box<dyn Error>> {
     feed(arguments, b"").await
 }
 
-/// Runs it to its end, with this on standard input.
+/// Runs the command to its end with `input` on standard input.
 pub(crate) async fn feed(
     arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
     input: &[u8],
@@ -50,7 +50,7 @@ pub(crate) async fn feed(
     let mut child = portway(arguments).stdin(Stdio::piped()).spawn()?;
     let mut stdin = child.stdin.take().ok_or("no standard input")?;
     let (_, output) = timeout(TEST_TIMEOUT, async {
-        // It need not read it.
+        // The result of the write is ignored: the command may exit before it has read the input.
         let written = async {
             let written = stdin.write_all(input).await;
             drop(stdin);

@@ -24,7 +24,7 @@ fn error(code: i64, reason: &str) -> Value {
     json!({ "event": "error", "code": code, "reason": reason })
 }
 
-/// The events, with pieces of bytes put together: where they are cut means nothing.
+/// Joins consecutive passthrough events. The positions at which they are split have no meaning.
 pub(crate) fn whole(events: Vec<Value>) -> Result<Vec<Value>, Box<dyn Error>> {
     let mut whole: Vec<Value> = Vec::new();
     let mut bytes = Vec::new();
@@ -49,7 +49,7 @@ async fn decode(framing: &str, input: &[u8]) -> Result<Run, Box<dyn Error>> {
 }
 
 #[tokio::test]
-async fn each_thing_in_a_stream_of_frames_is_an_event() -> Test {
+async fn each_part_of_a_stream_of_frames_is_an_event() -> Test {
     let good = r#"{"jsonrpc":"2.0","method":"a"}"#;
     let framed = frame(good);
     let with = |before: &[u8]| [before, &framed].concat();
@@ -86,7 +86,8 @@ async fn each_thing_in_a_stream_of_frames_is_an_event() -> Test {
             vec![error(-32600, "header-too-large"), message(good)],
         ),
         (b"Content-Length: 100\r\n\r\n{\"a\"".to_vec(), vec![json!({ "event": "truncated", "bytes": 27 })]),
-        // A length that is too short leaves a rest, one that is too long takes the next header with it.
+        // If a length is too short, the rest of the body is passed through. If it is too long, the body contains a part
+        // of the next header.
         (
             with(b"Content-Length: 3\r\n\r\n{\"a\":1}"),
             vec![error(-32700, "parse-error"), passthrough(b"\":1}"), message(good)],
@@ -176,7 +177,7 @@ async fn the_framing_is_detected_from_the_first_message() -> Test {
 }
 
 #[tokio::test]
-async fn a_header_and_a_blank_line_show_that_the_first_line_was_of_a_log() -> Test {
+async fn a_header_and_a_blank_line_show_that_the_first_line_belongs_to_a_log() -> Test {
     let log = r#"{"jsonrpc":"2.0","level":30}"#;
     let message_of = |id: u64| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1}}"#);
     let input = [format!("{log}\n").into_bytes(), frame(&message_of(1)), frame(&message_of(2))].concat();
@@ -231,7 +232,7 @@ async fn a_byte_order_mark_is_an_error_in_a_message_and_noise_elsewhere() -> Tes
 }
 
 #[tokio::test]
-async fn input_that_cannot_be_read_is_2() -> Test {
+async fn unreadable_input_exits_with_2() -> Test {
     let folder = tempfile::tempdir()?;
     let output = portway(["decode"]).stdin(std::fs::File::open(folder.path())?).output().await?;
     assert_eq!(output.status.code(), Some(2));

@@ -1,4 +1,4 @@
-//! `portway call`: its end without a result, and the exit code.
+//! `portway call`: calls that end without a result, and their exit codes.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -61,7 +61,7 @@ async fn an_unreachable_peer_exits_with_3() -> Test {
 }
 
 #[tokio::test]
-async fn a_script_without_its_interpreter_ends_with_3_and_the_interpreter_is_named() -> Test {
+async fn a_script_without_its_interpreter_exits_with_3_and_names_the_interpreter() -> Test {
     let folder = tempfile::tempdir()?;
     let script = folder.path().join("script");
     let name = script.to_str().ok_or("no path")?;
@@ -94,7 +94,7 @@ async fn a_folder_or_an_empty_name_is_not_a_program() -> Test {
 }
 
 #[tokio::test]
-async fn no_answer_in_time_is_4() -> Test {
+async fn a_timeout_exits_with_4() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline] {
         let mut server = Server::start(framing).await?;
         let start = Instant::now();
@@ -105,7 +105,7 @@ async fn no_answer_in_time_is_4() -> Test {
         assert_eq!(timeout(TEST_TIMEOUT, server.received.recv()).await?.as_deref(), Some("waiting"));
         assert_eq!(timeout(TEST_TIMEOUT, server.received.recv()).await?.as_deref(), Some("cancelled"));
     }
-    // No message came, and the command does not wait for a sleeping program.
+    // The program sends no message. The command does not wait for its end.
     let done = run(["call", "wait", "--timeout", "0.1", "--", "sleep", "3600"]).await?;
     assert_eq!(done.code, Some(4));
     assert!(done.stderr.contains("The peer sent no message."), "{}", done.stderr);
@@ -205,7 +205,7 @@ async fn a_signal_cancels_the_call_and_ends_the_command() -> Test {
 }
 
 #[tokio::test]
-async fn a_notification_that_cannot_be_sent_is_5() -> Test {
+async fn a_notification_that_cannot_be_sent_exits_with_5() -> Test {
     let params = format!("[\"{}\"]", "x".repeat(100_000));
     for framing in ["auto", "content-length", "newline"] {
         let arguments =
@@ -241,7 +241,7 @@ async fn an_unread_notification_exits_with_4() -> Test {
 }
 
 #[tokio::test]
-async fn a_peer_that_sends_garbage_for_ever_does_not_hold_the_command() -> Test {
+async fn endless_garbage_of_a_peer_does_not_delay_the_timeout() -> Test {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?.to_string();
     tokio::spawn(async move {

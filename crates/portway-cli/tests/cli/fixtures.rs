@@ -1,4 +1,4 @@
-//! The called peers: a server made with the library, and programs of the shell.
+//! The peers that the tests call: a server that uses the library, and shell scripts.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub(crate) struct Server {
     _folder: TempDir,
     pub(crate) path: PathBuf,
     pub(crate) address: String,
-    /// The notifications that were received, and `cancelled` for each cancelled call.
+    /// The params of each received `log` notification, and `waiting` and `cancelled` for calls of `wait`.
     pub(crate) received: mpsc::UnboundedReceiver<String>,
 }
 
@@ -53,7 +53,7 @@ fn set_up(peer: &Peer, report: &mpsc::UnboundedSender<String>) {
     });
     let sender = report.clone();
     peer.method("wait", move |(): (), context: Context| {
-        // Sent by another task, since this one is dropped.
+        // Another task sends `cancelled`, since the future of a cancelled handler is dropped.
         let (sender, cancelled) = (sender.clone(), context.cancelled());
         let _ = sender.send("waiting".to_owned());
         tokio::spawn(async move {
@@ -71,14 +71,16 @@ fn set_up(peer: &Peer, report: &mpsc::UnboundedSender<String>) {
     });
 }
 
-/// A shell script that reads lines, and runs `action` for each request. It ignores other lines.
+/// Returns arguments that start a shell script. It reads lines, runs `action` for each request or notification, and
+/// ignores other lines.
 pub(crate) fn line_script(action: &str) -> Vec<String> {
     let script =
         format!(r#"while IFS= read -r line; do case "$line" in '{{"jsonrpc'*'"method"'*) {action} ;; esac; done"#);
     ["--", "sh", "-c", &script].map(str::to_owned).to_vec()
 }
 
-/// A script of the shell that reads the header of a frame, and then runs this. Bodies it does not read.
+/// Returns arguments that start a shell script. It reads the first line of a frame, and runs `action` if that line is
+/// `Content-Length`. It discards all further input.
 pub(crate) fn frame_script(action: &str) -> Vec<String> {
     let script = format!(r#"read -r header; case "$header" in Content-Length*) {action} ;; esac; cat >/dev/null"#);
     ["--", "sh", "-c", &script].map(str::to_owned).to_vec()

@@ -17,11 +17,11 @@ async fn sent(framing: &str) -> Result<String, Box<dyn Error>> {
 }
 
 #[tokio::test]
-async fn a_framing_that_is_named_is_kept_to_the_letter() -> Test {
+async fn a_framing_that_is_named_is_used_exactly() -> Test {
     let body = r#"{"jsonrpc":"2.0","method":"log","params":[1, 2]}"#;
     assert_eq!(sent("content-length").await?, format!("Content-Length: {}\r\n\r\n{body}", body.len()));
     assert_eq!(sent("newline").await?, format!("{body}\n"));
-    // Readable either way: the line end is within the length, as white space behind the JSON.
+    // This message is valid in both framings: the length includes the line end, which is white space behind the JSON.
     assert_eq!(sent("auto").await?, format!("Content-Length: {}\r\n\r\n{body}\n", body.len() + 1));
     Ok(())
 }
@@ -35,7 +35,7 @@ async fn a_request_is_understood_once_by_a_peer_of_either_framing() -> Test {
     for script in [
         line_script(&format!("{count}; echo '{answer}'")),
         frame_script(&format!("{count}; {}", printed_frame(answer))),
-        // One that answers to each line that it cannot read, as the specification has it.
+        // A peer that sends an error for each line that is not JSON, as the specification requires.
         ["--", "sh", "-c", &format!(
             r#"while IFS= read -r line; do case "$line" in '{{'*) {count}; echo '{answer}' ;; *) echo '{{"jsonrpc":"2.0","id":null,"error":{{"code":-32700,"message":"Parse error"}}}}' ;; esac; done"#
         )]
@@ -72,7 +72,7 @@ async fn a_peer_may_write_its_frames_as_it_likes() -> Test {
 }
 
 #[tokio::test]
-async fn the_last_line_of_a_program_that_ends_needs_no_end() -> Test {
+async fn the_last_line_of_a_program_needs_no_line_end() -> Test {
     let mut arguments = vec!["call".to_owned(), "work".to_owned()];
     arguments.extend(line_script(r#"printf '{"jsonrpc":"2.0","id":1,"result":0}'; exit"#));
     let done = run(&arguments).await?;
@@ -81,7 +81,7 @@ async fn the_last_line_of_a_program_that_ends_needs_no_end() -> Test {
 }
 
 #[tokio::test]
-async fn the_wrong_framing_is_named_when_it_shows() -> Test {
+async fn a_wrong_framing_is_reported_when_it_is_detected() -> Test {
     let mut lines =
         vec!["call".to_owned(), "work".to_owned(), "--framing=content-length".to_owned(), "--timeout=1".to_owned()];
     lines.extend(["--", "sh", "-c", r#"echo '{"jsonrpc":"2.0","method":"hello"}'; cat >/dev/null"#].map(str::to_owned));
@@ -114,7 +114,7 @@ async fn a_log_line_in_json_before_the_first_message_is_not_a_message() -> Test 
     for script in [
         frame_script(&frames),
         line_script(&format!("{log}; echo '{answer}'")),
-        // A log line may even name the protocol.
+        // A log line may contain the name of the protocol.
         frame_script(&format!(r#"echo '{{"jsonrpc":"2.0","level":30}}'; {}"#, printed_frame(answer))),
     ] {
         let mut arguments = vec!["call".to_owned(), "work".to_owned()];

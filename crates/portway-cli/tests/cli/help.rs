@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use crate::command::{TEST_TIMEOUT, Test, portway, run};
 
 #[tokio::test]
-async fn help_is_enough_to_begin_with() -> Test {
+async fn help_names_each_command_and_its_options() -> Test {
     let done = run(["--help"]).await?;
     assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
     for word in [
@@ -53,7 +53,7 @@ async fn help_is_enough_to_begin_with() -> Test {
 }
 
 #[tokio::test]
-async fn without_a_command_there_is_help() -> Test {
+async fn without_a_command_help_is_printed() -> Test {
     let done = run([] as [&str; 0]).await?;
     assert_eq!(done.code, Some(2));
     assert!(done.stderr.contains("portway call add"), "{}", done.stderr);
@@ -87,7 +87,7 @@ async fn each_shell_has_completions() -> Test {
 }
 
 #[tokio::test]
-async fn bash_takes_its_completions_and_completes_with_them() -> Test {
+async fn bash_loads_its_completions_and_completes_a_word() -> Test {
     let script = run(["completions", "bash"]).await?.stdout;
     for (arguments, then, expected) in [
         (&["-n"][..], "", ""),

@@ -1,4 +1,4 @@
-//! `portway call`: an answer that cannot be read, or that came while the command was stopped.
+//! `portway call`: an answer that cannot be read, or that arrived while the command was stopped.
 
 use std::error::Error;
 use std::fs;
@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use crate::command::{Run, TEST_TIMEOUT, Test, portway, run};
 use crate::fixtures::{Server, frame_script, line_script};
 
-/// A program that answers a call with this body, in a framing.
+/// Returns arguments that start a program. It answers a call with the content of the file `body`.
 fn answering(framing: Framing, body: &Path) -> Vec<String> {
     match framing {
         Framing::Newline => line_script(&format!("cat '{}'; echo", body.display())),
@@ -68,7 +68,7 @@ async fn an_answer_over_the_limit_ends_the_call_and_names_the_option() -> Test {
         assert_eq!(done.code, Some(5), "{}", done.stderr);
         assert!(done.stderr.contains("--max-bytes BYTES allows longer messages"), "{}", done.stderr);
     }
-    // The first message is longer than the part that is searched for the framing.
+    // The first message is longer than the limit, so the framing is detected before the message has ended.
     let file = tempfile::NamedTempFile::new()?;
     fs::write(&file, format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(200_000)))?;
     let done = call(&["--max-bytes=100000"], answering(Framing::Newline, file.path())).await?;
@@ -78,7 +78,7 @@ async fn an_answer_over_the_limit_ends_the_call_and_names_the_option() -> Test {
 }
 
 /// Waits until a script has created a file.
-async fn made(path: &Path) -> Test {
+async fn wait_for_file(path: &Path) -> Test {
     let waits = async {
         while !path.exists() {
             sleep(Duration::from_millis(5)).await;
@@ -106,12 +106,12 @@ async fn an_answer_that_came_while_the_command_was_stopped_is_read() -> Test {
         );
         let mut command = portway(["call", "work", "--timeout=1", "--framing", framing, "--", "sh", "-c", &script]);
         let child = command.spawn()?;
-        let process = child.id().ok_or("it has ended")?.to_string();
-        made(&read).await?;
+        let process = child.id().ok_or("the command has ended")?.to_string();
+        wait_for_file(&read).await?;
         assert!(Command::new("kill").args(["-STOP", &process]).status().await?.success());
         fs::write(&stopped, "")?;
-        made(&answered).await?;
-        // The time of the call is up when the command goes on.
+        wait_for_file(&answered).await?;
+        // When the command continues, the timeout of the call has passed.
         sleep(LIMIT).await;
         assert!(Command::new("kill").args(["-CONT", &process]).status().await?.success());
         let output = timeout(TEST_TIMEOUT, child.wait_with_output()).await??;

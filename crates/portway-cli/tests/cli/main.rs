@@ -1,6 +1,6 @@
-//! The command `portway`, from outside: the built binary, with real sockets, programs and pipes.
+//! Tests of the built command `portway` with real sockets, programs and pipes.
 #![cfg(unix)]
-#![allow(clippy::indexing_slicing, reason = "a JSON value gives null for a member that it has not")]
+#![allow(clippy::indexing_slicing, reason = "indexing a JSON value returns null for a missing member")]
 
 mod broken_pipes;
 #[path = "../../../../tests/common/busy_socket.rs"]

@@ -1,4 +1,4 @@
-//! `portway call`: the programs that it starts, and their ends.
+//! `portway call`: the start and the end of programs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use crate::command::{TEST_TIMEOUT, Test, portway, run};
 use crate::trees::{SHAPES, Shape, Tree};
 
-/// Answers the first call, in lines.
+/// Shell commands that read one line and print the response to the first call.
 const ANSWER: &str = r#"IFS= read -r line; echo '{"jsonrpc":"2.0","id":1,"result":true}'"#;
 
 #[tokio::test]
@@ -23,7 +23,7 @@ async fn no_descendant_of_a_program_is_left() -> Test {
             let arguments = ["call", "start", "--timeout=0", "--framing=newline", "--"].map(str::to_owned);
             let done = run(arguments.into_iter().chain(tree.command())).await?;
             assert_eq!((done.code, done.stdout.as_str()), (Some(0), "true\n"), "{shape:?}: {}", done.stderr);
-            // Killed processes may still be about to end.
+            // Killed processes take some time to end.
             let limit = if handles_term { Duration::ZERO } else { Duration::from_secs(10) };
             assert_eq!(tree.left_after(limit), [""; 0], "{shape:?}");
             assert_eq!(tree.has_saved(), handles_term, "{shape:?}");
@@ -36,7 +36,7 @@ async fn no_descendant_of_a_program_is_left() -> Test {
 async fn a_program_may_print_more_during_its_shutdown() -> Test {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("saved");
-    // More than a pipe holds.
+    // The output is larger than the buffer of a pipe.
     let last_output =
         format!("head -c 300000 /dev/zero | tr '\\0' '\\n' && echo bye && echo saved > '{}'", file.display());
     for framing in ["auto", "newline"] {
@@ -54,7 +54,7 @@ async fn a_program_may_print_more_during_its_shutdown() -> Test {
 }
 
 #[tokio::test]
-async fn the_death_of_a_program_is_noticed_although_a_descendant_holds_its_pipes() -> Test {
+async fn the_exit_of_a_program_is_noticed_although_a_descendant_has_its_pipes_open() -> Test {
     for framing in ["auto", "newline", "content-length", "wipc"] {
         let tree = Tree::new(Shape::ForksAgain, true)?;
         let script = tree.command()[2].replace(ANSWER, "head -c 1 >/dev/null; exit 7");
@@ -62,7 +62,7 @@ async fn the_death_of_a_program_is_noticed_although_a_descendant_holds_its_pipes
         let done = run(["call", "add", "--timeout=0", "--framing", framing, "--", "sh", "-c", &script]).await?;
         assert_eq!(done.code, Some(5), "{}", done.stderr);
         assert!(done.stderr.contains("the program ended before it answered (exit status: 7)"), "{}", done.stderr);
-        // It takes half a second on an idle machine.
+        // The call takes half a second on an idle machine.
         assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
         assert_eq!(tree.left_after(Duration::ZERO), [""; 0], "{framing}");
     }
@@ -96,7 +96,8 @@ async fn a_second_signal_kills_the_program() -> Test {
     let child = portway(arguments.into_iter().chain(command)).spawn()?;
     tree.wait()?;
     let pid = child.id().ok_or("no process")?.to_string();
-    // Until the command has handled the first signal, the system merges it with a second one.
+    // The system merges a second signal with the first one until the command has handled the first. So signals are sent
+    // until the command has ended.
     let signals = async {
         let kill = || Command::new("kill").args(["-INT", &pid]).stderr(Stdio::null()).status();
         while kill().await.is_ok_and(|status| status.success()) {
@@ -104,7 +105,7 @@ async fn a_second_signal_kills_the_program() -> Test {
         }
     };
     let (output, ()) = timeout(TEST_TIMEOUT, async {
-        // The program is waited for at once, so that it is not a zombie.
+        // Signals succeed for a zombie, too, so this waits for the end of the command at the same time.
         tokio::join!(child.wait_with_output(), signals)
     })
     .await?;
@@ -176,7 +177,7 @@ async fn a_signal_that_the_parent_ignores_stays_ignored() -> Test {
 #[tokio::test]
 async fn a_thread_or_a_process_that_cannot_be_started_ends_with_3() -> Test {
     let folder = tempfile::tempdir()?;
-    // The limit does not apply to root. The other user needs access to the command.
+    // The limit does not apply to root, so root runs the command as another user, which needs access to a copy of it.
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
     let portway = folder.path().join("portway");
     fs::copy(env!("CARGO_BIN_EXE_portway"), &portway)?;
@@ -191,29 +192,29 @@ async fn a_thread_or_a_process_that_cannot_be_started_ends_with_3() -> Test {
         let mut command = Command::new("sh");
         command.args(["-c", &script, "sh"]).arg(&portway).args(["call", "x"]).args(target);
         let output = timeout(TEST_TIMEOUT, command.stdin(Stdio::null()).kill_on_drop(true).output()).await??;
-        let said = String::from_utf8(output.stderr)?;
-        assert_eq!(output.status.code(), Some(3), "{said}");
-        assert!(said.contains(expected) && !said.contains("panicked"), "{said}");
+        let stderr = String::from_utf8(output.stderr)?;
+        assert_eq!(output.status.code(), Some(3), "{stderr}");
+        assert!(stderr.contains(expected) && !stderr.contains("panicked"), "{stderr}");
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn where_few_files_may_be_open_the_reason_is_reported() -> Test {
+async fn a_low_limit_of_open_files_is_reported() -> Test {
     // The limits go from too few files to load the program to enough files to start another one.
     for limit in 4..=20 {
         let mut command = Command::new("sh");
         let script = format!("ulimit -n {limit}; exec \"$@\"");
         command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_portway"), "call", "x", "--", "true"]);
         let output = timeout(TEST_TIMEOUT, command.stdin(Stdio::null()).kill_on_drop(true).output()).await??;
-        let said = String::from_utf8(output.stderr)?;
+        let stderr = String::from_utf8(output.stderr)?;
         match output.status.code() {
-            Some(3) => assert!(said.contains("Too many open files"), "{limit}: {said}"),
-            // It is loaded by then, and the program has started.
+            Some(3) => assert!(stderr.contains("Too many open files"), "{limit}: {stderr}"),
+            // With these limits, the command is loaded and starts the program.
             Some(5) if limit > 8 => {}
-            // The loader needs a file of its own.
+            // With this limit, the loader may fail to open a library of the command.
             Some(127) if limit == 4 => {}
-            code => return Err(format!("{code:?} with {limit}: {said}").into()),
+            code => return Err(format!("{code:?} with {limit}: {stderr}").into()),
         }
     }
     Ok(())

@@ -17,7 +17,7 @@ async fn a_busy_unix_socket_is_waited_for() -> Test {
     let (listener, waiting) = full_listener(&path)?;
     let arguments = ["call", "add", "[1, 2]", "--framing", "newline", "--unix", path.to_str().ok_or("no path")?];
     let mut child = portway(arguments).args(["--timeout", "60"]).spawn()?;
-    // The command has time to fail. If it starts later than this, the test checks less.
+    // The command has this time to fail. If it starts later, the test does not check that it waits.
     sleep(Duration::from_millis(300)).await;
     assert_eq!(child.try_wait()?, None, "it waits");
     let listener = UnixListener::from_std(BlockingListener::from(listener))?;

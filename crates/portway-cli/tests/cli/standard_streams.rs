@@ -16,7 +16,7 @@ use crate::non_blocking::{
     Kind, When, behind_node, payload, read_to_end, run, run_with_files, set_nonblocking, until_nonblocking, write_all,
 };
 
-/// Builds the same command again.
+/// Returns a copy of a command without its standard error.
 fn copy(command: &Command) -> Command {
     let mut copy = Command::new(command.get_program());
     copy.args(command.get_args()).stderr(Stdio::null());
@@ -27,11 +27,11 @@ fn command(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     portway(arguments).into_std()
 }
 
-/// A server that reads lines, and answers its one call with the params.
+/// A shell script that reads one line, and answers this call with its params.
 const ECHO: &str = r#"IFS= read -r line; line=${line#*'"params":'}; line=${line%\}}
     line=${line%%',"id":'*}; printf '{"jsonrpc":"2.0","id":1,"result":%s}\n' "$line"; cat >/dev/null"#;
 
-/// Each command that reads standard input, with a large input. Its output is large too.
+/// Returns each command that reads standard input, and a large input. The output of most is large, too.
 fn commands() -> Vec<(Command, Vec<u8>)> {
     let message =
         |number: usize| format!(r#"{{"jsonrpc":"2.0","id":{number},"result":"{}"}}"#, payload(number, 50_000));
@@ -122,9 +122,9 @@ fn help_and_scripts_are_written_whole_to_a_pipe_that_is_full() -> Test {
         let expected = command(arguments).output()?;
         let (reader, writer) = Kind::Pipes.make();
         set_nonblocking(&writer);
-        let mut held = 0;
+        let mut noise = 0;
         while let Ok(count) = rustix::io::write(&writer, &[b'.'; 4096]) {
-            held += count;
+            noise += count;
         }
         let mut filled = command(arguments);
         let mut child = filled.stdout(writer.try_clone()?).stderr(writer).spawn()?;
@@ -133,12 +133,12 @@ fn help_and_scripts_are_written_whole_to_a_pipe_that_is_full() -> Test {
         let written = read_to_end(&reader);
         assert_eq!(child.wait()?.code(), expected.status.code());
         let expected = [expected.stdout, expected.stderr].concat();
-        assert_eq!(String::from_utf8_lossy(&written[held..]), String::from_utf8_lossy(&expected), "{arguments:?}");
+        assert_eq!(String::from_utf8_lossy(&written[noise..]), String::from_utf8_lossy(&expected), "{arguments:?}");
     }
     Ok(())
 }
 
-/// A pseudo-terminal: our end, and that of a program, which is non-blocking.
+/// Returns both ends of a pseudo-terminal. The second one is for a program, and is non-blocking.
 fn terminal() -> Result<(File, OwnedFd), Box<dyn std::error::Error>> {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     grantpt(&ours)?;
@@ -158,7 +158,7 @@ fn a_non_blocking_terminal_is_read_to_its_end_and_written_whole() -> Test {
         thread::sleep(std::time::Duration::from_millis(20));
         writeln!(keyboard, r#"{{"jsonrpc":"2.0","method":"m","id":{number}}}"#)?;
     }
-    // The character that ends the input.
+    // Ctrl-D ends the input.
     keyboard.write_all(b"\x04")?;
     let output = child.wait_with_output()?;
     assert_eq!(output.status.code(), Some(0));
@@ -174,13 +174,13 @@ fn a_non_blocking_terminal_is_read_to_its_end_and_written_whole() -> Test {
     thread::spawn(move || write_all(&our_input, &input));
     let mut shown = Vec::new();
     let mut chunk = [0; 4096];
-    // The end of a terminal that no program has open is an error on Linux.
+    // On Linux, a read fails once no program has the other end of the terminal open.
     while let Ok(count @ 1..) = screen.read(&mut chunk) {
         shown.extend_from_slice(&chunk[..count]);
         thread::sleep(std::time::Duration::from_micros(500));
     }
     assert_eq!(child.wait()?.code(), code);
-    // It writes line ends as terminals have them.
+    // A terminal converts each line feed to a carriage return and a line feed.
     assert!(String::from_utf8(shown)?.replace("\r\n", "\n").into_bytes() == expected);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `portway decode` as a filter: pieces, pauses, pipes that close, and how much memory it takes.
+//! `portway decode` as a filter: pieces and pauses of the input, closed pipes, and the use of memory.
 
 use std::error::Error;
 use std::fs::{self, OpenOptions};
@@ -29,23 +29,23 @@ impl Decoding {
         Ok(Self { child, stdin, stdout })
     }
 
-    /// The next event, without any further input.
+    /// Reads the next event, without further input.
     async fn event(&mut self) -> Result<Value, Box<dyn Error>> {
         let mut line = String::new();
         timeout(TEST_TIMEOUT, self.stdout.read_line(&mut line)).await??;
         Ok(serde_json::from_str(&line)?)
     }
 
-    /// Returns its peak memory so far, in kilobytes.
+    /// Returns the peak memory of the process so far, in kilobytes.
     fn peak(&self) -> Result<u64, Box<dyn Error>> {
-        let process = self.child.id().ok_or("it has ended")?;
+        let process = self.child.id().ok_or("the command has ended")?;
         let status = fs::read_to_string(format!("/proc/{process}/status"))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no such line")?;
         Ok(line.trim().trim_end_matches(" kB").parse()?)
     }
 }
 
-/// A xorshift generator: the same numbers in each run.
+/// A xorshift generator, which returns the same numbers in each run.
 struct Random(u64);
 
 impl Random {
@@ -57,7 +57,7 @@ impl Random {
     }
 }
 
-/// A stream with everything in it.
+/// Returns a stream with valid messages, noise and errors of each kind.
 fn stream() -> Vec<u8> {
     [
         &frame(r#"{"jsonrpc":"2.0","id":1,"method":"é€😀"}"#)[..],
@@ -76,7 +76,7 @@ fn stream() -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn it_means_nothing_where_the_input_is_cut() -> Test {
+async fn the_events_do_not_depend_on_the_pieces_of_the_input() -> Test {
     let options = ["--framing", "content-length", "--max-bytes", "1000"];
     let lines: Vec<u8> = stream().split(|byte| *byte == b'\r').collect::<Vec<_>>().concat();
     let line_options = ["--framing", "newline", "--max-bytes", "1000"];
@@ -84,7 +84,7 @@ async fn it_means_nothing_where_the_input_is_cut() -> Test {
         let mut expected = None;
         let mut random = Random(7);
         for round in 0..12 {
-            // All at once, byte by byte, and in pieces of any size.
+            // The input is written at once, then byte by byte, and then in pieces of random sizes.
             let longest = match round {
                 0 => stream.len(),
                 1 => 1,
@@ -98,7 +98,7 @@ async fn it_means_nothing_where_the_input_is_cut() -> Test {
                     let length = if longest == 1 { 1 } else { (1 + random.below(longest)).min(rest.len()) };
                     let (piece, after) = rest.split_at(if round == 0 { rest.len() } else { length });
                     decoding.stdin.write_all(piece).await?;
-                    // So that it is usually read as a piece of its own.
+                    // The command usually reads the piece here, before the next one is written.
                     tokio::task::yield_now().await;
                     rest = after;
                 }
@@ -148,7 +148,7 @@ async fn progress_is_shown_on_a_terminal() -> Test {
     {
         let fifo = folder.path().join(number.to_string());
         assert!(Command::new("mkfifo").arg(&fifo).status().await?.success());
-        // From the package bsdutils; it runs a program on a terminal.
+        // `script` of the package bsdutils runs a program on a terminal.
         let mut script = Command::new("script")
             .args(["-qec", &format!("'{portway}' decode < '{}' {output}", fifo.display()), "/dev/null"])
             .stdin(Stdio::null())
@@ -156,7 +156,7 @@ async fn progress_is_shown_on_a_terminal() -> Test {
             .kill_on_drop(true)
             .spawn()?;
         let mut terminal = script.stdout.take().ok_or("no output")?;
-        // This waits for the reader.
+        // Opening a FIFO for writing waits until the command opens it for reading.
         let open = tokio::task::spawn_blocking(move || OpenOptions::new().write(true).open(fifo));
         let mut input = timeout(TEST_TIMEOUT, open).await???;
         let mut shown = Vec::new();
@@ -164,7 +164,7 @@ async fn progress_is_shown_on_a_terminal() -> Test {
             let shown = String::from_utf8_lossy(shown);
             (1..100).any(|count| shown.contains(&format!("\r0 MB, {count} messages, {count} errors\u{1b}[K")))
         };
-        // Figures are written as input comes, from a second after the start on.
+        // From one second after the start on, the command prints figures when it reads input.
         let start = Instant::now();
         while if is_shown { !has_figures(&shown) } else { start.elapsed() < Duration::from_secs(3) } {
             assert!(start.elapsed() < TEST_TIMEOUT, "{output}: {}", String::from_utf8_lossy(&shown));
@@ -176,14 +176,15 @@ async fn progress_is_shown_on_a_terminal() -> Test {
         timeout(TEST_TIMEOUT, terminal.read_to_end(&mut shown)).await??;
         let shown = String::from_utf8(shown)?;
         assert_eq!(shown.contains(" MB, "), is_shown, "{output}: {shown:?}");
-        assert_eq!(shown.ends_with("\r\u{1b}[K"), is_shown, "it is taken away: {shown:?}");
+        assert_eq!(shown.ends_with("\r\u{1b}[K"), is_shown, "the line was not cleared: {shown:?}");
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn it_ends_without_an_error_when_its_output_is_closed() -> Test {
-    // Before the first message, and between frames, lines without JSON are passed through.
+async fn decode_ends_without_an_error_when_its_output_is_closed() -> Test {
+    // Lines that are not JSON are passed through before the first message and between frames. With `newline`, they are
+    // errors.
     for (framing, code) in [("auto", 0), ("content-length", 0), ("newline", 1)] {
         let mut yes = Command::new("yes").stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
         let input: Stdio = yes.stdout.take().ok_or("no output")?.try_into()?;
@@ -202,7 +203,7 @@ async fn it_ends_without_an_error_when_its_output_is_closed() -> Test {
 #[tokio::test]
 async fn a_hundred_megabytes_take_the_memory_of_one_message() -> Test {
     let good = format!("[\"{}\"]", "a".repeat(200_000));
-    // A message over the limit, noise with no line end, and messages in any number.
+    // The stream has a message over the limit, noise without a line end, and many messages.
     let oversize = [b"Content-Length: 40000000\r\n\r\n".as_slice(), &vec![b'x'; 40_000_000]].concat();
     let noise = vec![b'z'; 30_000_000];
     let messages = frame(&good).repeat(150);
@@ -210,7 +211,7 @@ async fn a_hundred_megabytes_take_the_memory_of_one_message() -> Test {
     for framing in ["content-length", "newline", "auto"] {
         let mut decoding = Decoding::start(&["--framing", framing, "--max-bytes", "1000000"])?;
         let writing = async {
-            // In this order the first bytes do not reveal the framing, and a line without an end is not buffered.
+            // In this order, the first bytes do not show the framing. The noise before a line end must not be buffered.
             for part in [&noise, &oversize, &messages] {
                 decoding.stdin.write_all(part).await?;
             }

@@ -1,4 +1,4 @@
-//! Output of a peer does not control a terminal. The terminal is a real one, made by `script`.
+//! Output of a peer does not control a terminal. The command `script` makes a real pseudo-terminal.
 
 use std::error::Error;
 use std::fs;
@@ -11,16 +11,16 @@ use tokio::time::timeout;
 use crate::command::{TEST_TIMEOUT, Test, feed, run};
 use crate::fixtures::{frame_script, printed_frame};
 
-/// Characters that control a terminal, change the order of others, or are invisible: C1, DEL, those for bidirectional
-/// text, fillers, and the other code points that Unicode ignores by default.
+/// Characters that control a terminal, reorder text or are invisible. They are C1 controls, DEL, bidirectional
+/// controls, fillers, and other code points that Unicode ignores by default.
 const HOSTILE: &str = "\u{9b}31mRED\u{9d}0;title\u{9c}\u{85}\u{7f}\u{202e}gnp.exe\u{2066}\u{2069}\u{200f}\u{61c}\u{2028}\u{200b}\u{ad}\u{e0041}\
 \u{34f}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}\u{180f}\u{2800}\u{3164}\u{ffa0}\u{fff0}\u{fffb}\u{1bca0}\u{1d173}\u{e01ef}";
 
 const PORTWAY: &str = env!("CARGO_BIN_EXE_portway");
 
-/// Returns the output of a shell command on a terminal: standard output and standard error.
+/// Returns the standard output and the standard error of a shell command on a terminal.
 async fn on_a_terminal(command: &str) -> Result<String, Box<dyn Error>> {
-    // From the package bsdutils; it runs a program on a terminal.
+    // `script` of the package bsdutils runs a program on a terminal.
     let script =
         Command::new("script").args(["-qec", command, "/dev/null"]).stdin(Stdio::null()).kill_on_drop(true).output();
     let output = timeout(TEST_TIMEOUT, script).await??;
@@ -28,9 +28,9 @@ async fn on_a_terminal(command: &str) -> Result<String, Box<dyn Error>> {
 }
 
 fn assert_harmless(shown: &str, context: &str) {
-    let obeyed = |character: &char| !matches!(character, '\r' | '\n') && (*character as u32) < 0x20;
+    let is_control = |character: &char| !matches!(character, '\r' | '\n') && (*character as u32) < 0x20;
     let hostile =
-        shown.chars().find(|character| obeyed(character) || HOSTILE.replace(is_text, "").contains(*character));
+        shown.chars().find(|character| is_control(character) || HOSTILE.replace(is_text, "").contains(*character));
     assert_eq!(hostile, None, "{context}: {shown:?}");
 }
 
@@ -38,7 +38,7 @@ const fn is_text(character: char) -> bool {
     matches!(character, ' '..='~')
 }
 
-/// A file with a script of the shell, which answers a call by these frames and lines.
+/// Writes a shell script that runs `action` when it is called. Returns the path of the script.
 fn peer(folder: &tempfile::TempDir, action: &str) -> Result<String, Box<dyn Error>> {
     let path = folder.path().join("peer.sh");
     fs::write(&path, &frame_script(action)[3])?;
@@ -117,7 +117,7 @@ async fn decoded_and_validated_text_is_escaped() -> Test {
 async fn a_deeply_nested_result_takes_a_small_multiple_of_its_length() -> Test {
     let folder = tempfile::tempdir()?;
     for deep in [100, 12, 9] {
-        // Many arrays at the deepest level: each is indented by as many blanks as there are levels.
+        // If each level were indented, each of these many arrays would have a long line.
         let text = format!("{}{}{}", "[".repeat(deep), vec!["[1]"; 20_000].join(","), "]".repeat(deep));
         let file = folder.path().join("answer");
         fs::write(&file, format!(r#"{{"jsonrpc":"2.0","id":1,"result":{text}}}"#))?;
@@ -156,7 +156,7 @@ async fn arguments_are_escaped_in_errors() -> Test {
         let shown = on_a_terminal(&format!("'{PORTWAY}' {arguments}; true")).await?;
         assert_harmless(&shown, expected);
         assert!(shown.contains(expected), "{expected}: {shown}");
-        // Elsewhere, too: a file of messages may be shown on a terminal later.
+        // Errors are escaped in a pipe, too: a file of them may be shown on a terminal later.
         let piped = on_a_terminal(&format!("{{ '{PORTWAY}' {arguments} 2>&1 || true; }} | cat")).await?;
         assert_harmless(&piped, expected);
     }

@@ -22,7 +22,7 @@ struct Vector {
 
 impl Vector {
     fn text(&self) -> String {
-        // `null` is a message too.
+        // A vector with the message `null` has `None` here.
         let value = self.message.as_deref().map_or("null", RawValue::get);
         self.message_text.clone().unwrap_or_else(|| value.to_owned())
     }
@@ -106,7 +106,7 @@ async fn standard_input_is_one_message_or_with_lines_many() -> Test {
 }
 
 #[tokio::test]
-async fn the_expected_kind_can_be_given() -> Test {
+async fn options_set_the_expected_kind() -> Test {
     let request = br#"{"jsonrpc":"2.0","id":1,"method":"a"}"#;
     let response = br#"{"jsonrpc":"2.0","id":1,"result":1}"#;
     for (options, message, code) in [
@@ -126,7 +126,7 @@ async fn the_expected_kind_can_be_given() -> Test {
 }
 
 #[tokio::test]
-async fn a_member_line_is_there_only_for_lines() -> Test {
+async fn the_member_line_is_only_present_with_lines() -> Test {
     let done = feed(["validate", "--json"], br#"{"jsonrpc":"2.0","method":"a"}"#).await?;
     let warnings = ["No \"id\" field - this is a notification"];
     let expected = json!({ "file": "<stdin>", "isValid": true, "errors": [], "warnings": warnings });
@@ -135,7 +135,7 @@ async fn a_member_line_is_there_only_for_lines() -> Test {
 }
 
 #[tokio::test]
-async fn a_message_that_is_too_long_is_invalid_and_not_kept() -> Test {
+async fn a_message_that_is_too_long_is_invalid_and_not_buffered() -> Test {
     let message = |length: usize| {
         let start = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"";
         format!("{start}{}\"}}", "x".repeat(length - start.len() - 2))
@@ -160,13 +160,13 @@ async fn a_message_that_is_too_long_is_invalid_and_not_kept() -> Test {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_line_without_end_takes_no_more_memory_than_a_message() -> Test {
+async fn a_line_without_a_line_end_takes_no_more_memory_than_a_message() -> Test {
     let mut command = tokio::process::Command::new("sh");
     let script = "ulimit -v 300000; head -c 500000000 /dev/zero | tr '\\0' x | \"$0\" validate --lines";
     command.args(["-c", script, env!("CARGO_BIN_EXE_portway")]).kill_on_drop(true);
     let output = tokio::time::timeout(crate::command::TEST_TIMEOUT, command.output()).await??;
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("<stdin>:1: invalid\n  error: It is longer than 10485760 bytes"), "{output:?}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("<stdin>:1: invalid\n  error: It is longer than 10485760 bytes"), "{output:?}");
     assert_eq!(output.status.code(), Some(1));
     Ok(())
 }

@@ -62,7 +62,7 @@ async fn a_payload_over_the_limit_is_passed_through() -> Test {
 }
 
 #[tokio::test]
-async fn large_payloads_come_whole() -> Test {
+async fn large_payloads_are_not_split() -> Test {
     let input = frame(3, &vec![0; 3_000_000]);
     let done = feed(["decode", "--framing", "wipc"], &input).await?;
     let events = done.events()?;
@@ -70,7 +70,7 @@ async fn large_payloads_come_whole() -> Test {
     Ok(())
 }
 
-/// A guest that reads the call `add`, and then does this.
+/// Returns the arguments of a guest that reads the call `add`, and then runs `then`.
 fn guest(then: &str) -> [String; 3] {
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}"#;
     ["sh".into(), "-c".into(), format!("printf 'loading\\n'; head -c {} >/dev/null; {then}", call.len() + 9)]
@@ -83,7 +83,7 @@ async fn call(options: &[&str], then: &str) -> Result<crate::command::Run, Box<d
     run(arguments.collect::<Vec<_>>()).await
 }
 
-/// A frame, for `printf`.
+/// Returns a shell command that prints a frame.
 fn printed(code: u8, payload: &str) -> String {
     let bytes: String = (payload.len() as u32).to_le_bytes().iter().map(|byte| format!("\\{byte:03o}")).collect();
     format!("printf 'WIPC\\{code:03o}{bytes}%s' '{payload}'")

@@ -1,4 +1,5 @@
-//! The beginning of a dropped message. If the message is a response, its beginning may hold the id.
+//! Records the beginning of a dropped message. If the message is a response, its beginning may contain the id of the
+//! call.
 
 use alloc::vec::Vec;
 
@@ -14,9 +15,9 @@ pub(super) struct Beginning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     None,
-    /// More of the message may come.
+    /// More bytes of the message may arrive.
     Open(Unreadable),
-    /// The beginning is complete, and was not returned yet.
+    /// The beginning is complete, and [`Beginning::take`] has not returned it yet.
     Complete(Unreadable),
 }
 
@@ -31,7 +32,7 @@ impl Beginning {
         self.state = State::Open(why);
     }
 
-    /// Adds more of the message. Bytes beyond the limit are left out.
+    /// Adds more bytes of the message, up to [`MAX_BEGINNING`] in total. The rest is left out.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         let State::Open(why) = self.state else { return };
         let room = MAX_BEGINNING - self.bytes.len();
@@ -41,7 +42,7 @@ impl Beginning {
         }
     }
 
-    /// Completes the beginning: the message has ended.
+    /// Completes the beginning, since the message has ended.
     pub(super) const fn close(&mut self) {
         if let State::Open(why) = self.state {
             self.state = State::Complete(why);
@@ -55,7 +56,7 @@ impl Beginning {
         self.close();
     }
 
-    /// Returns once why the message was dropped, as soon as its beginning is complete.
+    /// Returns why the message was dropped, once for each message and as soon as its beginning is complete.
     pub(super) const fn take(&mut self) -> Option<Unreadable> {
         let State::Complete(why) = self.state else { return None };
         self.state = State::None;

@@ -1,12 +1,14 @@
-//! Buffers for incomplete messages. A buffer never grows beyond the received bytes, nor beyond the limit.
+//! Buffers for incomplete messages. A buffer grows as bytes are received, up to a limit. It reserves no memory for the
+//! length in a header.
 
 use alloc::vec::Vec;
 
-/// Capacity that an idle decoder retains for its next message, in bytes. Many connections are idle.
+/// Maximum capacity that an idle decoder retains for its next message, in bytes. It is small, since many connections
+/// are idle.
 const RETAINED_CAPACITY: usize = 4096;
 
-/// Appends `bytes` to a buffer that never holds more than `max_len`. The capacity doubles, so that the cost of a byte
-/// does not depend on the cuts of the input. It does not grow beyond `max_len`.
+/// Appends `bytes` to a buffer that never holds more than `max_len`. The capacity doubles, but does not exceed
+/// `max_len`. So the cost per byte does not depend on how the input is cut into pieces.
 pub(super) fn grow(buffer: &mut Vec<u8>, bytes: &[u8], max_len: usize) {
     let needed = buffer.len().saturating_add(bytes.len());
     if needed > buffer.capacity() {
@@ -16,7 +18,7 @@ pub(super) fn grow(buffer: &mut Vec<u8>, bytes: &[u8], max_len: usize) {
     buffer.extend_from_slice(bytes);
 }
 
-/// Empties a buffer. Frees its memory if it exceeds [`RETAINED_CAPACITY`].
+/// Empties a buffer. Frees its memory if the capacity exceeds [`RETAINED_CAPACITY`].
 pub(super) fn release(buffer: &mut Vec<u8>) {
     if buffer.capacity() > RETAINED_CAPACITY {
         *buffer = Vec::new();

@@ -1,4 +1,4 @@
-//! Defines the events that every byte-stream decoder returns.
+//! The events that the decoders of all framings return.
 
 use super::wipc;
 use crate::message::{Fault, Reason, Unreadable};
@@ -7,20 +7,20 @@ use crate::message::{Fault, Reason, Unreadable};
 /// - headers and line ends;
 /// - the rest of a [`Dropped`](Self::Dropped) message after the first KiB of its body;
 /// - the message of a [`Fault`](Self::Fault). [`FrameFault::Oversize`] has at most the length from its header, and
-///   [`FrameFault::Truncated`] and [`FrameFault::TimedOut`] have only the number of its bytes.
+///   [`FrameFault::Truncated`] and [`FrameFault::TimedOut`] have only the number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// The body of one message, to be read as JSON.
     Body(&'a [u8]),
-    /// A message that could not be read. Its header declares another content type or charset, so its body must not be
-    /// decoded.
+    /// A message whose header declares an unsupported content type or charset. Its body must not be decoded as a
+    /// message.
     Refused {
         /// The body. Its id may be used for the error response.
         body: &'a [u8],
         /// [`Reason::UnsupportedContentType`] or [`Reason::BadCharset`].
         reason: Reason,
     },
-    /// A message that could not be read and was dropped. The driver ends the call if the message is a response.
+    /// A message that was dropped. If it is a response, the driver ends the call.
     Dropped {
         /// The first kibibyte of its body, or the received part if that is shorter. [`super::json::glance`] reads it.
         beginning: &'a [u8],
@@ -29,14 +29,14 @@ pub enum Event<'a> {
     },
     /// A WIPC frame that holds no message: `OPEN`, `CLOSE` or `DATA`. Other framings do not have such frames.
     Frame(wipc::Frame<'a>),
-    /// A frame that was refused. The error response, if there is one, has the id null (see [`FrameFault::fault`]).
+    /// A frame that was refused. If [`FrameFault::fault`] returns a fault, an error response with the id null is sent.
     Fault(FrameFault),
     /// Bytes between frames.
     Noise {
         /// The bytes, unchanged. One run may arrive as several events. Their boundaries carry no information.
         bytes: &'a [u8],
-        /// True if a run of noise starts here. It is false after a fault, because the error for the fault also covers
-        /// the noise. A frame ends the run.
+        /// True if a run of noise starts here. A frame ends a run. After a fault it is false, since the error response
+        /// for the fault stands for the noise too.
         starts: bool,
     },
 }
@@ -47,7 +47,7 @@ pub enum Event<'a> {
 pub enum FrameFault {
     /// The body is longer than [`crate::Limits::message_bytes`]. The decoder discards its bytes as they arrive.
     Oversize {
-        /// The length in the header, in bytes. `None` if it exceeds a `u64`, or if the framing has no header.
+        /// The length in the header, in bytes. `None` if the length exceeds a `u64`, or if the framing has no header.
         length: Option<u64>,
     },
     /// The header is longer than [`crate::Limits::header_bytes`]. The decoder discards the bytes of the message as they
@@ -57,11 +57,12 @@ pub enum FrameFault {
     InvalidHeader,
     /// The input ended within a message.
     Truncated {
-        /// The number of bytes that were received of the message, header included.
+        /// The number of bytes of the message that were received, header included.
         held: usize,
     },
-    /// A message was incomplete after [`crate::Limits::partial_frame_ms`] and was dropped. The time runs from its first
-    /// byte, or between two of its bytes while calls are pending. Over WIPC, the timeout of payloads applies instead.
+    /// A message was incomplete after [`crate::Limits::partial_frame_ms`] and was dropped. The time runs from the first
+    /// byte of the message. While calls are pending, it runs between two bytes of the message. Over WIPC, the timeout
+    /// of payloads applies instead.
     TimedOut {
         /// The number of bytes of the message that were dropped, header included.
         held: usize,

@@ -11,8 +11,8 @@ use crate::Limits;
 use crate::framing::Framing;
 
 impl Framing {
-    /// Detects the framing of a peer from the first bytes it sent. Returns `None` if they do not show it yet. A line of
-    /// JSON without the member `jsonrpc` does not count, since it may belong to a log.
+    /// Detects the framing of a peer from the first bytes that the peer has sent. Returns `None` if these bytes do not
+    /// show the framing yet. A line of JSON without the member `jsonrpc` does not count, since it may belong to a log.
     ///
     /// # Examples
     ///
@@ -59,7 +59,7 @@ impl Framing {
     }
 }
 
-/// Detects a framing in a stream of pieces, line by line.
+/// Detects the framing of a stream that arrives in pieces, line by line.
 ///
 /// # Examples
 ///
@@ -72,13 +72,13 @@ impl Framing {
 /// ```
 #[derive(Debug, Default)]
 pub struct Recogniser {
-    /// The beginning of the incomplete line.
+    /// The beginning of the incomplete line, at most [`MAX_BEGINNING`] bytes.
     line: Vec<u8>,
 }
 
 impl Recogniser {
-    /// Examines the next bytes. Returns the framing that one of their lines, or the incomplete line at their end,
-    /// shows.
+    /// Examines the next bytes. Returns the framing that their first conclusive line shows, or `None` if no line shows
+    /// it. The last line may be incomplete.
     pub fn look(&mut self, bytes: &[u8]) -> Option<Framing> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let room = MAX_BEGINNING - self.line.len();
@@ -120,8 +120,8 @@ impl FrameDecoder {
         })
     }
 
-    /// Rejects WIPC frames whose payload exceeds `max_payload` bytes. The limit of messages remains. Call it before the
-    /// first input; with other framings it has no effect.
+    /// Rejects WIPC frames whose payload exceeds `max_payload` bytes. [`Limits::message_bytes`] still applies to
+    /// messages. Call it before the first input. With other framings it has no effect.
     #[must_use]
     pub fn with_max_payload(self, max_payload: u32) -> Self {
         match self.0 {
@@ -173,8 +173,8 @@ impl FrameDecoder {
         }
     }
 
-    /// See [`content_length::Decoder::reject_body`]. In other framings, a message cannot swallow another one: this has
-    /// no effect, and returns 0.
+    /// See [`content_length::Decoder::reject_body`]. In other framings, a wrong length cannot hide the next message, so
+    /// this method has no effect and returns 0.
     pub fn reject_body(&mut self, input: &[u8]) -> usize {
         match &mut self.0 {
             Inner::ContentLength(decoder) => decoder.reject_body(input),
@@ -183,7 +183,7 @@ impl FrameDecoder {
     }
 }
 
-/// Converts the events of WIPC to those of all framings.
+/// Converts the events of the WIPC decoder to the events of all framings.
 #[derive(Debug)]
 struct WipcAdapter {
     message_bytes: usize,

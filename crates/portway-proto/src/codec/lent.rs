@@ -6,11 +6,14 @@ use core::ops::Range;
 
 use super::buffer::release;
 
-/// Where the bytes of an event are.
+/// The place of the bytes of an event.
 #[derive(Debug)]
 pub(super) enum Span {
+    /// There are no bytes.
     Empty,
+    /// At these positions of the input.
     Source(Range<usize>),
+    /// In [`Lent`].
     Lent,
 }
 
@@ -36,7 +39,8 @@ impl Lent {
         Span::Lent
     }
 
-    /// Ends the loan. An empty `buffer` takes the memory over for the next message of the stream.
+    /// Ends the loan: no event borrows the bytes any more. If `buffer` is empty, it takes over the memory for the next
+    /// message of the stream.
     pub(super) fn recycle(&mut self, buffer: &mut Vec<u8>) {
         self.0.clear();
         if buffer.is_empty() && buffer.capacity() < self.0.capacity() {

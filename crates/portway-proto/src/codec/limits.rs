@@ -1,8 +1,8 @@
 //! Bounds, made from limits.toml by `cargo xtask limits --write`.
 
-/// Beginning of a dropped message that is searched for its id.
+/// Maximum bytes at the beginning of a dropped message that are searched for its id.
 pub(crate) const MAX_BEGINNING: usize = 1_024;
-/// Readings of a byte that resynchronisation may cost, on average.
+/// Maximum number of times that resynchronisation reads a byte again, on average.
 pub(crate) const MAX_REREADS: u64 = 8;
-/// Payload of a WIPC frame.
+/// Default maximum payload of a WIPC frame, in bytes.
 pub(crate) const MAX_WIPC_PAYLOAD: u32 = 4_294_967_295;

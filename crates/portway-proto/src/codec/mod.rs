@@ -2,12 +2,12 @@
 //!
 //! - [`FrameDecoder`] and [`Recogniser`]: one decoder for all framings, and the detection of the framing of a stream;
 //! - [`content_length`]: `Content-Length: N`, a blank line, and N bytes (Language Server Protocol);
-//! - [`newline`]: one message a line (MCP on stdio, ACP);
-//! - [`wipc`]: frames of WASM guests, among other output;
+//! - [`newline`]: one message per line (MCP on stdio, ACP);
+//! - [`wipc`]: frames of WASM guests, between other output;
 //! - [`frame`]: the events of the decoders;
 //! - [`json`]: the text of one message, decoded and encoded.
 //!
-//! Most transports of a browser carry values, which the engine decodes itself. So the feature `codec` is not the
+//! Most transports of a browser carry values, which the engine decodes itself. So the feature `codec` is not enabled by
 //! default.
 
 mod beginning;

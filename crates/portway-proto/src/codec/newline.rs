@@ -1,8 +1,8 @@
 //! One message per line: the framing of MCP on stdio and of ACP.
 //!
 //! A line ends with LF or CRLF. Whitespace before a message and blank lines are skipped. A line over the limit is
-//! reported once, and dropped up to its end. The decoder does not look into lines, so it reports no noise: the JSON
-//! decoder refuses a line that is not JSON.
+//! reported once, and dropped up to its end. The decoder does not examine the content of lines, and so never reports
+//! noise. The JSON decoder refuses a line that is not JSON.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -43,6 +43,7 @@ pub struct Decoder {
     /// The beginning of the dropped line.
     beginning: Beginning,
     skipping: Skipping,
+    /// Identifies the incomplete line: it changes at the end of each line.
     count: u64,
 }
 
@@ -86,12 +87,12 @@ impl Decoder {
         if self.held.is_empty() {
             *input = input.get(leading_whitespace(input)..).unwrap_or_default();
         }
-        // A line end beyond the limit and a CRLF is not searched for.
+        // The search ends where the longest valid line with its CRLF would end.
         let room = self.max_bytes.saturating_sub(self.held.len()).saturating_add(2);
         let near = input.get(..room).unwrap_or(input);
         let end = memchr(b'\n', near);
         let line = near.get(..end.unwrap_or(near.len()))?;
-        // Without the line end, a last CR may be half of it.
+        // A CR at the end does not count, since it belongs to the line end. The LF may not have arrived yet.
         let last = line.last().or_else(|| self.held.last());
         let length = self.held.len() + line.len() - usize::from(last == Some(&b'\r'));
         if length > self.max_bytes {
@@ -130,8 +131,8 @@ impl Decoder {
         if matches!(self.skipping, Skipping::TooLong) || !self.held.is_empty() { Some(self.count) } else { None }
     }
 
-    /// Drops the incomplete message. The rest of its line is dropped without an event. [`Self::next`] then returns its
-    /// beginning, without more input.
+    /// Drops the incomplete message. [`Self::next`] then returns the beginning of the message, without more input. The
+    /// rest of the line is dropped without an event.
     pub fn time_out(&mut self) -> FrameFault {
         let held = self.held.len();
         if self.unfinished().is_some() {

@@ -11,15 +11,15 @@ use crate::profile::BatchPolicy;
 #[derive(Debug)]
 pub(super) struct ReplyBatches<P: Payload> {
     batches: Slab<ReplyBatch<P>>,
-    /// The bytes that the waiting responses hold, see [`Payload::held_bytes`].
+    /// The number of bytes that the waiting responses count, see [`held_bytes`].
     bytes: usize,
 }
 
 #[derive(Debug)]
 struct ReplyBatch<P: Payload> {
-    /// Unanswered requests, plus one while elements are still handled.
+    /// The number of unanswered requests, plus one until all elements are handled.
     unanswered: usize,
-    /// Whether its responses would exceed the limit of bytes. None of its requests may begin then.
+    /// Whether all requests in it are refused, since its responses would exceed the limit of bytes.
     is_refused: bool,
     replies: Vec<Message<P>>,
 }
@@ -33,7 +33,7 @@ impl<P: Payload> ReplyBatches<P> {
         self.bytes
     }
 
-    /// Begins a batch. [`done`](Self::done) ends it.
+    /// Begins a batch. Call [`done`](Self::done) once for each request, and once after the last element.
     pub(super) fn begin(&mut self, is_refused: bool) -> u32 {
         self.batches.insert(ReplyBatch { unanswered: 1, is_refused, replies: Vec::new() }) as u32
     }
@@ -58,8 +58,8 @@ impl<P: Payload> ReplyBatches<P> {
         }
     }
 
-    /// Removes an unanswered request. Returns the responses after the last request, if there are any: a batch of
-    /// notifications is not answered (JSON-RPC 2.0 §6).
+    /// Counts one request as answered, or the elements as handled. At the last count, ends the batch and returns its
+    /// responses. Returns `None` if there are no responses: a batch of notifications is not answered (JSON-RPC 2.0 §6).
     pub(super) fn done(&mut self, key: u32) -> Option<Vec<Message<P>>> {
         let batch = self.batches.get_mut(key as usize)?;
         batch.unanswered -= 1;
@@ -77,7 +77,7 @@ impl<P: Payload> ReplyBatches<P> {
     }
 }
 
-/// Returns the bytes that a response holds.
+/// Returns the number of bytes that a response counts while it waits.
 fn held_bytes<P: Payload>(reply: &Message<P>) -> usize {
     let Message::Response(Response { id, outcome }) = reply else { return 0 };
     P::REPLY_BYTES + id.held_bytes() + bytes_of_outcome(outcome)
@@ -87,7 +87,7 @@ fn bytes_of_outcome<P: Payload>(outcome: &Result<P, P::Error>) -> usize {
     outcome.as_ref().map_or_else(P::held_bytes_of_error, P::held_bytes)
 }
 
-/// Returns the bytes that the response to an element holds at least, or 0 if the element gets no response.
+/// Returns the minimum number of bytes that the response to an element counts, or 0 if the element has no response.
 fn bytes_of_reply<P: Payload>(entry: &Entry<P>) -> usize {
     let id = match entry {
         Ok(Message::Request(request)) => &request.id,
@@ -109,7 +109,8 @@ impl<P: Payload> Connection<P> {
         self.end_batch(batch);
     }
 
-    /// Handles one element of a batch that has begun, for a driver that drains the output after each element.
+    /// Handles one element of a batch after [`begin_batch`](Self::begin_batch). It is for a driver that drains the
+    /// output after each element.
     pub fn handle_in_batch(&mut self, entry: Entry<P>, batch: u32) {
         if !self.closed {
             self.handle_entry(entry, Some(batch));
@@ -124,8 +125,8 @@ impl<P: Payload> Connection<P> {
         self.finish_batch_item(Some(batch));
     }
 
-    /// Handles an error with the id null. It ends the calls of the sent batch with this number, if no other sent batch
-    /// is pending. The number 0 means no batch.
+    /// Handles an error with the id null. `batch` is the number of the sent batch to which the error may belong, or 0
+    /// for none. If that batch is the only pending one, the error ends its calls. Otherwise the error is ignored.
     #[inline(never)]
     pub(super) fn handle_null_id_error(&mut self, batch: u64, error: P::Error) {
         if batch == 0 || batch != self.calls.only_batch() {
@@ -137,7 +138,8 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Begins a batch from the peer. Returns `None` if the batch is refused.
+    /// Begins a batch from the peer. Pass each element to [`handle_in_batch`](Self::handle_in_batch) afterwards, and
+    /// then call [`end_batch`](Self::end_batch). Returns `None` if the batch is refused as a whole.
     pub fn begin_batch(&mut self, entries: &[Entry<P>]) -> Option<u32> {
         // Responses do not count, since they are never answered.
         let is_call = |entry: &&Entry<P>| {
@@ -164,8 +166,9 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Returns the outcome that answers a request. In a batch, an outcome that exceeds the limit of bytes together with
-    /// the waiting responses becomes an error: a result may be far larger than its request.
+    /// Returns the outcome that answers a request. In a batch, an outcome becomes an error if it exceeds the limit of
+    /// bytes together with the waiting responses. The check when the batch began does not suffice, since a result may
+    /// be far larger than its request.
     pub(super) fn within_byte_limit(&self, outcome: Result<P, P::Error>, batch: Option<u32>) -> Result<P, P::Error> {
         let held = self.reply_batches.bytes();
         if P::REPLY_BYTES == 0 || batch.is_none() || held == 0 {
@@ -178,7 +181,7 @@ impl<P: Payload> Connection<P> {
         Err(P::Error::from(Fault::Refused(Reason::TooManyRequests)))
     }
 
-    /// Returns whether the responses to a batch may wait for its last request.
+    /// Returns whether the limit of bytes has room for the responses to a batch, which wait for its last request.
     fn has_room_for_replies(&self, entries: &[Entry<P>]) -> bool {
         let bytes = entries.iter().map(bytes_of_reply).sum();
         bytes == 0 || self.has_room_for(bytes)

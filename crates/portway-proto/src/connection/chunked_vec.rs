@@ -1,12 +1,12 @@
-//! A list that never moves its items. It grows by chunks of a fixed size.
+//! A list that grows by chunks of a fixed size, and never moves its items.
 //!
-//! A growing `Vec` frees its old memory and may leave half of the new memory empty. Memory of wasm is never returned to
-//! the system.
+//! A `Vec` that grows moves its items to new memory, and may leave half of that memory empty. It frees the old memory,
+//! but a wasm module never returns memory to the system. Chunks avoid this waste.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Items allocated at a time.
+/// Number of items in one chunk.
 const CHUNK_ITEMS: usize = 128;
 
 #[derive(Debug)]

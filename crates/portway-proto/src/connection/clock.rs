@@ -4,8 +4,8 @@ use super::{CallKey, Connection, End, Event};
 use crate::message::{Outgoing, Payload, RequestId};
 
 impl<P: Payload> Connection<P> {
-    /// Restarts the timeout of a call: `timeout` milliseconds from the next [`handle_timeout`](Self::handle_timeout)
-    /// on. With `None` the call has no timeout. Returns whether the call was pending.
+    /// Restarts the timeout of a call: `timeout` milliseconds, which start at the next clock reading. With `None`, the
+    /// call has no timeout. Returns whether the call was pending.
     pub fn restart(&mut self, call: CallKey, timeout: Option<u64>) -> bool {
         let waits = self.calls.contains(call);
         if waits {
@@ -14,17 +14,18 @@ impl<P: Payload> Connection<P> {
         waits
     }
 
-    /// Handles progress of an outgoing call that has a progress listener. Its timeout restarts as by
-    /// [`restart`](Self::restart), but the call ends at `end` at the latest, so that progress cannot keep it pending
-    /// for ever. `end` and `now` are on the clock of [`handle_timeout`](Self::handle_timeout).
+    /// Handles progress of an outgoing call. The driver calls it if the application has asked for the progress of the
+    /// call. The timeout restarts as by [`restart`](Self::restart), but with at most `end - now`. So progress cannot
+    /// keep the call pending for ever. `end` is the time at which the call must end, or `None` for no such time. `end`
+    /// and `now` are on the clock of [`handle_timeout`](Self::handle_timeout).
     pub fn handle_progress(&mut self, call: CallKey, timeout: Option<u64>, end: Option<u64>, now: u64) {
         if self.calls.contains(call) {
             self.deadlines.restart(call.slot, timeout, end.map_or(u64::MAX, |end| end.saturating_sub(now)));
         }
     }
 
-    /// Handles a clock reading, in milliseconds from any fixed start. Expired calls end, and the peer is asked to
-    /// cancel them.
+    /// Handles a clock reading, in milliseconds from any fixed start. Each expired call ends with [`End::TimedOut`],
+    /// and a cancellation is sent to the peer.
     pub fn handle_timeout(&mut self, now: u64) {
         self.deadlines.advance(now);
         while let Some(slot) = self.deadlines.pop_expired() {
@@ -38,7 +39,7 @@ impl<P: Payload> Connection<P> {
         self.deadlines.recompute_next();
     }
 
-    /// Handles a clock reading without ending calls. The timeouts of calls made since the last reading start at it.
+    /// Handles a clock reading, but ends no calls. The timeouts of the calls since the last reading start at `now`.
     pub fn start_clock(&mut self, now: u64) {
         self.deadlines.advance(now);
         self.deadlines.recompute_next();

@@ -9,17 +9,18 @@ use crate::profile::Profile;
 pub struct Config {
     /// The protocol profile.
     pub profile: Profile,
-    /// Limits on the peer.
+    /// Limits on the resources that the peer can use.
     pub limits: Limits,
-    /// Resolution of timeouts. With `0`, the connection requests a clock reading after every call. With `n`, it
-    /// requests one within a call's timeout / `n`, or within `longest_wait` if that is less. A call may end that much
-    /// after its timeout, never before it. A driver that makes many calls then reads the clock a few times a second,
-    /// not once per call.
+    /// Resolution of timeouts. With 0, timeouts are exact: the connection requests a clock reading after every call.
+    /// With `n`, it requests a reading within the timeout of the call divided by `n`, and within `longest_wait`. The
+    /// call may end later than its timeout by this delay, but never earlier. In return, a driver that makes many calls
+    /// reads the clock a few times a second, and not once per call. Default: 0.
     pub time_grain: u64,
-    /// Maximum wait of a call for its clock reading, in milliseconds, if `time_grain` is not 0. Default: 1 000.
+    /// Maximum time from a call to the clock reading at which its timeout starts, in milliseconds. Unused if
+    /// `time_grain` is 0. Default: 1 000.
     pub longest_wait: u64,
-    /// The id before that of the first outgoing call. A connection that replaces another one on the same transport
-    /// continues its ids, since late responses may still arrive. Default: 0.
+    /// The id before the id of the first outgoing call. A connection that replaces another one on the same transport
+    /// continues the ids of that connection, since late responses to its calls may still arrive. Default: 0.
     pub last_id: u64,
 }
 
@@ -36,19 +37,19 @@ impl Config {
         Self { limits, ..self }
     }
 
-    /// Sets the resolution of timeouts. Default: 0, exact.
+    /// Sets the resolution of timeouts, see [`time_grain`](Self::time_grain). Default: 0, exact.
     #[must_use]
     pub const fn with_time_grain(self, time_grain: u64) -> Self {
         Self { time_grain, ..self }
     }
 
-    /// Sets the maximum wait of a call for a clock reading, in milliseconds. Default: 1 000.
+    /// Sets the maximum time from a call to its clock reading, in milliseconds. Default: 1 000.
     #[must_use]
     pub const fn with_longest_wait(self, longest_wait: u64) -> Self {
         Self { longest_wait, ..self }
     }
 
-    /// Sets the id before that of the first outgoing call. Default: 0.
+    /// Sets the id before the id of the first outgoing call. Default: 0.
     #[must_use]
     pub const fn with_last_id(self, last_id: u64) -> Self {
         Self { last_id, ..self }

@@ -1,7 +1,7 @@
-//! The notifications of the protocol: cancelling, progress, and the items and credit of streams.
+//! The notifications of the protocol: cancellation, progress, and the items and credit of streams.
 //!
-//! Cancelling and progress have the names of the [`Profile`]. The names of streams are Portway's own. The params are
-//! objects; how an object is read and written depends on the payload, see [`ObjectPayload`].
+//! The [`Profile`] defines the methods of cancellation and progress. The methods of streams are Portway's own. The
+//! params are objects, which the payload reads and writes by [`ObjectPayload`].
 
 use alloc::borrow::Cow;
 
@@ -9,11 +9,12 @@ use super::streams::is_credit;
 use crate::message::{Member, Notification, ObjectPayload};
 use crate::profile::{CancelNotification, Profile, ProgressNotification, ProgressValue};
 
-/// The method of a request for the items of another method, with the params `{ method, params, credit }`.
+/// The method of a request for a stream, with the params `{ method, params, credit }`. The stream consists of the items
+/// that the method in the params returns.
 pub const STREAM_METHOD: &str = "rpc.stream";
-/// The notification of an item, with the params `{ id, value }`.
+/// The method of the notification that carries one item, with the params `{ id, value }`.
 pub const ITEM_METHOD: &str = "rpc.item";
-/// The notification of credit, with the params `{ id, count }`.
+/// The method of the notification that permits `count` more items, with the params `{ id, count }`.
 pub const CREDIT_METHOD: &str = "rpc.credit";
 
 /// A notification of the protocol from the peer.
@@ -39,15 +40,16 @@ pub enum Control<I, V> {
     Credit {
         /// The id of the request.
         id: I,
-        /// The number of further items.
+        /// The number of items that this end may send in addition.
         count: u32,
     },
-    /// A notification of a stream with other params. It is ignored.
+    /// A notification of a stream whose params have another form. The driver ignores it.
     Malformed,
 }
 
 /// Reads a notification of the protocol. Returns `None` for any other notification, which is for the application. A
-/// cancellation or progress in another form is for the application, too: other protocols use these names.
+/// notification that has the method of cancellation or progress, but params of another form, is for the application
+/// too. Another protocol may use the same method.
 pub fn read<'p, P: ObjectPayload>(
     profile: &Profile,
     notification: &'p Notification<P>,
@@ -71,18 +73,18 @@ where
     Some(control.unwrap_or(Control::Malformed))
 }
 
-/// A request for the items of a method.
+/// The params of a request for a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamRequest<'p, V> {
-    /// The method.
+    /// The method whose items are requested.
     pub method: Cow<'p, str>,
     /// The params of the method. `None` if they are absent or null.
     pub params: Option<V>,
-    /// The number of items that may be sent before there is further credit.
+    /// The number of items that this end may send before the peer permits more.
     pub credit: u32,
 }
 
-/// Reads the params of a request for a stream. Returns `None` if they have no method, or no valid credit.
+/// Reads the params of a request for a stream. Returns `None` if the method is missing, or if the credit is not valid.
 pub fn read_stream_request<P: ObjectPayload>(params: &P) -> Option<StreamRequest<'_, P::Value<'_>>> {
     let [method, params, credit] = params.members(["method", "params", "credit"])?;
     let credit = P::read_count(credit?).filter(|credit| is_credit(*credit))?;
@@ -100,8 +102,8 @@ pub fn write_stream_request<P: ObjectPayload>(method: &str, params: Option<&P>, 
     }
 }
 
-/// Writes the params of the notification that cancels the request with this id. The profile may have a member for the
-/// reason, a text for people. Returns `None` if they cannot be written.
+/// Writes the params of the notification that cancels the request with this id. `reason` is a text for people. It is
+/// left out if `form` has no member for it. Returns `None` if the params cannot be written.
 pub fn write_cancel<P: ObjectPayload>(form: &CancelNotification, id: &P::Id, reason: Option<&str>) -> Option<P> {
     let id = (form.member, Member::Id(id));
     match form.reason.zip(reason) {
@@ -110,7 +112,8 @@ pub fn write_cancel<P: ObjectPayload>(form: &CancelNotification, id: &P::Id, rea
     }
 }
 
-/// Writes the params of progress. Returns `None` if they cannot be written: [`ProgressValue::Params`] needs an object.
+/// Writes the params of progress. Returns `None` if they cannot be written, for example if [`ProgressValue::Params`]
+/// requires an object and `value` is not an object.
 pub fn write_progress<P: ObjectPayload>(form: &ProgressNotification, token: &P::Id, value: &P) -> Option<P> {
     let value = match form.value {
         ProgressValue::Member(name) => (name, Member::Value(value.value())),

@@ -1,44 +1,50 @@
 //! Call timeouts: constant work per call, and one timer for all calls.
 //!
-//! Calls with the same timeout end in the order in which they began. So each distinct timeout has a queue, and only the
-//! heads of the queues matter. The timeout of a call starts at the first clock reading after the call was made. Calls
-//! without a reading are the *unstamped* tail of their queue. Making a call needs no clock.
+//! Calls with the same timeout expire in the order in which they began. So each distinct timeout has a queue, and only
+//! the head of each queue can expire next.
+//!
+//! A call can be made without a clock, since its timeout starts at the first clock reading after the call. Until that
+//! reading, the call is *unstamped*. The unstamped calls of a queue are at its tail.
 
 use alloc::vec::Vec;
 
 use super::chunked_vec::ChunkedVec;
 
-/// The end of a queue. Also the queue of a call without a timeout.
+/// Marks the end of a queue. It is also the queue of a slot without a timeout.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(super) struct Deadlines {
-    /// One for each timeout in use. An empty queue is reused for another timeout.
+    /// One queue for each timeout in use. An empty queue is reused for another timeout.
     queues: Vec<Queue>,
-    /// One for each call slot.
+    /// One node for each slot of a call.
     nodes: ChunkedVec<Node>,
+    /// The latest clock reading.
     now: u64,
+    /// When the next clock reading is due.
     next: Option<u64>,
+    /// See [`Config::time_grain`](super::Config::time_grain).
     grain: u64,
-    /// Maximum wait of a call for its first clock reading. The timer of a driver may outlive the last call by this
-    /// time.
+    /// Maximum time from a call to its first clock reading, if `grain` is not 0. The timer of a driver may still run
+    /// for this time after the last call has ended.
     max_wait: u64,
 }
 
-/// Calls with one timeout, oldest first.
+/// The calls with one timeout, oldest first.
 #[derive(Debug)]
 struct Queue {
     timeout: u64,
-    /// Maximum wait of an unstamped call for a clock reading.
+    /// Maximum time from a call to its first clock reading.
     stamp_within: u64,
     head: u32,
     tail: u32,
-    /// The first call without a clock reading.
+    /// The first unstamped call, or `NONE`.
     unstamped: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
+    /// The time at which the call expires. 0 while the call is unstamped.
     deadline: u64,
     queue: u32,
     previous: u32,
@@ -82,7 +88,7 @@ impl Deadlines {
         self.next = Some(self.next.map_or(wanted, |next| next.min(wanted)));
     }
 
-    /// Ends the timeout of a slot, if it has one.
+    /// Ends the timeout of a slot, if the slot has one.
     pub(super) fn remove(&mut self, slot: u32) {
         let Some(slot_node) = self.nodes.get_mut(slot) else { return };
         let node = core::mem::replace(slot_node, DETACHED);
@@ -104,7 +110,8 @@ impl Deadlines {
         }
     }
 
-    /// Replaces the timeout of a slot: `timeout` milliseconds, but at most `left`.
+    /// Replaces the timeout of a slot by `timeout`, or by `left` if that is less. `None` and [`u64::MAX`] stand for no
+    /// timeout.
     pub(super) fn restart(&mut self, slot: u32, timeout: Option<u64>, left: u64) {
         self.remove(slot);
         let timeout = timeout.unwrap_or(u64::MAX).min(left);
@@ -127,7 +134,7 @@ impl Deadlines {
         }
     }
 
-    /// Returns the slot of an expired call, and ends its timeout.
+    /// Returns the slot of an expired call, and ends its timeout. Returns `None` if no call has expired.
     pub(super) fn pop_expired(&mut self) -> Option<u32> {
         let slot = self.queues.iter().find_map(|queue| {
             let node = self.nodes.get(queue.head)?;
@@ -146,13 +153,14 @@ impl Deadlines {
                 Some(node) if queue.unstamped != queue.head => node.deadline,
                 _ => reading,
             };
-            // Future calls need their reading even if no queue has an unstamped call now.
+            // With a grain, readings stay due while a queue has calls. A later call with the same timeout then needs no
+            // earlier reading, so the driver need not set its timer again.
             let wanted = if self.grain == 0 { deadline } else { deadline.min(reading) };
             self.next = Some(self.next.map_or(wanted, |next| next.min(wanted)));
         }
     }
 
-    /// Returns the maximum wait of an unstamped call with this timeout for a clock reading.
+    /// Returns the maximum time from a call with this timeout to its first clock reading.
     const fn until_reading(&self, timeout: u64) -> u64 {
         match timeout.checked_div(self.grain) {
             None => 0,

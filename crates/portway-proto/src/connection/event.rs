@@ -2,10 +2,10 @@
 
 use crate::message::{Notification, Payload, Unreadable};
 
-/// An outgoing call that is pending.
+/// The key of a pending outgoing call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CallKey {
-    /// The index of the call. It is small, and reused after the call has ended.
+    /// A small number, which is reused after the call has ended.
     pub(super) slot: u32,
     /// The id on the wire. It is never reused.
     pub(super) id: u64,
@@ -18,17 +18,19 @@ impl CallKey {
         self.slot
     }
 
-    /// Returns the id on the wire: 1, 2, 3 and so on.
+    /// Returns the id on the wire. Ids count up from [`Config::last_id`](super::Config::last_id) + 1: by default 1, 2,
+    /// 3 and so on.
     #[must_use]
     pub const fn id(self) -> u64 {
         self.id
     }
 }
 
-/// A request from the peer that is unanswered.
+/// The key of an unanswered request from the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestKey {
     pub(super) slot: u32,
+    /// Distinguishes this request from an earlier one in the same slot.
     pub(super) serial: u32,
 }
 
@@ -43,7 +45,7 @@ impl RequestKey {
 /// An event for the application.
 #[derive(Debug)]
 pub enum Event<P: Payload> {
-    /// The peer sent a request. It requires exactly one [`respond`](super::Connection::respond).
+    /// The peer sent a request. The driver must answer it once, by [`respond`](super::Connection::respond).
     Request {
         /// The key for the response.
         key: RequestKey,
@@ -54,11 +56,13 @@ pub enum Event<P: Payload> {
     },
     /// The peer sent a notification.
     Notification(Notification<P>),
-    /// An outgoing call has ended. Each call has exactly one such event, unless this end cancelled or abandoned it.
+    /// An outgoing call has ended. Each call has exactly one such event, unless this end has ended it by
+    /// [`cancel`](super::Connection::cancel), [`abandon`](super::Connection::abandon) or
+    /// [`end_call`](super::Connection::end_call).
     Ended {
         /// The call.
         call: CallKey,
-        /// Its outcome.
+        /// The outcome of the call.
         end: End<P>,
     },
     /// The peer has cancelled this request. The request must still be answered.
@@ -67,7 +71,7 @@ pub enum Event<P: Payload> {
     Ignored(Ignored<P>),
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Debug)]
 pub enum End<P: Payload> {
     /// The peer responded.
@@ -78,30 +82,31 @@ pub enum End<P: Payload> {
     Unreadable(Unreadable),
     /// The call timed out. The peer is asked to cancel it.
     TimedOut,
-    /// The connection was closed.
+    /// The connection was closed, or its input has ended.
     Closed,
 }
 
 /// A message that was ignored.
 #[derive(Debug)]
 pub enum Ignored<P: Payload> {
-    /// A late or repeated response to an outgoing call that has ended. A peer also sends one for a cancelled request,
-    /// as the protocol requires.
+    /// A late or repeated response to an outgoing call that has ended. A peer must also answer a request that was
+    /// cancelled.
     LateResponse(P::Id),
     /// A response to a request that was never sent.
     UnmatchedResponse(P::Id),
-    /// An error with id null that cannot be assigned to a single call or batch.
+    /// An error with the id null that does not belong to the only pending batch. Such an error never ends a call
+    /// outside batches.
     PeerError(P::Error),
     /// A response that cannot be decoded, and whose call is unknown.
     Unreadable(Unreadable),
-    /// Neither request nor response.
+    /// An element that is not a valid message, and that is not answered.
     Malformed,
 }
 
 /// Why a call was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The connection is closed.
+    /// The connection is closed, or its input has ended. After the end of the input, only calls are refused.
     Closed,
     /// The number of pending calls has reached [`Limits::pending_calls`](crate::Limits::pending_calls).
     TooManyCalls,

@@ -1,4 +1,5 @@
-//! Fast path for drivers that write the envelope themselves: no message is queued, and no event is emitted.
+//! The fast path, for drivers that read and write the envelope themselves: the members of a message besides its params,
+//! result or error. A call or request on this path is not queued as a message, and emits no event.
 
 use core::num::NonZeroU32;
 
@@ -6,11 +7,11 @@ use super::{CallKey, Connection, Refused, RequestKey};
 use crate::message::{Payload, RequestId};
 
 impl<P: Payload> Connection<P> {
-    /// Begins a call whose request the driver writes itself, under the id of the key. Nothing is transmitted. Calls
-    /// with the same `batch` are sent in one array.
+    /// Begins a call. The driver writes and sends the request itself, with the id of the returned key. It must send
+    /// calls with the same `batch` in one array. The timeout is as in [`call`](Self::call).
     ///
     /// # Errors
-    /// If the connection is closed, or too many calls are pending.
+    /// Returns [`Refused`] as [`call`](Self::call) does. The driver must not send the request then.
     pub fn begin_call(&mut self, timeout: Option<u64>, batch: Option<NonZeroU32>) -> Result<CallKey, Refused> {
         self.check_room(1)?;
         let key = self.calls.insert(batch);
@@ -20,17 +21,18 @@ impl<P: Payload> Connection<P> {
         Ok(key)
     }
 
-    /// Ends the call with this id, without an [`Event::Ended`](super::Event::Ended). For a driver that has drained all
-    /// output and holds the outcome. Returns `None` if no call with this id is pending: pass the response to
-    /// [`handle`](Self::handle) then.
+    /// Ends the call with this id, without an [`Event::Ended`](super::Event::Ended). It is for a driver that has
+    /// drained all output, and that passes the outcome to the caller itself. Returns `None` if no call with this id is
+    /// pending. The driver must then pass the response to [`handle`](Self::handle).
     #[must_use = "a response that ends no call is for `handle`"]
     pub fn end_call(&mut self, id: &P::Id) -> Option<CallKey> {
         self.take_call(id.to_call()?)
     }
 
-    /// Begins a request that is not in a batch, without an [`Event::Request`](super::Event::Request). For a driver that
-    /// has drained all output and runs the request at once. Returns `None` if the request is refused or must wait: pass
-    /// it to [`handle`](Self::handle) then.
+    /// Begins a request that is not in a batch, without an [`Event::Request`](super::Event::Request). It is for a
+    /// driver that has drained all output, and that runs the request at once. The bytes of the request do not count
+    /// towards [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes). Returns `None` if the request is refused or
+    /// must wait. The driver must then pass the request to [`handle`](Self::handle).
     #[must_use = "a request that is not taken is for `handle`"]
     pub fn begin_request(&mut self, id: P::Id) -> Option<RequestKey> {
         let requests = self.inbound.len();
@@ -38,8 +40,8 @@ impl<P: Payload> Connection<P> {
         fits.then(|| self.inbound.insert(id, None, 0))
     }
 
-    /// Ends a request that is not in a batch, without transmitting a response. For a driver that sends the response
-    /// itself. Returns whether the driver must send it; if not, use [`respond`](Self::respond).
+    /// Ends a request that is not in a batch. Returns true if the request has ended: the driver must then send the
+    /// response itself. Otherwise, the driver must use [`respond`](Self::respond).
     #[must_use = "a reply that is not sent here is for `respond`"]
     pub fn end_request(&mut self, key: RequestKey) -> bool {
         let ended = self.inbound.take_single(key);

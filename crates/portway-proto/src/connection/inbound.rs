@@ -1,4 +1,4 @@
-//! Unanswered requests from the peer.
+//! Unanswered requests from the peer, and notifications that wait for them.
 
 use alloc::collections::VecDeque;
 
@@ -7,28 +7,32 @@ use slab::Slab;
 use super::event::{Event, RequestKey};
 use crate::message::{Notification, Payload, Request};
 
-/// Bytes that a waiting notification counts beside its params: its method, and its slot in the queue.
+/// Number of bytes that a waiting notification counts in addition to its params. They stand for its method and its
+/// place in the queue.
 const NOTIFICATION_BYTES: usize = 1_024;
 
 #[derive(Debug)]
 pub(super) struct InboundRequests<P: Payload> {
     requests: Slab<InboundRequest<P::Id>>,
-    /// The bytes of the ids and params of unanswered requests, and of the params of waiting notifications.
+    /// The bytes of the ids and params of unanswered requests, and of waiting notifications, see
+    /// [`notification_bytes`].
     bytes: usize,
-    /// Requests and notifications that wait for the running request, where only one may run at a time.
+    /// Requests and notifications that wait for the running request, if the profile runs one request at a time.
     waiting: VecDeque<Waiting<P>>,
     /// The number of [`Waiting::Answered`] entries in `waiting`.
     answered: usize,
-    /// The newest serial. It wraps around to 0.
+    /// The serial number of the newest request or notification. After the maximum, numbering continues at 0.
     pub(super) serial: u32,
 }
 
 #[derive(Debug)]
 enum Waiting<P: Payload> {
     Request(RequestKey, Request<P>),
-    /// A notification has a serial too, which keeps its position among the requests.
+    /// A notification with its serial number. All entries have serial numbers, which keep the queue sorted for a
+    /// search.
     Notification(u32, Notification<P>),
-    /// A request with this serial that was answered before its turn, for example since it was cancelled.
+    /// The place of a request with this serial number that was answered before its turn, for example because it was
+    /// cancelled.
     Answered(u32),
 }
 
@@ -47,7 +51,7 @@ struct InboundRequest<I> {
     serial: u32,
     id: I,
     batch: Option<u32>,
-    /// The bytes that its id and its params hold.
+    /// The number of bytes of its id and its params.
     bytes: usize,
 }
 
@@ -64,7 +68,7 @@ impl<P: Payload> InboundRequests<P> {
         self.requests.len()
     }
 
-    /// Adds a request, whose id and params hold `bytes`.
+    /// Adds a request whose id and params have this number of bytes.
     pub(super) fn insert(&mut self, id: P::Id, batch: Option<u32>, bytes: usize) -> RequestKey {
         let serial = self.next_serial();
         let slot = self.requests.insert(InboundRequest { serial, id, batch, bytes }) as u32;
@@ -72,7 +76,7 @@ impl<P: Payload> InboundRequests<P> {
         RequestKey { slot, serial }
     }
 
-    /// Ends a request. Returns its id and its batch.
+    /// Ends a request. Returns its id and its batch, or `None` if the request has already ended.
     pub(super) fn take(&mut self, key: RequestKey) -> Option<(P::Id, Option<u32>)> {
         self.requests.get(key.slot as usize).filter(|request| request.serial == key.serial)?;
         let request = self.requests.try_remove(key.slot as usize)?;
@@ -80,7 +84,7 @@ impl<P: Payload> InboundRequests<P> {
         Some((request.id, request.batch))
     }
 
-    /// Ends a request that is not in a batch. Returns whether it did.
+    /// Ends a request that is not in a batch. Returns false for any other request, which stays as it is.
     pub(super) fn take_single(&mut self, key: RequestKey) -> bool {
         let request = self.requests.get(key.slot as usize);
         let is_single = request.is_some_and(|request| request.serial == key.serial && request.batch.is_none());
@@ -123,8 +127,8 @@ impl<P: Payload> InboundRequests<P> {
         self.waiting.push_back(Waiting::Notification(serial, notification));
     }
 
-    /// Emits the messages that waited for the answered request: notifications, and then one request to run. Emits
-    /// nothing for a request that was answered before its turn.
+    /// Emits the messages that waited for the answered request: all notifications before the next request, and that
+    /// request. Emits nothing if the answered request was itself waiting.
     pub(super) fn release(&mut self, answered: RequestKey, mut emit: impl FnMut(Event<P>)) {
         if !P::CAN_WAIT || self.drop_waiting(answered) {
             return;
@@ -145,14 +149,15 @@ impl<P: Payload> InboundRequests<P> {
 
     /// Drops the message of a waiting request. Returns whether the request was waiting.
     fn drop_waiting(&mut self, key: RequestKey) -> bool {
-        // Serials wrap around, but their distances from the first one are in order.
+        // Serial numbers wrap around to 0. Their distances from the first one are in order even then.
         let Some(first) = self.waiting.front().map(Waiting::serial) else { return false };
         let distance = key.serial.wrapping_sub(first);
         let position = self.waiting.binary_search_by_key(&distance, |waiting| waiting.serial().wrapping_sub(first));
         let Some(waiting) = position.ok().and_then(|position| self.waiting.get_mut(position)) else { return false };
         *waiting = Waiting::Answered(key.serial);
         self.answered += 1;
-        // Removing each entry at once would move all entries behind it.
+        // Answered entries are removed together, once they are more than half of the queue. To remove each of them at
+        // once would move all entries behind it every time.
         if self.answered > self.waiting.len() / 2 {
             self.waiting.retain(|waiting| !matches!(waiting, Waiting::Answered(_)));
             self.answered = 0;

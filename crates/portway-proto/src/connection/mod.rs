@@ -1,10 +1,18 @@
 //! The state machine of one end of a connection, without IO, clock or threads.
 //!
-//! A driver calls [`handle`](Connection::handle), [`call`](Connection::call), [`respond`](Connection::respond) or
-//! another input. After each of them it drains [`poll_transmit`](Connection::poll_transmit) and
-//! [`poll_event`](Connection::poll_event) until both are empty, and then reads
-//! [`poll_timeout`](Connection::poll_timeout). The connection implements the protocol: ids, matching of responses to
-//! calls, timeouts, batches and limits. Each call ends exactly once, and each request is answered exactly once.
+//! The connection implements the protocol: ids, matching of responses to calls, timeouts, batches and limits. The
+//! *driver* is the code that does the IO for it and runs the handlers.
+//!
+//! The *inputs* are the methods that change the state, such as [`handle`](Connection::handle),
+//! [`call`](Connection::call) and [`respond`](Connection::respond). After each input, the driver calls
+//! [`poll_transmit`](Connection::poll_transmit) and [`poll_event`](Connection::poll_event) until both return `None`.
+//! Then it reads [`poll_timeout`](Connection::poll_timeout).
+//!
+//! Each call ends exactly once. Each request is answered at most once: [`close`](Connection::close) drops the
+//! unanswered requests, and a second response is refused.
+//!
+//! Times are in milliseconds. A driver may use another unit for all of them, since the connection only adds and
+//! compares times.
 
 mod batch;
 mod chunked_vec;
@@ -44,23 +52,27 @@ pub struct Connection<P: Payload> {
     config: Config,
     calls: PendingCalls,
     deadlines: Deadlines,
-    /// The number of calls that have ended at this end while their responses may still arrive.
+    /// The number of calls that ended by a timeout, [`cancel`](Self::cancel) or [`abandon`](Self::abandon), and whose
+    /// responses have not arrived yet.
     ended_without_response: u64,
     inbound: InboundRequests<P>,
     reply_batches: ReplyBatches<P>,
-    /// The number of the only sent batch that was pending when the incoming batch arrived, or 0.
+    /// The number of the sent batch that the incoming batch may answer: the only sent batch that was pending when the
+    /// incoming batch arrived. 0 if none or several were pending.
     answered_batch: u64,
-    /// An error with the id null in the incoming batch. It ends the calls that no other element answers.
+    /// The first error with the id null in the incoming batch. After the last element of the incoming batch, it ends
+    /// the calls of `answered_batch` that are still pending.
     null_id_error: Option<P::Error>,
     transmits: VecDeque<Outgoing<P>>,
     events: VecDeque<Event<P>>,
+    /// Whether [`close`](Self::close) was called.
     closed: bool,
-    /// The input has ended.
+    /// Whether the input has ended: no more messages arrive.
     ended: bool,
 }
 
 impl<P: Payload> Connection<P> {
-    /// Creates an open connection. The first call has the id after `config.last_id`.
+    /// Creates an open connection. The first call has the id `config.last_id + 1`.
     #[must_use]
     pub const fn new(config: Config) -> Self {
         Self {
@@ -105,12 +117,13 @@ impl<P: Payload> Connection<P> {
 
     // Outgoing calls.
 
-    /// Sends a request. `timeout` is in milliseconds on the clock of `handle_timeout`. It starts at the next
-    /// [`handle_timeout`](Self::handle_timeout). With `None` the call has no timeout.
+    /// Sends a request. `timeout` is in milliseconds. It starts at the next clock reading, by
+    /// [`handle_timeout`](Self::handle_timeout) or [`start_clock`](Self::start_clock). With `None`, the call has no
+    /// timeout.
     ///
     /// # Errors
     /// Returns [`Refused::Closed`] after [`close`](Self::close) or [`handle_end`](Self::handle_end), and
-    /// [`Refused::TooManyCalls`] if too many calls are pending. Then nothing is sent.
+    /// [`Refused::TooManyCalls`] if too many calls are pending. A refused request is not sent.
     pub fn call(&mut self, method: P::Method, params: Option<P>, timeout: Option<u64>) -> Result<CallKey, Refused> {
         let key = self.begin_call(timeout, None)?;
         self.transmits.push_back(Outgoing::Single(request(key, method, params)));
@@ -120,8 +133,8 @@ impl<P: Payload> Connection<P> {
     /// Sends a notification.
     ///
     /// # Errors
-    /// Returns [`Refused::Closed`] after [`close`](Self::close). The end of the input alone does not prevent
-    /// notifications.
+    /// Returns [`Refused::Closed`] after [`close`](Self::close). After [`handle_end`](Self::handle_end), notifications
+    /// can still be sent.
     pub fn notify(&mut self, method: P::Method, params: Option<P>) -> Result<(), Refused> {
         self.check_room(0)?;
         let notification = Message::Notification(Notification { method, params });
@@ -129,8 +142,8 @@ impl<P: Payload> Connection<P> {
         Ok(())
     }
 
-    /// Cancels a call, and asks the peer to stop the work on it. No [`Event::Ended`] follows. A response that still
-    /// arrives yields [`Ignored::LateResponse`]. Returns whether the call was pending.
+    /// Cancels a call, and asks the peer to stop the work on it. No [`Event::Ended`] follows. If the response still
+    /// arrives, [`Ignored::LateResponse`] reports it. Returns whether the call was pending.
     pub fn cancel(&mut self, call: CallKey) -> bool {
         let waited = self.abandon(call);
         if waited {
@@ -139,14 +152,15 @@ impl<P: Payload> Connection<P> {
         waited
     }
 
-    /// Ends a call without a message to the peer. Its response may still arrive. Returns whether the call was pending.
+    /// Ends a call without a message to the peer, and without an [`Event::Ended`]. The response may still arrive.
+    /// Returns whether the call was pending.
     pub fn abandon(&mut self, call: CallKey) -> bool {
         let waited = self.calls.contains(call) && self.take_call(call.id).is_some();
         self.ended_without_response += u64::from(waited);
         waited
     }
 
-    /// Returns the pending call in this slot.
+    /// Returns the pending call with this [slot](CallKey::slot()).
     #[must_use]
     pub fn call_in_slot(&self, slot: u32) -> Option<CallKey> {
         self.calls.in_slot(slot)
@@ -166,8 +180,10 @@ impl<P: Payload> Connection<P> {
     // Requests from the peer.
 
     /// Sends the response to a request. Returns false, and sends nothing, if the request was already answered or the
-    /// connection is closed. In a batch: if the response and the waiting responses of the batches exceed
-    /// [`Limits::in_flight_bytes`], an error replaces it.
+    /// connection is closed.
+    ///
+    /// A response in a batch waits for the other responses of that batch. If responses already wait, and this one
+    /// exceeds [`Limits::in_flight_bytes`] together with them, an error is sent in its place.
     pub fn respond(&mut self, key: RequestKey, outcome: Result<P, P::Error>) -> bool {
         let Some((id, batch)) = self.inbound.take(key) else { return false };
         let outcome = self.within_byte_limit(outcome, batch);
@@ -178,7 +194,7 @@ impl<P: Payload> Connection<P> {
         true
     }
 
-    /// Returns the request in this slot.
+    /// Returns the unanswered request with this [slot](RequestKey::slot()).
     #[must_use]
     pub fn request_in_slot(&self, slot: u32) -> Option<RequestKey> {
         self.inbound.in_slot(slot)
@@ -202,8 +218,12 @@ impl<P: Payload> Connection<P> {
         self.inbound.len()
     }
 
-    /// Returns the number of bytes that count towards [`Limits::in_flight_bytes`]: the ids and params of unanswered
-    /// requests, the params of waiting notifications, and the responses that wait for the rest of their batch.
+    /// Returns the number of bytes that count towards [`Limits::in_flight_bytes`]:
+    ///
+    /// - the ids and params of unanswered requests;
+    /// - the params of notifications that wait for a request, and 1 024 bytes for each such notification;
+    /// - the ids and outcomes of responses that wait for the rest of their batch, and [`Payload::REPLY_BYTES`] for each
+    ///   such response.
     #[must_use]
     pub const fn bytes_at_work(&self) -> usize {
         self.inbound.bytes() + self.reply_batches.bytes()
@@ -228,16 +248,16 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Handles the notification `$/cancelRequest` from the peer. An id that is unknown or already answered has no
-    /// effect.
+    /// Handles a notification by which the peer cancels the request with this id, see [`Profile::cancel`]. Emits
+    /// [`Event::Cancelled`], or nothing if no request with this id is unanswered.
     pub fn handle_cancel(&mut self, id: &P::Id) {
         if let Some(key) = self.inbound.by_id(id) {
             self.events.push_back(Event::Cancelled(key));
         }
     }
 
-    /// Closes this end: pending calls end, unanswered requests are dropped, and nothing more is sent or handled. A
-    /// second call has no effect.
+    /// Closes this end. Pending calls end, unanswered requests are dropped, and nothing more is sent or handled. To
+    /// close it again has no effect.
     pub fn close(&mut self) {
         self.closed = true;
         self.inbound.clear();
@@ -246,8 +266,8 @@ impl<P: Payload> Connection<P> {
         self.handle_end();
     }
 
-    /// Handles the end of the input: pending calls end, and no further call can be made. Requests from the peer may
-    /// still be answered, since the peer may have closed its sending half only.
+    /// Handles the end of the input. Pending calls end, and no further call can be made. Requests from the peer can
+    /// still be answered, since a peer that has closed its sending half may still receive.
     pub fn handle_end(&mut self) {
         self.ended = true;
         for slot in self.calls.slots() {
@@ -273,8 +293,9 @@ impl<P: Payload> Connection<P> {
         self.events.pop_front()
     }
 
-    /// Returns the end of the next call that has ended, ahead of other events: it searches the queue from position
-    /// `from` on. A driver that ends calls at once can so leave the other events in the queue until it handles them.
+    /// Removes the first [`Event::Ended`] at position `from` of the event queue or later, and returns its call and
+    /// outcome. Returns `None` if there is no such event. The other events stay in the queue. A driver uses this method
+    /// to end calls at once, before it handles the events ahead of them.
     #[must_use = "a call whose end is not handled stays pending for its caller"]
     pub fn poll_ended(&mut self, from: usize) -> Option<(CallKey, End<P>)> {
         let position = self.events.iter().skip(from).position(|event| matches!(event, Event::Ended { .. }))?;
@@ -290,15 +311,15 @@ impl<P: Payload> Connection<P> {
         self.events.len()
     }
 
-    /// Returns whether [`poll_transmit`](Self::poll_transmit) or [`poll_event`](Self::poll_event) would return
-    /// something.
+    /// Returns whether [`poll_transmit`](Self::poll_transmit) or [`poll_event`](Self::poll_event) would return a
+    /// message or an event.
     #[must_use]
     pub fn has_output(&self) -> bool {
         !self.transmits.is_empty() || !self.events.is_empty()
     }
 
     /// Returns the time at which the next [`handle_timeout`](Self::handle_timeout) is due, in milliseconds on the clock
-    /// of that method, or `None` for never. Read it after every input.
+    /// of that method. Returns `None` if no clock reading is needed. Read it after every input.
     #[must_use]
     pub const fn poll_timeout(&self) -> Option<u64> {
         self.deadlines.next()
@@ -382,7 +403,7 @@ impl<P: Payload> Connection<P> {
         }
         match response.outcome {
             Err(error) if response.id == P::Id::NULL => {
-                // The error does not name the refused call.
+                // The id null does not show which call the peer refused.
                 if batch.is_some() && self.null_id_error.is_none() {
                     self.null_id_error = Some(error);
                 } else {
@@ -410,7 +431,8 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Emits [`Event::Ignored`], for a message that the driver does not pass to [`handle`](Self::handle).
+    /// Emits [`Event::Ignored`]. A driver calls this method for a message that it does not pass to
+    /// [`handle`](Self::handle).
     pub fn ignore(&mut self, what: Ignored<P>) {
         self.events.push_back(Event::Ignored(what));
     }

@@ -7,14 +7,14 @@ use core::num::NonZeroU32;
 use super::chunked_vec::ChunkedVec;
 use super::event::CallKey;
 
-/// The end of the list of free slots.
+/// Marks the end of the list of free slots.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(super) struct PendingCalls {
     slots: Slots,
     index: Index,
-    /// The id before that of the first outgoing call.
+    /// The id before the id of the first outgoing call.
     before_first: u64,
     last_id: u64,
 }
@@ -23,9 +23,9 @@ pub(super) struct PendingCalls {
 #[derive(Debug)]
 struct Slots {
     slots: ChunkedVec<Slot>,
-    /// The most recently freed slot.
+    /// The first slot of the list of free slots, which is the slot that was freed last.
     free: u32,
-    /// Slots from here on were never used.
+    /// The slots from this one on were never used.
     unused: u32,
     len: usize,
     batched: BatchSums,
@@ -36,14 +36,15 @@ struct Slots {
 /// If n numbers are all equal, the square of their sum equals n times the sum of their squares. Otherwise it is less
 /// (the Cauchy-Schwarz inequality).
 ///
-/// The sums wrap modulo 2^64. Two batches that are at least four million batches apart may then look like one. The
-/// peer has no advantage from it.
+/// The sums wrap modulo 2^64. So two batches of 1 000 calls may look like one if they are at least four million batches
+/// apart. The peer has no advantage from this error.
 #[derive(Debug)]
 struct BatchSums {
     /// The number of pending calls in batches.
     calls: u64,
-    /// The sum of their batch numbers, and the sum of the squares. A call outside batches has the number 0.
+    /// The sum of the batch numbers of all pending calls. A call outside batches has the number 0.
     sum: u64,
+    /// The sum of the squares of these numbers.
     squares: u64,
 }
 
@@ -115,7 +116,7 @@ impl Slots {
         self.slots.get(slot).map(|entry| entry.id).filter(|&id| id != 0)
     }
 
-    /// Iterates over the calls, each with its batch or 0.
+    /// Iterates over the calls. Each has the number of its batch, or 0.
     fn iter(&self) -> impl Iterator<Item = (CallKey, u32)> {
         let slots = (0..self.unused).filter_map(|slot| self.slots.get(slot).map(|entry| (slot, entry)));
         slots.filter(|(_, entry)| entry.id != 0).map(|(slot, entry)| (CallKey { slot, id: entry.id }, entry.link))
@@ -137,7 +138,7 @@ impl PendingCalls {
         self.last_id + 1
     }
 
-    /// Adds a call under the next id, in its batch if it has one.
+    /// Adds a call with the next id, in a batch if it has one.
     pub(super) fn insert(&mut self, batch: Option<NonZeroU32>) -> CallKey {
         self.last_id += 1;
         let id = self.last_id;
@@ -146,14 +147,14 @@ impl PendingCalls {
         CallKey { slot, id }
     }
 
-    /// Ends the call with this id.
+    /// Ends the call with this id, and returns it. Returns `None` if no call with this id is pending.
     pub(super) fn take(&mut self, id: u64) -> Option<CallKey> {
         let slot = self.index.remove(id, &self.slots)?;
         self.slots.remove(slot);
         Some(CallKey { slot, id })
     }
 
-    /// Returns whether a call has had this id. If [`by_id`](Self::by_id) returns `None`, that call has ended.
+    /// Returns whether a call has this id, or had it before its end.
     pub(super) const fn was_issued(&self, id: u64) -> bool {
         self.before_first < id && id <= self.last_id
     }
@@ -206,18 +207,20 @@ impl PendingCalls {
 
 /// An index from ids to slots: open addressing with linear probing.
 ///
-/// Ids count up. Used as positions, they would form one long run, and each removal would scan all of it. Multiplication
-/// by the golden ratio spreads them. A general hash map would cost more than this index needs.
+/// Ids count up. If they were used as positions, pending calls would form one long run, and each removal would scan all
+/// of it. Multiplication by the golden ratio spreads the positions. A general hash map would need more memory for each
+/// call.
 #[derive(Debug)]
 struct Index {
-    /// A slot plus one, or zero. The length is a power of two, and at least a quarter is free.
+    /// Each entry is a slot plus one, or 0 if the entry is free. The length is a power of two, and at least a quarter
+    /// of the entries is free.
     table: Vec<u32>,
 }
 
 impl Index {
     fn insert(&mut self, slot: u32, calls: &Slots) {
         if self.table.len() * 3 < calls.len * 4 {
-            // Frees the memory first, so that the larger table may use it.
+            // The old memory is freed first, so that the larger table may reuse it.
             self.table = Vec::new();
             self.table = vec![0; (calls.len * 4 / 3 + 1).next_power_of_two().max(16)];
             for (call, _) in calls.iter() {
@@ -253,7 +256,8 @@ impl Index {
 
     fn remove(&mut self, id: u64, calls: &Slots) -> Option<u32> {
         let (mut position, slot) = self.find(id, calls)?;
-        // Closes the gap: moves each follower back that could not be found across it.
+        // A search ends at the first free entry. So each later entry of the run that a search could no longer reach
+        // moves back into the gap.
         let mut gap = position;
         loop {
             position = self.after(position);
@@ -308,8 +312,8 @@ mod tests {
         assert_eq!(calls.take(key.id), None);
     }
 
-    /// A long-lived call keeps its position while later ids collide with it. In any order of endings, each id finds its
-    /// own slot.
+    /// A long-lived call keeps its position while later ids collide with it. Each id must find its own slot, in any
+    /// order of endings.
     #[test]
     fn any_order_of_endings_finds_each_call() {
         let mut calls = PendingCalls::new(0);
@@ -339,7 +343,7 @@ mod tests {
         assert!(calls.index.table.iter().all(|&entry| entry == 0));
     }
 
-    /// Ids that count up must not form one long run: each removal would scan all of it.
+    /// Ids that count up must not form one long run, since each removal would scan all of it.
     #[test]
     fn calls_that_wait_keep_apart() {
         let mut calls = PendingCalls::new(0);

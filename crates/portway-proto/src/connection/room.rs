@@ -1,22 +1,24 @@
-//! Whether a request can begin, must wait, or is refused.
+//! Decides whether a request begins at once, waits, or is refused.
 
 use super::Connection;
 use crate::message::Payload;
 use crate::profile::Ordering;
 
 impl<P: Payload> Connection<P> {
-    /// Returns whether `bytes` more may be held for unanswered requests. Where requests run one at a time, no request
-    /// is refused: the driver stops reading instead.
+    /// Returns whether [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes) has room for `bytes` more. If
+    /// nothing counts towards this limit yet, any number of bytes has room. If requests run one at a time, there is
+    /// always room: the driver stops reading instead.
     pub(super) fn has_room_for(&self, bytes: usize) -> bool {
         let held = self.bytes_at_work();
         held == 0 || self.is_sequential() || held.saturating_add(bytes) <= self.config.limits.in_flight_bytes
     }
 
-    /// Returns whether a new message must wait for the running request.
+    /// Returns whether a new request or notification must wait for the running request.
     pub(super) fn has_to_wait(&self) -> bool {
         self.is_sequential() && self.inbound.len() > 0
     }
 
+    /// Returns whether requests run one at a time.
     pub(super) fn is_sequential(&self) -> bool {
         P::CAN_WAIT && self.config.profile.ordering == Ordering::Sequential
     }

@@ -1,9 +1,11 @@
-//! The flow control of streams: the items and the credit of a stream that this end reads, and the credit of the streams
-//! that it serves.
+//! The flow control of streams. [`ReceiveStream`] has the items and the credit of one stream that this end reads.
+//! [`SendStreams`] has the credit of all streams that this end serves.
 //!
-//! A stream answers the request `rpc.stream` with items, each of which costs one credit. The request has some credit,
-//! and the caller sends more as it consumes items (PROTOCOL.md, "Streams"). These types hold no messages, clocks or
-//! wakers: a driver passes them inputs, sends the credit that they return, and wakes the tasks that they name.
+//! A stream answers the request `rpc.stream` with items, each of which costs one credit. The request contains the first
+//! credit. The caller sends more credit as it consumes items (PROTOCOL.md, "Streams").
+//!
+//! These types use no messages, clocks or wakers. A driver passes the inputs to them, sends the credit that they
+//! return, and wakes the tasks that wait for items or credit.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
@@ -16,7 +18,7 @@ pub const fn is_credit(count: u32) -> bool {
     count > 0 && count <= MAX_STREAM_CREDIT
 }
 
-/// The caller's side of one stream: the items that the application has not consumed, and the credit of the peer.
+/// One stream at the caller: the items that the application has not consumed, and the credit of the peer.
 #[derive(Debug)]
 pub struct ReceiveStream<T> {
     items: VecDeque<T>,
@@ -32,16 +34,18 @@ pub struct ReceiveStream<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReceiveState {
     Open,
+    /// The response has arrived.
     Ended,
+    /// The peer has sent more items than its credit allowed.
     Overflowed,
 }
 
 /// The result of [`ReceiveStream::next_item`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next<T> {
-    /// The next item, and the credit to send for consumed items, if it is due.
+    /// The next item, and the credit that the driver must send now, if credit is due.
     Item(T, Option<u32>),
-    /// No item has arrived.
+    /// All items that have arrived are consumed. More may arrive.
     Pending,
     /// The response has arrived, and all items before it are consumed.
     End,
@@ -63,7 +67,7 @@ impl<T> ReceiveStream<T> {
     /// Handles an item from the peer. An item after the end is ignored.
     ///
     /// # Errors
-    /// If the peer has no credit. The items that are not consumed are dropped.
+    /// Returns [`Overflow`] if the peer had no credit for the item. The items that are not consumed are dropped.
     pub fn receive(&mut self, item: T) -> Result<(), Overflow> {
         if self.state != ReceiveState::Open {
             return Ok(());
@@ -78,14 +82,15 @@ impl<T> ReceiveStream<T> {
         Ok(())
     }
 
-    /// Handles the response to the request. The items before it can still be consumed, and get no further credit.
+    /// Handles the response to the request. The items that arrived before it can still be consumed, but yield no
+    /// further credit.
     pub const fn end(&mut self) {
         if matches!(self.state, ReceiveState::Open) {
             self.state = ReceiveState::Ended;
         }
     }
 
-    /// Consumes the next item. Credit is due for half of the window at a time.
+    /// Consumes the next item. Credit becomes due whenever half of the window was consumed.
     pub fn next_item(&mut self) -> Next<T> {
         let Some(item) = self.items.pop_front() else {
             return match self.state {
@@ -109,7 +114,8 @@ impl<T> ReceiveStream<T> {
 /// The window of a stream is the largest credit that it has had. All windows together are at most [`MAX_PEER_CREDIT`].
 #[derive(Debug, Default)]
 pub struct SendStreams {
-    /// By the slots of the requests. A request is answered, and its stream removed, before its slot is used again.
+    /// The streams by the slots of their requests. Before a slot is used again, its request is answered and its stream
+    /// is removed.
     streams: BTreeMap<u32, SendStream>,
     /// The sum of the windows.
     windows: u32,
@@ -124,7 +130,7 @@ struct SendStream {
     window: u32,
 }
 
-/// A request for a stream has more credit than the streams of the peer may have together.
+/// The credit of a request would raise the credit of all streams of the peer above [`MAX_PEER_CREDIT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMuchCredit;
 
@@ -135,12 +141,12 @@ pub enum Permit {
     Granted,
     /// The stream has no credit. More may arrive.
     Wait,
-    /// The stream has no credit and gets none: it was removed, or the input has ended.
+    /// The stream has no credit, and no more can arrive: the stream was removed, or the input has ended.
     Never,
 }
 
 impl SendStreams {
-    /// Creates the state without streams.
+    /// Creates a state without streams.
     #[must_use]
     pub const fn new() -> Self {
         Self { streams: BTreeMap::new(), windows: 0, has_ended: false }
@@ -149,7 +155,7 @@ impl SendStreams {
     /// Checks the credit of a request for a stream.
     ///
     /// # Errors
-    /// If [`insert`](Self::insert) would exceed [`MAX_PEER_CREDIT`].
+    /// Returns [`TooMuchCredit`] if [`insert`](Self::insert) would exceed [`MAX_PEER_CREDIT`].
     pub const fn check(&self, credit: u32) -> Result<(), TooMuchCredit> {
         if credit > self.spare_credit() { Err(TooMuchCredit) } else { Ok(()) }
     }
@@ -157,7 +163,7 @@ impl SendStreams {
     /// Adds the stream of a request.
     ///
     /// # Errors
-    /// If the windows would exceed [`MAX_PEER_CREDIT`]. Then nothing is added.
+    /// Returns [`TooMuchCredit`], and adds nothing, if the windows would exceed [`MAX_PEER_CREDIT`] together.
     pub fn insert(&mut self, key: RequestKey, credit: u32) -> Result<(), TooMuchCredit> {
         self.check(credit)?;
         self.windows += credit;
@@ -176,8 +182,8 @@ impl SendStreams {
         is_stream
     }
 
-    /// Handles credit from the peer. Credit beyond the window counts only while [`MAX_PEER_CREDIT`] has room for it.
-    /// Returns whether the request has a stream.
+    /// Handles credit from the peer. Credit that exceeds the window widens it, up to [`MAX_PEER_CREDIT`] for all
+    /// windows. The rest is ignored. Returns whether the request has a stream.
     pub fn add_credit(&mut self, key: RequestKey, count: u32) -> bool {
         let spare = self.spare_credit();
         let Some(stream) = self.streams.get_mut(&key.slot()).filter(|stream| stream.key == key) else { return false };
@@ -214,6 +220,7 @@ impl SendStreams {
         self.windows = 0;
     }
 
+    /// Returns the credit by which the windows may still grow together.
     const fn spare_credit(&self) -> u32 {
         MAX_PEER_CREDIT - self.windows
     }

@@ -1,4 +1,4 @@
-//! Responses that cannot be decoded. They end calls.
+//! Responses that cannot be decoded. Such a response ends its call.
 
 use alloc::vec::Vec;
 
@@ -6,8 +6,8 @@ use super::{CallKey, Connection, End, Event, Ignored};
 use crate::message::{Payload, RequestId, Unreadable};
 
 impl<P: Payload> Connection<P> {
-    /// Handles a response that cannot be decoded. It ends the call with its id. Without an id, it ends the only pending
-    /// call or batch, if no other response is expected.
+    /// Handles a response that cannot be decoded. With an id, it ends the call with that id. Without an id, it ends the
+    /// calls in [`only_calls`](Self::only_calls).
     pub fn handle_unreadable(&mut self, id: Option<&P::Id>, why: Unreadable) {
         if self.closed {
             return;
@@ -26,7 +26,9 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Returns the only call, or the calls of the only batch, that a response without an id can belong to.
+    /// Returns the calls to which a response without an id must belong: the only pending call, or the calls of the only
+    /// pending batch. Returns an empty list if the response may belong to other calls, for example to a call that has
+    /// timed out.
     pub fn only_calls(&self) -> Vec<CallKey> {
         if self.ended_without_response > 0 { Vec::new() } else { self.calls.only() }
     }

@@ -15,11 +15,12 @@ pub enum Unusable<I = Id> {
     /// It has an id, but neither method nor result nor error. A pending call with that id ends with an invalid
     /// response. Without such a call, [`Shape::unmatched_empty`](super::Shape::unmatched_empty) applies.
     Empty(I),
-    /// A response that cannot be decoded. It is never answered, and ends the call that it belongs to.
+    /// A response that cannot be decoded. It is never answered. It ends the call to which it belongs.
     Unreadable {
-        /// Its id, or `None` if the id cannot be read. Without an id it ends the pending call, if there is only one.
+        /// The id of the response, or `None` if the id cannot be read. A response without an id ends the only pending
+        /// call or batch, if no other response is expected.
         id: Option<I>,
-        /// Why it cannot be decoded.
+        /// Why the response cannot be decoded.
         why: Unreadable,
     },
     /// It is answered with an error.
@@ -58,7 +59,8 @@ pub enum Outgoing<P: Payload> {
     Single(Message<P>),
     /// An array of at least one message.
     Batch(Vec<Message<P>>),
-    /// Ask the peer to stop working on this request of ours: the notification `$/cancelRequest` with `{ id }`, as in
-    /// the Language Server Protocol. A peer that does not know it ignores it.
+    /// The cancellation of the outgoing request with this id: asks the peer to stop the work on it. The driver writes
+    /// the notification in the form of [`Profile::cancel`](crate::profile::Profile::cancel). A peer that does not
+    /// support it ignores it.
     Cancel(P::Id),
 }

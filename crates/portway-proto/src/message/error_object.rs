@@ -1,4 +1,4 @@
-//! Error objects, and the error responses of the library itself.
+//! Error objects, and the errors that the library itself sends.
 
 use alloc::boxed::Box;
 
@@ -11,11 +11,11 @@ pub struct ErrorObject<P> {
     pub code: ErrorCode,
     /// A short description.
     pub message: Box<str>,
-    /// Additional data. `None` omits the member; a payload that holds `null` writes `null`.
+    /// Additional data. `None` omits the member. A payload that holds `null` is written as `null`.
     pub data: Option<P>,
 }
 
-/// An error response of the library itself, before any handler runs.
+/// An error that the library itself sends in a response, before a handler runs.
 ///
 /// The value is one byte. Its code, text and reason are looked up when the response is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Fault {
     ParseError,
     /// Not a valid request.
     InvalidRequest,
-    /// A valid request that the library refuses.
+    /// A message that the library refuses for this reason.
     Refused(Reason),
 }
 
@@ -58,7 +58,7 @@ impl Fault {
     }
 }
 
-/// Why the library refused a request: the `data.reason` of its error.
+/// Why the library refused a message: the `data.reason` of the error response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
@@ -66,7 +66,7 @@ pub enum Reason {
     InvalidIdType,
     /// The `id` is longer than [`crate::Limits::id_length`].
     IdTooLong,
-    /// The `method` is longer than [`crate::limits::MAX_METHOD_LENGTH`].
+    /// The `method` is longer than [`crate::MAX_METHOD_LENGTH`].
     MethodTooLong,
     /// The same `id` occurs twice in one batch.
     DuplicateId,
@@ -74,19 +74,20 @@ pub enum Reason {
     SharedParams,
     /// This peer does not accept batches.
     BatchNotSupported,
-    /// More items than [`crate::Limits::batch_items`].
+    /// The batch has more messages than [`crate::Limits::batch_items`].
     BatchTooLarge,
-    /// More requests at once than [`crate::Limits::in_flight`], or more bytes than [`crate::Limits::in_flight_bytes`].
+    /// With this request, more requests would run than [`crate::Limits::in_flight`], or more bytes would count than
+    /// [`crate::Limits::in_flight_bytes`].
     TooManyRequests,
-    /// A message longer than [`crate::Limits::message_bytes`].
+    /// The message is longer than [`crate::Limits::message_bytes`].
     Oversize,
-    /// A header longer than [`crate::Limits::header_bytes`].
+    /// The header is longer than [`crate::Limits::header_bytes`].
     HeaderTooLarge,
     /// The header declares another type than JSON-RPC.
     UnsupportedContentType,
     /// The header declares another charset than UTF-8.
     BadCharset,
-    /// Nested deeper than [`crate::Limits::depth`].
+    /// The message is nested deeper than [`crate::Limits::depth`].
     NestingTooDeep,
 }
 

@@ -3,19 +3,19 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-/// The requirements on an id type. Own ids are numbers that count up from one.
+/// A type for the ids of requests. The ids of outgoing calls are numbers that count up.
 pub trait RequestId: Clone + PartialEq + fmt::Debug {
     /// `null`.
     const NULL: Self;
 
-    /// Creates the id of an outgoing call.
+    /// Creates the id of the outgoing call with this number.
     fn from_call(call: u64) -> Self;
 
-    /// Returns the outgoing call that may have this id, or `None` for ids of another kind.
+    /// Returns the number of the outgoing call that may have this id, or `None` for ids of another kind.
     fn to_call(&self) -> Option<u64>;
 
-    /// Returns the bytes of its text, for [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes), or 0 without a
-    /// text.
+    /// Returns the number of bytes of the text of the id, for
+    /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes), or 0 if the id has no text.
     fn held_bytes(&self) -> usize {
         0
     }
@@ -23,8 +23,8 @@ pub trait RequestId: Clone + PartialEq + fmt::Debug {
 
 /// The `id` of a request or response (JSON-RPC 2.0 §4, §5).
 ///
-/// A missing id is not an `Id`: it makes a message a notification. `null` is an id. Ids are equal when type and text
-/// are equal: `1`, `"1"` and `1.0` are three ids, and each is echoed unchanged.
+/// A call without an id is a notification. `null` is an id. Ids are equal when type and text are equal: `1`, `"1"` and
+/// `1.0` are three ids, and each is echoed unchanged.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Id {
     /// `null`.
@@ -43,7 +43,7 @@ impl Id {
     /// Returns `None` if `text` is not a JSON number (RFC 8259 §6).
     #[must_use]
     pub fn from_number_text(text: &str) -> Option<Self> {
-        // Most ids have this form.
+        // A fast path, since most ids have this form.
         if let ([b'1'..=b'9', ..], Ok(integer)) = (text.as_bytes(), text.parse()) {
             return Some(Self::Integer(integer));
         }
@@ -51,7 +51,7 @@ impl Id {
             return None;
         }
         match text.parse::<i64>() {
-            // "-0" parses as 0, which would be echoed without the sign.
+            // "-0" parses as 0. It keeps its text, since a response would otherwise repeat it without the sign.
             Ok(integer) if text != "-0" => Some(Self::Integer(integer)),
             _ => Some(Self::Number(NumberText(text.into()))),
         }
@@ -62,7 +62,7 @@ impl RequestId for Id {
     const NULL: Self = Self::Null;
 
     fn from_call(call: u64) -> Self {
-        // 2^63 calls are out of reach.
+        // The cast does not overflow, since 2^63 calls are out of reach.
         Self::Integer(call as i64)
     }
 

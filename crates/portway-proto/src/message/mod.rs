@@ -1,8 +1,8 @@
 //! The messages of JSON-RPC 2.0: requests, notifications, responses, and batches of them.
 //!
 //! Messages are generic over their payload. In a browser the payload is a JavaScript value that stays outside this
-//! module. Natively it is JSON text, which is decoded only for a typed handler. This module does not depend on bytes,
-//! clocks or platforms.
+//! module. Natively the payload is JSON text, which is decoded only for a typed handler. This module does not depend on
+//! bytes, clocks or platforms.
 
 use core::fmt::Debug;
 
@@ -29,27 +29,28 @@ pub use unreadable::Unreadable;
 ///
 /// The type itself stands for `params` and `result` values.
 pub trait Payload: Sized + Debug {
-    /// The ids of requests: [`Id`] natively, a smaller type where the id itself stays outside Rust.
+    /// The type of request ids: [`Id`] natively, a smaller type where the id itself stays outside Rust.
     type Id: RequestId;
-    /// The method name: a string natively, a unit where the name stays outside Rust.
+    /// The type of method names: a string natively, a unit where the name stays outside Rust.
     type Method: Debug;
     /// The `error` member of a response. It must be able to express the [`Fault`]s of the library.
     type Error: Clone + Debug + From<Fault>;
-    /// Whether a message can wait, as [`Ordering::Sequential`](crate::profile::Ordering::Sequential) requires. If not,
-    /// each request runs at once, whatever the profile requires.
+    /// Whether a message can wait in a queue, as [`Ordering::Sequential`](crate::profile::Ordering::Sequential)
+    /// requires. If not, each request runs at once, with any profile. Default: true.
     const CAN_WAIT: bool = true;
-    /// Bytes that a response counts while it waits for the rest of its batch, beside its id and its result or error.
-    /// Where values stay outside Rust and nothing else has a size, this is the unit of
-    /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes).
+    /// Number of bytes that a response counts in addition to its id and outcome, while it waits for the rest of its
+    /// batch. Where values stay outside Rust, only this number counts towards
+    /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes). With the default, that limit is then a maximum
+    /// number of waiting responses. Default: 1.
     const REPLY_BYTES: usize = 1;
 
-    /// Returns the bytes of this value, for [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes), or 0 where
-    /// values stay outside Rust.
+    /// Returns the number of bytes of this value, for [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes), or 0
+    /// where values stay outside Rust.
     fn held_bytes(&self) -> usize {
         0
     }
 
-    /// Returns the bytes of an error, as [`held_bytes`](Self::held_bytes) does for a value.
+    /// Returns the number of bytes of an error, as [`held_bytes`](Self::held_bytes) does for a value.
     fn held_bytes_of_error(_: &Self::Error) -> usize {
         0
     }

@@ -1,4 +1,4 @@
-//! Payloads as objects, for the params of the notifications of the protocol.
+//! Payloads as objects, for the params of cancellation, progress and streams.
 
 use alloc::borrow::Cow;
 use core::fmt::Debug;
@@ -12,8 +12,8 @@ pub trait ObjectPayload: Payload {
     where
         Self: 'p;
 
-    /// Returns the members with these names, or `None` if this is not an object. Of several members with one name,
-    /// returns the last.
+    /// Returns the members with these names, or `None` if this is not an object. If several members have the same name,
+    /// the last one counts.
     fn members<'p, const N: usize>(&'p self, names: [&str; N]) -> Option<[Option<Self::Value<'p>>; N]>;
 
     /// Returns this payload as the value of a member.
@@ -27,15 +27,15 @@ pub trait ObjectPayload: Payload {
     /// Returns whether a value is null.
     fn is_null(value: Self::Value<'_>) -> bool;
 
-    /// Reads a text.
+    /// Reads a string. Returns `None` for any other value.
     fn read_text<'p>(value: Self::Value<'p>) -> Option<Cow<'p, str>>
     where
         Self: 'p;
 
-    /// Reads an id.
+    /// Reads an id. Returns `None` for a value that cannot be an id.
     fn read_id(value: Self::Value<'_>) -> Option<Self::Id>;
 
-    /// Reads an integer from 0 to 2^32 - 1.
+    /// Reads an integer from 0 to 2^32 - 1. Returns `None` for any other value.
     fn read_count(value: Self::Value<'_>) -> Option<u32>;
 
     /// Writes an object with these members, in this order. Returns `None` if a member cannot be written.
@@ -53,6 +53,6 @@ pub enum Member<'p, P: ObjectPayload + 'p> {
     Text(&'p str),
     /// A value of the application.
     Value(P::Value<'p>),
-    /// The members of this object, in place of one member. The name is not used.
+    /// All members of this object, in place of one member. The name is not used.
     All(P::Value<'p>),
 }

@@ -5,7 +5,7 @@ use super::Payload;
 /// A call that requires a response (JSON-RPC 2.0 §4).
 #[derive(Debug)]
 pub struct Request<P: Payload> {
-    /// The id, which the response repeats.
+    /// The id of the request. The response has the same id.
     pub id: P::Id,
     /// The method.
     pub method: P::Method,

@@ -5,7 +5,7 @@ use super::Payload;
 /// The response to a request (JSON-RPC 2.0 §5).
 #[derive(Debug)]
 pub struct Response<P: Payload> {
-    /// The id of the request; null if it could not be read.
+    /// The id of the request, or null if that id could not be read.
     pub id: P::Id,
     /// The result or the error. A response cannot have both.
     pub outcome: Result<P, P::Error>,

@@ -1,7 +1,7 @@
 //! The kind of a message, derived from the kinds of its members alone.
 //!
-//! Every decoder, for JSON text or for JavaScript values, describes an element as a [`Shape`]. The rules of the
-//! envelope exist only here.
+//! Every decoder, for JSON text or for JavaScript values, describes an element as a [`Shape`]. Only this module has the
+//! rules by which an element is a request, a notification or a response.
 
 use super::{Fault, Reason};
 use crate::profile::Profile;
@@ -30,8 +30,8 @@ pub enum Kind {
     Object = 8,
     /// A value that JSON cannot express: `undefined`, a BigInt, a function, a number that is not finite.
     Other = 9,
-    /// A string that exceeds the limit of ids or method names. For params: they share an object with those of another
-    /// message, as JavaScript values may.
+    /// An id or a method name that is longer than its limit. For params, it means that they share an object with the
+    /// params of another message, as JavaScript values may.
     TooLong = 10,
 }
 
@@ -60,23 +60,23 @@ impl Kind {
         !matches!(self, Self::Missing)
     }
 
-    /// Returns whether it is a string, empty or not.
+    /// Returns whether the value is a string, empty or not.
     #[must_use]
     pub const fn is_string(self) -> bool {
         matches!(self, Self::String | Self::EmptyString)
     }
 
-    /// Returns whether it can be the `id` of a request: a string, a number or null.
+    /// Returns whether the value can be the `id` of a request: a string, a number or null.
     #[must_use]
     pub const fn is_id(self) -> bool {
         self.is_string() || matches!(self, Self::Integer | Self::Fraction | Self::Null)
     }
 }
 
-/// The envelope of one element, by the kinds of its members.
+/// The kinds of the members of one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Whether it has a member `jsonrpc` that is exactly the string `2.0`.
+    /// Whether the element has a member `jsonrpc` that is exactly the string `2.0`.
     pub version: bool,
     /// The kind of `id`.
     pub id: Kind,
@@ -101,21 +101,21 @@ pub enum Class {
     Success,
     /// A response with an error.
     Failure,
-    /// A response by its id, but with neither result nor error. It ends a pending call as invalid, and has no other
-    /// effect.
+    /// An element with an id, but without method, result and error. If a pending call has this id, the call ends with
+    /// an invalid response. Otherwise, [`Shape::unmatched_empty`] applies.
     Empty,
     /// None of these.
     Malformed(Malformed),
 }
 
-/// An element that is not a message.
+/// The reaction to an element that is not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// It is ignored.
     Ignore,
-    /// It is answered with its own id.
+    /// It is answered with this error and its own id.
     AnswerWithId(Fault),
-    /// It is answered with the id null, since its own is missing or invalid.
+    /// It is answered with this error and the id null, since its own id is missing or invalid.
     AnswerWithNull(Fault),
 }
 
@@ -136,7 +136,7 @@ impl Shape {
 
     /// Returns whether the element has an outcome: a result of any kind, or an error that is not null.
     ///
-    /// JSON-RPC 1.0 peers send `error: null` beside a result. It has no meaning.
+    /// JSON-RPC 1.0 peers send `error: null` beside a result. Such a null has no meaning.
     const fn has_outcome(self) -> bool {
         self.result.is_present() || (self.error.is_present() && !matches!(self.error, Kind::Null))
     }
@@ -148,7 +148,7 @@ impl Shape {
             return self.classify_call(profile);
         }
         if self.has_outcome() {
-            // A response is never answered, however broken it is.
+            // A response is never answered, even if it is malformed.
             return if !self.version || !self.id.is_id() {
                 Class::Malformed(Malformed::Ignore)
             } else if self.error.is_present() && !matches!(self.error, Kind::Null) {
@@ -202,9 +202,9 @@ impl Shape {
         })
     }
 
-    /// Returns the error response to [`Class::Empty`] if no outgoing call has its id. On a transport that is shared
-    /// with other software there is no response, since the element may be a broken response. On a byte stream it is an
-    /// invalid request.
+    /// Returns the fault that answers an element of [`Class::Empty`] whose id is not that of a pending call. Returns
+    /// `None` if the profile ignores foreign messages. The element may then be a broken response, which must not be
+    /// answered. With other profiles, the element is an invalid request.
     #[must_use]
     pub const fn unmatched_empty(profile: &Profile) -> Option<Fault> {
         if profile.foreign_is_ignored { None } else { Some(Fault::InvalidRequest) }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why a response cannot be decoded. The peer's handler did not cause it.
+/// Why a response cannot be decoded. The handler of the peer is not the cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unreadable {
@@ -22,8 +22,8 @@ pub enum Unreadable {
     NumberOutOfRange,
     /// A member of its envelope, such as `result`, is repeated.
     RepeatedMember,
-    /// No further byte came within [`crate::Limits::partial_frame_ms`]. Over WIPC: it was not complete within the
-    /// timeout of payloads.
+    /// It is incomplete, and no further byte arrived within [`crate::Limits::partial_frame_ms`]. Over WIPC, the timeout
+    /// of payloads applies instead.
     Stalled,
     /// The engine of a browser could not deserialize it: the event `messageerror` of HTML.
     MessageError,

@@ -1,8 +1,8 @@
 //! The validator: reports every violation of JSON-RPC 2.0 in a message.
 //!
-//! A peer only needs the class of an element ([`Shape::classify`]). The validator reports all findings, and repairs
-//! nothing. It sees the kinds of the members and not their values, so it serves JSON text and JavaScript values alike.
-//! It formats no text until a [`Report`] is made.
+//! A peer needs only the class of an element ([`Shape::classify`]). The validator reports all findings, and repairs
+//! nothing. Its input is the kinds of the members, and no value except the code of an error. So it serves JSON text and
+//! JavaScript values alike. It formats no text until [`Report::errors`] or [`Report::warnings`] is called.
 
 mod report;
 mod rule;
@@ -19,9 +19,9 @@ pub struct Subject {
     pub item: Kind,
     /// The kinds of its members.
     pub shape: Shape,
-    /// Its `error.code`, if `error` is an object.
+    /// The value of `error.code`. It counts only if `error` is an object.
     pub error_code: Code,
-    /// The kind of its `error.message`, if `error` is an object.
+    /// The kind of `error.message`. It counts only if `error` is an object.
     pub error_message: Kind,
 }
 
@@ -43,12 +43,12 @@ pub enum Code {
 }
 
 impl Code {
-    /// Converts a number. A number that is not finite is not an integer. A number out of the range of an `i64` becomes
-    /// its bound.
+    /// Converts a number. A number that is not finite is not an integer. A finite number out of the range of an `i64`
+    /// becomes the nearest `i64`.
     #[must_use]
     pub const fn from_f64(number: f64) -> Self {
-        // A remainder would need a library function of a kilobyte in a wasm module. The cast saturates, and a double
-        // beyond the range of an `i64` has no fraction.
+        // The cast detects a fraction, since a remainder would add a library function of a kilobyte to a wasm module.
+        // The cast saturates. A double beyond the range of an `i64` has no fraction.
         let integer = number as i64;
         if integer as f64 == number || (number.is_finite() && number.abs() > i64::MAX as f64) {
             Self::Integer(integer)
@@ -63,16 +63,15 @@ impl Code {
 pub struct Options {
     /// The expected kind of message.
     pub expect: Expect,
-    /// Whether `params: null` is accepted as absent. The specification forbids it (§4.2: "array or object"), and so
-    /// does the default. Peers accept it unless their [profile](crate::profile::Profile::null_params_are_absent)
-    /// forbids it.
+    /// Whether `params: null` is accepted as absent. Default: false, since the specification forbids it (§4.2: "array
+    /// or object"). A peer accepts it if its [profile](crate::profile::Profile::null_params_are_absent) does.
     pub null_params_are_absent: bool,
 }
 
 /// The expected kind of message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expect {
-    /// A call if it has a member `method`, else a response.
+    /// A call if the element has a member `method`, else a response.
     #[default]
     Either,
     /// A request or a notification.
@@ -90,8 +89,10 @@ pub enum Expect {
 /// use portway_proto::validate::{Code, Options, Rule, Subject, check};
 ///
 /// let shape = Shape { version: true, method: Kind::String, ..Shape::from_bits(0) };
-/// let notification = Subject { item: Kind::Object, shape, error_code: Code::NotInteger, error_message: Kind::Missing
-/// }; let findings = check(notification, Options::default()); assert!(findings.is_valid());
+/// let notification =
+///     Subject { item: Kind::Object, shape, error_code: Code::NotInteger, error_message: Kind::Missing };
+/// let findings = check(notification, Options::default());
+/// assert!(findings.is_valid());
 /// assert_eq!(findings.iter().collect::<Vec<_>>(), [&Rule::NoId]);
 /// ```
 #[must_use]
@@ -120,7 +121,7 @@ pub const fn check_empty_batch() -> Findings {
 
 const fn check_call(mut findings: Findings, shape: Shape, null_params_are_absent: bool) -> Findings {
     match shape.method {
-        // The specification has no limit.
+        // The specification does not limit the length.
         Kind::String | Kind::TooLong => {}
         // An empty name counts as missing.
         Kind::Missing | Kind::Null | Kind::EmptyString => findings = findings.with(Rule::MethodMissing),

@@ -9,14 +9,14 @@ use super::{Findings, Rule, Severity, check_empty_batch};
 /// All findings about a message or a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Sorted by element, and then in the order of [`Rule::ALL`].
+    /// The findings, sorted by element and then in the order of [`Rule::ALL`].
     pub findings: Vec<Finding>,
 }
 
 /// One finding about a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The index of the element in its batch; `None` for a single message.
+    /// The index of the element in its batch. `None` for a single message and for an empty batch.
     pub item: Option<usize>,
     /// The rule.
     pub rule: Rule,

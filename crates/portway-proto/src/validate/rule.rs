@@ -14,11 +14,12 @@ pub enum Rule {
     ParamsNotStructured,
     /// The `id` of a request is a string, a number or null (§4).
     IdOfWrongType,
-    /// A call without `id` is a notification (§4.1). It is a warning, since a notification is never answered.
+    /// A call without `id` is a notification (§4.1). The finding is a warning, since a notification is valid but never
+    /// answered.
     NoId,
     /// A response has a result or an error (§5).
     NoOutcome,
-    /// A response does not have both (§5), whatever their values.
+    /// A response does not have both a result and an error (§5), whatever their values.
     TwoOutcomes,
     /// A response has an `id` (§5).
     ResponseIdMissing,
@@ -28,9 +29,10 @@ pub enum Rule {
     ErrorCodeNotInteger,
     /// The message of an error is a string (§5.1).
     ErrorMessageNotString,
-    /// The code is in the range for servers (§5.1). It is a warning, since servers define its meaning.
+    /// The code of an error is in the range for servers, -32099 to -32000 (§5.1). The finding is a warning, since
+    /// servers define its meaning.
     ServerErrorCode,
-    /// The code is another one that the specification reserves (§5.1).
+    /// The code of an error is in the rest of the reserved range, -32768 to -32100 (§5.1). The finding is a warning.
     ReservedErrorCode,
     /// A batch holds at least one element (§6).
     EmptyBatch,
@@ -87,7 +89,7 @@ impl Rule {
         }
     }
 
-    /// Returns whether a message that breaks the rule is still valid.
+    /// Returns [`Severity::Warning`] if a message that breaks the rule is still valid, else [`Severity::Error`].
     #[must_use]
     pub const fn severity(self) -> Severity {
         match self {

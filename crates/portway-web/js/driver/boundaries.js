@@ -1,6 +1,6 @@
-// The boundaries of this realm: ports, workers, windows and channels. Several links may be on one boundary. Their calls
-// must not have the same ids, and only one of them answers a request. The registry is on the global object, since a
-// realm may contain several copies of the library.
+// The boundaries of this realm: the ports, workers, windows and channels over which it exchanges messages. Several
+// links (ends of connections) may be on one boundary. The ids of their calls must differ, and only one link answers a
+// request. The registry of boundaries is on the global object, since a realm may contain several copies of the library.
 
 const newRegistry = () => ({
   objects: new WeakMap(),
@@ -11,7 +11,10 @@ const newRegistry = () => ({
 
 export const registry = /* @__PURE__ */ (() => (globalThis[Symbol.for("portway.boundaries")] ??= newRegistry()))();
 
-/** The connections of this realm, oldest first. Each has a `target()`, a `channel`, and `giveWay()`. */
+/**
+ * The connections that `connect` has made in this realm, oldest first. Each has a `target()`, a `channel`, and
+ * `giveWay()`.
+ */
 export const connections = (registry.connections ??= new Set());
 
 function getOrCreate(map, key) {
@@ -20,16 +23,17 @@ function getOrCreate(map, key) {
 }
 
 /**
- * Returns the boundary of a port, a worker or a channel. `ends` are the links on it, and `lastId` is the id of its last
- * call.
+ * Returns the boundary of a port, a worker or a channel. `ends` are the links on the boundary. `lastId` is the id of
+ * the last call of the link that was removed last.
  */
 export function boundaryOf(object) {
   return getOrCreate(registry.objects, object);
 }
 
 /**
- * Returns the boundary of a window whose messages arrive at the window `source`. While a transport on an iframe listens
- * on the global window, all windows that are in the iframe one after another have the same boundary.
+ * Returns the boundary of the window `target`, whose messages arrive at the window `source`. An iframe may have several
+ * windows, one after another. While a transport on the iframe listens on the global window, all these windows have one
+ * boundary.
  */
 export function boundaryOfWindow(source, target) {
   const windows = (boundaryOf(source).windows ??= new WeakMap());
@@ -39,7 +43,10 @@ export function boundaryOfWindow(source, target) {
   return getOrCreate(windows, target);
 }
 
-/** Returns the boundary of all channels with a name. Other realms share it, so its ids are random. */
+/**
+ * Returns the boundary of all channels with a name. Other realms may have such channels, so the ids of calls begin at a
+ * random number.
+ */
 export function boundaryOfName(name) {
   return Object.assign(getOrCreate(registry.names, name), { isShared: true });
 }
@@ -50,21 +57,24 @@ export function boundaryOfName(name) {
  */
 export const transportInternals = new WeakMap();
 
-/** Adds an end to its boundary. Returns the id before its first id. */
+/** Adds a link to its boundary. Returns the id before the id of its first call. */
 export function addEnd(boundary, end) {
-  // Another end may use small ids.
+  // Other links on the boundary may use small ids.
   const isRandom = boundary.isShared || boundary.ends.size > 0;
   boundary.ends.add(end);
   return isRandom ? Math.floor(Math.random() * 2 ** 48) : boundary.lastId;
 }
 
-/** Removes an end. Answers to its calls may still arrive, so the ids of later ends begin after its last id. */
+/**
+ * Removes a link. Answers to its calls may still arrive, so the ids of the next link begin after `lastId`, the id of
+ * its last call.
+ */
 export function removeEnd(boundary, end, lastId) {
   boundary.ends.delete(end);
   boundary.lastId = lastId;
 }
 
-/** Returns the end that answers a request: the first end with the highest rank, or `own` if no end has a rank. */
+/** Returns the link that answers a request: the first link with the highest rank, or `own` if all ranks are 0. */
 export function chooseEnd({ ends }, own, method, origin, id) {
   let chosen = own;
   let highest = 0;
@@ -75,7 +85,7 @@ export function chooseEnd({ ends }, own, method, origin, id) {
   return chosen;
 }
 
-/** Returns whether a boundary may have pending calls of other links. */
+/** Returns whether links other than `own` may have pending calls on a boundary. */
 export function hasOtherPendingCalls({ isShared, ends }, own) {
   return isShared || [...ends].some((end) => end !== own && end.pending() > 0);
 }

@@ -1,12 +1,12 @@
-// The clock of a link, and its only timer. Tests replace `setTimeout` and often the clock, so both are looked up for
-// each use.
+// The clock of a link, and its only timer. Tests replace `setTimeout`, and often `performance` and `Date`. So these
+// globals are read at each use.
 
 import { RESET_TIMER, START_CLOCK, TICK, WAKE } from "./wasm-abi.js";
 import { MAX_TIMEOUT_MS, setTimer } from "./timers.js";
 
 /**
- * Messages that were sent before a timer fires arrive within this time (ms). Browsers keep no order between timers and
- * ports.
+ * The time (ms) that a late timer waits. Messages that were sent before the timer fired are handled in this time.
+ * Browsers do not keep the order between timers and messages of ports.
  */
 const ARRIVAL_GRACE_MS = 10;
 
@@ -15,7 +15,7 @@ export function now() {
   return (globalThis.performance ?? Date).now();
 }
 
-/** Returns the error for a timeout in a realm without timers, or undefined. A negative number is no timeout. */
+/** Returns the error for a timeout in a realm without timers, or undefined. A negative number means no timeout. */
 export function missingTimerError(timeout) {
   if (timeout >= 0 && globalThis.setTimeout === undefined)
     return new TypeError("there is no setTimeout here: set the timeout to 0");
@@ -25,10 +25,10 @@ export class Clock {
   #wasm;
   #execute;
   #isStopped = false;
-  /** The function that has set the timer. */
+  /** The `setTimeout` that has set the timer. */
   #setTimeout = globalThis.setTimeout;
   /**
-   * The same function, or undefined if a test can drop its timers.
+   * The same function; undefined if it is the function of a test tool, which can drop its timers.
    * @type {typeof setTimeout | undefined}
    */
   #trustedSetTimeout = this.#setTimeout;
@@ -75,7 +75,8 @@ export class Clock {
     const end = this.#lastReading + delay;
     const timer = setTimer(() => {
       const remaining = end - now() - this.#offset;
-      // If only `setTimeout` was replaced, its time counts. (Real timers may be a millisecond early.)
+      // If a test has replaced `setTimeout` but not the clock, the timer fires long before `end`. Then the time of the
+      // link advances to `end`. A real timer may also be early, by a millisecond.
       if (remaining > 2 + delay / 2) this.#offset += remaining;
       const tick = () => this.#isStopped || this.#readClock(TICK);
       // If the timer is late, the thread was blocked. Messages that have arrived meanwhile are handled first.

@@ -1,5 +1,6 @@
-// The column encoding of equal messages that are sent together. Cloning three arrays takes a fraction of the time of
-// cloning an object for each message. See "Lists" in PROTOCOL.md.
+// Columns: one notification in place of several messages of one kind. It contains arrays of their ids, methods and
+// values. Cloning three arrays takes a fraction of the time of cloning an object for each message. See "Lists" in
+// PROTOCOL.md.
 
 import { MAX_LIST_LENGTH } from "./limit-values.js";
 import { requestOrNotification } from "./messages.js";
@@ -7,7 +8,8 @@ import { requestOrNotification } from "./messages.js";
 export const COLUMNS = "rpc.columns";
 
 /**
- * Returns one message for several. Returns undefined if they are of several kinds, or one has no params and no result.
+ * Returns one notification that contains the messages. Returns undefined if the messages are of different kinds, or if
+ * one has neither params nor a result.
  */
 export function encodeColumns(messages) {
   const [first] = messages;
@@ -33,7 +35,7 @@ export function encodeColumns(messages) {
   });
 }
 
-/** Returns the messages of columns; an empty array if the columns are invalid. */
+/** Returns the messages of columns. Returns an empty array if the columns are invalid. */
 export function decodeColumns({ ids, methods, values }) {
   const isColumn = (column) => Array.isArray(column) && column.length === values.length;
   if (!isColumn(values) || values.length > MAX_LIST_LENGTH || !(ids === undefined || isColumn(ids))) return [];

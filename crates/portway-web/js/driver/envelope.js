@@ -1,9 +1,13 @@
-// Reads the kinds of the members of a message, four bits each: the *shape* of the message. Rust decides which kind of
-// message a shape is. `message/shape.rs` has the same numbers.
+// Computes the shape of a message: an integer with four bits for the kind of each member. From the shape alone, Rust
+// decides whether the message is a request, a notification or a response, and whether it is valid. `message/shape.rs`
+// of `portway-proto` has the same numbers.
 
 import { MAX_METHOD_LENGTH } from "./limit-values.js";
 
-/** Returns the kind of a value. `undefined` has a kind of its own; the kind of a missing member is 0. */
+/**
+ * Returns the kind of a value. Kind 9 is for values that JSON cannot express: `undefined`, functions, BigInts, symbols,
+ * NaN and infinite numbers. Kind 0 is for a missing member, so no value has it.
+ */
 export function kindOf(value) {
   if (typeof value === "string") return value === "" ? 6 : 5;
   if (typeof value === "object") return value === null ? 1 : Array.isArray(value) ? 7 : 8;
@@ -11,21 +15,25 @@ export function kindOf(value) {
   return typeof value === "boolean" ? 2 : 9;
 }
 
-/** Returns the kind of an id or a method. A string of more than `maxLength` characters has a kind of its own. */
+/** Returns the kind of an id or a method. Kind 10 is for strings of more than `maxLength` characters. */
 function limitedKindOf(value, maxLength) {
   return typeof value === "string" && value.length > maxLength ? 10 : kindOf(value);
 }
 
-/** Replaces params that share an object with the params of another message of the same event. */
+/** Takes the place of params that share an object with the params of another message of the same event. */
 export const SHARED_PARAMS = {};
 
-/** The bit of a shape for a message with the right version. */
+/** The bit of a shape for a message with the member `jsonrpc: "2.0"`. */
 export const HAS_VERSION = 1 << 20;
 
-/** Returns the shape of a message without the version bit. A string id may have up to `idLength` characters. */
+/**
+ * Returns the shape of a message, without the bit `HAS_VERSION`. The second argument has the values of its members.
+ * `idLength` is the maximum length of a string id, in characters.
+ */
 export function shapeOf(message, { id, method, params, result, error }, idLength) {
-  // A member that is `undefined` counts as missing, as in JSON. Exceptions are `result`, since a handler may return
-  // undefined, and `id`, since a message with this key expects an answer.
+  // JSON omits a member that is `undefined`, so such a member counts as missing. There are two exceptions. A `result`
+  // that is undefined counts, since a handler may return undefined. An `id` that is undefined has kind 9, which is
+  // invalid: a message with this key expects an answer.
   return (
     (id === undefined ? ("id" in message ? 9 : 0) : limitedKindOf(id, idLength)) |
     (method === undefined ? 0 : limitedKindOf(method, MAX_METHOD_LENGTH) << 4) |
@@ -35,7 +43,7 @@ export function shapeOf(message, { id, method, params, result, error }, idLength
   );
 }
 
-/** Returns whether the id is invalid: too long, or neither a string nor a number. */
+/** Returns whether the id is an array, an object, a value that JSON cannot express, or a string that is too long. */
 export function hasInvalidId(shape) {
   return (shape & 0xf) > 6;
 }
@@ -51,11 +59,13 @@ export function isResponse(shape) {
 }
 
 /**
- * Returns whether a value may be a message, or a batch of messages. Other values belong to other users of the boundary.
+ * Returns whether a value may be a message, or an array of messages. Any other value was posted by code that uses the
+ * same port, worker, window or channel for its own purposes.
  */
 export function isMessageOrBatch(value) {
   if (!Array.isArray(value)) return isMessage(value);
-  // `every` would skip holes. An array with billions of holes is small when it is sent.
+  // `findIndex` does not skip holes, so it ends at the first hole of an array. `every` would skip each hole in turn. An
+  // array with billions of holes is small when it is sent, so this would block the thread.
   return value.length > 0 && value.findIndex((item) => !isMessage(item)) < 0;
 }
 
@@ -65,8 +75,10 @@ export function isMessage(value) {
 }
 
 /**
- * Returns the answers of a list that are handled as a batch, and all other messages. An error with the id null answers
- * all calls of a batch without other answers. A list without such an error has no answers of a batch.
+ * Separates the messages of a list. Returns the responses that must be handled together, as a batch, and the other
+ * messages. A peer may answer a batch with one error whose id is null. This error ends all calls of the batch that have
+ * no response of their own. So wasm must receive it together with all responses of the list. A list without such an
+ * error contains no responses that must be handled together.
  */
 export function separateAnswers(list) {
   if (!list.some(({ id, error }) => id === null && error !== undefined)) return [[], list];
@@ -74,19 +86,19 @@ export function separateAnswers(list) {
   return [list.filter(isAnswer), list.filter((item) => !isAnswer(item))];
 }
 
-/** Encoded ids from here on are positions in a batch. */
+/** Encoded ids that are at least this number contain a position in a batch. */
 const FOREIGN_ID_BASE = 2 ** 53;
 
 /**
- * Encodes the id of a message as a number for wasm. A safe integer is encoded as itself, and any other id by the
- * position of the first message of its batch with that id, so that wasm can compare ids. Above 2^53, only every other
- * integer is a number.
+ * Encodes the id of a message as a number for wasm. A safe integer is encoded as itself. Any other id is encoded by a
+ * `position` in its batch: that of the first message with this id. So equal ids have equal numbers, and wasm can
+ * compare ids. The position is doubled, since above 2^53 JavaScript has only even numbers.
  */
 export function encodeId(id, position) {
   return Number.isSafeInteger(id) ? id : FOREIGN_ID_BASE + 2 * position;
 }
 
-/** Decodes an id. `ids` are those of the batch. */
+/** Decodes an id; NaN is the id null. `ids` are the ids of the batch, by position. */
 export function decodeId(number, ids) {
   if (Number.isNaN(number)) return null;
   return number >= FOREIGN_ID_BASE ? ids[(number - FOREIGN_ID_BASE) / 2] : number;

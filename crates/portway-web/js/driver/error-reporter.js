@@ -23,7 +23,7 @@ export class ErrorReporter {
    */
   onError = undefined;
 
-  /** Reports an error to the application. An error in `onError` does not stop the caller, and is logged. */
+  /** Reports an error to the application. If `onError` throws or rejects, both errors are logged. */
   report = (error) => {
     if (this.onError === undefined) return logError(error);
     runUserCode(

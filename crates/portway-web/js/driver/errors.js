@@ -4,7 +4,7 @@ import { MAX_ERROR_CHARACTERS, MAX_ERROR_DEPTH, MAX_ERROR_VALUES } from "./limit
 
 /** An error that is sent to the peer: if a handler throws it, the peer's call rejects with it. */
 export class RPCError extends Error {
-  // Minifiers rename classes, and consoles show the name.
+  // Consoles show this name. Without it, they would show the name that a minifier has chosen.
   static name = "RPCError";
 
   constructor(code, message, data, options) {
@@ -14,7 +14,7 @@ export class RPCError extends Error {
   }
 }
 
-/** The error of a call that ended without an answer from the peer; `reason` is why. */
+/** The error of a call that ended without a valid answer from the peer. `reason` is a word for the cause. */
 export class CallError extends Error {
   static name = "CallError";
 
@@ -64,7 +64,7 @@ define(CallError.prototype, "name", "CallError");
 function recognizeOtherCopies(Class) {
   const mark = Symbol.for(`portway.${Class.name}`);
   define(Class.prototype, mark, true);
-  // A subclass of the application inherits this function, but has instances of its own.
+  // A subclass of the application inherits this function. For the subclass, `instanceof` works as usual.
   define(
     Class,
     Symbol.hasInstance,
@@ -78,8 +78,8 @@ recognizeOtherCopies(RPCError);
 recognizeOtherCopies(CallError);
 
 /**
- * Sets a member. An assignment would fail if a frozen prototype has such a member, and `__proto__` has a meaning of its
- * own.
+ * Sets a member of an object. An assignment would fail if a frozen prototype has a member with this name. An assignment
+ * to `__proto__` would replace the prototype.
  */
 export function define(object, key, value, enumerable = false) {
   const descriptor = { __proto__: null, value, configurable: true, enumerable, writable: true };
@@ -97,11 +97,12 @@ export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 export const REQUEST_CANCELLED = -32800;
 /**
- * The `data.reason` of the replies from a peer whose wasm has trapped, and the reason of the calls that end by them.
+ * The `data.reason` of the replies from a peer whose wasm has trapped. A call that ends by such a reply has this
+ * `reason`, too.
  */
 export const PEER_DIED = "peer-died";
 
-/** The error that a peer receives if the wasm traps. It does not contain the cause. */
+/** The error that the peer receives for its requests if the wasm of this side traps. It does not contain the cause. */
 export const TRAPPED_ERROR = {
   code: INTERNAL_ERROR,
   message: "The WebAssembly of the peer has died",
@@ -109,7 +110,8 @@ export const TRAPPED_ERROR = {
 };
 
 /**
- * Returns the error for the `error` member of a response. If that is not a valid error object, it becomes the `data`.
+ * Returns the error for the `error` member of a response. If the member is not a valid error object, it becomes the
+ * `data` of the returned error.
  */
 export function deserializeError(raw) {
   // If a member is a getter that throws, the call ends with that exception.
@@ -132,14 +134,15 @@ export function deserializeError(raw) {
 }
 
 /**
- * Returns an `Error` for a value that was an error at the peer. No member can replace the `stack` or `toString` of the
- * error.
+ * Returns an `Error` for a value that was an error at the peer. Only named members are copied, so the peer cannot
+ * replace the `stack` or `toString` of the error.
  */
 function reviveError(value, depth) {
   if (depth === 0 || typeof value?.name !== "string" || typeof value.message !== "string") return value;
   const error = new Error(value.message);
   define(error, "name", value.name);
-  // No other members are copied: a peer could send one object with many members in many answers.
+  // Each copy takes memory, and a small message may contain one object with many members many times. So only these
+  // members are copied.
   for (const key of ["code", "errno", "errors", "data", "cause"]) {
     if (Object.hasOwn(value, key)) error[key] = key === "cause" ? reviveError(value.cause, depth - 1) : value[key];
   }
@@ -148,8 +151,8 @@ function reviveError(value, depth) {
 
 /**
  * Returns the error object for a value that a handler has thrown. `errorData` is the option of the server, and `link`
- * reports its exceptions. Only the members that are named here are sent: libraries keep headers, tokens and paths in
- * others.
+ * reports the exceptions of this function. Of a thrown error, only the members that this file names are sent. Libraries
+ * keep headers, tokens and paths in other members.
  */
 export function serializeError(thrown, signal, errorData, link) {
   const member = (key) => attempt(() => thrown[key]);
@@ -177,7 +180,7 @@ function ownData(thrown) {
   return attempt(() => /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(thrown, "data")).value);
 }
 
-/** Returns `data` for an error that has none: the members that are not in the error object. */
+/** Returns the `data` for a thrown error without own `data`: the members that the error object does not contain. */
 function defaultData(thrown, hasCode) {
   const budget = { values: MAX_ERROR_VALUES, characters: MAX_ERROR_CHARACTERS, seen: new Set() };
   const omitted = hasCode ? ["message", "code"] : ["message"];
@@ -185,9 +188,9 @@ function defaultData(thrown, hasCode) {
 }
 
 /**
- * Returns the part of an error that is sent. Of any object, these are `name`, `message`, `code`, `errno`, `cause`,
- * `errors` and its own `data`, without those in `omitted`. Members that cannot be read, that exceed the `budget` or
- * that were copied before are left out.
+ * Returns a copy of an error with the members that are sent: `name`, `message`, `code`, `errno`, `cause`, `errors` and
+ * its own `data`. The members in `omitted` are left out. So are members that cannot be read, that exceed the `budget`,
+ * or that were copied before.
  */
 function reduceError(value, depth, budget, omitted = []) {
   const type = typeof value;
@@ -218,17 +221,20 @@ function reduceError(value, depth, budget, omitted = []) {
   return Object.keys(copy).length > 0 ? copy : undefined;
 }
 
-/** Returns the name of an error. The message may contain anything, such as the source code of a function. */
+/**
+ * Returns the name of an error, for texts that are sent. The message of an error may contain private data, such as the
+ * source code of a function.
+ */
 export function nameOf(problem) {
   return attempt(() => String(problem.name)) ?? "Error";
 }
 
-/** Returns the kind of an object of any realm, such as `[object Map]`. */
+/** Returns the tag of an object, such as `[object Map]`. Objects of all realms have the same tags. */
 export function tagOf(value) {
   return attempt(() => Object.prototype.toString.call(value));
 }
 
-/** Returns the result of a function, or undefined if it throws, as getters of the application and proxies may. */
+/** Returns the result of a function, or undefined if it throws. Getters and proxies of the application may throw. */
 function attempt(run) {
   try {
     return run();

@@ -1,5 +1,5 @@
-// A message that was received, with the state of the request if it is one. Only the library sees it: handlers get a
-// `RequestContext`.
+// A received message. If it is a request, it also contains the state of the request. Only the library uses this class:
+// handlers receive a `RequestContext`.
 
 import { HAS_VERSION, SHARED_PARAMS, hasInvalidId, hasName, shapeOf } from "./envelope.js";
 import { truncate } from "./errors.js";
@@ -13,30 +13,34 @@ export class IncomingMessage {
   #controller;
 
   /**
-   * Reads each member once: where nothing is cloned, members may be getters that return another value the next time, or
-   * throw when a call or a request is half done. A string of more than `idLength` characters is not a valid id.
-   * `isolator` separates the params of messages that were received together. `origin` is the origin of the sender if
-   * that is a window.
+   * Reads each member of `message` once. If the transport does not clone messages, a member may be a getter. A second
+   * read may return another value, or may throw when a call or a request is half done. `idLength` is the maximum length
+   * of a string id, in characters. `isolator` makes sure that messages that were received together share no params.
+   * `origin` is the origin of the sender if the sender is a window.
    */
   constructor(session, message, idLength, isolator, origin) {
     const { id, method, params, result, error } = message;
-    /** Once this session has ended, messages of the handler are dropped. */
+    /** The session of this message. Once it has ended, messages of the handler are dropped. */
     this.#session = session;
     this.method = method;
-    /** The id of the request or response, exactly as received; null if it is not valid. */
+    /**
+     * The id of the request or response, exactly as received. Null takes the place of an id for which `hasInvalidId` is
+     * true.
+     */
     this.id = id;
     this.params = isolator === undefined || method === undefined ? params : isolator.isolateParams(params);
     this.result = result;
     this.error = error;
     this.origin = origin;
-    /** The kinds of the members, for wasm. */
+    /** The shape of the message, for wasm: the kinds of its members. */
     this.shape = HAS_VERSION | shapeOf(message, this, idLength);
     if (this.params === SHARED_PARAMS && id === undefined && hasName(this.shape) && !method.startsWith("rpc.")) {
       session.link.report(
         new Error(`"${truncate(method)}" is dropped: it shares params with a message that came with it`),
       );
     }
-    // The reply has the id null. To hash or to keep this id could cost any amount of time and memory.
+    // The reply to such an id has the id null, so the id is not needed. Hashing it could take any amount of time, and
+    // keeping it any amount of memory.
     if (id !== undefined && hasInvalidId(this.shape)) this.id = null;
     /** The slot of the request in wasm; -1 if the message is not a request. */
     this.slot = -1;
@@ -78,7 +82,10 @@ export class IncomingMessage {
     return this.#session.end !== undefined;
   }
 
-  /** Returns whether messages of the handler are dropped. If the reason is that the session has ended, reports it. */
+  /**
+   * Returns whether messages of the handler are dropped. If they are dropped since the session has ended, also reports
+   * this.
+   */
   isReplyDropped() {
     if (destroyedServers.has(this.server)) return true;
     const { link, end } = this.#session;
@@ -86,12 +93,12 @@ export class IncomingMessage {
     return end !== undefined;
   }
 
-  /** The signal, unless nothing has asked for it. */
+  /** The signal; undefined if the handler has not read it and the request was not aborted. */
   get startedSignal() {
     return this.#controller?.signal;
   }
 
-  /** Returns this message for the handler of one of several servers, without its params. */
+  /** Returns a copy of this notification for the handler of one of several servers. The copy has no params. */
   forServer(server) {
     const message = new IncomingMessage(this.#session, { method: this.method }, 0, undefined, this.origin);
     message.server = server;

@@ -1,4 +1,5 @@
-// Values that JSON cannot express. JSON.stringify would omit them from a message, but a response needs its result.
+// Detects values that JSON cannot express. `JSON.stringify` would omit such a value from a message, but a response
+// needs its result.
 
 /** Throws if JSON cannot express the result of a response or the item of a stream. */
 export function checkValue({ method, params, result }) {

@@ -1,108 +1,108 @@
 // Bounds, made from limits.toml by `cargo xtask limits --write`.
 
-/** Timeout of a call, in milliseconds. */
+/** Default timeout of a call, in milliseconds. */
 export const CALL_TIMEOUT = 10_000;
-/** Timeout of a call with progress. */
+/** Default maximum time of a call with progress, as a multiple of its timeout. */
 export const TOTAL_TIMEOUT_FACTOR = 60;
-/** Bytes of the running requests of one peer. */
+/** Maximum total bytes of the running requests of one peer. */
 export const MAX_IN_FLIGHT_BYTES = 67_108_864;
-/** Requests of ended sessions whose handlers still run. */
+/** Maximum number of running requests of ended sessions, as a multiple of `inFlight`. */
 export const LINGERING_FACTOR = 4;
-/** Characters of a string id. */
+/** Default maximum length of a string id, in UTF-16 code units. */
 export const MAX_ID_LENGTH = 1_024;
-/** Characters of a method name. */
+/** Maximum length of a method name, in UTF-16 code units. */
 export const MAX_METHOD_LENGTH = 1_024;
-/** Levels of the `data` that is made from an error without `data`. */
+/** Maximum levels of the `data` that is made from an error without `data`. */
 export const MAX_ERROR_DEPTH = 8;
-/** Values in the `data` that is made from an error. */
+/** Maximum number of values in the `data` that is made from an error. */
 export const MAX_ERROR_VALUES = 1_000;
-/** Characters of texts in the `data` that is made from an error. */
+/** Maximum total characters of texts in the `data` that is made from an error. */
 export const MAX_ERROR_CHARACTERS = 1_048_576;
-/** Faults logged per second without `onError`. */
+/** Maximum number of faults logged per second, if `onError` is not set. */
 export const MAX_PRINTED_FAULTS = 10;
-/** Messages queued before a handler is set. */
+/** Maximum number of messages queued before a handler is set. */
 export const MAX_UNHANDLED_MESSAGES = 10_000;
-/** Messages that `portway/early` buffers for all senders. */
+/** Maximum number of messages that `portway/early` buffers for all senders. */
 export const MAX_EARLY_MESSAGES = 10_000;
-/** Time that `portway/early` buffers messages after the wasm has started, in milliseconds. */
+/** Maximum time that `portway/early` buffers messages after the wasm has started, in milliseconds. */
 export const EARLY_TIMEOUT = 10_000;
-/** Cost of the refusals for one sender after the wasm has failed: 1 for a message, 10 for a reply. */
+/** Maximum cost of the error replies to one sender after the wasm has failed: 1 for a message, 10 for a reply. */
 export const MAX_EARLY_COST = 1_000;
-/** Cost of the refusals for all senders. */
+/** Maximum cost of the error replies to all senders after the wasm has failed. */
 export const MAX_EARLY_TOTAL_COST = 10_000;
-/** Timeout of `connect`, in milliseconds. */
+/** Default timeout of `connect`, in milliseconds. */
 export const CONNECT_TIMEOUT = 10_000;
-/** Errors of a batch that `validateMessage` reports, and warnings. */
+/** Maximum number of errors, and of warnings, that `validateMessage` reports. */
 export const MAX_FINDINGS = 10_000;
-/** Messages of a window with another origin that `connect` reads. */
+/** Maximum number of messages of a window with another origin that `connect` reads. */
 export const MAX_FOREIGN_READS = 32;
-/** Silence of the peer, where no lock shows that it is alive, in milliseconds. */
+/** Default heartbeat: the maximum silence of a peer, where no lock shows that it is alive, in milliseconds. */
 export const HEARTBEAT = 10_000;
-/** Calls queued for the next session. */
+/** Maximum number of calls queued for the next session. */
 export const MAX_SESSION_QUEUE = 10_000;
 /** Minimum heartbeat, in milliseconds. */
 export const MIN_HEARTBEAT = 100;
-/** Wait for an answer from a peer whose lock is free, in milliseconds. */
+/** Maximum wait for an answer from a peer whose lock is free, in milliseconds. */
 export const ANSWER_TIME = 300;
-/** Wait for the local lock before the handshake, in milliseconds. */
+/** Maximum wait for the local lock before the handshake, in milliseconds. */
 export const LOCK_TIMEOUT = 100;
-/** Wait for a goodbye after a liveness failure, in milliseconds. */
+/** Maximum wait for a goodbye after a liveness failure, in milliseconds. */
 export const GOODBYE_TIMEOUT = 100;
-/** Wait for a goodbye after its copy has arrived through the window, in milliseconds. */
+/** Maximum wait for a goodbye after its copy has arrived through the window, in milliseconds. */
 export const COPIED_GOODBYE_TIMEOUT = 1_000;
-/** Silence of an iframe that has fired `load` again, in milliseconds. */
+/** Maximum silence of an iframe that has fired `load` again, in milliseconds. */
 export const RELOAD_SILENCE = 1_000;
-/** Interval of the checks for a closed window while calls are pending, in milliseconds. */
+/** Interval between two checks for a closed window while calls are pending, in milliseconds. */
 export const WINDOW_CHECK_INTERVAL = 500;
-/** Features in the hello of a peer. */
+/** Maximum number of features that are read from the `rpc.hello` of a peer. */
 export const MAX_FEATURES = 100;
-/** Interval between two hellos of a peer that are answered, in milliseconds. */
+/** Minimum interval between two messages `rpc.hello` of a peer that are answered, in milliseconds. */
 export const MIN_HELLO_INTERVAL = 10;
-/** Messages that are sent, and accepted, as one. */
+/** Maximum number of messages that are sent, and accepted, as one. */
 export const MAX_LIST_LENGTH = 256;
-/** Values in a message that is coalesced with others. */
+/** Maximum number of values in a message that is coalesced with others. */
 export const MAX_COALESCED_VALUES = 32;
-/** Characters of a string in a message that is coalesced with others. */
+/** Maximum characters of a string in a message that is coalesced with others. */
 export const MAX_COALESCED_STRING = 1_000;
-/** Items of a stream in transit. */
+/** Default window of a stream: the maximum number of unread items. */
 export const STREAM_WINDOW = 16;
-/** Credit of one stream. */
+/** Maximum credit of one stream: the number of items that its source may send. */
 export const MAX_STREAM_CREDIT = 65_536;
-/** Credit of all streams of a peer. */
+/** Maximum total credit of all streams of a peer. */
 export const MAX_PEER_CREDIT = 65_536;
-/** Items that the streams of a link send in one turn of the event loop. */
+/** Maximum number of items that the streams of a link send before they yield to other tasks. */
 export const MAX_ITEMS_PER_TURN = 256;
-/** Time that the streams of a link, or the frames of a WIPC peer, take per turn of the event loop, in milliseconds. */
+/** Maximum time that streams send items, or WIPC frames are handled, before other tasks run, in milliseconds. */
 export const MAX_TURN_TIME = 4;
-/** Length of a message on a byte stream. */
+/** Default maximum length of a message on a byte stream, in bytes. */
 export const MAX_MESSAGE_BYTES = 10_485_760;
-/** Beginning of a dropped message that is searched for its id. */
+/** Maximum bytes at the beginning of a dropped message that are searched for its id. */
 export const MAX_BEGINNING = 1_024;
-/** Nesting of a value that becomes a Rust type. */
+/** Maximum nesting of a value that becomes a Rust type, in levels. */
 export const MAX_NESTING = 128;
-/** Bytes that a peer on a byte stream leaves unread. */
+/** Maximum bytes that a peer on a byte stream leaves unread. */
 export const MAX_UNWRITTEN_BYTES = 16_777_216;
-/** Time for running handlers and a child process at the end of a link, in milliseconds. */
+/** Default grace at the end of a link: the time for running handlers and a child process to end, in milliseconds. */
 export const CLOSE_TIMEOUT = 2_000;
-/** Wait for the rest of the output of an exited process, in milliseconds. */
+/** Maximum wait for the rest of the output of an exited process, in milliseconds. */
 export const OUTPUT_GRACE = 250;
-/** Wait between SIGTERM and SIGKILL for a process and its descendants, in milliseconds. */
+/** Maximum time that a process and its descendants have to exit after SIGTERM, before SIGKILL, in milliseconds. */
 export const TERM_GRACE = 500;
-/** A line of standard error that is reported whole. */
+/** Maximum bytes of a line of standard error that is reported whole. */
 export const MAX_STDERR_LINE = 65_536;
-/** Payload of a WIPC frame. */
+/** Default maximum payload of a WIPC frame, in bytes. */
 export const MAX_PAYLOAD = 4_294_967_295;
-/** Bytes that are read ahead while reading pauses. */
+/** Maximum bytes of unhandled frames that are buffered while the handling of frames pauses. */
 export const READ_AHEAD = 1_048_576;
-/** Wait for answers in transit after writing has failed, in milliseconds. */
+/** Maximum wait for answers in transit after a write has failed, in milliseconds. */
 export const WRITE_GRACE = 1_000;
-/** Time that a guest in Node continues after its host has closed or exited, in milliseconds. */
+/** Default maximum time that a guest in Node continues after its host has closed or exited, in milliseconds. */
 export const EXIT_TIMEOUT = 5_000;
-/** Maximum `stdinCapacity` of a WASI guest. */
+/** Maximum `stdinCapacity` of a WASI guest, in bytes. */
 export const MAX_CAPACITY = 268_435_456;
-/** Wait for the worker of a WASI guest, in milliseconds. */
+/** Default maximum wait for the start of the worker of a WASI guest, in milliseconds. */
 export const START_TIMEOUT = 10_000;
-/** Unread output of a WASI guest. */
+/** Maximum unread output of a WASI guest, in bytes. */
 export const MAX_UNREAD_OUTPUT = 1_048_576;
 /** The option `limits`, where an application sets nothing. */
 export const DEFAULTS = { pendingCalls: 1_000_000, inFlight: 1_024, batchItems: 1_000, idLength: 1_024 };

@@ -3,7 +3,8 @@
 import { DEFAULTS } from "./limit-values.js";
 
 /**
- * Returns the limits in the options. Throws before a link is made or changed, so that the transport stays as it was.
+ * Returns the limits that the options set. Throws if a limit is invalid. `Link.on` calls this before it makes or
+ * changes a link, so that an error has no other effect.
  */
 export function parseLimits(options) {
   const limits = {};
@@ -13,7 +14,7 @@ export function parseLimits(options) {
     if (value === undefined) continue;
     if (typeof value !== "number" || !(value >= 0))
       throw new RangeError(`${name} must be a non-negative number, got ${String(value)}`);
-    // The argument of an output has 25 bits.
+    // The slots of calls and requests must fit into the argument of an output, which has 25 bits.
     limits[name] = Math.min(Math.floor(value), 2 ** 25 - 1);
   }
   return limits;

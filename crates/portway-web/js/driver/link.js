@@ -1,5 +1,6 @@
-// One end of a connection: starts calls, sends messages, and owns the parts that receive messages and run handlers.
-// This is the hot path: wasm receives and returns integers only, and a call allocates only its promise and its message.
+// A link: one end of a connection. It starts calls, sends messages, and owns the objects that receive messages and run
+// handlers. This is the hot path: wasm receives and returns only numbers, and a call allocates only its promise and its
+// message. The glossary in CONTRIBUTING.md explains terms such as boundary, session, slot, turn and credit.
 
 import { addEnd, boundaryOf, removeEnd, transportInternals } from "./boundaries.js";
 import { Clock, missingTimerError } from "./clock.js";
@@ -19,8 +20,9 @@ import { WasmConnection } from "./wasm-instance.js";
 import { OutputExecutor } from "./wasm-outputs.js";
 
 /**
- * Links by transport, or by the hub of several transports on one boundary. All clients and servers on it share one
- * link.
+ * The links, by transport. The transports of the library with the same options share one hub, which listens to their
+ * boundary (a port, worker, window or channel). Their link is in this map under the hub. So all clients and servers on
+ * these transports share one link.
  */
 const links = new WeakMap();
 
@@ -37,12 +39,12 @@ export class Link extends ErrorReporter {
   /** The number of ignored messages: answers to calls that are not pending, and invalid messages without an answer. */
   ignored = 0;
   /**
-   * The error of refused calls; undefined while calls are sent.
+   * The error of refused calls; undefined while calls are not refused.
    * @type {CallError | undefined}
    */
   #disconnectError = undefined;
   #transport;
-  /** The transports that this link was made on. They end with the link. */
+  /** The transports that this link was made on. The link destroys them when it closes. */
   #transports = new Set();
   #internals;
   #wasm;
@@ -53,14 +55,14 @@ export class Link extends ErrorReporter {
   #receiver;
   #users = 0;
   #lastBatch = 0;
-  /** The id of the last call. Wasm counts the calls, too. */
+  /** The id of the last call. Wasm counts the calls in the same way, so ids of calls are not passed. */
   #lastId;
   #limits = { ...DEFAULTS };
   #allowsNullParams = true;
   #clock;
 
   /**
-   * Returns the link on a transport. Each user ends its use with `release`.
+   * Returns the link on a transport. Each client or server ends its use of the link with `release`.
    * @param {any} transport
    * @param {import("../../types/api.js").PeerOptions} [options]
    */
@@ -79,7 +81,7 @@ export class Link extends ErrorReporter {
     return link;
   }
 
-  /** `internals` are those of a transport of the library. */
+  /** `internals` are the `transportInternals` of the transport; undefined for a transport of the application. */
   constructor(transport, internals) {
     if (typeof transport?.send !== "function" || typeof transport.onMessage !== "function") {
       throw new TypeError("transport must have the functions send and onMessage, as workerTransport(worker) has");
@@ -99,10 +101,19 @@ export class Link extends ErrorReporter {
     const executor = new OutputExecutor(this, wasm, pendingCalls, dispatcher, sendQueue);
     this.#executor = executor;
     this.#clock = new Clock(wasm, (output) => executor.execute(output));
-    const parts = { transport, internals: this.#internals, limits: this.#limits };
-    const receiver = new MessageReceiver(this, { ...parts, wasm, pendingCalls, dispatcher, sendQueue, executor });
+    const receiver = new MessageReceiver(this, {
+      transport,
+      internals: this.#internals,
+      limits: this.#limits,
+      wasm,
+      pendingCalls,
+      dispatcher,
+      sendQueue,
+      executor,
+    });
     this.#receiver = receiver;
-    // A transport may deliver messages within `onMessage`. They wait until the caller has set up its client or server.
+    // A transport may deliver messages within `onMessage`. These messages wait for a microtask, so that the caller can
+    // set up its client or server.
     let isReady = false;
     transport.onMessage(
       (message) => {
@@ -124,7 +135,8 @@ export class Link extends ErrorReporter {
   }
 
   /**
-   * Sets the options that are given. Those of a client and of a server on one transport add up.
+   * Sets the options that are not undefined. A client and a server on one transport share these options: a later value
+   * replaces an earlier one.
    * @param {import("../../types/api.js").PeerOptions | undefined} options
    */
   #configure(options, limits) {
@@ -145,9 +157,9 @@ export class Link extends ErrorReporter {
   }
 
   /**
-   * Starts a call that ends by `resolve` or `reject`. The timeout is in milliseconds; a negative number is no timeout.
-   * Returns the slot of the call, for `cancel`, or undefined if the call has ended. With a `stream`, requests the items
-   * of the method.
+   * Starts a call that ends by `resolve` or `reject`. The timeout is in milliseconds; a negative number means no
+   * timeout. Returns the slot of the call, for `cancel`, or undefined if the call has ended. If `stream` is set, the
+   * request is for a stream of items, which `stream` receives.
    */
   startCall(owner, method, params, timeout, options, resolve, reject, stream) {
     const signal = options?.signal ?? undefined;
@@ -168,11 +180,11 @@ export class Link extends ErrorReporter {
       const message = stream === undefined ? requestOrNotification(method, params, id) : stream.message(params);
       this.#sendQueue.send(message, options?.transfer, slot);
     } catch (error) {
-      // The stack may be full.
+      // The stack may have overflowed.
       this.#failCall(slot, id, error);
     }
-    // If the call has ended already, the clock is not read: the message may be invalid, and some transports deliver at
-    // once.
+    // If the call has ended already, it needs no timeout, so the clock is not read. It has ended if its message cannot
+    // be sent, or if the transport has delivered the answer at once.
     if (calls.idOf(slot) !== id) return;
     this.#clock.start(output);
     return slot;
@@ -191,8 +203,8 @@ export class Link extends ErrorReporter {
   }
 
   /**
-   * Restarts the timeout of the call in a slot. The times are in milliseconds; a negative number is no timeout, or no
-   * end.
+   * Restarts the timeout of the call in a slot. `timeout`, `end` (the latest end of the call) and `time` (the current
+   * time) are in milliseconds. A negative `timeout` or `end` means none.
    */
   resetTimeout(slot, timeout, end = -1, time = 0) {
     this.#clock.start(this.#wasm.run(RESTART, slot, timeout, end, time));
@@ -219,7 +231,9 @@ export class Link extends ErrorReporter {
       this.#sendQueue.sendImmediately(requestOrNotification(method, params), transfer);
   }
 
-  /** Sends an item of a stream. An error is thrown here, or reported to `producer` by the next `flush`. */
+  /**
+   * Sends an item of a stream. If the item cannot be sent, throws, or the next `flush` reports the error to `producer`.
+   */
   sendItem(id, value, transfer, producer) {
     if (this.#disconnectError === undefined)
       this.#sendQueue.sendItem(requestOrNotification(ITEM, { id, value }), transfer, producer);
@@ -230,7 +244,7 @@ export class Link extends ErrorReporter {
     this.#sendQueue.flush();
   }
 
-  /** Sends calls and notifications in one array. Resolves to the outcome of each. */
+  /** Sends calls and notifications in one array. Resolves to their outcomes, in the form of `Promise.allSettled`. */
   batch(owner, calls, timeout, options) {
     if (!Array.isArray(calls)) return Promise.reject(new TypeError("a batch must be an array of calls"));
     const signal = options?.signal ?? undefined;
@@ -265,7 +279,7 @@ export class Link extends ErrorReporter {
     return Promise.allSettled(outcomes);
   }
 
-  /** Returns the number of pending calls of an owner, or of all. */
+  /** Returns the number of pending calls of an owner, or of all owners. */
   pending(owner) {
     return this.#pendingCalls.count(owner);
   }
@@ -277,7 +291,7 @@ export class Link extends ErrorReporter {
     this.#dispatcher.servers.unshift(server);
   }
 
-  /** The number of requests from the peer that may run at the same time. */
+  /** The maximum number of requests from the peer that run at the same time. */
   get maxInFlight() {
     return this.#limits.inFlight;
   }
@@ -287,12 +301,13 @@ export class Link extends ErrorReporter {
   }
 
   /**
-   * Sends the reply to a request. If the request is in a batch, the dispatcher keeps the reply under `token` for the
-   * batch.
+   * Ends a request, and sends its reply. If the request is in a batch, the reply waits for the other replies of the
+   * batch. The dispatcher keeps it under `token` until then.
    */
   respond(request, message, token) {
     const output = this.#wasm.run(RESPOND, request.slot, token);
-    // A single reply is sent even after a trap of the wasm. A reply of a batch is kept, and sent with the others.
+    // A single reply is sent here, even after a trap of the wasm. A reply of a batch is sent with the other replies.
+    // After a trap, `failAll` returns it.
     if (request.batch === undefined) {
       const isSent = message !== undefined && !this.#executor.suppressReplies;
       if (isSent && ((output & OPERATION) === REPLY || this.#wasm.trapError !== undefined)) {
@@ -302,25 +317,29 @@ export class Link extends ErrorReporter {
   }
 
   /**
-   * Returns how well this end can answer a request from an origin: 3 for a request of its session, 2 if it has the
-   * method, 1 if it has other methods, 0 if it does not receive the request.
+   * Returns the rank of this link among the links that can answer a request from an origin. The rank is 3 for the
+   * handshake of its own session, 2 if it has the method, and 1 if it has other methods. The rank is 0 if it does not
+   * receive the request, or has no server.
    */
   answerRank(method, origin, id) {
     const { isSession, receivesFrom, boundary } = this.#internals;
     if (method === "rpc.hello" && isSession) return 3;
-    // A channel does not deliver a request to its sender.
+    // On a channel, a link does not receive its own requests.
     const isOwn = boundary.isShared && this.#pendingCalls.ids().has(id);
     return receivesFrom?.(origin) === false || isOwn ? 0 : this.#dispatcher.rank(method);
   }
 
   // The state of the connection.
 
-  /** A message has arrived, so calls are sent again. */
+  /** Ends the refusal of calls, since a message from the peer has arrived. */
   markConnected() {
     this.#disconnectError = undefined;
   }
 
-  /** Ends the use of the link by one owner, and the owner's calls. The last one closes the link. */
+  /**
+   * Ends the use of the link by one owner (a client or a server), and the calls of this owner. The last owner closes
+   * the link.
+   */
   release(owner) {
     this.#dispatcher.removeServer(owner, this.#transport.saysGoodbye?.());
     this.#pendingCalls.abandonStreams(CLIENT_DESTROYED, owner);
@@ -343,15 +362,15 @@ export class Link extends ErrorReporter {
   }
 
   /**
-   * Ends all calls. Unless the peer `willReconnect`, later calls are refused until a message arrives. If it
-   * `stillReceives`, the requests from the peer go on.
+   * Ends all calls. If `willReconnect` is false, later calls are refused until a message arrives. If `stillReceives` is
+   * true, the requests from the peer continue.
    */
   #onPeerLost(error, willReconnect, stillReceives) {
     if (this.closed) return;
     const end = error instanceof CallError ? error : peerGoneError(undefined, error);
     if (!willReconnect) this.#disconnectError = end;
     this.#pendingCalls.abandonAll(end);
-    // A peer that does not answer may still wait for answers.
+    // An unresponsive peer may still wait for the answers to its requests, so they continue.
     if (stillReceives || end.reason === "unresponsive") return;
     this.#sendQueue.clear();
     this.#executor.suppressReplies = true;

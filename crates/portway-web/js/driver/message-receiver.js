@@ -1,5 +1,5 @@
-// The receiving side of a link: reads messages, handles those of the protocol itself, and passes all others to wasm.
-// This is the hot path: wasm receives and returns integers only.
+// The receiving side of a link. Reads messages, handles the notifications of the protocol itself, and passes all other
+// messages to wasm. This is the hot path: wasm receives and returns only numbers.
 
 import { chooseEnd, hasOtherPendingCalls } from "./boundaries.js";
 import { now } from "./clock.js";
@@ -36,8 +36,9 @@ export class MessageReceiver {
   #sendQueue;
   #executor;
   /**
-   * The session of the messages; a transport without sessions has one. `end` is a `CallError` once the session has
-   * ended.
+   * The session of the messages that arrive: the time in which the peer is one and the same document, worker or
+   * process. `end` is a `CallError` once the session has ended. On a transport without sessions, a session lasts until
+   * the peer is lost.
    */
   #session;
   #unreadableTimer;
@@ -72,7 +73,7 @@ export class MessageReceiver {
   /** Receives a message, or an array of messages. */
   receive(message) {
     try {
-      // A revoked proxy throws.
+      // For a revoked proxy, `Array.isArray` throws.
       if (!Array.isArray(message)) return this.#receiveSingle(message);
       if (this.#link.closed || !isMessageOrBatch(message)) return;
       if (!this.#sendQueue.acceptsLists || message.length > MAX_LIST_LENGTH) return this.#receiveBatch(message);
@@ -85,8 +86,8 @@ export class MessageReceiver {
   }
 
   /**
-   * Handles the messages of a list, until their session ends. All are read before the first handler runs. A message may
-   * occur twice in a list, unless `areDistinct` is true.
+   * Handles the messages of a list, until their session ends. All messages are read before the first handler runs. If
+   * `areDistinct` is false, the list may contain one object several times.
    */
   #receiveList(list, areDistinct) {
     const session = this.#session;
@@ -102,11 +103,12 @@ export class MessageReceiver {
   }
 
   /**
-   * Reads a value, and returns undefined if it is not a message. `isolator` separates the params of a list. A value
-   * that is not distinct may have been in the list before.
+   * Returns the message for a value, or undefined if the value is not a message. `isolator` makes sure that the
+   * messages of a list share no params. If `isDistinct` is false, a message with an id that was in the list before is
+   * skipped.
    */
   #read(value, isolator, isDistinct) {
-    // Where nothing is cloned, the members of a value may be getters that throw.
+    // If the transport does not clone messages, the members of a value may be getters that throw.
     try {
       if (isMessage(value) && (isDistinct || !isolator.isDuplicate(value))) {
         const origin = this.#internals.lastOrigin?.();
@@ -143,7 +145,7 @@ export class MessageReceiver {
     // A running request keeps the ids of its batch, but not the elements.
     /** @type {{ elements: IncomingMessage[] | undefined, ids: unknown[] }} */
     const batch = { elements, ids: [] };
-    /** Cancellations and credit for requests that precede them in the batch. */
+    /** Cancellations and credit for requests that precede them in the batch. They are handled after the batch. */
     const later = [];
     const positions = new Map();
     const isolator = new ParamsIsolator();
@@ -155,8 +157,9 @@ export class MessageReceiver {
     for (const item of items) {
       if (isolator.isDuplicate(item)) continue;
       const message = new IncomingMessage(session, item, idLength, calls > batchItems ? undefined : isolator, origin);
-      // Wasm refuses the calls as soon as there is one more than allowed. There are no more answers than this link has
-      // had pending calls, except for answers to calls that have ended.
+      // The elements above two maximums are skipped. Wasm refuses all calls of a batch that has more than `batchItems`,
+      // so it receives one more at most. There are at most `capacity` answers to pending calls. The others are answers
+      // to calls that have ended.
       const isAnswer = isResponse(message.shape);
       if (isAnswer ? answers++ > this.#pendingCalls.capacity + batchItems : calls++ > batchItems) continue;
       if (elements.length > 0 && message.id === undefined && [CANCEL, CREDIT].includes(message.method)) {
@@ -178,8 +181,8 @@ export class MessageReceiver {
   }
 
   /**
-   * Handles a notification of the protocol and returns false. For any other message, returns whether this end accepts
-   * it: an end without servers leaves requests to the other ends on its boundary.
+   * If a message is a notification of the protocol, handles it and returns false. Otherwise returns whether this link
+   * accepts the message. A link without servers leaves requests to the other links on its boundary.
    */
   #handleControlOrAccept(message, isListItem) {
     const { method, params, id, shape } = message;
@@ -205,18 +208,19 @@ export class MessageReceiver {
     return id === undefined || this.#internals.boundary.ends.size < 2 || this.#shouldAnswer(message);
   }
 
-  /** Returns whether this end answers a request that other ends on its boundary receive, too. */
+  /** Returns whether this link answers a request that other links on its boundary receive, too. */
   #shouldAnswer({ method, params, id, origin }) {
     const requested = method === STREAM ? params?.method : method;
     const link = this.#link;
-    // If this end does not receive the messages of the boundary, the request belongs to a session of its own.
+    // A rank of 0 means that this link does not receive the messages of the boundary. So the request has arrived in the
+    // session of this link.
     if (link.answerRank(requested, origin, id) === 0) return true;
     return link === chooseEnd(this.#internals.boundary, link, requested, origin, id);
   }
 
   /**
-   * Handles an unreadable message. `answers` has the ids that it answers, with undefined for an unknown id; it is null
-   * if the message may not be an answer.
+   * Handles an unreadable message. `answers` has the ids of the calls that the message answers; an unknown id is
+   * undefined. `answers` is null if the message may or may not be an answer.
    */
   receiveUnreadable(error, answers) {
     if (answers === null) return this.#unreadableTimer.start(error);
@@ -234,7 +238,7 @@ export class MessageReceiver {
     this.#receiveList(messages, true);
   }
 
-  /** Progress of a call restarts its timeout. */
+  /** Handles progress of a call. The progress restarts the timeout of the call. */
   #handleProgress({ slot, onProgress, timeout, end }, value) {
     if (timeout >= 0) this.#link.resetTimeout(slot, timeout, end, now());
     this.#link.runUserCode(() => onProgress(value));

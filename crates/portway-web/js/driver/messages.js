@@ -25,7 +25,7 @@ export function validateSignal(signal) {
   }
 }
 
-/** Returns the reason of an aborted signal. The signals of polyfills have none. */
+/** Returns the reason of an aborted signal. The signal of a polyfill may have no reason. */
 export function abortReason({ reason }) {
   if (reason !== undefined) return reason;
   const text = "the call was aborted";
@@ -48,8 +48,8 @@ export function post(transport, message, transfer) {
 }
 
 /**
- * Runs `send` with a copy of a message that could not be cloned. The copy contains no proxies. Throws the first error
- * if that fails, too.
+ * Runs `send` with a copy of a message that could not be cloned. The copy contains no proxies. `error` is the error of
+ * the first attempt. Throws it if it has another cause, or if the second attempt fails, too.
  */
 export function retryWithPlainCopy(error, message, send) {
   if (nameOf(error) !== "DataCloneError") throw error;
@@ -62,8 +62,8 @@ export function retryWithPlainCopy(error, message, send) {
 
 /**
  * Copies the plain objects, arrays, maps and sets in a value. User interface libraries wrap these in proxies, which no
- * browser clones. Other objects stay the same, unless `copyOther` returns a copy; it is also called for objects with
- * `toJSON`.
+ * browser clones. Other objects are not copied, unless `copyOther` returns a copy. `copyOther` is also called for plain
+ * objects with `toJSON`.
  */
 export function plainCopy(value, copyOther, copies = new Map()) {
   if (typeof value !== "object" || value === null) return value;

@@ -1,4 +1,5 @@
-// The pending calls, by the slot that wasm has assigned.
+// The pending calls, by slot. A slot is a small number that wasm assigns to a call, and reuses after the end of the
+// call.
 
 import { now } from "./clock.js";
 import { ABANDON } from "./wasm-abi.js";
@@ -19,7 +20,7 @@ export class PendingCalls {
   #fields = [];
   /** Functions by slot that run when the call ends. Only calls with a signal or an observer have one. */
   #cleanups = new Map();
-  /** The observers of calls, by id. */
+  /** The observers of calls, by id. An observer receives the items of a stream, or the progress of a call. */
   #observers = new Map();
   /** The slots of the calls with a signal, by signal. */
   #slotsBySignal = new Map();
@@ -48,7 +49,8 @@ export class PendingCalls {
     let slots = this.#slotsBySignal.get(signal);
     if (slots === undefined) {
       slots = new Set();
-      // All calls share one listener: to remove one of many, an event target searches all of them.
+      // All calls with this signal share one listener. If each had its own, the removal of one would search all of
+      // them.
       slots.onAbort = () => slots.forEach(cancel);
       signal.addEventListener("abort", slots.onAbort);
       this.#slotsBySignal.set(signal, slots);
@@ -70,7 +72,10 @@ export class PendingCalls {
     this.#addCleanup(slot, () => this.#observers.delete(id));
   }
 
-  /** Sets a handler for the progress of a call. The call times out after `totalTimeout` in spite of progress. */
+  /**
+   * Sets a handler for the progress of a call. The call times out after `totalTimeout` (ms) in spite of progress; 0
+   * means no total timeout.
+   */
   observeProgress(slot, id, timeout, { onProgress, totalTimeout }) {
     const end = now() + ((totalTimeout ?? TOTAL_TIMEOUT_FACTOR * timeout) || Infinity);
     this.setObserver(slot, id, { onProgress, timeout, end });
@@ -90,11 +95,12 @@ export class PendingCalls {
   reject(slot, error) {
     const reject = this.#fields[slot * FIELDS_PER_CALL + REJECT];
     this.#release(slot);
-    // If the stack overflows in `startCall`, wasm may have a call that was not inserted.
+    // If the stack overflows in `startCall`, wasm may have a call that was not inserted here. Such a call has no
+    // functions.
     reject?.(error);
   }
 
-  /** Ends a call whose response is not expected. */
+  /** Ends a call without a response. A response that arrives later is ignored. */
   abandon(slot, error) {
     this.#wasm.run(ABANDON, slot);
     this.reject(slot, error);
@@ -129,19 +135,22 @@ export class PendingCalls {
   /** Ends all calls, or those of one owner. */
   abandonAll(error, owner) {
     for (const slot of this.#slots(owner)) {
-      // The end of a call may end other calls, and start new ones.
+      // The end of a call may end other calls and start new ones, so the slot is checked again.
       if (this.#isPending(slot, owner)) this.abandon(slot, this.#errorFor(slot, error));
     }
   }
 
-  /** Ends all streams, or those of one owner, while they can still be cancelled at the peer. */
+  /**
+   * Ends all streams, or those of one owner. Each stream then cancels itself at the peer, so the link must still be
+   * connected.
+   */
   abandonStreams(error, owner) {
     for (const { item, slot } of this.#observers.values()) {
       if (item !== undefined && this.#isPending(slot, owner)) this.abandon(slot, this.#errorFor(slot, error));
     }
   }
 
-  /** Returns the slots of all calls, or of those of one owner. */
+  /** Returns the slots of all calls, or of the calls of one owner. */
   #slots(owner) {
     const slots = [];
     for (let slot = 0; slot < this.capacity; slot++) if (this.#isPending(slot, owner)) slots.push(slot);
@@ -166,7 +175,7 @@ export class PendingCalls {
   }
 
   #release(slot) {
-    // Engines compile `insert` to a few stores. `fill` is slower.
+    // Without further arguments, `insert` clears the slot. Engines compile it to a few stores; `fill` is slower.
     this.insert(slot);
     if (this.#cleanups.size > 0) {
       this.#cleanups.get(slot)?.();

@@ -2,7 +2,7 @@
 
 /**
  * The functions that queue a task. They are read when this module runs, since tests may replace them later. In WebKit,
- * `setImmediate` may be an iframe of any origin.
+ * the global `setImmediate` may be an iframe with this name, of any origin.
  */
 const tasks = /* @__PURE__ */ (({ setImmediate, MessageChannel, setTimeout }) => ({
   setImmediate,
@@ -13,7 +13,7 @@ const tasks = /* @__PURE__ */ (({ setImmediate, MessageChannel, setTimeout }) =>
 let channel;
 const queue = [];
 
-/** Runs a function in a new task. In a realm without tasks, runs it in a microtask. */
+/** Runs a function in a new task. If the realm has no function that queues a task, runs it in a microtask. */
 export function queueTask(run) {
   const { setImmediate, MessageChannel, setTimeout } = tasks;
   if (typeof setImmediate === "function") return void setImmediate(run);

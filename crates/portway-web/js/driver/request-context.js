@@ -1,9 +1,9 @@
-// The second argument of a handler. It has the members that `HandlerContext` in `api.d.ts` declares, and nothing else
-// of the library can be reached from it.
+// The second argument of a handler. It has the members that `HandlerContext` in `types/api.d.ts` declares. From it, a
+// handler cannot reach other objects of the library.
 
 /**
- * The context of a request or notification. Its functions are made when a handler asks for them: most handlers need
- * none of them, and a handler may destructure the context (`(params, { signal, progress }) => …`).
+ * The context of a request or notification. Getters make its functions, since most handlers need none of them. The
+ * functions do not use `this`, so a handler may destructure the context (`(params, { signal, progress }) => …`).
  */
 export class RequestContext {
   #message;
@@ -15,7 +15,7 @@ export class RequestContext {
     if (message.origin !== undefined) this.origin = message.origin;
   }
 
-  /** Vue does not wrap an object with this member in a proxy, which cannot access private members. */
+  /** Vue does not wrap an object with this member in a proxy. A proxy could not access private members. */
   get __v_skip() {
     return true;
   }

@@ -33,8 +33,8 @@ export class RequestDispatcher {
   #batchReplies = new Map();
   #lastReplyToken = 0;
   /**
-   * Requests of ended sessions whose handlers still run. They count for a while: else a new session would lift the
-   * limit.
+   * Requests of ended sessions whose handlers still run. They count for a limited time. Otherwise, a peer could exceed
+   * the limit of running requests by new sessions.
    */
   #lingering = new Set();
   #lingeringTimer;
@@ -68,7 +68,9 @@ export class RequestDispatcher {
     this.#answer(request, { code: METHOD_NOT_FOUND, message: `Method not found: ${truncate(request.method)}` });
   }
 
-  /** Answers a request with a result. The result may be a promise, of another promise, or a stream. */
+  /**
+   * Answers a request with a result. The result may be a stream or a promise. A promise may resolve to another promise.
+   */
   #settleResult(request, result) {
     try {
       if (typeof result?.then === "function") {
@@ -96,7 +98,10 @@ export class RequestDispatcher {
     this.#answer(request, undefined, result);
   }
 
-  /** Runs the handler of each server for a notification. If there is none, runs a handler for requests of that name. */
+  /**
+   * Runs the handlers of all servers for a notification. If no server has one, runs a handler for requests with this
+   * method.
+   */
   dispatchNotification(request) {
     if (request.hasSessionEnded) return;
     if (this.servers.length > 1) {
@@ -127,7 +132,7 @@ export class RequestDispatcher {
     this.#find(id)?.abort();
   }
 
-  /** Adds credit to the stream of the request with this id. */
+  /** Adds credit to the stream of the request with this id: the number of further items that the caller accepts. */
   addCredit(id, count) {
     this.#find(id)?.producer?.addCredit(count, this.#spareCredit());
   }
@@ -145,8 +150,8 @@ export class RequestDispatcher {
   }
 
   /**
-   * Removes a destroyed server, and aborts its requests. They are answered with an error unless the peer receives a
-   * goodbye.
+   * Removes a destroyed server, and aborts its requests. If `saysGoodbye` is true, the peer receives a goodbye
+   * (`rpc.bye`). Otherwise the requests are answered with an error.
    */
   removeServer(server, saysGoodbye) {
     this.servers = this.servers.filter((other) => other !== server);
@@ -163,7 +168,10 @@ export class RequestDispatcher {
     }
   }
 
-  /** Aborts all running requests, without replies. With an `end`, another session may follow. */
+  /**
+   * Aborts all running requests, without replies. `end` is the error of an ended session; another session may follow.
+   * `end` is undefined if the link has closed.
+   */
   abortAll(end) {
     const running = this.#running.filter((request) => request !== undefined);
     this.#running = [];
@@ -173,7 +181,7 @@ export class RequestDispatcher {
       if (end !== undefined) this.#lingering.add(request);
       request.abort(end ?? SERVER_STOPPED);
     }
-    // A handler that never ends is a fault of the application. It must not block all later sessions.
+    // A handler that never ends must not block all later sessions, so the timer clears the set.
     if (end === undefined) this.#clearLingering();
     else if (this.#lingering.size > 0) this.#lingeringTimer ??= setTimer(() => this.#clearLingering(), CALL_TIMEOUT);
     this.#lingeringTimer?.unref?.();
@@ -219,7 +227,8 @@ export class RequestDispatcher {
 
   /** Answers a request with an error object, or with a result if there is no error. */
   #answer(request, error, result) {
-    // The session or this side may have ended. Then nothing is reported if the handler has returned, or was cancelled.
+    // If the request is not running, the session or the link has ended, and the reply is dropped. A dropped error is
+    // reported, unless the request was cancelled. A dropped result is not reported.
     this.#lingering.delete(request);
     if (!this.isRunning(request))
       return void (error === undefined || error.code === REQUEST_CANCELLED || request.isReplyDropped());
@@ -253,10 +262,10 @@ const SERVER_DESTROYED = { code: INTERNAL_ERROR, message: "JSON-RPC server destr
 /** The error for a promise that resolves to itself. Following such a promise would overflow the stack. */
 const SELF_RESOLVED = /* @__PURE__ */ new TypeError("a promise resolves to itself");
 
-/** The reason of the signals of a destroyed server. */
+/** The reason of the aborted signals after the server was destroyed. */
 const SERVER_STOPPED = /* @__PURE__ */ new CallError("destroyed", "JSON-RPC server destroyed");
 
-/** Some peers send null for absent params. */
+/** Returns undefined for null, since some peers send null for absent params. */
 function normalizeParams(params) {
   return params === null ? undefined : params;
 }

@@ -1,4 +1,5 @@
-// The outbound queue. Sends the first message of a turn at once, and coalesces the others until the turn ends.
+// The outbound queue. Sends the first message of a turn at once, and coalesces the others until the turn ends: they are
+// sent as one array. A turn is a task of the event loop with its microtasks.
 
 import { encodeColumns } from "./columns.js";
 import { INTERNAL_ERROR, truncate, nameOf } from "./errors.js";
@@ -9,76 +10,85 @@ import { ParamsIsolator } from "./shared-params.js";
 import { snapshotIfSmall } from "./snapshot.js";
 
 /**
- * A turn with an item of a stream lasts for this many microtasks more: an async generator needs them for the next item.
+ * The number of further microtasks of a turn after an item of a stream. An async generator needs them for its next
+ * item, which is then sent in the same turn.
  */
 const EXTRA_MICROTASKS = 4;
 
-/** After this time (ms) in one turn, the next message is sent at once, since the turn may be long. */
+/**
+ * The maximum time (ms) for which messages of one turn are only queued. After it, the next message is sent at once,
+ * since the turn may be long.
+ */
 const MAX_DELAY_MS = 4;
 
 /**
- * The last reading of the clock in this turn, by any queue; undefined if there is none. It is earlier than the first
- * message of a queue that begins its turn with it, so that no message is sent later than by a reading of its own. The
- * clock is `Date`: in Chromium, `performance.now` takes four times as long.
+ * The last reading of the clock in this turn, by any queue; undefined if there was none. A queue that sends its first
+ * message uses this reading as the time of the message. The message is later than the reading, so `MAX_DELAY_MS` ends
+ * early, never late. The clock is `Date`: in Chromium, `performance.now` takes four times as long.
  * @type {number | undefined}
  */
 let lastReading;
 
-// `queueMicrotask` takes several times as long.
+// `RESOLVED.then(run)` queues a microtask. `queueMicrotask` takes several times as long.
 const RESOLVED = /* @__PURE__ */ Promise.resolve();
 
 /**
- * The queues with waiting messages. If a page or process ends within a turn, the turn does not end, so they are
- * flushed.
+ * The queues with waiting messages. If a page or process ends within a turn, the microtask that flushes a queue does
+ * not run. A listener flushes the queues then.
  */
 const nonEmptyQueues = /* @__PURE__ */ sharedRegistry();
 
-/** All copies of the library in a realm share one listener. It runs before the sessions send their goodbyes. */
+/**
+ * Returns the set of queues that all copies of the library in a realm share. Its one listener runs before the sessions
+ * send their goodbyes.
+ */
 function sharedRegistry() {
   const key = Symbol.for("portway.holding");
   if (globalThis[key] !== undefined) return globalThis[key];
   const queues = (globalThis[key] = new Set());
   const flushAll = () => queues.forEach((queue) => queue.flush());
   globalThis.addEventListener?.("pagehide", flushAll);
-  // In a window, `process` may be an iframe of any origin, and reading its members would throw.
+  // In a window, the global `process` may be an iframe with this name. If its origin differs, reading its members
+  // throws.
   if (typeof document === "undefined") globalThis.process?.on?.("exit", flushAll);
   return queues;
 }
 
 /**
- * A message that cannot be sent does not affect others: a reply is replaced by an error, and `onSendFailed` is called
- * for any other message.
+ * A message that cannot be sent does not affect other messages. If it is a reply, an error reply is sent in its place.
+ * For any other message, `onSendFailed` is called.
  *
  * Each message has a source: the `slot` of a call, the `method` of a reply, or the `producer` of an item. Messages that
  * are sent together are entries: objects with the `message`, its source, and its `transfer` list if it has one.
  */
 export class SendQueue {
   /**
-   * Whether the messages of a turn are coalesced; `"columns"` to send them as columns. If undefined, the two sides of
-   * the transport have agreed on it.
+   * Whether the messages of a turn are coalesced; `"columns"` to send them as columns. If undefined, the member
+   * `coalesces` of the transport decides. The two sides of a session agree on it.
    */
   coalesce = undefined;
   #transport;
   #onSendFailed;
   #report;
   /**
-   * The messages that wait for the end of the turn, and their sources: a slot, a method, or an object with the rest of
-   * an entry.
+   * The messages that wait for the end of the turn. Their sources are in the second array, at the same index: a slot, a
+   * method, or an object with the rest of an entry.
    */
   #messages = [];
   #sources = [];
-  /** The objects to transfer with them. */
+  /** The objects to transfer with the waiting messages. */
   #transfers = [];
   /** The number of microtasks until the turn ends. */
   #microtasksLeft = 0;
-  /** Whether a message was sent in this turn, and the time of the last message that was sent at once. */
+  /** Whether a message was sent in this turn. */
   #isTurnOpen = false;
+  /** The time of the last message that was sent at once. */
   #lastSentAt = 0;
   #endTurn = () => {
     if (this.#microtasksLeft-- > 0) return void RESOLVED.then(this.#endTurn);
     lastReading = undefined;
     this.flush();
-    // A transport that delivers at once may have caused more messages, which now wait.
+    // If the transport delivers at once, its receivers may have sent more messages, which now wait.
     this.#isTurnOpen = this.#messages.length > 0;
     if (this.#isTurnOpen) RESOLVED.then(this.#endTurn);
   };
@@ -114,9 +124,9 @@ export class SendQueue {
   sendItem(message, transfer, producer) {
     if (!this.coalesces) return this.sendImmediately(message, transfer, producer);
     const list = transfer && orderTransferList(transfer);
-    // No object can be transferred twice.
-    const isMoving = list?.some((item) => this.#transfers.includes(item));
-    const isEnqueued = !isMoving && this.tryEnqueue(message, undefined, { transfer: list, producer });
+    // An object that a waiting message transfers cannot be transferred a second time.
+    const isInTransfer = list?.some((item) => this.#transfers.includes(item));
+    const isEnqueued = !isInTransfer && this.tryEnqueue(message, undefined, { transfer: list, producer });
     this.#microtasksLeft = EXTRA_MICROTASKS;
     if (!isEnqueued) this.sendImmediately(message, list, producer);
   }
@@ -192,7 +202,10 @@ export class SendQueue {
     }
   }
 
-  /** Combines messages as columns, if the peer reads columns and the messages are of one kind, or as a list. */
+  /**
+   * Combines messages as columns if the peer reads columns and the messages are of one kind. Otherwise combines them as
+   * a list.
+   */
   #combine(messages) {
     return ((this.coalesce === "columns" || this.#transport.columns === true) && encodeColumns(messages)) || messages;
   }
@@ -221,7 +234,7 @@ export class SendQueue {
       return problem === undefined ? [entry] : this.#replace(entry, problem);
     });
     if (this.#trySendAll(rest) === undefined) return;
-    // All can be cloned, but the transport cannot send the array. It may send them one by one.
+    // All entries can be cloned, but the transport cannot send the array. It may be able to send them one by one.
     for (const entry of rest) this.#sendOne(entry);
   }
 
@@ -240,7 +253,7 @@ export class SendQueue {
     }
   }
 
-  /** Returns the entries to send in place of one that cannot be sent: an error reply, or nothing. */
+  /** Returns the entries to send in place of an entry that cannot be sent: an error reply for a reply, or none. */
   #replace(entry, problem) {
     if (!("method" in entry.message)) return [{ message: uncloneableReply(entry, problem) }];
     this.#onSendFailed(entry, problem);
@@ -269,7 +282,7 @@ function entryOf(message, source) {
   }
 }
 
-/** Replaces a thrown or rejected undefined or null. */
+/** The error in place of undefined or null, if a transport throws that or rejects with it. */
 const UNKNOWN_ERROR = /* @__PURE__ */ new Error("the transport cannot send");
 
 function catchError(run) {
@@ -281,8 +294,8 @@ function catchError(run) {
 }
 
 /**
- * Throws if an entry cannot be cloned. Otherwise replaces its values by the clones; the objects to transfer are moved,
- * not copied.
+ * Throws if an entry cannot be cloned. Otherwise replaces its message and its transfer list by clones. The objects to
+ * transfer are moved to the clones, not copied.
  */
 function assertCloneable(entry) {
   const { message } = entry;
@@ -298,7 +311,7 @@ function assertCloneable(entry) {
 
 /** Returns the error reply for a reply that cannot be sent. */
 function uncloneableReply({ message: { id, error }, method }, problem) {
-  // An error reply is sent without its data.
+  // An error reply that cannot be sent is sent without its data.
   if (error !== undefined) return { jsonrpc: "2.0", error: { code: error.code, message: error.message }, id };
   // Some engines put the source code of a function into the message, so only the name is sent.
   const message = `The result of "${truncate(method)}" cannot be sent: ${nameOf(problem)}`;

@@ -1,12 +1,13 @@
-// Separates the params of messages that were received together. Structured clone keeps identity within one event, so
-// two requests could share an object: the handler of one could change a value that the other handler has checked.
+// Makes sure that messages that were received together share no params. Structured clone keeps the identity of objects
+// within one event, so two requests could share an object. Then the handler of one request could change a value that
+// the handler of the other request has checked.
 
 import { SHARED_PARAMS } from "./envelope.js";
 import { tagOf } from "./errors.js";
 import { plainCopy } from "./messages.js";
 import { payloadKey, snapshotIfSmall } from "./snapshot.js";
 
-/** Objects that a handler cannot change, and shared memory, which both sides may change. */
+/** The tags of objects that messages may share: objects that a handler cannot change, and shared memory. */
 const IMMUTABLE_OR_SHARED = /^\[object (Blob|File|CryptoKey|SharedArrayBuffer)\]$/;
 
 /** Returns the values in an object of any realm. Holes of an array are left out: there may be billions. */
@@ -21,7 +22,7 @@ function partsOf(value) {
     case "[object Error]":
       return [value.cause, value.errors, ...Object.values(value)];
     case "[object ImageData]":
-      // In Firefox, an array in the same event may use the same memory.
+      // In Firefox, a typed array in the same event may use the memory of the image.
       return [value.data.buffer];
   }
   return ArrayBuffer.isView(value) ? [value.buffer] : Object.values(value);
@@ -41,7 +42,7 @@ export class ParamsIsolator {
   /** The messages so far, and the objects in their params that were not copied. */
   #seen = new Set();
 
-  /** Returns whether the same message with an id was in the event before. It is answered once. */
+  /** Returns whether a message is known from the same event and has an id. Such a message is answered only once. */
   isDuplicate(message) {
     const isKnown = this.#seen.has(message);
     this.#seen.add(message);
@@ -50,8 +51,8 @@ export class ParamsIsolator {
 
   /**
    * Returns the params of the next message. Small params are copied. Large params that share an object with an earlier
-   * message are replaced by `SHARED_PARAMS`, which is invalid: copies of large params would let a peer fill the memory
-   * with few bytes.
+   * message are replaced by `SHARED_PARAMS`, which makes the message invalid. If they were copied, a peer could fill
+   * the memory by a message of a few bytes.
    */
   isolateParams(params) {
     if (typeof params !== "object" || params === null) return params;
@@ -61,7 +62,8 @@ export class ParamsIsolator {
   }
 
   /**
-   * Copies the objects that the next message to send shares with earlier ones. A message with transfers is not changed.
+   * Isolates the next message to send. A small payload is replaced by a copy. So is a large payload that shares an
+   * object with an earlier message, unless the message has a transfer list.
    */
   isolateMessage({ message, transfer }) {
     try {
@@ -77,14 +79,15 @@ export class ParamsIsolator {
    * Returns whether params share an object with earlier messages. Visits each object once, as structured clone does.
    */
   #isShared(params) {
-    const own = new Set([params]);
+    const visited = new Set([params]);
     let isShared = false;
-    for (const value of own) {
+    for (const value of visited) {
       if (this.#seen.has(value)) isShared ||= !IMMUTABLE_OR_SHARED.test(tagOf(value));
-      else for (const part of partsOf(value)) if (typeof part === "object" && part !== null) own.add(part);
+      else for (const part of partsOf(value)) if (typeof part === "object" && part !== null) visited.add(part);
     }
-    // Also if the message is refused: the next message may contain the same objects, which are not visited again.
-    for (const value of own) this.#seen.add(value);
+    // The objects are added even if the message is refused. The next message may contain the same objects, and they are
+    // not visited again.
+    for (const value of visited) this.#seen.add(value);
     return isShared;
   }
 }

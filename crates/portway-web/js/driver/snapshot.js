@@ -1,6 +1,6 @@
 // Copies the payload of a message, so that the message can be sent later in the turn. Changes that the caller makes
-// until then do not show. Only small payloads of plain values qualify. Any other value may fail to be cloned, and would
-// take along the messages that are sent with it; and a large message gains nothing by being sent with others.
+// until then have no effect on the message. Only small payloads of plain values qualify. Cloning any other value may
+// fail, and then all messages that are sent with it fail. A large message is not sent faster with others.
 
 import { MAX_COALESCED_STRING, MAX_COALESCED_VALUES } from "./limit-values.js";
 
@@ -27,7 +27,10 @@ export function payloadKey(message) {
   return "params" in message ? "params" : "error" in message ? "error" : "result";
 }
 
-/** The state of one copy. Getters of the application run meanwhile, and may send messages, which are copied as well. */
+/**
+ * The state of one copy. Each copy has its own: a getter of the application may run during a copy, and may send a
+ * message, which is copied, too.
+ */
 class Snapshot {
   /** The number of values that may still be copied; negative if the payload does not qualify. */
   #budget = MAX_COALESCED_VALUES;
@@ -45,7 +48,7 @@ class Snapshot {
     return this.#budget < 0;
   }
 
-  /** Returns a copy of a value, which is not complete if the snapshot has failed. */
+  /** Returns a copy of a value. The copy is incomplete if `hasFailed` is true afterwards. */
   copy(value) {
     if (--this.#budget < 0) return;
     switch (typeof value) {
@@ -68,7 +71,7 @@ class Snapshot {
     const isArray = Array.isArray(value);
     // The length is checked before the keys are listed: there may be many.
     const isTooLong = isArray && value.length > this.#budget;
-    // An object that the payload contains twice would become two objects.
+    // If the payload contains an object twice, the copy would contain two objects. So such a payload does not qualify.
     if (isTooLong || this.#known?.has(value) || !isPlain(value, isArray) || this.#seen?.includes(value))
       return void (this.#budget = -1);
     (this.#seen ??= []).push(value);
@@ -88,7 +91,7 @@ class Snapshot {
   #copyArray(value) {
     const copy = [];
     for (let n = 0; n < value.length && this.#budget >= 0; n++) {
-      // An array may have a further member for each hole.
+      // In `isPlain`, a further member can make up for a hole, so holes are detected here.
       if (!(n in value)) this.#budget = -1;
       copy.push(this.copy(value[n]));
     }

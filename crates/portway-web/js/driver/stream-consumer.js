@@ -1,22 +1,28 @@
-// The caller's side of a stream.
+// The caller's side of a stream: an iterator of the items that the peer sends.
 
 import { CallError, RPCError } from "./errors.js";
 import { MAX_STREAM_CREDIT } from "./limit-values.js";
 import { requestOrNotification } from "./messages.js";
 import { CREDIT, STREAM, isCredit } from "./stream-protocol.js";
 
-/** Returns the error for a number of items that cannot be under way at the same time, or undefined. */
+/**
+ * Returns the error for an invalid window, or undefined. The window is the maximum number of items that were sent and
+ * not read.
+ */
 export function validateWindow(window) {
   if (isCredit(window)) return undefined;
   return new RangeError(`window must be an integer from 1 to ${MAX_STREAM_CREDIT}, got ${String(window)}`);
 }
 
-/** Reasons of an end that the peer does not know, and that the link does not report to the peer. */
+/**
+ * The reasons of errors that the peer does not know, and after which the link does not cancel the call at the peer. The
+ * stream does so.
+ */
 const REPORTED_REASONS = ["destroyed", "unresponsive", "wasm-died"];
 
 /** An iterator of the items of a method. The call is made when the first item is requested. */
 export class Stream {
-  /** @internal The slot of the call, and its id, once it is made. */
+  /** @internal The slot and the id of the call; undefined until the call is made. */
   slot = undefined;
   id = undefined;
   #window;
@@ -30,7 +36,7 @@ export class Stream {
   #items = [];
   /** The reads that wait for an item. */
   #pendingReads = [];
-  /** The number of items that may still arrive. */
+  /** The number of items that the peer may still send. */
   #credit;
   /** The number of items that were consumed since credit was last sent. */
   #consumed = 0;
@@ -50,7 +56,7 @@ export class Stream {
     this.#startCall = startCall;
   }
 
-  /** Vue does not wrap an object with this member in a proxy, which cannot access private members. */
+  /** Vue does not wrap an object with this member in a proxy. A proxy could not access private members. */
   get __v_skip() {
     return true;
   }
@@ -115,11 +121,13 @@ export class Stream {
 
   #fail(error) {
     if (this.#isOver) return;
-    // The reason of a signal may be of any class. The link has cancelled such a call already.
+    // If the signal was aborted, the link has cancelled the call at the peer already. The reason of a signal may be of
+    // any class.
     const isCancelled = error === this.#signal?.reason;
     if (!isCancelled && this.id !== undefined && REPORTED_REASONS.includes(error?.reason))
       this.#link.cancelAtPeer(this.id);
-    // An error from the peer comes after the items that were sent before it. Any other error ends the stream at once.
+    // The items that the peer has sent before an error are still read. After any other error, the unread items are
+    // dropped.
     if (isCancelled || !(error instanceof RPCError)) this.#items = [];
     this.#failure = { error };
     this.#end();

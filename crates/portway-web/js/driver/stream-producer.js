@@ -1,4 +1,5 @@
-// The handler's side of a stream: sends the items of an iterator while there is credit.
+// The handler's side of a stream: sends the items of an iterator while there is credit. Credit is the number of items
+// that the caller still accepts.
 
 import { now } from "./clock.js";
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RPCError, nameOf, truncate } from "./errors.js";
@@ -10,7 +11,7 @@ import { isCredit } from "./stream-protocol.js";
 /** Returns whether the result of a handler is a stream. */
 export function isStream(result) {
   if (typeof result !== "object" || result === null) return false;
-  // A directory handle is iterable, but it can also be cloned.
+  // A directory handle is iterable, but it can be cloned, so it is a plain result.
   if (result[Symbol.toStringTag] === "FileSystemDirectoryHandle") return false;
   return Symbol.asyncIterator in result || typeof result.getReader === "function";
 }
@@ -18,7 +19,8 @@ export function isStream(result) {
 /** Returns an iterator of the result of a handler, or undefined. */
 export function iteratorOf(source) {
   if (typeof source?.getReader === "function") {
-    // Not every engine has iterable streams, and a reader can end a pending read at once.
+    // A reader is used for two reasons. Not every engine has iterable streams, and a reader can end a pending read at
+    // once.
     const reader = source.getReader();
     return {
       async next() {
@@ -49,12 +51,12 @@ export function parseStreamRequest(request, requested, spareCredit) {
 }
 
 /**
- * The number of items, and the time, that the streams of a link share in each turn: a handler that never waits cannot
- * block.
+ * The maximum number of items, and the maximum time, of all streams of a link in each turn of the event loop. So a
+ * handler that never waits does not block the thread.
  */
 export class StreamBudget {
   #remaining = MAX_ITEMS_PER_TURN;
-  /** The end of the time. */
+  /** The time at which the budget of this turn ends. */
   #end = 0;
   /**
    * Resolves in the next turn; undefined while there is budget.
@@ -104,7 +106,10 @@ class StreamProducer {
     this.maxCredit = this.#credit = credit;
   }
 
-  /** Adds credit. Above `maxCredit`, it may grow by the credit that all streams of the peer together have left. */
+  /**
+   * Adds credit. The credit may exceed `maxCredit` by `spareCredit` at most, which all streams of the peer together
+   * have left.
+   */
   addCredit(count, spareCredit) {
     if (!isCredit(count) || this.#stopRequest !== undefined) return;
     this.#credit = Math.min(this.#credit + count, this.maxCredit + spareCredit);
@@ -136,7 +141,7 @@ class StreamProducer {
         if (this.#credit === 0) {
           link.flush();
           if (this.hasFailed) return;
-          // A transport that delivers at once may have brought credit.
+          // If the transport delivers at once, the caller may have added credit during the flush.
           if (this.#credit === 0) await new Promise((resume) => (this.#onCredit = resume));
         }
         for (let next = budget.take(); next !== undefined; next = budget.take()) {
@@ -148,7 +153,7 @@ class StreamProducer {
         const transfer = request.transferList;
         request.transferList = undefined;
         if (done) {
-          // If an earlier item cannot be sent, the response is an error.
+          // The flush may fail for an earlier item. Then the response is an error.
           link.flush();
           return resolve();
         }
@@ -156,7 +161,7 @@ class StreamProducer {
         try {
           link.sendItem(request.id, value, transfer, this);
         } catch (problem) {
-          // The earlier items can be sent.
+          // The items before this one are still sent.
           link.flush();
           return this.fail(problem);
         }
@@ -181,7 +186,10 @@ class StreamProducer {
     if (this.#iterator !== undefined) this.#close();
   }
 
-  /** Rejects once the iterator has ended, with its error if it throws one. */
+  /**
+   * Ends the iterator, then rejects the promise of `run`: with the error that the iterator throws, or with the reason
+   * of `stop`.
+   */
   async #close() {
     const { reason } = /** @type {{ reason: unknown }} */ (this.#stopRequest);
     try {

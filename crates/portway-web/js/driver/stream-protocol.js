@@ -1,6 +1,7 @@
 // The names and checks that both sides of a stream use. A request `rpc.stream` asks for the items of a method. Each
-// item is sent as a notification `rpc.item`, and the response ends the stream. An item is only sent with credit: the
-// request has some, and `rpc.credit` adds more.
+// item is sent as a notification `rpc.item`, and the response ends the stream. Credit is the number of items that the
+// caller still accepts. The request contains the first credit, and `rpc.credit` adds more. Without credit, no item is
+// sent.
 
 import { MAX_STREAM_CREDIT } from "./limit-values.js";
 

@@ -1,6 +1,7 @@
-// Timers outside of Angular zones: an Angular application is not stable while a timer of its zone is pending.
+// Sets timers outside of the zones of Angular. An Angular application does not count as stable while a timer of its
+// zone is pending.
 
-/** The longest delay of a timer. Browsers run a timer with a longer delay at once. */
+/** The maximum delay of a timer. Browsers run a timer with a longer delay at once. */
 export const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** Returns the error for a timeout that is not a number of milliseconds, or undefined. */
@@ -16,7 +17,7 @@ export function timeoutProblem(timeout, name = "timeout") {
  */
 export function setTimer(run, ms) {
   const { Zone, setTimeout } = globalThis;
-  // In WebKit, `Zone` may be an iframe of any origin, and reading its members would throw.
+  // In WebKit, the global `Zone` may be an iframe with this name. If its origin differs, reading its members throws.
   const zone = typeof Zone === "function" ? Zone.current : undefined;
   if (zone === undefined || zone.get("FakeAsyncTestZoneSpec")) return setTimeout(run, ms);
   return Zone.root.run(() => setTimeout(() => zone.run(run), ms));

@@ -1,18 +1,18 @@
-// Transfer lists. Engines check some kinds of objects only when they transfer them, and may have detached others
-// before. So the objects are checked and ordered here: if a transfer fails, the caller still has all of them.
+// Transfer lists. Engines check some kinds of objects only while they transfer the list, and may have detached other
+// objects by then. So the objects are checked and ordered here. If a transfer fails, the caller still has all objects.
 
 import { tagOf } from "./errors.js";
 
-/** Returns the objects of a transfer list as an array. The list may be an iterator, which can be read once. */
+/** Returns the objects of a transfer list as an array. The list may be an iterator, which can be read only once. */
 export function toTransferArray(transfer) {
   if (typeof transfer[Symbol.iterator] === "function") return [...transfer];
   throw new TypeError("transfer must be a list of objects");
 }
 
-/** Returns the objects of a transfer list, in an order in which a transfer that fails has detached none of them. */
+/** Returns the objects of a transfer list in a safe order: a transfer that fails detaches none of them. */
 export function orderTransferList(transfer) {
   const list = toTransferArray(transfer);
-  // One buffer is the usual case. Only an empty buffer may be detached.
+  // One buffer is the usual case. A detached buffer is empty, so a buffer with bytes needs no check.
   if (list.length === 1 && list[0] instanceof ArrayBuffer && list[0].byteLength > 0) return list;
   for (const item of list) {
     // Throws if the buffer is detached.
@@ -37,11 +37,11 @@ export function closePort(port) {
 }
 
 /**
- * Returns whether a port is known to be closed. An open port cannot transfer itself; in Chromium and WebKit a closed
- * one can.
+ * Returns whether a port is known to be closed. The check posts a port through itself. This throws if the port is open.
+ * In Chromium and WebKit, it does not throw if the port is closed.
  */
 export function isClosedPort(port) {
-  // An object that acts as a port may accept any list.
+  // An object that only acts as a port may accept any list, so it is not checked.
   if (tagOf(port) !== "[object MessagePort]") return false;
   if (closedPorts.has(port)) return true;
   try {
@@ -53,9 +53,9 @@ export function isClosedPort(port) {
 }
 
 /**
- * Returns the position of an object in a transfer. Objects that are not buffers come first. Then come buffers of whole
- * pages, the smaller ones first: such a buffer may be the memory of a wasm instance, which only the transfer itself
- * refuses. Any other buffer can be transferred.
+ * Returns a number by which a transfer list is sorted, in ascending order. Objects that are not buffers come first.
+ * Then come buffers of whole pages (64 KiB), the smaller ones first. Such a buffer may be the memory of a wasm
+ * instance, and only the transfer itself refuses that. Any other buffer can be transferred, and comes last.
  */
 function transferPriority(item) {
   const bytes = item?.byteLength;

@@ -1,5 +1,5 @@
-// A message that cannot be read may be an answer. If only one call is pending, it might wait for ever, so it ends after
-// a time.
+// A message that cannot be read may be an answer. If only one call is pending, that call might wait forever. So the
+// call ends after `CALL_TIMEOUT`.
 
 import { CALL_TIMEOUT } from "./limit-values.js";
 import { setTimer } from "./timers.js";
@@ -9,10 +9,10 @@ export class UnreadableTimer {
   #onTimeout;
   /** @type {any} */
   #timer = undefined;
-  /** The id of the call. */
+  /** The id of the call that the timer ends. */
   #id;
 
-  /** `pendingIds` returns the ids of the pending calls, and `onTimeout` ends the only one with an error. */
+  /** `pendingIds` returns the ids of the pending calls. `onTimeout` ends the only pending call with an error. */
   constructor(pendingIds, onTimeout) {
     this.#pendingIds = pendingIds;
     this.#onTimeout = onTimeout;

@@ -1,5 +1,5 @@
-// The functions that wasm calls to pass strings. As return values, strings would need a table of JavaScript values in
-// wasm.
+// The functions that wasm calls to pass strings to JavaScript. If wasm returned strings, it would need a table of
+// JavaScript values.
 
 import { READ_FAULT } from "./wasm-abi.js";
 

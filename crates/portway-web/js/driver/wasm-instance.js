@@ -1,5 +1,5 @@
-// The running instance of the wasm, and the connections in it. An instance can trap, if its memory or its stack is
-// exhausted. Its state is inconsistent then, so it is never called again, and all its users are notified.
+// The running instance of the wasm, and the connections in it. An instance traps if its memory or its stack is
+// exhausted. After a trap, its state is inconsistent. So it is never called again, and all its users are notified.
 
 import { FREE, OPEN } from "./wasm-abi.js";
 import { callError } from "./errors.js";
@@ -31,8 +31,8 @@ function running() {
 }
 
 /**
- * Calls the wasm of an instance. Returns 0 if it has trapped. Arguments default to 0, since `undefined` would be
- * converted.
+ * Calls the wasm of an instance. Returns 0 if the instance has trapped. Arguments default to 0, so that no `undefined`
+ * is converted to a number.
  */
 function call(instance, connection, command, a = 0, b = 0, c = 0, d = 0) {
   if (instance.trap === undefined) {
@@ -60,7 +60,8 @@ function notifyTrapped(instance) {
   instance.users = new Set();
 }
 
-// A link may be garbage-collected without `destroy()`, together with its transport.
+// A link may be garbage-collected without `destroy()`, together with its transport. Then its connection in wasm is
+// freed here.
 const finalizers = /* @__PURE__ */ new FinalizationRegistry(({ instance, connection, user }) =>
   free(instance, connection, user),
 );

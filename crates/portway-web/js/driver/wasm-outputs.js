@@ -45,13 +45,15 @@ export class OutputExecutor {
   }
 
   /**
-   * Executes the outputs of wasm. All are read before the first one is executed, since executing one may call this
-   * method again. Calls end before handlers run, since a handler's own call may get the slot of a call that has ended.
+   * Executes the outputs of wasm. All outputs are read before the first one is executed, since its execution may call
+   * this method again. Calls end before handlers run: a handler may start a call, which may get the slot of an ended
+   * call.
    */
   execute(output, message, batch) {
     this.#applyAll(output, message, batch);
     if (this.#timedOut.length === 0) return;
-    // A transport may deliver at once, and a new call may get the slot of a call that has timed out.
+    // Cancellations are sent last. A transport may deliver them at once, and a new call may get the slot of a call that
+    // has timed out.
     for (const id of this.#timedOut.splice(0)) this.#link.cancelAtPeer(id);
   }
 

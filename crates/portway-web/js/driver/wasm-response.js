@@ -9,8 +9,8 @@ const MAGIC = "0,97,115,109";
 export const isModule = (value) => tagOf(value) === "[object WebAssembly.Module]";
 
 /**
- * Returns the compiled module. Throws if a response does not hold one; the error names the address of the response, or
- * else `location`.
+ * Returns the compiled module. Throws if a response does not contain WebAssembly. The error contains the URL of the
+ * response, or `location` if the response has no URL.
  * @param {any} source
  */
 export async function compileModule(source, location) {
@@ -24,7 +24,8 @@ async function readWasm(response, location) {
   const hint = status === 403 ? "; linked, and so outside of Vite's root?" : "";
   if (!ok) throw new Error(`portway: ${location} was not found (status ${status}${hint})`);
   const bytes = new Uint8Array(await response.arrayBuffer());
-  // The MIME type does not matter. A page in place of the file does: its compile error would not name the cause.
+  // The MIME type is not checked. The first bytes are: for a page in place of the file, the error of the compiler would
+  // not name the cause.
   if (String(bytes.subarray(0, 4)) !== MAGIC)
     throw new Error(`portway: ${location} is not WebAssembly (${headers.get("content-type")})`);
   return bytes;

@@ -10,8 +10,8 @@ export * from "../index.js";
 export { connect, workerTransport } from "../transport/node-worker-adapter.js";
 
 /**
- * Returns the folder of this module. In a CommonJS bundle, the module has no URL. Vite would treat
- * `new URL(…, import.meta.url)` as an asset of a page.
+ * Returns the folder of this module. In a CommonJS bundle, the module has no URL. A `new URL` with `import.meta.url` is
+ * not used, because Vite would treat that as an asset of a page.
  */
 const folder = () => (import.meta.url === undefined ? __dirname : dirname(fileURLToPath(import.meta.url)));
 

@@ -1,4 +1,4 @@
-// `portway` in browsers: the wasm file is beside the module. Bundlers recognize this form of URL and ship the file.
+// `portway` in browsers: the wasm file is beside the module. Bundlers recognize the `new URL` below and ship the file.
 
 import { makeInit } from "../wasm-loader.js";
 

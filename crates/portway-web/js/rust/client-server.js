@@ -1,8 +1,9 @@
-// The client and the server of the Rust API. Calls and requests are numbers. Each side reports its events to Rust
-// through one callback, so that no wasm object is created for a single call. The npm package does not contain this
-// file.
+// The client and the server of the Rust API. Rust refers to calls and requests by numbers. The client reports its
+// events to Rust through one callback, and so does the server. So no wasm object is created for a single call. The npm
+// package does not contain this file.
 
-// A program in Rust cannot import this module first. The glue imports it, which runs before the wasm has loaded.
+// A program in Rust cannot import `early.js` first. The glue imports this file, so `early.js` runs before the wasm has
+// loaded.
 import "../transport/early.js";
 import { logError } from "../driver/log-error.js";
 import { CallError, RPCError, nameOf } from "../driver/errors.js";
@@ -11,7 +12,7 @@ import { Link } from "../driver/link.js";
 import { untilTrap } from "./trap-guard.js";
 import { Stream } from "../driver/stream-consumer.js";
 
-// The events of a call; `api/client.rs` has the same numbers.
+// The events of a call; `src/browser/client.rs` has the same numbers.
 const RESULT = 0;
 const ERROR = 1;
 const PROGRESS = 2;
@@ -29,7 +30,7 @@ const REASONS = {
   "peer-died": 13,
 };
 
-// The events of a server; `api/server.rs` has the same numbers.
+// The events of a server; `src/browser/server.rs` has the same numbers.
 const REQUEST = 0;
 const NOTIFICATION = 1;
 const CANCEL = 2;
@@ -49,7 +50,7 @@ export class RustClient {
   #link;
   #problem;
   #callback;
-  /** The functions that end a call, by its token. Calls that have the same token one after another share them. */
+  /** The functions that end a call, by its token. A later call with the same token reuses the functions. */
   #ends = [];
 
   constructor(transport, limits) {
@@ -163,7 +164,7 @@ export class RustServer {
   }
 }
 
-/** A request to a handler in Rust. It is a thenable: the dispatcher runs the handler by `then`. */
+/** A request to a handler in Rust. A request is a thenable: the dispatcher calls `then`, which runs the handler. */
 class RustRequest {
   /**
    * The items of the handler, if it handles a stream.
@@ -317,7 +318,7 @@ export function errorName(error) {
   return nameOf(error);
 }
 
-/** Returns an error of the Rust API as an error of JavaScript. */
+/** Returns the JavaScript error for an error of the Rust API. */
 export function newRPCError(code, message, data) {
   return new RPCError(code, message, data);
 }

@@ -5,8 +5,8 @@ import { untilTrap } from "./trap-guard.js";
 import { endCode } from "./client-server.js";
 
 /**
- * Returns a transport, and the function that starts it and waits for its first session. `timeout` is in milliseconds; a
- * negative one never ends the attempt.
+ * Returns a transport and the function `open`, which starts the transport and resolves when the first session begins.
+ * `timeout` is in milliseconds; a negative number is no timeout.
  */
 export function sessionTo(target, origin, channel, heartbeat, timeout, sessionCallback, lossCallback) {
   const [onBegin, onEnd] = [untilTrap(sessionCallback), untilTrap(lossCallback)];

@@ -1,6 +1,6 @@
-// Traps of a program in Rust. A program ends by a panic, which its hook reports, or by a trap: a stack overflow,
-// exhausted memory, `unreachable`. A trap leaves the program in an inconsistent state. So it is never called again, and
-// all users of its wasm are notified. The npm package does not contain this file.
+// Detects that a program in Rust has trapped. A program ends by a panic, which its panic hook reports, or by a trap: a
+// stack overflow, exhausted memory, `unreachable`. A trap leaves the program in an inconsistent state. So the program
+// is never called again, and all users of its wasm are notified. The npm package does not contain this file.
 
 import { setInstance, poison } from "../driver/wasm-instance.js";
 import { finishEarly } from "../transport/early-buffer.js";
@@ -11,8 +11,8 @@ import { finishEarly } from "../transport/early-buffer.js";
 let run = { isOver: true };
 
 /**
- * Returns whether the program has trapped, or has not begun. Rust calls this before each transport: a test goes on
- * after a trap.
+ * Returns whether the program has trapped, or has not begun. Rust calls this before it creates a transport, and begins
+ * another run after a trap: tests continue after a trap.
  */
 export function isTrapped() {
   return run.isOver;
@@ -26,7 +26,7 @@ function end(error) {
   finishEarly(null);
 }
 
-/** Ends the run after a panic. The panic hook calls this. The peer does not get the text. */
+/** Ends the run after a panic. The panic hook calls this. The text is logged, and is not sent to the peer. */
 export function onPanic(text) {
   console.error("portway:", text);
   end(new Error(text));
@@ -47,7 +47,7 @@ export function untilTrap(callback) {
     } catch (error) {
       if (!isTrap(error)) throw error;
       end(error);
-      // The error also reaches the `error` event, as it would have uncaught.
+      // The `error` event also reports the error, as it does for an error that is not caught.
       reportError(error);
       return -1;
     }
@@ -55,14 +55,15 @@ export function untilTrap(callback) {
 }
 
 /**
- * Begins a run of the program. `stackPointer` returns the stack pointer, which has one value whenever no code of Rust
- * runs. A trap does not restore it. This shows traps that do not pass through `untilTrap`, such as those of futures.
+ * Begins a run of the program. `stackPointer` returns the stack pointer of the wasm. While no code of Rust runs, this
+ * value is always the same, unless a trap has left another value. A changed value shows a trap outside of `untilTrap`,
+ * for example in a future.
  */
 export function beginRun(wasm, stackPointer) {
   setInstance(wasm);
   finishEarly();
   const current = (run = { isOver: false });
-  // The current code, which may be Rust, returns first.
+  // The value is read in a microtask: the current code, which may be Rust, returns first.
   const atRest = Promise.resolve().then(stackPointer);
   const stackPointerNow = () => {
     try {

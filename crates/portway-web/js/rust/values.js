@@ -1,17 +1,17 @@
-// How the Rust API reads values of JavaScript. No function here throws: an exception that unwinds through Rust does not
-// restore the stack pointer of the wasm, so each one would use up some of its stack. The npm package does not contain
-// this file.
+// Reads values of JavaScript for the Rust API. No function here throws. An exception that unwinds through Rust does not
+// restore the stack pointer of the wasm, and so would use up some of its stack. The npm package does not contain this
+// file.
 
 import { tagOf } from "../driver/errors.js";
 import { MAX_NESTING } from "../driver/limit-values.js";
 
-// Why a conversion may not begin; `api/convert.rs` has the same numbers.
+// The results of the check before a conversion; `src/browser/convert.rs` has the same numbers.
 const FITS = 0;
 const TOO_DEEP = 1;
 const TOO_MANY_VISITS = 2;
 const UNREADABLE_VALUE = 3;
 
-// Kinds of values; `api/deserializer.rs` has the same numbers.
+// Kinds of values; `src/browser/deserializer.rs` has the same numbers.
 const NULLISH = 0;
 const FALSE = 1;
 const TRUE = 2;
@@ -38,7 +38,7 @@ function isNested(value) {
   return typeof value === "object" && value !== null && !ArrayBuffer.isView(value);
 }
 
-/** The values in an object. Holes of an array are left out: there may be billions of them. */
+/** Returns the values in an object. Holes of an array are left out: there may be billions of them. */
 function partsOf(whole, tag) {
   if (tag === SET) return [...whole];
   if (tag === BOXED_STRING) return [];
@@ -46,8 +46,8 @@ function partsOf(whole, tag) {
 }
 
 /**
- * How many visits the parts of an object cost, without the parts of these. A string in an object is read by its
- * characters.
+ * Returns the number of visits that the parts of an object cost, without the parts of nested objects. The characters of
+ * a `String` object are visited one by one.
  */
 function visitsIn(whole, tag, parts) {
   if (tag === BOXED_STRING) return whole.length;
@@ -56,10 +56,9 @@ function visitsIn(whole, tag, parts) {
 }
 
 /**
- * Returns whether serde may read a value: 0, or the reason against it. Each value and each key is a visit, and 16
- * characters of a string are another one. An object counts once for each reference to it. The result for an object is
- * kept, so counting takes time by the size of the value, not by the number of visits. Buffers are counted when they are
- * copied.
+ * Returns `FITS` if serde may read a value, or the reason against it. Each value and each key is a visit, and so are
+ * each 16 characters of a string. An object counts again for each reference to it. The count of an object is stored, so
+ * the time depends on the size of the value, not on the number of visits. Buffers are counted when they are copied.
  */
 export function problemOf(value, maxVisits) {
   try {
@@ -78,7 +77,7 @@ function problemIn(root, maxVisits) {
   while (whole !== undefined) {
     if (path.length === MAX_NESTING) return TOO_DEEP;
     const begun = visits;
-    // The length counts before the parts are collected.
+    // The length is checked before the parts are collected, because collecting takes time.
     if (Array.isArray(whole) && whole.length > maxVisits - visits) return TOO_MANY_VISITS;
     const tag = tagOf(whole);
     const parts = partsOf(whole, tag);
@@ -106,7 +105,7 @@ function problemIn(root, maxVisits) {
         if (path.length > 0) path.at(-1).levels = Math.max(path.at(-1).levels, top.levels + 1);
       } else if (known.has(part)) {
         const cost = known.get(part);
-        // An object on the path contains itself.
+        // A part that is on the path contains itself.
         if (cost === undefined || path.length + cost.levels > MAX_NESTING) return TOO_DEEP;
         visits += cost.visits;
         if (visits > maxVisits) return TOO_MANY_VISITS;
@@ -156,9 +155,9 @@ export function numberOf(value) {
   return typeof value === "number" ? value : NaN;
 }
 
-/** Returns a string of at most `most` characters, or undefined for anything else. */
-export function textOf(value, most) {
-  return typeof value === "string" && value.length <= most ? value : undefined;
+/** Returns a string of at most `maxLength` characters, or undefined for anything else. */
+export function textOf(value, maxLength) {
+  return typeof value === "string" && value.length <= maxLength ? value : undefined;
 }
 
 /** Returns the first characters of a string. */
@@ -167,8 +166,8 @@ export function startOf(text, length) {
 }
 
 /**
- * Returns the values of these members of an object, followed by the indices of the members that are missing; undefined
- * if reading throws.
+ * Returns the values of the members with these names, followed by the indices in `names` of the members that are
+ * missing. Returns undefined if reading throws.
  */
 export function fieldsOf(object, names) {
   try {
@@ -186,21 +185,21 @@ export function fieldsOf(object, names) {
 }
 
 /**
- * Returns a copy of the elements of an array or an iterable; null if there are more than `most`, undefined if reading
- * throws.
+ * Returns a copy of the elements of an array or an iterable. Returns null if there are more than `maxCount` elements,
+ * and undefined if reading throws.
  */
-export function elementsOf(value, most) {
+export function elementsOf(value, maxCount) {
   try {
     if (Array.isArray(value)) {
       const { length } = value;
-      if (length > most) return null;
+      if (length > maxCount) return null;
       const copy = new Array(length);
       for (let at = 0; at < length; at++) copy[at] = value[at];
       return copy;
     }
     const elements = [];
     for (const element of value) {
-      if (elements.length >= most) return null;
+      if (elements.length >= maxCount) return null;
       elements.push(element);
     }
     return elements;
@@ -210,15 +209,15 @@ export function elementsOf(value, most) {
 }
 
 /**
- * Returns the keys and values of a map, an iterable of pairs, or an object, alternating; null if there are more than
- * `most` pairs, undefined if reading throws or an element is not a pair.
+ * Returns the keys and values of a map, an iterable of pairs, or an object, alternating. Returns null if there are more
+ * than `maxPairs` pairs, and undefined if reading throws or an element is not a pair.
  */
-export function entriesOf(value, most) {
+export function entriesOf(value, maxPairs) {
   try {
-    if (typeof value[Symbol.iterator] !== "function") return ownEntriesOf(value, most);
+    if (typeof value[Symbol.iterator] !== "function") return ownEntriesOf(value, maxPairs);
     const entries = [];
     for (const [key, part] of value) {
-      if (entries.length >= 2 * most) return null;
+      if (entries.length >= 2 * maxPairs) return null;
       entries.push(key, part);
     }
     return entries;
@@ -228,10 +227,10 @@ export function entriesOf(value, most) {
 }
 
 /** Returns the names and values of the own members of an object, as `entriesOf` does. */
-export function ownEntriesOf(object, most) {
+export function ownEntriesOf(object, maxPairs) {
   try {
     const keys = Object.keys(object);
-    if (keys.length > most) return null;
+    if (keys.length > maxPairs) return null;
     const entries = [];
     for (const key of keys) entries.push(key, object[key]);
     return entries;

@@ -1,4 +1,5 @@
-// Connect targets: how `connect` posts to its target, listens to it, and detects that it is closed.
+// Adapters for the targets of `connect`. An adapter posts messages to its target, adds listeners, and reports whether
+// the target is closed.
 
 import { boundaryOf, boundaryOfWindow, registry } from "../driver/boundaries.js";
 import { takeBuffered } from "../transport/early-buffer.js";
@@ -12,8 +13,8 @@ import { isClosedPort, isPort } from "../driver/transfer-list.js";
 import { requireMethods } from "../transport/transports.js";
 
 /**
- * Returns the adapter of a connect target. A window of another origin throws on access to most members, so its kind is
- * found by the members that it allows.
+ * Returns the adapter for a target of `connect`. Most members of a window of another origin throw when they are read.
+ * `window` does not, so this function checks it first.
  */
 export function resolveTarget(target, origin) {
   if (target === null || target === undefined) {
@@ -22,14 +23,18 @@ export function resolveTarget(target, origin) {
   if (target.window === target) return windowTarget(() => target, origin);
   if (target.contentWindow !== undefined) return windowTarget(() => target.contentWindow, origin, target);
   const isChannel = typeof target.postMessage === "function" && typeof target.addEventListener === "function";
-  // A BroadcastChannel is not supported: it may have more than two members. Not every realm has the class.
+  // A BroadcastChannel is refused: a session has two sides, and a channel may have more members. Not every realm has
+  // the class.
   if (isChannel && !(globalThis.BroadcastChannel && target instanceof BroadcastChannel)) return channelTarget(target);
   throw new TypeError(
     "connect() takes an iframe, a window, a worker or a port; for anything else, make a transport { send, onMessage }",
   );
 }
 
-/** A window, or the window of an iframe. An iframe gets another window each time it is inserted into the document. */
+/**
+ * Returns the adapter for a window, or for the iframe `frame`. An iframe has another window each time it is inserted
+ * into the document, so `currentWindow` returns the present window.
+ */
 function windowTarget(currentWindow, origin, frame) {
   const allowed = parseOrigins(origin, () => ownOrigin(globalThis));
   let hadWindow = currentWindow() !== null;
@@ -43,7 +48,8 @@ function windowTarget(currentWindow, origin, frame) {
     /** Posts a message to the origin `to`. Without `to`, posts it to each allowed origin. */
     post(message, transfer, to) {
       for (const origin of postOrigins(to === undefined ? allowed : [to])) {
-        // An empty iframe has the origin of this page. The browser would log an error for another origin.
+        // Until an iframe has loaded its document, it has the origin of this page. The browser would log an error for a
+        // message to another origin.
         const known = frame?.contentDocument?.defaultView?.origin;
         if (origin !== "*" && known !== undefined && known !== origin) continue;
         currentWindow()?.postMessage(message, origin, transfer);
@@ -56,13 +62,14 @@ function windowTarget(currentWindow, origin, frame) {
     listen(onMessage, onClosed, onError, onLoad) {
       const onEvent = (event) => {
         const { source, origin } = event;
-        // A goodbye of a window that is being unloaded may have no source.
+        // A goodbye (`rpc.bye`) of a window that is being unloaded may have no source.
         const isAllowed = allowsEvent(event, source === null ? null : currentWindow(), allowed);
         if (source === null ? !isAllowed : isAllowed === undefined) return;
-        // From a forbidden origin only hellos matter, and they come early. Reading `data` makes the engine copy it.
+        // From a forbidden origin, only the first hellos (`rpc.hello`) matter. Later messages are not read, because
+        // reading `data` makes the engine copy it.
         if (!isAllowed && ++foreignReads > MAX_FOREIGN_READS) return;
         const { data } = event;
-        // The key of the session authenticates a goodbye without a source.
+        // Without a source, only a goodbye is accepted. The key of the session authenticates it.
         if (isMessageOrBatch(data) && (source !== null || data.method === "rpc.bye"))
           onMessage(data, origin, isAllowed);
       };
@@ -77,7 +84,8 @@ function windowTarget(currentWindow, origin, frame) {
     },
     /** Returns the error if the window is closed or unreachable, and undefined otherwise. */
     closedReason() {
-      // Such an iframe receives messages of its own window only. No script of this window can post them.
+      // The peer in an iframe accepts only messages that a script of the surrounding window posts. This script runs in
+      // another window.
       if (frame?.ownerDocument?.defaultView && frame.ownerDocument !== globalThis.document) {
         return peerGoneError(
           "the iframe is in the document of another window: call connect() in a script of that window",
@@ -95,7 +103,7 @@ function windowTarget(currentWindow, origin, frame) {
   return target;
 }
 
-/** A worker, a port, or the owner of this worker. */
+/** Returns the adapter for a worker, for a port, or for the owner of this worker. */
 function channelTarget(channel) {
   requireMethods(channel, "the target");
   return {
@@ -105,8 +113,8 @@ function channelTarget(channel) {
     /** Whether both sides certainly share Web Locks. A process of Node has locks of its own. */
     sharesLocks: channel === globalThis || tagOf(channel) === "[object Worker]",
     /**
-     * Returns a virtual port. Ports have none: it is not faster there, and a real port outlives the port of the
-     * handshake.
+     * Returns a virtual port on a worker. Undefined for a port: there, a virtual port would not be faster, and it would
+     * end with the port of the handshake. A real port continues.
      */
     virtualPort: channel.start === undefined ? (name) => new VirtualPort(channel, name) : undefined,
     listen(onMessage, onClosed, onError) {
@@ -118,7 +126,7 @@ function channelTarget(channel) {
           channel.start === undefined
             ? onError(error, peerGoneError("the worker or process has ended", error))
             : onClosed(portClosedError()),
-        // Inside a worker, these are the errors of the worker itself.
+        // The global object of this worker reports errors of this side, not of the peer.
         error: (event) => channel !== globalThis && onError(event.error ?? event),
       });
       channel.start?.();
@@ -131,7 +139,8 @@ function channelTarget(channel) {
 }
 
 /**
- * Returns the error of a `connect` without an answer. A window that does not allow the origin of this page is silent.
+ * Returns the error of a `connect` without an answer. A window that does not allow the origin of this page does not
+ * answer, so the text names this origin.
  * @param {number} ms
  * @param {{ allowed?: string[], identity: () => unknown }} target
  */

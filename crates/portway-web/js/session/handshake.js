@@ -1,5 +1,6 @@
-// The handshake of a session: agrees with the peer on a port or a virtual port, whichever side starts, and again after
-// each reload. PROTOCOL.md has the rules and a state diagram.
+// The handshake of a session: both sides agree on a port or a virtual port for its messages. Each side sends a hello,
+// the request `rpc.hello`. The answer to a hello offers a port. After a reload of either side, the handshake begins
+// again. PROTOCOL.md has the rules and a state diagram.
 
 import { now } from "../driver/clock.js";
 import { INVALID_REQUEST, METHOD_NOT_FOUND, deserializeError } from "../driver/errors.js";
@@ -10,12 +11,12 @@ import { setTimer } from "../driver/timers.js";
 
 /** The version of the session protocol. A peer with another version is refused. */
 export const VERSION = 1;
-/** The `data.reason` of the refusal, and the reason with which `connect` rejects. */
+/** The `data.reason` of a refused hello, and the `reason` of the error with which `connect` rejects. */
 export const INCOMPATIBLE_VERSION = "incompatible-version";
 const FEATURES = ["batch", "cancel", "columns", "progress", "stream"];
 /**
- * The feature of a side that can use a virtual port. Windows do not name it: other scripts there would receive the
- * messages.
+ * The feature of a side that can use a virtual port. It is not sent to windows: other scripts in the window would
+ * receive the messages of the virtual port.
  */
 const LANE = "lane";
 /** The feature of a side that already holds its Web Lock. */
@@ -24,13 +25,16 @@ const INITIAL_RETRY_DELAY_MS = 20;
 const MAX_RETRY_DELAY_MS = 250;
 
 /**
- * Returns 128 random bits in hexadecimal digits. Such an id names one side of a session, and is valid for one answer.
+ * Returns 128 random bits in hexadecimal digits. They are the id of one side in one session, the name of a virtual
+ * port, or the key of a session.
  */
 export const newId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 export const isId = (value) => typeof value === "string" && /^[0-9a-f]{32}$/.test(value);
 const isVersion = (value) => Number.isSafeInteger(value) && value > 0;
-/** Returns the strings of an array. Neither the array nor its strings have a trusted length. */
+/**
+ * Returns the short strings among the first elements of an array. The peer may send an array or strings of any length.
+ */
 const stringArray = (value) =>
   Array.isArray(value)
     ? value.slice(0, MAX_FEATURES).filter((item) => typeof item === "string" && item.length < 100)
@@ -39,7 +43,9 @@ const stringArray = (value) =>
 export class Handshake {
   /** The id of this side in the current session, or in the next one. */
   id = newId();
-  /** The id of the previous session: late answers to it are recognized, and their ports are closed. */
+  /**
+   * The id of this side in the previous session. Late answers to this id are recognized, and their ports are closed.
+   */
   #previousId = this.id;
   #target;
   #channel;
@@ -54,23 +60,23 @@ export class Handshake {
   /** The time in ms for which a hello with another id does not replace the offer. */
   #offerKeptMs = 0;
   #lastHelloAt = -Infinity;
-  /** Whether a hello of the same version has come, so that the peer certainly knows sessions. */
+  /** Whether a hello of the same version has arrived, which shows that the peer supports sessions. */
   #hasReceivedHello = false;
   /** Whether `start` was called. Before that, no hello is answered. */
   isStarted = false;
-  /** The last hello that came before the start. */
+  /** The last hello that arrived before `start`. */
   #earlyHello;
   /** Whether this side holds the lock that is named by its id. */
   isLocked = false;
 
   /**
-   * `on` has the functions that the handshake calls:
-   * `prepare(peer, onFirstMessage)` for each port that may become a session,
-   * `begin(peer)` when a port has become the session,
-   * `replaced(origin)` for a hello with a new id during a session; returns whether a new session is wanted at once,
-   * `onForbiddenOrigin(origin)` for a hello of an origin that is not allowed,
-   * `onIncompatibleVersion(version)` for a peer of another version,
-   * `refused(error)` for any other error that answers a hello.
+   * The handshake calls these functions of `on`:
+   * - `prepare(peer, onFirstMessage)` for each port that may become the port of a session;
+   * - `begin(peer)` when a port has become the port of the session;
+   * - `replaced(origin)` for a hello with a new id during a session; returns whether a session should begin at once;
+   * - `onForbiddenOrigin(origin)` for a hello of an origin that is not allowed;
+   * - `onIncompatibleVersion(version)` for a peer of another version;
+   * - `refused(error)` for any other error that answers a hello.
    */
   constructor(target, channel, on) {
     this.#target = target;
@@ -86,7 +92,7 @@ export class Handshake {
     this.#earlyHello = undefined;
     if (early !== undefined) {
       this.#handleHello(early);
-      // The peer has its refusal, so it needs no hello.
+      // The peer has received the refusal, and does not need a hello.
       if (early.version !== VERSION) return;
     }
     clearTimeout(this.#timer);
@@ -100,13 +106,14 @@ export class Handshake {
   }
 
   /**
-   * Keeps the offer longer: a goodbye copy shows that the peer may have used the offer, and that its port is slower.
+   * Keeps the offer longer, after a copy of a goodbye has arrived over the window. The peer may have begun a session
+   * with the offer. Its messages over the port then arrive later than the copy.
    */
   extendOffer() {
     this.#offerKeptMs = COPIED_GOODBYE_TIMEOUT;
   }
 
-  /** Revokes the offer. The peer may already have taken it for a session, so it gets a goodbye. */
+  /** Revokes the offer. The peer may already have begun a session with the offered port, so a goodbye is sent. */
   #revokeOffer(reason) {
     this.#offer?.port.postMessage(requestOrNotification("rpc.bye", { reason }));
     this.#offer?.release();
@@ -144,7 +151,7 @@ export class Handshake {
   /** Handles the answer to the local hello. Returns whether it has begun the session. */
   #handleAnswer({ session, version, port, lane, features }, origin) {
     if (!isPort(port)) port = isId(lane) ? this.#target.virtualPort?.(lane) : undefined;
-    // A session named by the local id would be watched by the lock that this side holds.
+    // If `session` were the id of this side, this side would watch its own lock instead of the peer's.
     if (!isId(session) || session === this.id || port === undefined || !isVersion(version)) return false;
     if (version !== VERSION) return (this.#on.onIncompatibleVersion(version), false);
     const peer = { id: session, port, origin, features: stringArray(features) };
@@ -167,7 +174,7 @@ export class Handshake {
   #handleHello(peer) {
     if (!this.isStarted) return void (this.#earlyHello = peer);
     if (peer.id === this.#session?.id || peer.id === this.#offer?.id) return;
-    // A flood of ids is answered at this rate. The peer repeats its hello.
+    // This limits the number of answers to a peer that sends many ids. A peer repeats a hello that is dropped here.
     const time = now();
     // The difference is negative after the clock was set back.
     if (Math.abs(time - this.#lastHelloAt) < MIN_HELLO_INTERVAL) return;
@@ -177,7 +184,8 @@ export class Handshake {
     this.#hasReceivedHello = true;
     if (this.#session !== undefined) {
       if (!this.#on.replaced(peer.origin)) return;
-      // A hello could reach the replaced document before the goodbye does. The new document repeats its own.
+      // No hello is sent: it could reach the replaced document before the goodbye does. The new document repeats its
+      // own hello.
       if (this.id < peer.id) return;
     }
     // The side with the greater id answers, so that only one of two crossing hellos is answered.
@@ -234,7 +242,7 @@ export class Handshake {
 
   #begin(peer) {
     if (this.#offer === peer) this.#offer = undefined;
-    // Another offer went to an earlier document of the same peer, which does not come back.
+    // A remaining offer went to an earlier document of the peer. That document does not return.
     this.#revokeOffer("replaced");
     this.stop();
     this.#session = peer;

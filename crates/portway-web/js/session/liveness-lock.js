@@ -3,7 +3,8 @@
 const nameOf = (id) => `portway:${id}`;
 
 /**
- * Requests a lock. Returns undefined without Web Locks, or where this document may not use them.
+ * Requests a lock. Resolves to the result of the callback. Resolves to undefined if the signal is aborted, or if this
+ * document cannot use Web Locks.
  * @param {Parameters<LockManager["request"]>} args
  */
 async function request(...args) {
@@ -26,9 +27,10 @@ export function holdLock(id, signal) {
 }
 
 /**
- * Watches the lock that the peer reports to hold. Resolves once it is known whether this side sees that lock. If the
- * lock is free at once, the peer is of another origin. But if this side `isSure` to share locks with the peer, the peer
- * has released it.
+ * Watches the lock that the peer reports to hold. Calls `onSeen` if the lock is not free now, and `onReleased` once it
+ * is free. Resolves once it is known whether the lock is free now. `isSure` means that both sides certainly share
+ * locks: then a free lock was released by the peer. Otherwise a free lock belongs to another origin, and is not
+ * watched.
  */
 export async function watchLock(id, signal, isSure, onSeen, onReleased) {
   const isSeen = await request(nameOf(id), { ifAvailable: true }, (lock) => lock === null);

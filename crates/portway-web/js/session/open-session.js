@@ -1,5 +1,5 @@
-// The session transport of `connect`, in JavaScript and in Rust. It is created first and opened later, so that the
-// application can add its handlers before the first message.
+// The session transport of `connect`, for the JavaScript API and for the Rust API. The transport is created first and
+// opened later, so that the application can add its handlers before the first message.
 
 import { noAnswer, resolveTarget } from "./connect-target.js";
 import { queueTask } from "../driver/queue-task.js";
@@ -7,9 +7,9 @@ import { SessionTransport } from "./session-transport.js";
 import { MAX_TIMEOUT_MS, setTimer } from "../driver/timers.js";
 
 /**
- * Returns a transport for the sessions on a target. `open` starts it, and resolves when the first session begins. It
- * rejects after `timeout` ms, or by `fail`. A negative timeout never ends the attempt, and neither does one that is too
- * long for a timer.
+ * Returns a transport for the sessions on a target, and two functions. `open` starts the transport, and resolves when
+ * the first session begins. It rejects after `timeout` ms. A timeout that is negative, or too long for a timer, is not
+ * a limit. `fail` makes `open` reject with an error.
  * @param {any} target
  * @param {import("../../types/connect.js").ConnectOptions} options
  */
@@ -24,10 +24,10 @@ export function prepareSession(target, options) {
     fail,
     open(timeout) {
       transport.start();
-      const late = () => fail(noAnswer(timeout, connectTarget));
+      const onTimeout = () => fail(noAnswer(timeout, connectTarget));
       const isLimited = timeout >= 0 && timeout <= MAX_TIMEOUT_MS;
       // If this thread was blocked, an answer that has arrived is handled first.
-      const timer = isLimited ? setTimer(() => queueTask(late), timeout) : undefined;
+      const timer = isLimited ? setTimer(() => queueTask(onTimeout), timeout) : undefined;
       return opened.finally(() => clearTimeout(timer));
     },
   };

@@ -11,7 +11,7 @@ export class SessionQueue {
    * Adds a copy of a message, as a port would make it. Throws if the message cannot be cloned, or if the queue is full.
    */
   push(message, transfer, pendingIds) {
-    // The next peer knows no call that could be cancelled.
+    // The next peer has not received the call that this message cancels.
     if (message.method === CANCEL) return;
     if (this.#entries.length >= MAX_SESSION_QUEUE) this.#dropEndedCalls(pendingIds());
     if (this.#entries.length >= MAX_SESSION_QUEUE)
@@ -19,7 +19,7 @@ export class SessionQueue {
     this.#entries.push(structuredClone([message, transfer], { transfer: transfer ?? [] }));
   }
 
-  /** Removes all messages, and calls `send` for each that is not a call that has ended. */
+  /** Removes all messages. Calls `send` for each of them, except for calls that have ended. */
   flush(pendingIds, send) {
     this.#dropEndedCalls(pendingIds());
     for (const entry of this.#entries.splice(0)) send(...entry);

@@ -8,11 +8,11 @@ export const OPEN = 1;
 /** The window may show another document. The peer was asked, and its silence ends the session. */
 export const RELOAD_SUSPECTED = 2;
 /**
- * A goodbye copy came over the window. The goodbye on the port follows, and no liveness failure ends the session before
- * it.
+ * A copy of the peer's goodbye has arrived over the window. The session ends when the goodbye arrives on the port, or
+ * after a timeout. A liveness failure does not end it earlier.
  */
 export const GOODBYE_PENDING = 3;
-/** Destroyed, or replaced by a newer connection. */
+/** The transport was destroyed, or was replaced by a newer connection. No session follows. */
 export const CLOSED = 4;
 
 export const ANOTHER_DOCUMENT = "another document is in its window";

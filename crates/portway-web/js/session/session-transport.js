@@ -37,9 +37,9 @@ import { setTimer } from "../driver/timers.js";
 const notify = ({ port }, method, params) => port.postMessage(notification(method, params));
 
 export class SessionTransport {
-  /** Whether the peer accepts lists of messages. */
+  /** Whether the peer accepts lists: arrays of messages that are posted together. */
   coalesces = false;
-  /** Whether the peer reads columns. */
+  /** Whether the peer accepts columns: one notification, `rpc.columns`, for several messages of one kind. */
   columns = false;
   boundary;
   isSession = true;
@@ -53,13 +53,13 @@ export class SessionTransport {
   #onFail;
   #handshake;
   #heartbeat;
-  /** The peer of the session, in all states but `CONNECTING` and `CLOSED`. */
+  /** The peer of the session; undefined in the states `CONNECTING` and `CLOSED`. */
   #peer;
   #sessionCount = 0;
   #window;
   /** @type {any} Messages and their origins, until the application has the peer object; undefined after that. */
   #earlyMessages = [];
-  /** Authenticates the goodbye copies of this side: other scripts see the messages of windows, but not this key. */
+  /** Authenticates goodbye copies: the key is sent over the port, which other scripts of the window do not see. */
   #key;
   /** The key of the last goodbye copy, if no session has sent that key yet: the copy may overtake `rpc.key`. */
   #unknownGoodbyeKey;
@@ -71,16 +71,16 @@ export class SessionTransport {
   #pendingIds;
   #report;
   #cleanups = [];
-  /** Releases the locks of the session. */
+  /** Its signal releases the lock of this side, and ends the watch of the peer's lock. */
   #lockAbort;
   /** Resolves to whether this side holds its lock. */
   #lockHeld;
-  /** The error after which no session can follow, once the target has reported its end. */
+  /** The error that the target has reported at its end. After this error, no session can follow. */
   #endError;
   #isReported = false;
   /** Whether the peer's lock replaces the heartbeat. */
   #seesPeerLock = false;
-  /** Runs until a forbidden origin has been in the window for long enough to belong to the document that stays. */
+  /** Delays the error for a forbidden origin, whose document may soon be replaced by another one. */
   #forbiddenOriginTimer;
   /** The entry of this transport among the connections of the realm. */
   #connection;
@@ -108,7 +108,7 @@ export class SessionTransport {
 
   /** Whether the peer is notified when this side is destroyed. */
   saysGoodbye = () => this.#peer !== undefined && !this.#peer.isPlain;
-  /** Whether the peer also receives calls of others on the boundary: only a peer that knows no sessions does. */
+  /** Whether this side receives requests on the boundary itself. Only a plain peer sends requests there. */
   receivesFrom = (origin) => this.#peer?.isPlain === true && this.#peer.origin === origin;
   lastOrigin = () => this.#peer?.origin;
 
@@ -165,7 +165,7 @@ export class SessionTransport {
     const peer = this.#peer;
     if (!peer) return;
     if (method === "rpc.ping") notify(peer, "rpc.pong");
-    // Messages that came together with the goodbye are handled first: their replies belong to the session that ends.
+    // Messages that arrived together with the goodbye are handled first: their replies belong to the ending session.
     else if (method === "rpc.bye")
       Promise.resolve().then(() => this.#peer === peer && this.#onGoodbye(Object(params).reason));
     else if (method === "rpc.key" && isId(params?.key)) {
@@ -190,7 +190,7 @@ export class SessionTransport {
       this.#unknownGoodbyeKey = key;
       this.#handshake.extendOffer();
     } else if (this.#peer ? this.#peer.isPlain : this.#sessionCount === 0) {
-      // A message of another origin comes from another document, which gets a session of its own.
+      // A message of another origin was sent by another document. A new session begins with that document.
       if (this.#peer && origin !== this.#peer.origin) {
         this.#endSession(sessionEnded(ANOTHER_DOCUMENT), true);
         // The application may have destroyed its peer in `onLost`.
@@ -203,7 +203,7 @@ export class SessionTransport {
 
   #onTargetClosed = (error) => this.#endSession(error, false);
 
-  /** Handles an error of a worker: before its first session it has not started, later it may throw and run on. */
+  /** Handles an error of a worker, which has not started before its first session. `end` is set if it has ended. */
   #onTargetError = (cause, end) => {
     if (this.#sessionCount === 0) return this.#onFail(workerFailedError("worker-failed", cause));
     if (end === undefined) return;
@@ -214,8 +214,8 @@ export class SessionTransport {
   };
 
   /**
-   * Handles the load event of the iframe. A document loads once, so after `rpc.load` this is another document. Its
-   * predecessor may not have sent a goodbye: a process of Firefox can end with its last document before that.
+   * Handles the load event of the iframe. A document loads once. If the peer has sent `rpc.load` before, this event
+   * belongs to another document. The peer may not have sent a goodbye: a process can end with its last document.
    */
   #onLoad = () => {
     // Earlier messages of a forbidden origin were those of another document.
@@ -269,14 +269,14 @@ export class SessionTransport {
     if (!peer.isPlain) this.#lockHeld.then((isHeld) => isHeld && this.#peer === peer && notify(peer, "rpc.lock"));
     this.#restartHeartbeat();
     if (this.#peer !== peer) return;
-    // The link takes this for a sign of life.
+    // The link treats this message as a sign of life.
     this.#receiver(notification("rpc.pong"));
     const info = { number: this.#sessionCount, origin: peer.origin, features: peer.features };
     runUserCode(() => this.#onSession?.(info), this.#report);
     this.#queue?.flush(this.#pendingIds, (message, transfer) => this.#peer?.port.postMessage(message, transfer));
   }
 
-  /** Handles a hello with a new id during a session. Returns whether another session is wanted at once. */
+  /** Handles a hello with a new id during a session. Returns whether another session should begin at once. */
   replaced(origin) {
     const peer = this.#peer;
     const replace = () => this.#endSession(sessionEnded(), true, "replaced");
@@ -285,7 +285,7 @@ export class SessionTransport {
       // The application may have destroyed its peer in `onLost`.
       return this.#state !== CLOSED;
     }
-    // A window has one document. Some browsers still deliver messages of its predecessor.
+    // A hello of another origin may be late: some browsers still deliver messages of a document that was replaced.
     if (origin !== peer.origin) this.#suspectReload(peer);
     // Messages of the old document may still arrive, and its goodbye after them. The new document repeats its hello.
     else this.#endAfterGrace(peer, replace);
@@ -318,7 +318,7 @@ export class SessionTransport {
     if (reason === "replaced") this.#close();
   }
 
-  /** Handles a goodbye copy. Unless the document was left, a goodbye on the port follows all other messages. */
+  /** Handles a goodbye copy. Unless the page was left, the goodbye on the port follows all other messages. */
   #onGoodbyeCopy(reason) {
     if (reason === "left") return this.#onGoodbye(reason);
     const peer = this.#peer;
@@ -333,9 +333,9 @@ export class SessionTransport {
     else this.#endSession(error ?? peerGoneError("the worker or process has ended"), false);
   };
 
-  /** Asks the peer whether it is still there: another document may be in the window. */
+  /** Pings the peer, because another document may be in the window. Without an answer, the session ends. */
   #suspectReload(peer) {
-    // After a pause: the old document may run in a process of its own, where it still answers for a moment.
+    // The ping follows a pause: the old document may run in another process, where it still answers for a moment.
     this.#endAfterGrace(peer, () => {
       if (this.#state === RELOAD_SUSPECTED) return;
       this.#state = RELOAD_SUSPECTED;
@@ -351,7 +351,7 @@ export class SessionTransport {
     setTimer(() => queueTask(run), GOODBYE_TIMEOUT);
   }
 
-  /** Ends any session, and reports the error. With `reconnects`, calls wait for the next session, else they reject. */
+  /** Ends any session with this error. With `reconnects`, later calls wait for the next session; else they reject. */
   #endSession(error, reconnects, reason) {
     if (this.#sessionCount === 0) return this.#onFail(error);
     // The newest connection on a target gets the next session.
@@ -387,7 +387,7 @@ export class SessionTransport {
     this.#handshake.end();
   }
 
-  /** Closes the transport for good. The session has ended before. */
+  /** Closes the transport for good. The caller has ended the session. */
   #close() {
     this.#state = CLOSED;
     connections.delete(this.#connection);
@@ -398,7 +398,7 @@ export class SessionTransport {
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
   }
 
-  /** Gives way to a newer connection. A session lasts until the peer begins a session with the newer one. */
+  /** Gives way to a newer connection. A current session lasts until the peer begins one with the newer connection. */
   #giveWay = () => {
     if (this.#peer) return;
     this.#endSession(replaced(), false);
@@ -407,7 +407,7 @@ export class SessionTransport {
 
   #isOnSameTarget = (other) => other.channel === this.#channel && other.target() === this.#target.identity();
 
-  /** Checks the target and the silence of the peer. Returns whether calls are pending, or undefined to stop. */
+  /** Checks target and silence of the peer. Returns whether calls are pending, or undefined to stop the timer. */
   #check = () => {
     const { closedReason, currentWindow } = this.#target;
     const error = closedReason();
@@ -434,7 +434,7 @@ export class SessionTransport {
     this.#heartbeat.start();
   }
 
-  /** Requests the lock of this side: before the first handshake, since the thread may be blocked right after it. */
+  /** Requests the lock of this side, before the handshake: this thread may be blocked right after it. */
   #acquireLock() {
     this.#lockAbort = new AbortController();
     const { id } = this.#handshake;
@@ -453,7 +453,7 @@ export class SessionTransport {
   /** Watches the lock of the peer. Resolves once it is known whether this side sees it. */
   #watchPeerLock(peer) {
     peer.isWatched = true;
-    // Only a worker and a window of this origin certainly share locks. Another peer may have named a lock of this side.
+    // Only a worker or a window of this origin shares locks for sure. Another peer may name a lock of this side.
     const isSure = this.#target.sharesLocks === true;
     const isShared = isSure || (peer.origin === globalThis.origin && peer.origin !== "null");
     const onSeen = () => (this.#seesPeerLock = isShared);
@@ -461,7 +461,7 @@ export class SessionTransport {
     return watchLock(peer.id, this.#lockAbort.signal, isSure, onSeen, onReleased);
   }
 
-  /** Asks the peer whose lock is free whether it has ended. The lock may have been stolen. */
+  /** Pings a peer whose lock is free, since a script may have stolen it. Without an answer, the peer has ended. */
   #verifyEnd(peer) {
     peer.isAsked = true;
     notify(peer, "rpc.ping");

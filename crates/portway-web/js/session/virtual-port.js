@@ -1,8 +1,9 @@
-// A virtual port: a session's messages on a shared worker, each wrapped with a name that only the two ends know.
+// A virtual port carries the messages of one session over a worker that also carries other messages. Each message is
+// wrapped with a random name of the virtual port.
 
 /**
- * The part of `MessagePort` that a session needs, multiplexed over a worker. Most engines deliver several times slower
- * through a real port of a worker.
+ * The members of `MessagePort` that a session needs. In most engines, a real port to a worker is several times slower
+ * than the worker itself.
  */
 export class VirtualPort {
   #target;

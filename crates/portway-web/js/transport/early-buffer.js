@@ -5,15 +5,15 @@ const EARLY = Symbol.for("portway.early");
 
 /** Returns the buffered message events of `source` that `isMine` accepts. The caller listens to later events itself. */
 export function takeBuffered(source, isMine = () => true) {
-  // `early.js` may be loaded later, or not at all.
+  // `early.js` may be loaded later, or not at all. Then this function creates the set.
   const handled = (globalThis[EARLY] ??= new WeakSet());
   handled.add(source);
   return handled.take?.(isMine, source) ?? [];
 }
 
 /**
- * Ends the buffering once the wasm has started. If it has failed with an error, callers receive an error reply; null is
- * an error that was logged already.
+ * Notifies `early.js` that the wasm has started, or has failed with `error`. After a failure, callers receive an error
+ * response. `null` stands for an error that was logged already.
  */
 export function finishEarly(error) {
   globalThis[EARLY]?.settle?.(error);

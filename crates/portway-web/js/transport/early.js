@@ -1,6 +1,6 @@
-// `portway/early`: a module that is imported first, for its side effect. It listens at once. It buffers the messages
-// that arrive before the wasm has loaded and a transport exists. It imports only numbers, so that no other module runs
-// first.
+// `portway/early`. An application imports this module first, for its side effect: it listens at once. It buffers the
+// messages that arrive before the wasm has loaded and a transport exists. It imports only numbers, so that no other
+// module runs first.
 
 import {
   EARLY_TIMEOUT,
@@ -11,7 +11,7 @@ import {
 } from "../driver/limit-values.js";
 
 const EARLY = Symbol.for("portway.early");
-/** The senders that a transport handles. Once this module has run, the set also has the functions below. */
+/** The senders that a transport handles. Once this module has run, the set also has the members `take` and `settle`. */
 const handled = (globalThis[EARLY] ??= new WeakSet());
 /** The cost of a response to an early request, charged to its sender. A message costs 1. */
 const ANSWER_COST = 10;
@@ -22,7 +22,8 @@ const isWindow = typeof document !== "undefined";
 
 function isMessageOrBatch(data) {
   if (!Array.isArray(data)) return data?.jsonrpc === "2.0";
-  // `findIndex` stops at the first hole. An array may have billions of holes.
+  // `findIndex` stops at the first hole. `every` would step over each hole, and a small message may have billions of
+  // them.
   return data.length > 0 && data.findIndex((item) => item?.jsonrpc !== "2.0") < 0;
 }
 
@@ -65,9 +66,9 @@ if (handled.take === undefined && typeof globalThis.addEventListener === "functi
     hasWarned = true;
   }
 
-  /** Answers the requests in a message with an error. A sender whose cost is too high gets no answer. */
+  /** Answers the requests in a message with an error, unless the cost of their sender is too high. */
   function rejectRequests(event, sender) {
-    // In a window, the answer goes to the sender's window and origin. That window may have been removed.
+    // In a window, the answer goes to the sender's window and origin. `source` is null if that window was removed.
     if (isWindow && event.source === null) return;
     const spent = costs.get(sender) ?? 0;
     const left = Math.min(MAX_EARLY_COST - spent, MAX_EARLY_TOTAL_COST - costOfAll);
@@ -107,8 +108,9 @@ if (handled.take === undefined && typeof globalThis.addEventListener === "functi
       return taken;
     },
     /**
-     * Ends the wait for the wasm, which has started or failed with an error. `null` is an error that was already
-     * printed.
+     * Called once the wasm has started, or has failed with `error`; `null` stands for an error that was printed
+     * already. After a start, the buffer is dropped when `EARLY_TIMEOUT` is over. After a failure, requests are
+     * answered.
      */
     settle(error) {
       clearTimeout(timer);

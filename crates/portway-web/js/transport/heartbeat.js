@@ -1,27 +1,28 @@
-// The timer of a session or of a window transport: it measures the silence of the peer, and polls a window for its end.
+// The timer of a session or of a window transport. It measures the silence of the peer, and polls whether a window is
+// closed.
 
 import { now } from "../driver/clock.js";
 import { MIN_HEARTBEAT, WINDOW_CHECK_INTERVAL } from "../driver/limit-values.js";
 import { MAX_TIMEOUT_MS, setTimer } from "../driver/timers.js";
 
-/** Returns the option `heartbeat` as a number that a timer takes: 0 for none. */
+/** Returns the option `heartbeat` as a delay of a timer, in milliseconds. 0 disables the heartbeat. */
 export const heartbeatMs = (option) => (option > 0 && option <= MAX_TIMEOUT_MS ? Math.max(option, MIN_HEARTBEAT) : 0);
 
 export class Heartbeat {
-  /** The time in ms without a message. Time in which this thread could not receive any does not count. */
+  /** The time in ms without a message. Time in which this thread was blocked or suspended does not count. */
   silentMs = 0;
-  /** Whether the next check is too late for a pending call. */
+  /** Whether no check of the window is due soon. A new call then has to start the checks again. */
   isIdle;
   #interval;
   #pollsWindow;
   #check;
   #timer;
-  /** Identifies the current run, so that a check which stops or restarts the timer ends the run that called it. */
+  /** Identifies the current run. If a check stops or restarts the timer, the run that called the check ends. */
   #run;
 
   /**
-   * `check` is called every `interval` ms, and more often for a window while calls are pending. With `Infinity`, it is
-   * called for a window only. `check` returns whether any call is pending, or undefined to stop.
+   * `check` is called every `interval` ms, and more often for a window while calls are pending. If `interval` is
+   * `Infinity`, only the checks for a window remain. `check` returns whether calls are pending, or undefined to stop.
    */
   constructor(interval, pollsWindow, check) {
     this.#interval = interval;
@@ -30,7 +31,7 @@ export class Heartbeat {
     this.isIdle = interval === Infinity;
   }
 
-  /** Checks now, a second time soon, and then at the interval. */
+  /** Checks now, and then at the interval. For a window, a second check follows soon. */
   start() {
     this.#next(0, true);
   }

@@ -1,5 +1,5 @@
-// Adapters for Node's `Worker` and for processes with an IPC channel. They have `on` and `off`, and emit messages
-// without an event.
+// Adapters for Node's `Worker` and for processes with an IPC channel. These emitters have `on` and `off` instead of
+// `addEventListener`. Their listeners receive a message itself instead of an event.
 
 import { checkValue } from "../driver/json-values.js";
 import { connect as connectEvents, workerTransport as eventTransport } from "portway-glue";
@@ -17,8 +17,8 @@ export async function connect(target, options) {
 }
 
 /**
- * Returns whether a target is a `Worker`, a `ChildProcess`, or `process` in a child. Node's ports also have
- * `addEventListener`.
+ * Returns whether a target needs an adapter: a `Worker`, a `ChildProcess`, or `process` in a child. Node's ports do
+ * not: they also have `addEventListener`.
  */
 function isEmitter(target) {
   return (
@@ -37,7 +37,7 @@ function isProcess(target) {
   return typeof target.send === "function" && "connected" in target;
 }
 
-/** Each emitter has one adapter, so that all transports on it share one boundary. */
+/** The adapter of each emitter. All transports on an emitter share one adapter, and so one boundary. */
 const adapters = new WeakMap();
 
 // Without a listener for `error`, the error of a thread would end the whole program.
@@ -60,19 +60,19 @@ function post(worker, message, transfer) {
 }
 
 /**
- * Sends a message to a process. `disconnect` reports a closed channel; without the callback, Node would emit an error
- * for it.
+ * Sends a message to a process. The event `disconnect` reports a closed channel. The empty callback prevents that Node
+ * also emits an error.
  */
 function send(process, message, transfer) {
   if (transfer?.length > 0) throw new TypeError("objects cannot be transferred to a process");
-  // A session wraps its messages in a message of its own.
+  // A session wraps each message in an object with the members `portway` and `message`.
   for (const part of [message?.message ?? message].flat()) checkValue(Object(part));
   if (process.connected) process.send(message, () => {});
 }
 
 function createEventTarget(emitter, events, send) {
   const wrappers = new Map();
-  // The error is passed on with the exit event, which ends a thread that has started.
+  // The listeners of the exit event receive the error that has ended the thread.
   let error;
   return {
     postMessage: (message, transfer) => send(emitter, message, transfer),

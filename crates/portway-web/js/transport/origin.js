@@ -13,7 +13,7 @@ export function ownOrigin(source) {
   return origin;
 }
 
-/** Returns the origins of an option as a list; the default if it is undefined. */
+/** Returns the option `origin` as a list. If the option is undefined, the list contains the default. */
 export function parseOrigins(origin, fallback) {
   if (origin === undefined) return [fallback()];
   // A message to an origin that is listed twice would arrive twice.
@@ -38,8 +38,8 @@ export function allowsEvent({ source, origin, isTrusted }, window, allowed) {
 }
 
 /**
- * Returns the origins to post a message to. An opaque origin cannot be a target, so the message is posted to "*", which
- * the caller has allowed. Then it is posted to no other origin, since it would arrive twice.
+ * Returns the origins to post a message to. A message to an opaque origin ("null") is posted to "*", because an opaque
+ * origin cannot be a target. Then "*" is the only element: with another origin, the message would arrive twice.
  */
 export function postOrigins(origins) {
   return origins.includes("*") || origins.includes("null") ? ["*"] : origins;
@@ -55,8 +55,8 @@ function checkOrigin(origin) {
   let exact;
   try {
     const { origin: known, protocol, host } = new URL(origin);
-    // App shells have such origins (`capacitor://localhost`). In browsers, these URLs have no origin, so no window
-    // matches.
+    // For the origin of an app shell (`capacitor://localhost`), `URL` returns "null". In browsers, no window has such
+    // an origin.
     exact = known === "null" ? `${protocol}//${host}` : known;
   } catch {
     exact = undefined;

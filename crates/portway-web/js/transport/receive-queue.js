@@ -8,7 +8,7 @@ import { MAX_UNHANDLED_MESSAGES } from "../driver/limit-values.js";
  * microtask, so that the caller of `setHandler` can finish setting up.
  */
 export class ReceiveQueue {
-  /** The handlers, by the user of the transport that has set it. */
+  /** The handler of each user of the transport. */
   #handlers = new Map();
   #queue = [];
   #enqueueMessage = (message) => this.#enqueue(message);
@@ -16,14 +16,14 @@ export class ReceiveQueue {
   #metadata;
 
   /**
-   * `metadata` returns a value that is queued with a message. It is called with this value before the message is
-   * delivered.
+   * Without an argument, `metadata` returns a value that is queued with a message. Before the message is delivered,
+   * `metadata` is called with this value.
    */
   constructor(metadata) {
     this.#metadata = metadata;
   }
 
-  /** Receives a message. While the queue is empty and there is one handler, this is the handler itself. */
+  /** Receives a message. While the queue is empty and there is only one handler, `receive` is the handler itself. */
   receive = this.#enqueueMessage;
 
   #enqueue(message) {

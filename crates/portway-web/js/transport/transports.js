@@ -1,5 +1,5 @@
-// The transports of a browser. Others may use the same boundaries: listeners are added and removed, never assigned, and
-// foreign messages are ignored.
+// The transports of a browser. Other code may use the same boundary: a port, worker, window or channel. So listeners
+// are added and removed, never assigned, and foreign messages are ignored.
 
 import { boundaryOf, boundaryOfName, boundaryOfWindow, transportInternals } from "../driver/boundaries.js";
 import { logError } from "../driver/log-error.js";
@@ -13,7 +13,8 @@ import { allowsEvent, allowsOrigin, ownOrigin, parseOrigins, postOrigins } from 
 import { closePort, isClosedPort } from "../driver/transfer-list.js";
 
 /**
- * The options of a hub, which `transport` and `listenTo` describe.
+ * The options of a hub, the object that listens to a boundary for one or several transports. `transport` and `listenTo`
+ * describe the options.
  * @typedef {object} HubOptions
  * @property {object} boundary
  * @property {any} [target]
@@ -43,7 +44,7 @@ function transport(options) {
   const { boundary, target, sharing } = options;
   if (!hubs.has(boundary)) hubs.set(boundary, new Set());
   const shared = hubs.get(boundary);
-  // The windows of an iframe, one after another, have the same boundary.
+  // All windows that an iframe has one after another have the same boundary, so the target is also compared.
   let hub = [...shared].find((hub) => hub.target === target && hub.sharing === sharing);
   if (hub === undefined) shared.add((hub = { ...options, ...listenTo(options), users: 0 }));
   hub.users++;
@@ -67,10 +68,10 @@ function transport(options) {
 }
 
 /**
- * Returns the members of a hub that listens to `source`: at once, or from the first handler on if the source
- * `buffersUntilStarted`. `early` is the sender, if `portway/early` may have buffered its messages. `closeEvents` are
- * the events for the loss of the peer. Without such events, `isGone` is polled. `isDead` is called once. `lastOrigin`
- * is the `metadata` of the receive queue.
+ * Returns the members of a hub that listens to `source`. If the source `buffersUntilStarted`, the hub listens once it
+ * has a handler; otherwise it listens at once. `early` is the sender, if `portway/early` may have buffered its
+ * messages. `closeEvents` are the events for the loss of the peer. Where no event reports the loss, `isGone` is polled.
+ * `isDead` returns whether the source was closed before. `lastOrigin` is the `metadata` of the receive queue.
  * @param {HubOptions} options
  */
 function listenTo({
@@ -100,8 +101,8 @@ function listenTo({
     return isWaiting();
   });
   const sendAndPoll = (message, transfer) => {
-    // Usually the timer polls, since engines take long to report whether a window is closed. But objects that are
-    // transferred to a closed window are lost.
+    // Engines take long to report whether a window is closed, so usually only the timer polls. A transfer polls first,
+    // because objects that are transferred to a closed window are lost.
     if ((poller.isIdle || transfer !== undefined) && isGone()) throw peerGoneError();
     if (poller.isIdle) poller.start();
     send(message, transfer);
@@ -138,7 +139,7 @@ function listenTo({
   if (early !== undefined) takeBuffered(early, isForUs).forEach(listeners.message);
   return {
     send: isGone === undefined ? send : sendAndPoll,
-    /** `isServing` is for WIPC transports. */
+    /** Only WIPC transports use the second parameter. */
     onMessage(handler, isServing, user) {
       queue.setHandler(handler, user);
       start();
@@ -186,7 +187,7 @@ export function portTransport(port) {
     closeEvents: ["close"],
     isDead: () => isClosedPort(port),
     send(message, transfer) {
-      // Engines check this after the other objects are detached.
+      // Engines also check this, but only after they have detached the other objects.
       if (transfer?.includes(port))
         throw new DOMException("a port cannot be transferred through itself", "DataCloneError");
       port.postMessage(message, transfer);
@@ -245,7 +246,7 @@ export function windowTransport(target, sourceOrOptions, positionalOrigin) {
   // The origins to post to. The window may have any allowed origin until its first message.
   let targetOrigins = postOrigins(allowed);
   let latestOrigin;
-  /** The origin of the last message, or of the message that is delivered from the queue. */
+  /** Returns the origin of the message that is handled now. With an argument, sets this origin first. */
   const lastOrigin = (origin = latestOrigin) => {
     if (allowed.length > 1 && origin) targetOrigins = postOrigins([origin]);
     return (latestOrigin = origin);

@@ -17,9 +17,9 @@ import { FrameWriter } from "./frame-writer.js";
 import { Turn, checkTimeout, startTimer } from "./timers.js";
 import { OversizeMessage, WipcTransport } from "./rpc-transport.js";
 
-/** The number of messages of one chunk that are handled before their handlers get time to answer. */
+/** The maximum number of messages that are handled at once. After that, their handlers have time to answer. */
 const MAX_MESSAGES_AT_ONCE = 16;
-/** The number of microtasks that handlers get to answer. */
+/** The number of microtasks in which handlers can answer before the next frame is handled. */
 const MICROTASKS_PER_TURN = 8;
 /** The number of frames and chunks between two readings of the clock. */
 const STEPS_PER_CLOCK_READ = 32;
@@ -127,7 +127,7 @@ export class WipcChannel {
     this.#writer = streams.writable.getWriter();
     this.#frameWriter = new FrameWriter(this.#writer, this.#turn, () => this.wake(), streams.writable.writeNow);
     this.#writer.closed.catch((error) => this.#onWriteError(error));
-    // While reading is paused, this reports the end of the stream.
+    // `closed` reports the end of the stream even while reading is paused.
     const end = () => {
       this.#isAtEnd = true;
       this.wake();
@@ -162,8 +162,8 @@ export class WipcChannel {
       this.#write(frame);
       this.#frameWriter.end();
       // Frames that the peer sent before its end are still handled.
-      const late = () => (this.#isAtEnd && !this.isFull) || this.destroy();
-      if (!this.#hasEnded) this.#closeTimer = startTimer(late, timeout);
+      const onTimeout = () => (this.#isAtEnd && !this.isFull) || this.destroy();
+      if (!this.#hasEnded) this.#closeTimer = startTimer(onTimeout, timeout);
     }
     return this.ended;
   }
@@ -193,29 +193,29 @@ export class WipcChannel {
       // Handlers may answer within a few microtasks.
       await runMicrotasks();
     } while (this.#isPaused);
-    // An aborted stream still waits for its last write.
+    // The last write of an aborted stream may never end, so `destroy` ends this wait.
     await Promise.race([this.#lastWrite, this.#destroyed]);
   }
 
-  /** @internal Sends a message. If the peer caused it, reading may pause until it is written. */
+  /** @internal Sends a message. If the peer caused the message, reading may pause until the message is written. */
   sendMessage(text, isPeerCaused) {
     const frame = encodeWipc(WipcType.CALL, text);
     this.checkLength(frame.length - HEADER_BYTES);
     if (this.#closedError !== undefined) throw this.#closedError;
     this.#write(frame, isPeerCaused);
-    // The response may follow bytes that were not read yet.
+    // The response may follow unread bytes, so reading may have to continue.
     if (!isPeerCaused) this.wake();
   }
 
-  /** @internal Throws if a message is longer than `maxMessage`. `what` is its size in the error. */
-  checkLength(size, what = size) {
+  /** @internal Throws if a message is longer than `maxMessage`. `sizeText` is the size in the text of the error. */
+  checkLength(size, sizeText = size) {
     if (size <= this.#maxMessage) return;
     throw new RangeError(
-      `a message must have at most ${this.#maxMessage} bytes, got ${what}; maxMessage sets the limit of each peer`,
+      `a message must have at most ${this.#maxMessage} bytes, got ${sizeText}; maxMessage sets the limit of each peer`,
     );
   }
 
-  /** @internal Returns whether the unread frames that the peer caused exceed the limit. */
+  /** @internal Returns whether the unwritten frames that the peer caused exceed the limit. */
   get isFull() {
     return this.#frameWriter.isFull && !this.isDestroyed;
   }
@@ -291,9 +291,9 @@ export class WipcChannel {
   }
 
   /**
-   * Returns whether more bytes may be read. While the channel is paused, it reads ahead up to a limit, to notice the
-   * end of the stream. The limit is higher while outgoing calls are pending: if both peers paused, neither would read
-   * the responses of the other.
+   * Returns whether more bytes may be read. A paused channel reads ahead up to a limit, to notice the end of the
+   * stream. The limit is higher while outgoing calls are pending: if both peers paused, neither would read the
+   * responses of the other.
    */
   get #mayRead() {
     if (!this.#isPaused || this.#isAtEnd) return true;
@@ -306,7 +306,7 @@ export class WipcChannel {
     this.#isResuming = true;
     while (this.#isPaused) {
       await this.untilWritable();
-      // At the end of the stream, the remaining frames are handled without this limit.
+      // While too many payloads wait for a handler, no frame is handled. At the end of the stream, this does not apply.
       while (this.#transport?.isFull && !this.#isAtEnd && !this.isDestroyed) await this.#untilWoken();
       if (!this.#isPaused) break;
       this.#decode(() => this.#decoder.resume());
@@ -354,7 +354,7 @@ export class WipcChannel {
             : payload,
         );
       case WipcType.CLOSE:
-        // A peer must not send after its CLOSE.
+        // CLOSE is the last frame of a peer, so a second one is ignored.
         if (this.#isClosedByPeer) return;
         this.#isClosedByPeer = true;
         if (!this.#isGuest) {

@@ -20,7 +20,8 @@ export class WipcDecoder {
   /** The last bytes of the input so far, if they may be the start of a header. */
   #pendingHeader = new Uint8Array(0);
   /**
-   * The frame whose payload is incomplete, its header, and the payload so far, unless that is skipped.
+   * The frame whose payload is incomplete. `#header` is its header, and `#payload` is the payload so far, or undefined
+   * if the payload is skipped.
    * @type {{ type: import("../../types/wipc.js").WipcType, length: number, received: number } | undefined}
    */
   #partial = undefined;
@@ -29,7 +30,7 @@ export class WipcDecoder {
   /** The beginning of a payload that is skipped. */
   #payloadStart;
   /**
-   * The chunks that were not searched yet, the index of the first, and the cost of all.
+   * The chunks that were not searched yet. `#queueStart` is the index of the first, and `#queuedBytes` the cost of all.
    * @type {any[]}
    */
   #queue = [];
@@ -62,7 +63,7 @@ export class WipcDecoder {
     this.#run(() => (this.#isStopped ? this.#enqueue(bytes) : this.#process(bytes)));
   }
 
-  /** @internal Stops the search, called in a hook. The bytes after this frame are queued until `resume`. */
+  /** @internal Stops the search. A hook calls this. The bytes after the frame of the hook are queued until `resume`. */
   stop() {
     this.#isStopped = true;
   }
@@ -163,7 +164,7 @@ export class WipcDecoder {
 
   /** Searches a chunk while no header and no payload is incomplete. */
   #scan(bytes, at) {
-    // These are read once, because a small frame takes no longer than such a read.
+    // These members are read only once, because one read takes as long as a small frame.
     const { length, buffer, byteOffset } = bytes;
     const max = this.#maxPayload;
     const hooks = this.#hooks;
@@ -202,8 +203,8 @@ export class WipcDecoder {
   }
 
   /**
-   * Completes the pending header with new bytes, and returns the number of bytes that it used. A header may begin at
-   * any of the pending bytes. The length of a header suffices to decide.
+   * Completes the pending header with new bytes. Returns how many of the new bytes belong to the header. A header may
+   * begin at any of the pending bytes, so at most `HEADER_BYTES` new bytes are needed.
    */
   #completeHeader(bytes) {
     const pendingLength = this.#pendingHeader.length;

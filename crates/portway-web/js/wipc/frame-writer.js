@@ -4,14 +4,14 @@
 import { MAX_UNWRITTEN_BYTES } from "../driver/limit-values.js";
 import { FRAME_OVERHEAD_BYTES } from "./frame.js";
 
-/** The smallest number of written entries that are removed together. */
+/** The minimum number of written entries that are removed together. Each removal moves all later entries. */
 const MIN_REMOVED_ENTRIES = 1_024;
 /** The number of frames between two readings of the clock. */
 const FRAMES_PER_CLOCK_READ = 32;
 
 /**
- * The writers with waiting frames. A process that exits runs no further turn of the event loop: it writes these frames,
- * and all later ones, at once.
+ * The writers with waiting frames. While the process exits, no further turn of the event loop runs. So the waiting
+ * frames, and all later frames, are written synchronously.
  */
 const activeWriters = new Set();
 let isExiting = false;

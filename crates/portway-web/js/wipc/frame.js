@@ -1,5 +1,5 @@
-// A frame of WIPC: the bytes "WIPC", the type, the length of the payload as a little-endian u32, and the payload.
-// This codec does not use wasm, so that there is nothing to load and payloads are not copied into wasm memory.
+// A frame of WIPC: the bytes "WIPC", the type, the length of the payload as a little-endian u32, and the payload. This
+// codec does not use wasm. So there is nothing to load, and payloads are not copied into the memory of wasm.
 
 import { MAX_PAYLOAD } from "../driver/limit-values.js";
 
@@ -7,7 +7,7 @@ import { MAX_PAYLOAD } from "../driver/limit-values.js";
 export const WipcType = /* @__PURE__ */ Object.freeze({ OPEN: 0, CLOSE: 1, CALL: 2, DATA: 3 });
 
 export const HEADER_BYTES = 9;
-/** The cost of a frame or of a piece of input besides its bytes, in bytes. */
+/** The cost of a frame or a chunk in addition to its own bytes, in bytes. Limits of memory count it. */
 export const FRAME_OVERHEAD_BYTES = 256;
 /** "W", the first byte of a header. */
 export const MAGIC_0 = 0x57;
@@ -26,7 +26,7 @@ export const INCOMPLETE_HEADER = -2;
 
 /**
  * Returns the length of the payload whose header begins at `at`. A header is valid only if its magic, type and length
- * are all valid. The length of an incomplete header is not checked.
+ * are all valid. In an incomplete header, the length is not checked.
  */
 export function payloadLengthAt(bytes, at, maxPayload) {
   const { length } = bytes;
@@ -76,7 +76,8 @@ export function parseWipcJSON(payload) {
 }
 
 /**
- * Returns binary data as a `Uint8Array` over the same bytes. Throws for any other value; `name` names it in the error.
+ * Returns binary data as a `Uint8Array` over the same bytes. Throws for any other value. `name` is the name of the
+ * value in the error.
  */
 export function toBytes(data, name) {
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
@@ -86,7 +87,9 @@ export function toBytes(data, name) {
   );
 }
 
-/** Returns the bytes in a buffer of at most twice their size. A small view would keep its whole buffer in memory. */
+/**
+ * Returns the bytes, copied if their buffer is more than twice as long: a small view keeps its whole buffer in memory.
+ */
 export function compactBytes(bytes) {
   return 2 * bytes.length < bytes.buffer.byteLength ? bytes.slice() : bytes;
 }

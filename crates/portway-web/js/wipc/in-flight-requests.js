@@ -28,8 +28,9 @@ export class InFlightRequests {
   }
 
   /**
-   * Adds a request. Returns false if the limit does not allow it. A single request may have any size. A batch counts
-   * with all of its bytes while one of its requests is in flight, because that request may refer to any of them.
+   * Adds a request. Returns false if the limit does not allow the request. If no other request is in flight, a request
+   * of any size is added. While one request of a batch is in flight, all bytes of the batch count, because the request
+   * may refer to any of them.
    */
   add(request) {
     const message = this.#message;

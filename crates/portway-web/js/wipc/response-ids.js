@@ -1,5 +1,6 @@
 // Finds the ids of the responses in an unreadable message. The text may be cut off anywhere, and may not be JSON.
-// Members are found by the brackets and quotes of JSON alone. `codec/json/glance.rs` does the same.
+// Members are found by the brackets and quotes of JSON alone. `crates/portway-proto/src/codec/json/glance.rs` does the
+// same.
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -24,7 +25,7 @@ export function responseIds(bytes) {
     const { isCall, id, isUnclear } = reader.readMembers();
     if (isCall) continue;
     if (Number.isSafeInteger(id) && !isUnclear) ids.push(id);
-    // The other elements of a batch are unknown.
+    // In a batch, a response without a readable id is skipped: other elements may be readable.
     else if ((id === undefined || isUnclear) && !isBatch) return [undefined];
   } while (isBatch && reader.skip(COMMA));
   return ids;
@@ -108,7 +109,7 @@ class Reader {
   }
 }
 
-/** The longest text of an id or a name that is read, in bytes. */
+/** The maximum length of an id or a name, in bytes. The rest of a longer text is not read. */
 const MAX_TEXT_LENGTH = 64;
 
 function textOf(bytes, begin, end) {

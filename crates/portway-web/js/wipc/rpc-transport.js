@@ -56,15 +56,15 @@ export class WipcTransport {
   send(message, transfer) {
     if (transfer?.length > 0) throw new TypeError("WIPC carries bytes, so that objects cannot be transferred");
     try {
-      // The application limits its own calls. The peer may cause all other messages.
+      // The application limits its own calls. The channel limits all other messages, because the peer may cause them.
       this.#channel.sendMessage(this.#textOf(message), !someMessage(message, isRequest));
     } catch (/** @type {any} */ error) {
-      // A peer that has ended does not wait for the response.
+      // A response to a peer that has ended is dropped.
       if (someMessage(message, isCall) || error?.name !== "WipcClosedError") throw error;
     }
   }
 
-  /** Returns the text of a message. Throws before it joins the parts of a batch that exceed the limit together. */
+  /** Returns the text of a message. If the parts of a batch exceed the limit together, throws before it joins them. */
   #textOf(message) {
     if (!Array.isArray(message)) return textOf(message);
     let size = 2 + message.length;
@@ -216,8 +216,8 @@ const INVALID_REQUEST = { jsonrpc: "2.0", method: null, id: null };
 
 /**
  * Returns a value as a message for the core, or undefined. On a shared boundary, the core ignores values without
- * `jsonrpc: "2.0"`, because they belong to other code. A CALL frame belongs to this transport, so that such a value
- * becomes an invalid request, which is answered. A response without a version is not answered.
+ * `jsonrpc: "2.0"`, because they belong to other code. A CALL frame belongs to this transport, so a value without this
+ * member becomes an invalid request, which is answered. A response without a version is not answered.
  */
 function asMessage(value) {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return INVALID_REQUEST;

@@ -7,7 +7,7 @@ import { MAX_TIMEOUT_MS, timeoutProblem } from "../driver/timers.js";
 
 /** @typedef {ReturnType<typeof setTimeout> | undefined} Timer */
 
-/** Throws if a timeout is not a number of milliseconds. */
+/** Throws if a timeout is not a non-negative number of milliseconds. `name` is the name of the option. */
 export function checkTimeout(name, timeout) {
   const problem = timeoutProblem(timeout, name);
   if (problem !== undefined) throw problem;
@@ -19,8 +19,8 @@ export function startTimer(run, timeout) {
 }
 
 /**
- * Limits the time for which frames from a peer are processed without a pause, so that timers and other input run in
- * between.
+ * Limits the time for which frames from a peer are processed without a pause, so that timers run and other input is
+ * handled in between.
  */
 export class Turn {
   #end = 0;

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use tokio::io::AsyncWrite;
 
-/// The error and the end of a writer.
+/// The first error of a writer, and the time at which the writer was dropped.
 #[derive(Debug, Default)]
 pub(in crate::call) struct Output(Mutex<State>);
 
@@ -24,7 +24,7 @@ impl Output {
         self.lock().problem.clone()
     }
 
-    /// Returns the time at which the output has ended, if it has.
+    /// Returns the time at which the writer was dropped, or `None` if it was not.
     pub(in crate::call) fn end(&self) -> Option<Instant> {
         self.lock().end
     }
@@ -51,7 +51,7 @@ impl<W> Tracked<W> {
         (Self { writer, output: Arc::clone(&output) }, output)
     }
 
-    fn noted<T>(&self, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn record<T>(&self, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if let Poll::Ready(Err(error)) = &done {
             self.output.fail(error);
         }
@@ -68,16 +68,16 @@ impl<W> Drop for Tracked<W> {
 impl<W: AsyncWrite + Unpin> AsyncWrite for Tracked<W> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.writer).poll_write(context, bytes);
-        self.noted(written)
+        self.record(written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.writer).poll_flush(context);
-        self.noted(flushed)
+        self.record(flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A peer that has closed the connection has read enough.
+        // A failed shutdown is not recorded: a peer that has closed the connection has read enough.
         Pin::new(&mut self.writer).poll_shutdown(context)
     }
 }

@@ -6,23 +6,23 @@ use crate::message::Reason;
 /// The content of one header line. Names match in any case, with optional whitespace around the colon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// A length; `None` if it has more digits than a `u64`.
+    /// A header `Content-Length`. `None` if its value exceeds a `u64`.
     Length(Option<u64>),
     /// A header `Content-Length` whose value is not a number.
     NoLength,
-    /// A header whose name ends with `-Content-Length`. It counts if the header has no better length: output without a
-    /// line end may precede it.
+    /// A header whose name ends with `-Content-Length`, since output without a line end may precede the name. It counts
+    /// only if there is no other `Content-Length`.
     PerhapsLength(Option<u64>),
-    /// `None` for JSON-RPC in UTF-8, else why the body is refused.
+    /// A header `Content-Type`. `None` for JSON-RPC in UTF-8, else the reason to refuse the body.
     ContentType(Option<Reason>),
     /// Any other header.
     Other,
 }
 
-/// Returns the length and the size of a header that has the exact form of [`super::encode`], with its blank line.
-/// Returns `None` for an incomplete header and for any other form.
+/// Returns the length of the body, and the number of bytes of the header with its blank line. The header must have the
+/// exact form that [`super::encode`] writes. Returns `None` for an incomplete header and for any other form.
 pub(super) fn usual_header(bytes: &[u8]) -> Option<(usize, usize)> {
-    /// Longer numbers need the check for overflow.
+    /// Maximum number of digits. Longer numbers need a check for overflow.
     const DIGITS: usize = 9;
     let mut rest = bytes.strip_prefix(b"Content-Length: ")?;
     let mut length = 0;
@@ -35,7 +35,7 @@ pub(super) fn usual_header(bytes: &[u8]) -> Option<(usize, usize)> {
     Some((length, bytes.len() - rest.len()))
 }
 
-/// Parses a line. Also returns where a `Content-Length` begins inside it.
+/// Parses a line. Also returns the position of a `Content-Length: N` that begins inside the line.
 pub(super) fn read_line(line: &[u8]) -> (Line, Option<usize>) {
     let text = line.strip_suffix(b"\n").unwrap_or(line);
     let text = text.strip_suffix(b"\r").unwrap_or(text);
@@ -92,7 +92,7 @@ fn refusal(content_type: &[u8]) -> Option<Reason> {
         let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
         !name.trim_ascii().eq_ignore_ascii_case(b"charset")
             || value.eq_ignore_ascii_case(b"utf-8")
-            // Early versions of the protocol wrote it so by mistake.
+            // Early versions of the Language Server Protocol wrote `utf8` by mistake.
             || value.eq_ignore_ascii_case(b"utf8")
     });
     if is_readable { None } else { Some(Reason::BadCharset) }

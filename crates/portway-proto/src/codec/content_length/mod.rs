@@ -1,19 +1,19 @@
 //! `Content-Length: N`, a blank line, and N bytes of JSON: the base protocol of the Language Server Protocol 3.17.
 //!
-//! The encoder writes this header and no other. The decoder accepts more:
+//! The encoder writes only the header `Content-Length`. The decoder accepts more:
 //!
 //! - Header names in any case, with whitespace around the colon and at the end of a line. Lines end with CRLF or LF.
 //!   Headers other than `Content-Length` and `Content-Type` are ignored, and so are blank lines between frames.
-//! - A length consists of ASCII digits. A repeated length must be equal, else the header is
-//!   [`FrameFault::InvalidHeader`].
-//! - A length over the limit is reported right after the header, however many digits it has. Then that many bytes are
-//!   dropped as they come. A header over the limit is treated likewise. If a header follows instead of the body, the
-//!   body was never sent.
+//! - A length consists of ASCII digits. If `Content-Length` is repeated, the values must be equal. Otherwise the header
+//!   is refused as [`FrameFault::InvalidHeader`].
+//! - A length over the limit is reported right after the header, however many digits it has. Then that number of bytes
+//!   is dropped, as the bytes arrive. The same applies to the body after a header that is over its limit. If a header
+//!   follows in place of the body, the body counts as not sent.
 //! - After a fault, the next `Content-Length: N` counts wherever it stands in a line. The bytes before it are noise:
-//!   output that a peer prints into the stream, or the rest of a broken message. A line that looks like an unknown
-//!   header is noise too, if it is the first line and ends with LF alone.
+//!   output that a peer prints into the stream, or the rest of a broken message. A first line that looks like an
+//!   unknown header is also noise if it ends with LF alone.
 //! - A length that is too short leaves noise behind. A length that is too long swallows the next header. If a body is
-//!   not JSON, [`Decoder::reject_body`] finds that header and decodes the bytes from there on again.
+//!   not JSON, [`Decoder::reject_body`] finds the swallowed header, and the bytes from there on are decoded again.
 //!
 //! The decoder buffers at most one header and one message within their limits, and never more than it has received.
 
@@ -32,7 +32,7 @@ use super::lent::Span;
 use super::limits::MAX_REREADS;
 use crate::Limits;
 
-/// Appends one message.
+/// Appends one message with its header.
 pub fn encode(body: &str, out: &mut Vec<u8>) {
     let mut digits = [0; 20];
     let mut start = digits.len();
@@ -70,7 +70,7 @@ pub fn encode(body: &str, out: &mut Vec<u8>) {
 #[derive(Debug)]
 pub struct Decoder {
     machine: Machine,
-    /// The end of rejected bodies. The next byte is at `rescan_pos`.
+    /// The bytes of rejected bodies that are decoded again. The next one is at `rescan_pos`.
     rescan: Vec<u8>,
     rescan_pos: usize,
     /// The number of bytes that may still be decoded again.
@@ -78,14 +78,14 @@ pub struct Decoder {
     last_body: Option<BodyPlace>,
 }
 
-/// Where the body of the last event is, which [`Decoder::reject_body`] rejects.
+/// The place of the body of the last event. [`Decoder::reject_body`] rejects this body.
 #[derive(Debug)]
 enum BodyPlace {
     /// In the buffer that the decoder lends to the event.
     Lent,
     /// In `rescan`.
     Rescan(Range<usize>),
-    /// In the input of the last call, from its beginning.
+    /// In the input of the last call of [`Decoder::next`]. The positions count from the beginning of that input.
     Input(Range<usize>),
 }
 
@@ -142,20 +142,21 @@ impl Decoder {
         self.machine.unfinished()
     }
 
-    /// Drops the incomplete message. The rest of it is noise that continues this fault. [`Self::next`] then returns the
-    /// beginning of the message, without more input.
+    /// Drops the incomplete message. [`Self::next`] then returns the beginning of the message, without more input. The
+    /// rest of the message is noise, for which no further error response is due.
     pub fn time_out(&mut self) -> FrameFault {
         FrameFault::TimedOut { held: self.machine.time_out() }
     }
 
-    /// Rejects the body that [`Self::next`] has just returned, since it is not JSON. If its length was too large, it
-    /// contains the next header. The bytes from that header on are decoded again, before any further input.
+    /// Rejects the body that [`Self::next`] has just returned, since it is not JSON. If the length in its header was
+    /// too large, the body contains the next header. The bytes from the next header on are then decoded again, before
+    /// any further input.
     ///
-    /// `input` is the input at the time of that call, from which the call has removed bytes. Returns the number of
-    /// bytes that are decoded again: 0 if the body contains no header, or if the last event was not a body.
+    /// `input` is the whole input of that call of [`Self::next`], with the bytes that the call has removed. Returns the
+    /// number of bytes that are decoded again: 0 if the body contains no header, or if the last event was not a body.
     ///
-    /// Swallowed headers could cause a byte to be decoded without end. After several times for a byte on average, the
-    /// bytes are dropped.
+    /// The lengths in swallowed headers could cause the same bytes to be decoded again and again. So the bytes that are
+    /// decoded again have a limit, which grows with the input. Beyond it, the bytes of a rejected body are dropped.
     ///
     /// # Examples
     ///
@@ -187,7 +188,7 @@ impl Decoder {
         let Some(rescan_budget) = self.rescan_budget.checked_sub((count + rest) as u64) else { return 0 };
         self.rescan_budget = rescan_budget;
         if let BodyPlace::Rescan(range) = place {
-            // To copy the rest for each body would take quadratic time.
+            // Only the position moves. To copy the rest for each rejected body would take quadratic time.
             self.rescan_pos = range.start + start;
         } else {
             let swallowed = swallowed.to_vec();
@@ -199,7 +200,8 @@ impl Decoder {
 }
 
 impl BodyPlace {
-    /// Returns the place of the body of an item. `in_source` makes the place of a body in the source.
+    /// Returns the place of the body of an item, if the item has one. `in_source` creates the place of a body in the
+    /// source.
     fn of(item: &Item, in_source: fn(Range<usize>) -> Self) -> Option<Self> {
         match item {
             Item::Body(Span::Lent, None) => Some(Self::Lent),

@@ -4,10 +4,11 @@ use memchr::memchr2;
 
 const NAME: &[u8] = b"content-length";
 
-/// How many bytes of a body are compared with a header. Names are shorter, and leave room for some whitespace.
+/// Maximum number of bytes of a body that are compared with a header. Names of headers are shorter, which leaves room
+/// for some whitespace.
 const MAX_PEEK_BYTES: usize = 32;
 
-/// How much of a line `Content-Length: N` has matched.
+/// The part of a line `Content-Length: N` that has matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeaderMatch {
     /// This many characters of the name.
@@ -28,8 +29,8 @@ pub(super) enum HeaderMatch {
 impl HeaderMatch {
     pub(super) const NONE: Self = Self::Name(0);
 
-    /// Returns the progress after one more byte. The name has its first letter only once. A byte that does not continue
-    /// the match is therefore the first letter of a new match, or no match.
+    /// Returns the progress after one more byte. The first letter of the name occurs only once in the name. So a byte
+    /// that does not continue the match either begins a new match, or is in no match.
     pub(super) fn after(self, byte: u8) -> Self {
         match (self, byte) {
             (Self::Name(seen), _) if NAME.get(seen) == Some(&byte.to_ascii_lowercase()) => {
@@ -51,8 +52,8 @@ impl HeaderMatch {
     }
 }
 
-/// Finds a line `Content-Length: N` in `bytes`, or the beginning of one at their end. Returns its start and how much of
-/// it has matched.
+/// Finds a line `Content-Length: N` in `bytes`, or the beginning of such a line at their end. Returns its position, and
+/// the part of it that has matched.
 pub(super) fn find(bytes: &[u8]) -> Option<(usize, HeaderMatch)> {
     let mut progress = HeaderMatch::NONE;
     let mut start = 0;
@@ -75,15 +76,15 @@ pub(super) fn find(bytes: &[u8]) -> Option<(usize, HeaderMatch)> {
     (progress != HeaderMatch::NONE).then_some((start, progress))
 }
 
-/// Returns where the next header may begin in bytes that are not JSON: a whole line `Content-Length: N`, or the
-/// beginning of one at the very end. A JSON string contains no line end, so the text of a broken message does not count
-/// as a header. [`super::Decoder::reject_body`] calls it.
+/// Returns the position of the next header in bytes that are not JSON. The header is a whole line `Content-Length: N`,
+/// or the beginning of such a line at the end of the bytes. A JSON string contains no line end, so the text of a broken
+/// message does not count as a header. [`super::Decoder::reject_body`] uses this function.
 #[must_use]
 pub fn header_within(bytes: &[u8]) -> Option<usize> {
     find(bytes).map(|(start, _)| start)
 }
 
-/// Whether the next header comes in place of a body. JSON text does not begin with a name and a colon.
+/// Whether a header or a body comes next. JSON text does not begin with a name and a colon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peek {
     Header,

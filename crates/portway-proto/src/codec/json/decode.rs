@@ -1,4 +1,4 @@
-//! JSON text → messages.
+//! Reads messages from JSON text.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -20,8 +20,9 @@ use crate::validate::Code;
 
 /// Decodes one message or batch. Text that is not a message becomes an [`Unusable`], which defines the reaction.
 ///
-/// A batch that will be refused, for its size or by the profile, is decoded only as far as the connection needs to
-/// refuse it. All responses in it are decoded.
+/// If the profile rejects batches, the elements of a batch are left out. If a batch has more messages than
+/// [`Limits::batch_items`], not counting responses, only one of those beyond the limit is returned. The connection
+/// refuses either batch as a whole.
 ///
 /// # Examples
 ///
@@ -44,7 +45,7 @@ pub fn decode(bytes: &[u8], profile: &Profile, limits: &Limits) -> Incoming<Box<
     }
     let reader = Reader { profile, limits };
     str::from_utf8(bytes).ok().and_then(|text| reader.incoming(text)).unwrap_or_else(|| {
-        // Such text cannot show that it is a message for this library.
+        // Text that is not JSON cannot show that it is a message for this library.
         Incoming::Single(Err(if profile.foreign_is_ignored { Unusable::Ignore } else { Fault::ParseError.into() }))
     })
 }
@@ -139,7 +140,8 @@ impl Reader<'_> {
         Ok(Message::Request(Request { id, method, params }))
     }
 
-    /// Reads a response. With a defect or a repeated member, it only ends its call.
+    /// Reads a response. If it has a defect or a repeated member, it becomes [`Unusable::Unreadable`], which ends its
+    /// call.
     fn response(&self, envelope: &Envelope<'_>, defect: Option<Defect>) -> Entry<Box<RawValue>> {
         let Ok(Some(id)) = self.id(envelope) else { return Err(Unusable::Ignore) };
         let why = match defect {
@@ -162,7 +164,7 @@ impl Reader<'_> {
         Ok(Message::Response(Response { id, outcome }))
     }
 
-    /// Returns the rejection of an element, with its id if that can be echoed.
+    /// Returns the rejection of an element, with the id of the element if a response can repeat that id.
     fn reject(&self, envelope: &Envelope<'_>, fault: Fault) -> Unusable {
         match self.id(envelope) {
             Ok(Some(id)) => Unusable::Reject(Rejected { id, fault }),
@@ -171,7 +173,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the id, `None` if it is missing or of a wrong type, or the fault if it is too long.
+    /// Returns the id, or `None` if the id is missing or of a wrong type. Returns a fault if the id is too long.
     fn id(&self, envelope: &Envelope<'_>) -> Result<Option<Id>, Fault> {
         let id = envelope.id.and_then(read_id);
         let text = match &id {
@@ -193,13 +195,13 @@ fn read_id(value: &str) -> Option<Id> {
 
 fn read_call(envelope: &Envelope<'_>) -> Result<(Box<str>, Option<Box<RawValue>>), Unusable> {
     let method = envelope.method.and_then(string).ok_or(Fault::InvalidRequest)?;
-    // Null passed the classification only if the profile treats it as absent.
+    // Null params have passed the classification only if the profile treats them as absent.
     let params = envelope.params.filter(|params| kind(Some(params)) != Kind::Null);
     Ok((method, params.and_then(raw)))
 }
 
-/// Reads an error as the peer sent it. A value that is not an error object (a string, a code that is not an integer)
-/// still fails the call, and is kept whole as data.
+/// Reads an error as the peer has sent it. A value that is not a valid error object, for example a string, becomes an
+/// internal error whose data is the whole value.
 fn read_error(value: &str) -> ErrorObject<Box<RawValue>> {
     let members = ErrorMembers::read(value).unwrap_or_default();
     let message = members.message.and_then(string);

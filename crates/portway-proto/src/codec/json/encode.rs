@@ -1,4 +1,4 @@
-//! Messages → JSON text.
+//! Writes messages as JSON text.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -13,7 +13,8 @@ use crate::profile::CancelNotification;
 
 /// Encodes one message or batch on one line, with the members of the specification and no others.
 ///
-/// `result` is always written, `params` and `data` only if present.
+/// A successful response always has a `result`. `params` and `data` are written only if present. [`Outgoing::Cancel`]
+/// becomes [`CancelNotification::LSP`]; a driver converts it first if its profile has another form.
 ///
 /// # Examples
 ///
@@ -110,7 +111,7 @@ fn push_integer(text: &mut String, integer: i64) {
 }
 
 pub(super) fn push_string(text: &mut String, string: &str) {
-    // Most strings need no escapes.
+    // A string is searched for characters that need escapes, since most strings have none and are copied.
     if string.bytes().any(|byte| matches!(byte, b'"' | b'\\' | ..b' ')) {
         return text.push_str(&Value::from(string).to_string());
     }
@@ -119,7 +120,8 @@ pub(super) fn push_string(text: &mut String, string: &str) {
     text.push('"');
 }
 
-/// Line breaks in JSON text can only be whitespace between its tokens, so they are left out.
+/// Appends a member, without the line breaks in its value. In JSON text, a line break can only be whitespace between
+/// tokens.
 fn push_member(text: &mut String, name: &str, value: Option<&RawValue>) {
     if let Some(value) = value {
         text.push_str(name);

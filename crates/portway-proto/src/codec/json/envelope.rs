@@ -1,4 +1,4 @@
-//! The members of an envelope and of an error object, as text.
+//! The members of a message and of an error object, as text.
 
 use alloc::boxed::Box;
 
@@ -9,7 +9,7 @@ use crate::limits::is_longer;
 use crate::message::{Kind, Shape};
 use crate::validate::Code;
 
-/// The members of an envelope.
+/// The members of a message that the specification defines. Their values are JSON text.
 #[derive(Default)]
 pub(super) struct Envelope<'a> {
     pub(super) jsonrpc: Option<&'a str>,
@@ -18,7 +18,7 @@ pub(super) struct Envelope<'a> {
     pub(super) params: Option<&'a str>,
     pub(super) result: Option<&'a str>,
     pub(super) error: Option<&'a str>,
-    /// Whether a member is repeated. The last value is kept.
+    /// Whether a member is repeated. Its last value counts.
     pub(super) repeated: bool,
     /// Whether the id is repeated.
     pub(super) is_id_repeated: bool,
@@ -40,7 +40,7 @@ impl<'a> Envelope<'a> {
         Some(Self { jsonrpc, id, method, params, result, error, repeated, is_id_repeated })
     }
 
-    /// Returns the kinds of the members. The name of a method with more characters than `max_method_length` is
+    /// Returns the kinds of the members. A method with more UTF-16 code units than `max_method_length` is
     /// [`Kind::TooLong`].
     pub(super) fn shape(&self, max_method_length: usize) -> Shape {
         let method = match kind(self.method) {
@@ -113,15 +113,15 @@ pub(super) fn kind(value: Option<&str>) -> Kind {
     }
 }
 
-/// Returns the string that the value is. Returns `None` for any other value, and for a lone surrogate.
+/// Decodes a string. Returns `None` for any other value, and for a string with a lone surrogate.
 pub(super) fn string(value: &str) -> Option<Box<str>> {
     let inner = within_quotes(value)?;
     if memchr(b'\\', inner.as_bytes()).is_none() { Some(inner.into()) } else { serde_json::from_str(value).ok() }
 }
 
-/// Returns whether a string, given as JSON text, has more than `max` characters.
+/// Returns whether a string, as JSON text, has more than `max` UTF-16 code units.
 fn is_string_longer(value: &str, max: usize) -> bool {
-    // Escapes only make it longer. A value that is not a string is refused later.
+    // Quotes and escapes make the JSON text longer than the string, so a short text needs no decoding.
     value.len() > max && string(value).is_some_and(|string| is_longer(&string, max))
 }
 
@@ -129,7 +129,7 @@ fn is_version(value: &str) -> bool {
     value == "\"2.0\"" || string(value).as_deref() == Some("2.0")
 }
 
-/// Returns the text within the quotes of a string, unescaped.
+/// Returns the text within the quotes of a string. Escapes are not decoded.
 fn within_quotes(value: &str) -> Option<&str> {
     value.strip_prefix('"')?.strip_suffix('"')
 }
@@ -138,8 +138,8 @@ fn starts_number(text: &str) -> bool {
     text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-/// Reads the next object. Returns its members by index, the last value of each, with one bit for each repeated member.
-/// Returns `None` if the text is not JSON, or if another value comes.
+/// Reads the next value, which must be an object. Returns the last value of each member, by the index of the member,
+/// and one bit for each repeated member. Returns `None` for another value, and if the text is not JSON.
 fn read_members<'a, const N: usize>(
     scanner: &mut Scanner<'a>,
     index_of: impl Fn(&str) -> Option<usize>,
@@ -147,7 +147,7 @@ fn read_members<'a, const N: usize>(
     let mut values = [None; N];
     let mut repeats = 0;
     scanner.members(|name, value| {
-        // Names with escapes are rare.
+        // Only names with escapes are decoded, since they are rare.
         let index = within_quotes(name).and_then(&index_of).or_else(|| {
             memchr(b'\\', name.as_bytes())?;
             index_of(&string(name)?)

@@ -1,7 +1,7 @@
 //! Finds the ids of responses in a message that cannot be decoded.
 //!
-//! The text may be cut off anywhere, and may not be JSON. Members are located by the brackets and quotes of JSON alone,
-//! in one pass, without recursion and without allocation.
+//! The text may be cut off anywhere, and may not be JSON. Only its brackets, quotes, colons and commas are used to find
+//! the members, in one pass and without recursion.
 
 use memchr::memchr2;
 
@@ -12,15 +12,15 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 /// Facts about a message that cannot be decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Glance {
-    /// Whether it may be a response whose id is unknown: an object, or the beginning of one, without an id and without
-    /// the members of a call. An empty text counts as such a beginning.
+    /// Whether it may be a response whose id is unknown. This is an object that has no readable id, no `method` and no
+    /// `params`, or the beginning of such an object. An empty text counts as such a beginning. A batch never counts.
     pub is_nameless: bool,
     /// Whether it has the member `jsonrpc`.
     pub has_version: bool,
 }
 
 /// Scans the text of a message that cannot be decoded, or its beginning. Calls `answers` with each number that is the
-/// id of a response; a batch may hold several.
+/// id of a response. A batch may contain several responses.
 ///
 /// # Examples
 ///
@@ -39,7 +39,7 @@ pub fn glance(text: &[u8], mut answers: impl FnMut(Id)) -> Glance {
     loop {
         match reader.peek() {
             Some(b'{') => {}
-            // It ends before its first member.
+            // The text ends before its first member.
             None if !is_batch => {
                 glance.is_nameless = true;
                 return glance;
@@ -51,7 +51,7 @@ pub fn glance(text: &[u8], mut answers: impl FnMut(Id)) -> Glance {
         match message.id {
             _ if message.is_call => {}
             Seen::Ours(id) => answers(id),
-            // The other elements of a batch are unknown.
+            // In a batch, another element may have the id.
             Seen::Nothing | Seen::Unclear => glance.is_nameless = !is_batch,
             Seen::Foreign => {}
         }
@@ -73,9 +73,9 @@ struct Members {
 #[derive(Debug, PartialEq, Eq)]
 enum Seen {
     Nothing,
-    /// A number, as the ids of our calls are.
+    /// A number, as the ids of outgoing calls are.
     Ours(Id),
-    /// A string or null. Own calls do not have such ids.
+    /// A string or null. Outgoing calls do not have such ids.
     Foreign,
     /// It is repeated, of a wrong type, or cut off.
     Unclear,
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         is_next
     }
 
-    /// Reads an object, up to its end or the end of the text.
+    /// Reads an object, up to the end of the object or of the text.
     fn message(&mut self) -> Members {
         let mut members = Members { id: Seen::Nothing, is_call: false, has_version: false };
         self.skip(b'{');
@@ -136,7 +136,8 @@ impl<'a> Reader<'a> {
         members
     }
 
-    /// Returns the next string, unescaped and without quotes. Returns `None` if it is missing or incomplete.
+    /// Returns the next string without its quotes. Escapes are not decoded. Returns `None` if the string is missing or
+    /// incomplete.
     fn string(&mut self) -> Option<&'a [u8]> {
         if !self.skip(b'"') {
             return None;
@@ -146,7 +147,8 @@ impl<'a> Reader<'a> {
         text.get(..text.len() - self.0.len() - 1)
     }
 
-    /// Skips a value, up to the character that ends it. Returns `None` if the text ends first.
+    /// Skips a value and returns its text. It ends before the next comma or closing bracket. Returns `None` if the text
+    /// ends first.
     fn value(&mut self) -> Option<&'a [u8]> {
         let text = self.0;
         let mut depth = 0_usize;
@@ -168,7 +170,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the text after a string whose first quote was taken.
+/// Returns the text after a string. `text` begins after the opening quote.
 fn after_string(mut text: &[u8]) -> Option<&[u8]> {
     loop {
         let end = memchr2(b'"', b'\\', text)?;

@@ -1,18 +1,18 @@
-//! JSON text (RFC 8259) ↔ messages whose payloads stay text.
+//! Converts JSON text (RFC 8259) to messages and back. The payloads of the messages stay text.
 //!
-//! [`decode`] reads the envelope only. Payloads are [`RawValue`]s: `params`, `result` and `data` keep the exact text
-//! from the peer, and ids keep their text.
+//! [`decode`] reads only the members of a message, not their contents. Payloads are [`RawValue`]s: `params`, `result`
+//! and `data` keep the exact text from the peer. Ids keep their text, too.
 //!
 //! Rules of the decoder:
 //!
 //! - Text is UTF-8 without a byte order mark. Text with a mark is not JSON, and is answered with -32700.
-//! - The whole text is one message or one batch. Anything but whitespace after it is -32700.
-//! - A number too large for a double (`1e400`) and a lone surrogate (`"\ud800"`) are valid JSON, but other decoders
-//!   read them as `Infinity`, as `null` or not at all. A call that contains one, even in its id, is answered with
-//!   -32700.
-//! - A repeated member of the envelope is ambiguous, and is answered with -32600 and the id null.
-//! - Nesting deeper than [`Limits::depth`](crate::Limits::depth) is -32600 with the reason `nesting-too-deep`. The
-//!   decoder is not recursive.
+//! - The whole text is one message or one batch. Text after it, except whitespace, is answered with -32700.
+//! - A number too large for a double (`1e400`) and a lone surrogate (`"\ud800"`) are valid JSON. Other decoders read
+//!   them as `Infinity`, as `null` or not at all. So a call that contains such a value, even in its id, is answered
+//!   with -32700.
+//! - A call with a repeated member, such as two ids, is ambiguous. It is answered with -32600 and the id null.
+//! - A request that is nested deeper than [`Limits::depth`](crate::Limits::depth) is answered with -32600 and the
+//!   reason `nesting-too-deep`. The decoder is not recursive.
 //! - A response is never answered. A response with one of these defects becomes
 //!   [`Unusable::Unreadable`](crate::message::Unusable::Unreadable), which ends its call. [`glance`] finds the id in a
 //!   text that is not JSON.
@@ -45,7 +45,7 @@ impl Payload for Box<RawValue> {
     type Id = Id;
     type Method = Box<str>;
     type Error = ErrorObject<Self>;
-    /// The message itself, its slot in a growing list, and an allocation for each of its texts.
+    /// Estimate of the message itself, its place in a growing list, and an allocation for each of its texts.
     const REPLY_BYTES: usize = 256;
 
     fn held_bytes(&self) -> usize {

@@ -1,4 +1,4 @@
-//! Payloads as objects, for the notifications of the protocol.
+//! Payloads as objects, for the params of cancellation, progress and streams.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;

@@ -1,9 +1,9 @@
 //! Converts text that is known to be JSON to a [`RawValue`], without parsing it again.
 //!
-//! `serde_json` parses each text from which it makes a raw value, unless the text comes from a deserializer.
-//! `RawValue::deserialize` asks for a newtype struct with a private name. A deserializer may answer with a map from
-//! that name to the text; then the text is not parsed. If serde_json changes this, `raw` parses the text again and
-//! returns the same value.
+//! `serde_json` parses each text from which it creates a raw value, unless a deserializer supplies the text.
+//! `RawValue::deserialize` asks the deserializer for a newtype struct with a private name. If the deserializer answers
+//! with a map from that name to the text, the text is not parsed. If a version of `serde_json` works in another way,
+//! `raw` parses the text again and returns the same value.
 
 use alloc::boxed::Box;
 use core::iter;
@@ -13,7 +13,8 @@ use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::value::RawValue;
 
-/// Returns `json` as a raw value. `json` must be JSON. For other text, the result is `None` or that text.
+/// Returns `json` as a raw value. `json` must be JSON. For other text, the result is `None` or a raw value of that
+/// text.
 pub(super) fn raw(json: &str) -> Option<Box<RawValue>> {
     Deserialize::deserialize(Known(json)).ok().or_else(|| serde_json::from_str(json).ok())
 }

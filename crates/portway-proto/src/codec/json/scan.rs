@@ -1,7 +1,7 @@
-//! Scanner for JSON text (RFC 8259). It checks the grammar, locates the parts, and reports values that the grammar
-//! allows and Portway refuses.
+//! Scanner for JSON text (RFC 8259). It checks the grammar and locates the values. It also reports defects: values that
+//! the grammar allows, but that this library refuses.
 //!
-//! The scanner is not recursive. Text that it has passed is known to be JSON and is not checked again.
+//! The scanner is not recursive. Text that it has accepted is JSON, and is not checked again.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 pub(super) enum Defect {
     /// Arrays and objects are nested deeper than the limit.
     TooDeep,
-    /// A string is not Unicode text.
+    /// A string has a lone surrogate, so it is not Unicode text.
     LoneSurrogate,
     /// A number is too large for a double.
     NumberOutOfRange,
@@ -21,7 +21,7 @@ pub(super) enum Defect {
 pub(super) struct Scanner<'a> {
     text: &'a str,
     rest: &'a [u8],
-    /// How many arrays and objects are open around the current value.
+    /// The number of arrays and objects that are open around the current value.
     depth: usize,
     depth_limit: usize,
     defect: Option<Defect>,
@@ -32,7 +32,7 @@ impl<'a> Scanner<'a> {
         Self { text, rest: text.as_bytes(), depth: 0, depth_limit, defect: None }
     }
 
-    /// Returns the next character that is not whitespace.
+    /// Skips whitespace, and returns the next byte without skipping it. Returns `None` at the end of the text.
     pub(super) fn peek(&mut self) -> Option<u8> {
         self.rest = skip_whitespace(self.rest);
         self.rest.first().copied()
@@ -106,7 +106,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads an object. Calls `take` with each name, in its quotes and unescaped, and with each value.
+    /// Reads an object. Calls `take` with each name and its value, both as JSON text: a name has its quotes and
+    /// escapes.
     pub(super) fn members(&mut self, mut take: impl FnMut(&'a str, &'a str)) -> Option<()> {
         self.items(b'{', b'}', |scanner| {
             let from = scanner.text.len() - scanner.rest.len();
@@ -167,9 +168,9 @@ enum Kind {
 #[derive(Debug, Default)]
 struct Open {
     depth: usize,
-    /// The innermost 64 at most. The lowest bit is the innermost one.
+    /// The innermost ones, at most 64. The lowest bit is for the innermost one of all. 1 stands for an object.
     bits: u64,
-    /// The outer ones, 64 in each word.
+    /// The other ones, 64 in each word.
     outer: Vec<u64>,
 }
 
@@ -206,7 +207,8 @@ fn skip_whitespace(mut rest: &[u8]) -> &[u8] {
     rest
 }
 
-/// Skips a name, its colon and the whitespace behind it. Returns the length of the name with its quotes, and the rest.
+/// Skips a name, its colon, and the whitespace after the colon. Returns the length of the name with its quotes, and the
+/// text after the whitespace.
 fn after_name<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<(usize, &'a [u8])> {
     let [b'"', rest @ ..] = text else { return None };
     let rest = after_string(rest, defect)?;
@@ -217,7 +219,7 @@ fn after_name<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<(usize,
     }
 }
 
-/// Returns the text after a string whose first quote was taken.
+/// Returns the text after a string. `rest` begins after the opening quote.
 #[inline]
 fn after_string<'a>(rest: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [u8]> {
     match from_special(rest) {
@@ -226,7 +228,7 @@ fn after_string<'a>(rest: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [
     }
 }
 
-/// Returns the text after a string, from its first escape on.
+/// Returns the text after a string. `rest` begins at an escape of the string, or at its closing quote.
 fn after_escapes<'a>(mut rest: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [u8]> {
     loop {
         rest = match rest {
@@ -286,7 +288,7 @@ fn code_unit(digits: [u8; 4]) -> Option<u32> {
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
 }
 
-/// Returns the text after the number at its start (RFC 8259 §6).
+/// Returns the text after the number with which it begins (RFC 8259 §6).
 fn after_number<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [u8]> {
     let unsigned = text.strip_prefix(b"-").unwrap_or(text);
     let mut rest = match unsigned {

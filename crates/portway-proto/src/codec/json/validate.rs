@@ -1,4 +1,4 @@
-//! JSON text → validator report.
+//! Validates JSON text.
 
 use alloc::vec::Vec;
 

@@ -1,5 +1,5 @@
-//! The decoder. It holds an incomplete header (`partial_header`), or an accepted header (`frame`) and the received part
-//! of its payload (`held`). All other bytes pass through.
+//! The decoder. It buffers either an incomplete header (`partial_header`), or an accepted header (`frame`) with the
+//! received part of its payload (`held`). All other bytes pass through.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -38,7 +38,7 @@ struct Machine {
     max_payload: u32,
     /// Maximum payload of a `CALL`, in bytes.
     max_call: usize,
-    /// A payload over that limit: its length, and how many bytes are missing.
+    /// A payload over `max_call`: its length, and the number of bytes that have not arrived.
     dropped: Option<(usize, usize)>,
     /// The beginning of the payload of a dropped `CALL`.
     beginning: Beginning,
@@ -49,12 +49,13 @@ struct Machine {
     /// The received part of the payload.
     held: Vec<u8>,
     lent: Lent,
-    /// How many bytes of a frame had come at the end of the input, until an event reports them.
+    /// The number of bytes of the frame that the end of the input has cut off, until an event reports it.
     truncated_len: Option<u64>,
+    /// Identifies the incomplete payload: it changes when a payload begins.
     count: u64,
 }
 
-/// At most one header.
+/// The received bytes of a header.
 #[derive(Debug)]
 struct HeaderBuffer {
     bytes: [u8; HEADER_BYTES],
@@ -80,8 +81,8 @@ impl Default for Decoder {
 impl Decoder {
     /// Creates a decoder for the beginning of a stream, which accepts payloads of any length.
     ///
-    /// It reserves no memory for the length in a header: a buffer grows as bytes come. Use
-    /// [`Decoder::with_max_payload`] to bound it.
+    /// It reserves no memory for the length in a header. Its buffer grows as bytes arrive. Use
+    /// [`Decoder::with_max_payload`] to limit the buffer.
     #[must_use]
     pub const fn new() -> Self {
         Self::with_max_payload(MAX_PAYLOAD)
@@ -105,8 +106,8 @@ impl Decoder {
         Self { machine, rescan: Vec::new(), rescan_pos: 0 }
     }
 
-    /// Sets the maximum payload of a `CALL`, in bytes. A longer one is reported as [`Event::Oversize`], and dropped as
-    /// it comes. Default: no limit.
+    /// Sets the maximum payload of a `CALL`, in bytes. A longer payload is reported as [`Event::Oversize`], and dropped
+    /// as it arrives. Default: no limit.
     #[must_use]
     pub const fn with_max_call(mut self, max_call: usize) -> Self {
         self.machine.max_call = max_call;
@@ -143,7 +144,7 @@ impl Decoder {
     }
 
     /// Ends the input. Returns buffered bytes as passthrough, and then reports a truncated frame. Call it after
-    /// [`Self::next`] has returned `None`, until it returns `None` too.
+    /// [`Self::next`] has returned `None`, and repeat it until this method returns `None`.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
         self.machine.lent.recycle(&mut self.machine.held);
@@ -159,10 +160,11 @@ impl Decoder {
     }
 
     /// Abandons the incomplete frame: its first byte becomes passthrough, and the following bytes are scanned again for
-    /// headers. Call [`Self::next`] afterwards, even without more input. Returns how many bytes of the frame had come,
-    /// header included, or 0 without an incomplete frame.
+    /// headers. Call [`Self::next`] afterwards, even without more input. Returns the number of bytes of the frame that
+    /// were received, header included, or 0 without an incomplete frame.
     ///
-    /// The received part of a dropped payload is not scanned. The rest of that payload is scanned as it comes.
+    /// If the payload was being dropped, its received part is not scanned. The rest of the payload is scanned as it
+    /// arrives.
     pub fn give_up(&mut self) -> usize {
         if let Some((length, rest)) = self.machine.dropped.take() {
             self.machine.beginning.close();
@@ -251,7 +253,8 @@ impl Machine {
         self.accept(self.partial_header.bytes)
     }
 
-    /// Returns the position of the first byte that may begin a header, or the end if none may.
+    /// Returns the position of the first byte that may begin a header, or the length of `bytes` if there is no such
+    /// byte.
     fn search(&self, bytes: &[u8]) -> usize {
         let mut from = 0;
         while let Some(next) = bytes.get(from..).and_then(|rest| memchr(MAGIC[0], rest)) {
@@ -264,7 +267,7 @@ impl Machine {
         bytes.len()
     }
 
-    /// Returns whether a header may begin with these bytes. A complete header is valid if so.
+    /// Returns whether a header may begin with these bytes. For a complete header, this means that it is valid.
     fn may_begin(&self, bytes: &[u8]) -> bool {
         match bytes {
             [b'W', b'I', b'P', b'C', code, length @ ..] => {
@@ -313,7 +316,7 @@ impl Machine {
     /// Removes the incomplete frame, and returns its header.
     fn abandon_frame(&mut self) -> Option<[u8; HEADER_BYTES]> {
         let (frame_type, length) = self.frame.take()?;
-        // The length came from such a header.
+        // There is a header for this length, since the length came from a header.
         header(frame_type, length).ok()
     }
 
@@ -326,7 +329,7 @@ impl Machine {
             return Some(Item::Passthrough(self.lent.copy(&header)));
         }
         if self.partial_header.length > 0 {
-            // Fewer bytes than the magic are text that happens to end so.
+            // A part of the magic at the end counts as text, not as a truncated frame.
             self.truncated_len =
                 (self.partial_header.length >= MAGIC.len()).then_some(self.partial_header.length as u64);
             let span = self.lent.copy(self.partial_header.get());

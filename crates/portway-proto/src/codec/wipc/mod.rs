@@ -1,4 +1,4 @@
-//! WIPC: frames for WASM guests, on a pipe that also carries other bytes.
+//! WIPC: frames for WASM guests (programs in wasm), on a pipe that also carries other bytes.
 //!
 //! A frame is the magic `WIPC`, one byte for the type, four bytes for the payload length (little endian), and the
 //! payload. Bytes between frames pass through: they are the output of the guest.
@@ -25,17 +25,17 @@ pub const MAGIC: [u8; 4] = *b"WIPC";
 /// Length of a header, in bytes.
 pub const HEADER_BYTES: usize = 9;
 
-/// Maximum payload, in bytes: 2^32 − 1, or less where the address space of the target is smaller.
+/// Maximum length of a payload, in bytes: 2^32 − 1, or 2^31 − 1 on targets with an address space of 32 bits.
 pub const MAX_PAYLOAD: u32 = if usize::BITS > 32 { MAX_WIPC_PAYLOAD } else { i32::MAX as u32 };
 
 /// The type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrameType {
-    /// The sender is ready. The receiver need not answer.
+    /// The sender is ready. No answer is required.
     Open,
     /// The receiver must finish its work and exit.
     Close,
-    /// A request or its response: here, JSON-RPC 2.0.
+    /// A request or a response. In this library, it is a message of JSON-RPC 2.0.
     Call,
     /// Data of the application.
     Data,
@@ -97,15 +97,15 @@ pub struct Frame<'a> {
 pub enum Event<'a> {
     /// A frame.
     Frame(Frame<'a>),
-    /// Bytes between frames, unchanged. The cuts between pieces have no meaning.
+    /// Bytes between frames, unchanged. They may be split into several events at any byte.
     Passthrough(&'a [u8]),
-    /// A `CALL` whose payload is longer than [`Decoder::with_max_call`] allows. The payload is dropped as it comes.
+    /// A `CALL` whose payload is longer than [`Decoder::with_max_call`] allows. The payload is dropped as it arrives.
     Oversize {
         /// The payload length in the header, in bytes.
         length: u64,
     },
-    /// With [`Decoder::with_max_call`]: a `CALL` was dropped, since it was too long or timed out. It may have been a
-    /// response.
+    /// A `CALL` was dropped, since it was too long or timed out. It may have been a response. This event occurs only
+    /// with [`Decoder::with_max_call`].
     Dropped {
         /// The first kibibyte of its payload, or the received part if that is shorter.
         beginning: &'a [u8],
@@ -114,7 +114,7 @@ pub enum Event<'a> {
     },
     /// The input ended within a frame. The received bytes were passed through, unless they were dropped.
     Truncated {
-        /// How many bytes of the frame had come, header included.
+        /// The number of bytes of the frame that were received, header included.
         held: u64,
     },
 }
@@ -140,8 +140,8 @@ impl core::error::Error for PayloadTooLong {}
 /// If `length`, in bytes, exceeds 32 bits.
 pub fn header(frame_type: FrameType, length: usize) -> Result<[u8; HEADER_BYTES], PayloadTooLong> {
     let [w, i, p, c] = MAGIC;
-    let [a, b, c2, d] = u32::try_from(length).map_err(|_| PayloadTooLong { length })?.to_le_bytes();
-    Ok([w, i, p, c, frame_type.code(), a, b, c2, d])
+    let [len0, len1, len2, len3] = u32::try_from(length).map_err(|_| PayloadTooLong { length })?.to_le_bytes();
+    Ok([w, i, p, c, frame_type.code(), len0, len1, len2, len3])
 }
 
 /// Appends a frame.

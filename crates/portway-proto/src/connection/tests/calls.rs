@@ -1,4 +1,4 @@
-//! Own calls: each ends exactly once.
+//! Outgoing calls: each ends exactly once.
 
 use alloc::string::ToString;
 use alloc::vec;
@@ -20,7 +20,7 @@ fn failure(id: Id) -> Incoming<Text> {
     Incoming::Single(Ok(Message::Response(Response { id, outcome: Err(error) })))
 }
 
-/// Answers every request that has arrived with its own parameters.
+/// Answers every request that has arrived. The result is the params of the request.
 fn echo(pair: &mut Pair) {
     for event in core::mem::take(&mut pair.server_events) {
         if let Event::Request { key, params, .. } = event {
@@ -352,7 +352,7 @@ fn element(id: i64, failed: bool) -> Entry<Text> {
     Ok(Message::Response(Response { id: if id == 0 { Id::Null } else { Id::from(id) }, outcome }))
 }
 
-/// Handles an array, and returns how calls end by it.
+/// Handles an incoming array. Returns the ids and outcomes of the calls that have ended.
 fn take_batch(pair: &mut Pair, elements: Vec<Entry<Text>>) -> Vec<(u64, &'static str)> {
     pair.client.handle(Incoming::Batch(elements));
     pair.drain();

@@ -29,12 +29,12 @@ struct World {
     batches: u32,
     /// Own calls by id, with the number of times that they have ended.
     calls: BTreeMap<u64, (CallKey, u32)>,
-    /// Responses that are due, by the id of the request. Each request has its own id.
+    /// The number of responses that are due, by the id of the request. No two requests have the same id.
     owed: BTreeMap<Id, i64>,
-    /// Responses that are due with the id null.
+    /// The number of responses that are due with the id null.
     owed_to_null: i64,
     running: Vec<RequestKey>,
-    /// Requests that the peer cancelled, as events reported them.
+    /// The requests whose cancellation an event has reported.
     cancelled: Vec<RequestKey>,
     last_request: i64,
 }
@@ -97,7 +97,8 @@ impl World {
         self.end.handle(Incoming::Batch(entries.into_iter().map(|(entry, _)| entry).collect()));
     }
 
-    /// Handles a single message on the fast path, as a driver that has drained all output. Returns whether it did.
+    /// Handles a single message on the fast path, as a driver that has drained all output does. Returns false if the
+    /// message must be handled by `handle`.
     fn straight(&mut self, entry: &Entry<Text>) -> bool {
         match entry {
             Ok(Message::Request(request)) => {

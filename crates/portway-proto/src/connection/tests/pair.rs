@@ -87,7 +87,8 @@ impl Pair {
                         let entries = messages.into_iter().map(Ok::<Message<Text>, _>).collect();
                         wire.push_back((now + LATENCY, Incoming::Batch(entries)));
                     }
-                    // A cancellation is sent as a notification, and the driver of the peer passes its id on.
+                    // As a driver does, this sends the cancellation as a notification. `deliver` passes its id to the
+                    // peer.
                     Outgoing::Cancel(id) => wire.push_back((now + LATENCY, Incoming::Single(Ok(cancel(&id))))),
                 }
             }
@@ -130,8 +131,8 @@ impl Pair {
     }
 }
 
-/// Sends one batch with a call of each method. As a driver does, it begins the calls and writes their requests itself.
-/// Returns the keys of the calls.
+/// Sends one batch with a call of each method. Begins the calls and writes their requests as a driver does. Returns the
+/// keys of the calls.
 pub(super) fn call_batch(end: &mut Connection<Text>, batch: u32, methods: &[&str], timeout: u64) -> Vec<CallKey> {
     let mut keys = Vec::new();
     let mut messages = Vec::new();

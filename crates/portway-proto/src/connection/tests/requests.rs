@@ -82,7 +82,7 @@ fn a_second_answer_goes_nowhere() {
     assert!(server.is_unanswered(key));
     assert!(server.respond(key, Ok(text("first"))));
     assert!(!server.respond(key, Ok(text("second"))));
-    // The slot is reused by a request with another key.
+    // A request with another key reuses the slot.
     server.handle(Incoming::Single(request(2, "m")));
     assert!(!server.respond(key, Ok(text("third"))));
     assert_eq!(sent(&mut server), ["1: first"]);
@@ -215,8 +215,8 @@ fn replies_that_wait_for_their_batch_count_until_it_is_sent() {
     assert_eq!((sent(&mut server).len(), server.bytes_at_work()), (1, 0));
 }
 
-/// Returns a batch whose first request stays unanswered, and with `refused` more requests that are refused under such
-/// ids.
+/// Returns a batch of one request, which stays unanswered, and of `refused` elements that are rejected with the id
+/// `id`.
 fn batch_that_waits(first: i64, refused: usize, id: &str) -> Incoming<Text> {
     let mut entries = vec![request(first, "m")];
     entries.extend((0..refused).map(|_| {
@@ -245,14 +245,14 @@ fn the_requests_of_a_batch_whose_replies_have_no_room_are_refused() {
     let mut refused = 0;
     for number in 0..1_000 {
         server.handle(batch_that_waits(number, 10, &"x".repeat(1_000)));
-        // The batch is answered at once, under its own ids.
+        // A refused batch is answered at once, with the ids of its elements.
         let answers = sent(&mut server);
         refused +=
             answers.iter().filter(|line| line.contains(&alloc::format!("{number}: -32600 too-many-requests"))).count();
     }
     assert_eq!(refused, 999, "one batch of 10 000 bytes of ids fits, two do not");
     assert!(server.bytes_at_work() < 20_000, "{}", server.bytes_at_work());
-    // An element without a response is still handled, and so are all elements once there is room.
+    // An element without a response is still handled. Once there is room, all elements are handled.
     let call = server.call("theirs".to_string(), None, None).expect("the connection is open");
     let answer = Message::Response(Response { id: Id::from_call(call.id()), outcome: Ok(text("ok")) });
     server.handle(Incoming::Batch(vec![notification("n"), Ok(answer)]));
@@ -288,7 +288,7 @@ fn an_answer_for_which_there_is_no_room_beside_the_others_of_its_batch_becomes_a
     let long = "x".repeat(1_000);
     let replies = alloc::format!("[1: {long}, 2: {refused}, 3: {refused}, 4: ok, 5: {refused}]");
     assert_eq!((sent(&mut server), server.bytes_at_work()), (vec![replies], 0));
-    // A response outside a batch is sent whatever its length.
+    // If no other response waits, a response is sent whatever its length.
     let mut server = server_within(Profile::GENERIC, 100);
     server.handle(Incoming::Batch(vec![request(1, "m")]));
     let (key, _) = requests(&mut server).remove(0);

@@ -1,4 +1,4 @@
-//! Credit: the items that a stream may send, and the time at which its reader sends more credit.
+//! Tests of credit: the number of items that a stream may send, and the time at which its reader sends more credit.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -20,7 +20,7 @@ fn consume(stream: &mut ReceiveStream<u32>) -> (Vec<u32>, Vec<u32>) {
     (items, credits)
 }
 
-/// Returns the keys of some unanswered requests.
+/// Returns the keys of `count` unanswered requests.
 fn requests(count: u32) -> Vec<RequestKey> {
     let mut server: Connection<_> = server(Profile::GENERIC);
     for id in 0..count {

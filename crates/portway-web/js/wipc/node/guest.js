@@ -5,7 +5,7 @@ import { WipcChannel } from "../../entry/wipc.js";
 import { checkTimeout, startTimer } from "../timers.js";
 import { toReadableStream, toWritableStream } from "./web-streams.js";
 
-/** The channel of this process, since standard input has one reader. */
+/** The channel of this process. There is only one, because standard input can have only one reader. */
 let guest;
 
 /** @param {import("../../../types/wipc-node.js").GuestChannelOptions} [options] */
@@ -32,7 +32,7 @@ export function guestChannel(options = {}) {
   };
   // Standard output cannot be closed: it ends with the process.
   const streams = { readable: toReadableStream(stdin), writable: toWritableStream(stdout, exitWhenWritten) };
-  // The host no longer reads.
+  // An error of standard output means that the host no longer reads.
   stdout.on("error", exit);
   const channel = new WipcChannel(streams, {
     ...channelOptions,

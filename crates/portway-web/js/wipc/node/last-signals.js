@@ -1,10 +1,11 @@
-// Runs functions before this process ends, also by a signal without a handler.
+// Runs functions before this process ends, even if a signal ends it for which the application has no handler.
 
 /** The signals that end a program. Node handles them even if its parent ignored them (nohup). */
 const SIGNALS = ["SIGHUP", "SIGINT", "SIGTERM"];
 
 /**
- * All copies of this library in the process share one listener, so that none mistakes it for one of the application.
+ * All copies of this library in the process share one listener. Otherwise a copy would mistake the listener of another
+ * copy for a listener of the application.
  */
 const shared = (process[Symbol.for("portway.before-exit")] ??= { runs: new Set(), stop: undefined });
 
@@ -45,7 +46,8 @@ function runAll() {
 }
 
 /**
- * Returns the number of listeners of the package `signal-exit`, versions 3 and 4. It leaves the end to other listeners.
+ * Returns the number of listeners of the package `signal-exit`, versions 3 and 4. These listeners are not the
+ * application's: `signal-exit` ends the process only if there are no other listeners.
  */
 function listenersOfSignalExit() {
   const { __signal_exit_emitter__ } = /** @type {{ __signal_exit_emitter__?: { count: number } }} */ (process);

@@ -8,7 +8,8 @@ import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 export const HAS_GROUPS = process.platform !== "win32";
 
 /**
- * Sends a signal to a process, or to a group by its negative id. Returns whether it was sent. Signal 0 only tests this.
+ * Sends a signal to a process, or to a group by its negative id. Returns whether the signal was sent. Signal 0 only
+ * tests whether a signal can be sent.
  */
 function sendSignal(id, signal) {
   try {
@@ -20,7 +21,7 @@ function sendSignal(id, signal) {
 
 /**
  * Returns the names in `/proc`. The list is empty if `/proc` cannot be read, for instance without a free file
- * descriptor, or if it belongs to another namespace, whose ids name other processes.
+ * descriptor. It is also empty if `/proc` belongs to another namespace, because its ids are those of other processes.
  */
 function processNames() {
   try {
@@ -31,8 +32,7 @@ function processNames() {
 }
 
 /**
- * Returns all visible processes from `/proc/ID/stat`, see proc_pid_stat(5). The list is empty on other systems than
- * Linux.
+ * Returns all visible processes from `/proc/ID/stat`, see proc_pid_stat(5). Outside of Linux, the list is empty.
  */
 function listProcesses() {
   if (process.platform !== "linux") return [];
@@ -45,7 +45,7 @@ function listProcesses() {
       // The name of the program, which precedes these fields, may contain spaces and parentheses.
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       const [state, parent, group] = fields;
-      // The id alone is not unique: another process may get it later.
+      // The id alone is not unique: a later process may have the same id. Together with the start time it is unique.
       found.push({
         id,
         parent: Number(parent),
@@ -69,7 +69,7 @@ export class ProcessTree {
    * @type {number}
    */
   #leader;
-  /** Whether the leader has exited. Another process may get its id after that. */
+  /** Whether the leader has exited. After that, another process may have the same id. */
   #hasExited = false;
   /** Whether the leader leads a group that still exists. */
   #isGroup = HAS_GROUPS;

@@ -90,10 +90,10 @@ class WipcGuest {
         this.#hasExited = true;
         this.#tree.leaderExited();
         signal?.removeEventListener("abort", onAbort);
-        // Output that was read until then is still handled.
-        const late = setTimeout(() => child.stdout.destroy(), OUTPUT_GRACE);
-        this.channel?.ended.then(() => clearTimeout(late));
-        // Its descendants end soon after it.
+        // Output that arrives within this time is still handled.
+        const outputTimer = setTimeout(() => child.stdout.destroy(), OUTPUT_GRACE);
+        this.channel?.ended.then(() => clearTimeout(outputTimer));
+        // The descendants of the guest are ended soon after it.
         if (this.#timer === undefined) this.#killAfter(OUTPUT_GRACE);
         this.#pollTree();
         resolve({ code, signal: signalName });
@@ -140,7 +140,7 @@ class WipcGuest {
     clearTimeout(this.#timer);
     this.#timer = startTimer(() => {
       this.#signalTree("SIGTERM");
-      // A stopped process could not handle the signal.
+      // A stopped process handles SIGTERM only after SIGCONT.
       this.#tree.signal("SIGCONT");
       this.#timer = setTimeout(() => this.#signalTree("SIGKILL"), TERM_GRACE);
     }, time);

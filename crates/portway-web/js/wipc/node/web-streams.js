@@ -27,9 +27,9 @@ export function toReadableStream(source) {
 }
 
 /**
- * Returns a `WritableStream` that writes to a stream of Node, and waits while that is full. Calls `onEnd` once all
- * chunks are written, or none can be written. A process that exits calls its `writeNow(chunks)`, which writes the
- * chunks that were not written yet.
+ * Returns a `WritableStream` that writes to a stream of Node, and waits while that stream is full. Calls `onEnd` once
+ * all chunks are written, or no more can be written. While the process exits, `FrameWriter` calls the member
+ * `writeNow(chunks)` of the `WritableStream`, which writes the chunks synchronously that were not written yet.
  */
 export function toWritableStream(target, onEnd = () => target.end()) {
   let last;

@@ -6,7 +6,7 @@
 //   all other bytes the ring: the page writes without blocking; the worker reads, and blocks while the ring is empty
 //
 // The number and the flags of STDIN are one Int32. `Atomics.wait` returns at once if this value has changed since the
-// worker read it, so the worker does not miss a write or the end of the input.
+// worker read it. So the worker does not miss a write or the end of the input.
 
 import { MAX_UNREAD_OUTPUT } from "../../driver/limit-values.js";
 

@@ -26,7 +26,8 @@ function requireSharedMemory() {
         "require-corp, and both over HTTPS or from localhost",
     );
   }
-  // WebKitGTK also hides it from isolated pages, unless JSC_useSharedArrayBuffer=1 is in its environment.
+  // WebKitGTK hides `SharedArrayBuffer` even from isolated pages, unless its environment has
+  // JSC_useSharedArrayBuffer=1.
   if (typeof SharedArrayBuffer !== "function")
     throw new Error("portway: a WASI guest needs a browser with SharedArrayBuffer");
 }
@@ -84,20 +85,20 @@ class Guest {
   /** Starts the worker, and resolves once the guest runs. */
   async start(module) {
     const { args, env, worker, startTimeout, signal } = this.#settings;
-    // Bundlers recognize this form of URL and ship the file.
+    // Bundlers recognize the `new URL` below, and ship the worker script.
     const script = worker ?? new URL("./wasi-worker.js", import.meta.url);
     this.#worker = new Worker(script, { type: "module", name: "portway-wasi-guest" });
     this.#worker.addEventListener("message", ({ data }) => this.#onWorkerMessage(data));
     this.#worker.addEventListener("messageerror", () =>
-      this.#fail("the guest's module cannot be posted to its worker"),
+      this.#fail("the guest's worker has posted a message that cannot be read"),
     );
     this.#worker.addEventListener("error", (event) => {
       event.preventDefault();
       this.#fail(`the worker of the guest has failed: ${event.message || `${script} cannot be loaded, or is blocked`}`);
     });
     signal?.addEventListener("abort", this.#onAbort);
-    const late = () => this.#fail(`the worker of the guest did not start within ${startTimeout} ms: ${script}`);
-    const timer = startTimer(late, startTimeout);
+    const onTimeout = () => this.#fail(`the worker of the guest did not start within ${startTimeout} ms: ${script}`);
+    const timer = startTimer(onTimeout, startTimeout);
     try {
       this.#worker.postMessage({ module, memory: this.#memory, args, env });
       await this.#started.promise;
@@ -143,7 +144,10 @@ class Guest {
     }
   }
 
-  /** Ends the worker, the streams and the promises, once. An aborted start rejects with `reason`. */
+  /**
+   * Terminates the worker, ends the streams and settles the promises. Later calls have no effect. If the guest has not
+   * started, `start` rejects with `reason`; without a reason, it rejects with the error of the outcome.
+   */
   #end(outcome, reason) {
     if (this.#outcome !== undefined) return;
     this.#outcome = outcome;
@@ -208,7 +212,7 @@ function toBytes(chunk) {
 }
 
 function withResolvers() {
-  const it = {};
-  it.promise = new Promise((resolve, reject) => Object.assign(it, { resolve, reject }));
-  return it;
+  const deferred = {};
+  deferred.promise = new Promise((resolve, reject) => Object.assign(deferred, { resolve, reject }));
+  return deferred;
 }

@@ -3,7 +3,7 @@
 import { logError } from "../../driver/log-error.js";
 import { MAX_STDERR_LINE } from "../../driver/limit-values.js";
 
-/** Decodes UTF-8 and calls `write` with each piece of text. Two pieces of bytes may share a character. */
+/** Decodes UTF-8 and calls `write` with each piece of text. The bytes of a character may be in two pieces. */
 export class Utf8Sink {
   #decoder = new TextDecoder();
   #write;

@@ -1,6 +1,6 @@
-// The worker in which a guest runs. It receives one message with the guest and runs the guest to its end. It posts
-// messages of these kinds: `started`, `stdout`, `stderr`, `room` (in stdin), `closed` (stdin, by the guest), `exit`,
-// `failed`.
+// The worker in which a guest runs. The worker receives one message with the guest and runs the guest to its end. The
+// worker posts messages of these kinds: `started`, `stdout`, `stderr`, `room` (stdin has room again), `closed` (the
+// guest has closed stdin), `exit`, `failed`.
 
 import { Fd, WASI, wasi } from "@bjorn3/browser_wasi_shim";
 import { GuestRing } from "./shared-ring.js";
@@ -33,8 +33,8 @@ function shimPatches(shim, stdin) {
   const { fd_read, fd_write } = shim.wasiImport;
   const memory = () => shim.inst.exports.memory.buffer;
   return {
-    // The shim reads each buffer in turn, as from a file. A pipe that has filled the first buffer must not sleep for
-    // the second.
+    // A read may have several buffers, which the shim fills one after another, as from a file. Once a read has some
+    // bytes, it must not wait for more.
     fd_read(fd, ...rest) {
       stdin.mayBlock = true;
       return fd_read(fd, ...rest);
@@ -55,7 +55,7 @@ function shimPatches(shim, stdin) {
       output.write(bytes);
       return wasi.ERRNO_SUCCESS;
     },
-    // The shim counts UTF-16 code units, but writes UTF-8.
+    // The shim writes the arguments as UTF-8, but counts UTF-16 code units. This function counts bytes.
     args_sizes_get(count, size) {
       const view = new DataView(memory());
       const sizes = shim.args.map((text) => new TextEncoder().encode(text).length + 1);
@@ -96,7 +96,7 @@ class Pipe extends Fd {
 
 class Stdin extends Pipe {
   #ring;
-  /** Whether this read has not returned any bytes yet. */
+  /** Whether a read may wait for bytes. False once the current read has filled its first buffer. */
   mayBlock = true;
 
   constructor(ring) {

@@ -13,20 +13,21 @@ use crate::codec::lent::Span;
 use crate::message::Unreadable;
 
 impl Machine {
-    /// Reads a line that may be a header line, up to its end or to the first byte that rules it out.
+    /// Reads a line that may be a header line, up to its end or to the first byte that cannot be in a header line.
     pub(super) fn in_line(&mut self, mut position: LinePosition, source: &[u8], at: &mut usize) -> Option<Item> {
         let mut rest = source.get(*at..)?;
         if position == LinePosition::Start && self.header.bytes == 0 {
             let whitespace = leading_whitespace(rest);
             let start = *at;
             *at += whitespace;
-            // Line ends between frames are skipped. Noise keeps them.
+            // Whitespace between frames is skipped. Within a run of noise, it is part of the noise.
             if whitespace > 0 && self.in_run {
                 return Some(self.noise(start..*at));
             }
             rest = source.get(*at..)?;
         }
-        // One byte above the limit shows that the line is too long, and in which part.
+        // One byte above the limit is read. It shows that the line is too long, and in which part of the line this
+        // happens.
         let room = self.header_bytes.saturating_sub(self.held.len());
         rest = rest.get(..=room).unwrap_or(rest);
         let mut used = 0;
@@ -103,8 +104,8 @@ impl Machine {
         fault.or_else(|| self.return_noise())
     }
 
-    /// Returns the fault if the header exceeds the limit for the first time with `more` bytes. A line that may still
-    /// turn out to be noise is not counted.
+    /// Returns a fault if `more` bytes cause the header to exceed its limit for the first time. A line that may still
+    /// be noise does not count.
     fn too_large(&mut self, position: LinePosition, more: usize) -> Option<Item> {
         let bytes = self.header.bytes.saturating_add(self.held.len()).saturating_add(more);
         if position != LinePosition::Value || bytes <= self.header_bytes || self.header.is_refused {
@@ -119,12 +120,13 @@ impl Machine {
         Some(Item::Fault(FrameFault::HeaderTooLarge))
     }
 
-    /// Returns whether this header continues the noise before it, unless a length follows.
+    /// Returns whether the lines of this header are noise like the bytes before them, unless a length follows.
     const fn is_noise(&self) -> bool {
         self.in_run && !self.header.is_known && !self.header.is_refused
     }
 
-    /// Splits a line that exceeds the limit of headers. Its first bytes are dropped with the header, or are noise.
+    /// Splits a line that exceeds the limit of headers. The first bytes of the line are dropped with the header, or
+    /// become noise.
     fn split_long_line(&mut self, position: LinePosition, bytes: &[u8], room: usize, at: &mut usize) -> Option<Item> {
         if let Some(fault) = self.too_large(position, bytes.len()) {
             return Some(fault);
@@ -142,7 +144,7 @@ impl Machine {
         }
         let before = self.held.last().copied().unwrap_or_default();
         let line_end = if self.header.bytes == 0 { LineEndEffect::First { before } } else { LineEndEffect::Any };
-        // The header has begun, even if all of its line turns out to be the start of another one.
+        // At least 1, since the header has begun. All bytes of the line may be the beginning of another header.
         self.header.bytes = self.header.bytes.saturating_add(self.held.len()).max(1);
         self.state = State::Noise { progress, line_end };
         self.held = begun;
@@ -160,7 +162,7 @@ impl Machine {
         self.return_noise()
     }
 
-    /// Records noise within the header. Only a header with a length is continued after noise.
+    /// Records noise within the header. A header without a length is dropped, unless its fault was already reported.
     fn mark_uncertain(&mut self) {
         if self.header.length.is_some() || self.header.is_refused || self.header.is_contradictory {
             self.header.is_uncertain = true;
@@ -170,7 +172,8 @@ impl Machine {
         }
     }
 
-    /// Reads a header line. Returns the fault in it, and how many bytes at its beginning are noise.
+    /// Reads a header line. Returns the fault of the header, if there is one, and the number of bytes at the beginning
+    /// of the line that are noise.
     fn read_header_line(&mut self, line: &[u8]) -> (Option<Item>, usize) {
         let (kind, inner) = read_line(line);
         let is_first = self.header.bytes == 0;
@@ -252,7 +255,7 @@ impl Machine {
         }
         let Some(length) = length else {
             self.start_over();
-            // A header without a length continues the noise before it.
+            // Within a run of noise, a header without a length is part of the noise, and is not reported.
             let is_news = !mem::replace(&mut self.in_run, true);
             return is_news.then_some(Item::Fault(FrameFault::InvalidHeader));
         };

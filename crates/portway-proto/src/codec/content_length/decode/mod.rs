@@ -36,8 +36,9 @@ pub(super) struct Machine {
     lent: Lent,
     /// The beginning of the dropped message.
     beginning: Beginning,
-    /// Whether further noise continues a run of noise or a fault.
+    /// Whether further noise continues a run of noise, or follows a fault.
     in_run: bool,
+    /// Identifies the incomplete message: it changes between two messages.
     count: u64,
 }
 
@@ -45,7 +46,7 @@ pub(super) struct Machine {
 enum State {
     /// In a line that may be a header.
     Line(LinePosition),
-    /// In noise, or in a line that is too long for a header.
+    /// In noise, or in the rest of a line that is too long for a header.
     Noise {
         progress: HeaderMatch,
         line_end: LineEndEffect,
@@ -54,7 +55,7 @@ enum State {
         length: usize,
         reason: Option<Reason>,
     },
-    /// In a dropped body. `is_new` while the body may still turn out to be missing.
+    /// In a dropped body. `is_new` is true while a header may still come in place of the body.
     Drop {
         remaining: u64,
         is_new: bool,
@@ -78,23 +79,28 @@ enum LinePosition {
 enum LineEndEffect {
     /// No effect.
     Any,
-    /// The line is the first of its header, and is too long. If it ends with LF alone, it was text, and there is no
-    /// header. The check needs the byte before the LF.
+    /// The line is the first of its header, and is too long. If the line ends with LF alone, it was text, and there is
+    /// no header. The byte before the LF decides.
     First { before: u8 },
 }
 
 /// The content of the header lines so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header {
+    /// The number of bytes in these lines.
     bytes: usize,
+    /// The inner `None` stands for a length that exceeds a `u64`.
     length: Option<Option<u64>>,
+    /// See [`Line::PerhapsLength`](super::header::Line::PerhapsLength).
     perhaps_length: Option<Option<u64>>,
+    /// Why the body is refused, if it is.
     reason: Option<Reason>,
-    /// At least one line occurs only in headers of this protocol.
+    /// At least one line is a `Content-Length` or a `Content-Type`.
     is_known: bool,
-    /// The header was found inside a line, or noise came between its lines. A second length then begins another header.
+    /// The header was found inside a line, or noise came between its lines. A different length then begins another
+    /// header.
     is_uncertain: bool,
-    /// A fault was already reported. The rest is read only to learn how many bytes to drop.
+    /// A fault was already reported. The rest of the header is read only for the number of bytes to drop.
     is_refused: bool,
     /// The header has two different lengths.
     is_contradictory: bool,
@@ -148,7 +154,7 @@ impl Machine {
     }
 
     pub(super) const fn unfinished(&self) -> Option<u64> {
-        // A refused header may not have counted a line yet.
+        // A header can be refused before its first line is counted.
         let in_header = self.header.bytes > 0 || self.header.is_refused;
         let has_begun = match self.state {
             State::Line(_) => in_header || !self.held.is_empty(),
@@ -158,7 +164,7 @@ impl Machine {
         if has_begun { Some(self.count) } else { None }
     }
 
-    /// Drops the buffered bytes, and returns how many bytes of the message had come.
+    /// Drops the buffered bytes. Returns the number of bytes of the message that were received.
     pub(super) fn time_out(&mut self) -> usize {
         let held = self.header.bytes + self.held.len();
         match self.state {
@@ -262,7 +268,7 @@ impl Machine {
                 _ => {}
             }
         } else if peek(&self.held) == Peek::Open {
-            // Until the bytes can be distinguished from a header, they are read one by one, at most `MAX_PEEK_BYTES`.
+            // The bytes are read one by one until they differ from the beginning of a header, at most `MAX_PEEK_BYTES`.
             self.held.push(*rest.first()?);
             *at += 1;
             if peek(&self.held) == Peek::Header {
@@ -305,7 +311,7 @@ impl Machine {
                 return self.dropped();
             }
             Peek::Body => {
-                // The last byte is still in the source.
+                // The last byte was not removed from the source.
                 self.held.pop();
                 let dropped = usize::try_from(remaining).unwrap_or(usize::MAX).min(self.held.len());
                 self.beginning.add(self.held.get(..dropped)?);
@@ -317,7 +323,7 @@ impl Machine {
         None
     }
 
-    /// Counts dropped bytes of a body. A fault reports them as received.
+    /// Counts dropped bytes of a body as received, for a later fault.
     fn count_dropped(&mut self, remaining: u64, dropped: usize) {
         self.header.bytes = self.header.bytes.saturating_add(dropped);
         let remaining = remaining - dropped as u64;
