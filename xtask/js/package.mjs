@@ -150,7 +150,7 @@ const internalMembers = [
   "maxCredit",
   "maxInFlight",
   "observeProgress",
-  "observer",
+  "observers",
   "onAbort",
   "onForbiddenOrigin",
   "onIncompatibleVersion",

@@ -2,6 +2,8 @@
 // message a shape is. `message/shape.rs` has the same numbers.
 
 import { MAX_METHOD_LENGTH } from "./limit-values.js";
+import { PROGRESS } from "./profile.js";
+import { ITEM } from "./stream-protocol.js";
 
 /** Returns the kind of a value. `undefined` has a kind of its own; the kind of a missing member is 0. */
 export function kindOf(value) {
@@ -66,11 +68,12 @@ export function isMessage(value) {
 
 /**
  * Returns the answers of a list that are handled as a batch, and all other messages. An error with the id null answers
- * all calls of a batch without other answers. A list without such an error has no answers of a batch.
+ * all calls of a batch without other answers. A list without such an error has no answers of a batch. Items and
+ * progress stay with the answers, which they precede.
  */
 export function separateAnswers(list) {
   if (!list.some(({ id, error }) => id === null && error !== undefined)) return [[], list];
-  const isAnswer = ({ method }) => method === undefined;
+  const isAnswer = ({ method }) => [undefined, ITEM, PROGRESS].includes(method);
   return [list.filter(isAnswer), list.filter((item) => !isAnswer(item))];
 }
 

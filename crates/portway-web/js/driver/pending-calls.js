@@ -14,13 +14,13 @@ const REJECT = 4;
 const FIELDS_PER_CALL = 5;
 
 export class PendingCalls {
+  /** The observers of calls, by id: a `Stream`, or an object with `onProgress`. */
+  observers = new Map();
   #wasm;
   /** `FIELDS_PER_CALL` values for each slot; undefined if no call is pending in it. */
   #fields = [];
   /** Functions by slot that run when the call ends. Only calls with a signal or an observer have one. */
   #cleanups = new Map();
-  /** The observers of calls, by id. */
-  #observers = new Map();
   /** The slots of the calls with a signal, by signal. */
   #slotsBySignal = new Map();
 
@@ -66,19 +66,14 @@ export class PendingCalls {
   setObserver(slot, id, observer) {
     observer.slot = slot;
     observer.id = id;
-    this.#observers.set(id, observer);
-    this.#addCleanup(slot, () => this.#observers.delete(id));
+    this.observers.set(id, observer);
+    this.#addCleanup(slot, () => this.observers.delete(id));
   }
 
   /** Sets a handler for the progress of a call. The call times out after `totalTimeout` in spite of progress. */
   observeProgress(slot, id, timeout, { onProgress, totalTimeout }) {
     const end = now() + ((totalTimeout ?? TOTAL_TIMEOUT_FACTOR * timeout) || Infinity);
     this.setObserver(slot, id, { onProgress, timeout, end });
-  }
-
-  /** Returns the observer of the call with this id. */
-  observer(id) {
-    return this.#observers.get(id);
   }
 
   resolve(slot, value) {
@@ -136,7 +131,7 @@ export class PendingCalls {
 
   /** Ends all streams, or those of one owner, while they can still be cancelled at the peer. */
   abandonStreams(error, owner) {
-    for (const { item, slot } of this.#observers.values()) {
+    for (const { item, slot } of this.observers.values()) {
       if (item !== undefined && this.#isPending(slot, owner)) this.abandon(slot, this.#errorFor(slot, error));
     }
   }
