@@ -4,7 +4,7 @@ import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer } from "./support/portway.js";
 import { stopClock } from "./support/clock.js";
 import { connectPair } from "./support/connections.js";
-import { loopback } from "./support/transports.js";
+import { loopback, scriptedChannel } from "./support/transports.js";
 
 async function collect(stream) {
   const items = [];
@@ -180,5 +180,18 @@ describe("items that are ready in one turn", () => {
     const items = [];
     for await (const item of client.stream("three", undefined, { window: 1 })) items.push(item);
     assert.deepEqual(items, [1, 2, 3]);
+  });
+
+  it("are not lost if an error with the id null came with them and with their end", async () => {
+    const { transport, remoteEnd } = scriptedChannel();
+    const onError = () => {};
+    const items = collect(new JSONRPCClient(transport, { coalesce: true, onError }).stream("numbers"));
+    const { id } = await remoteEnd.next();
+    remoteEnd.post([
+      { jsonrpc: "2.0", method: "rpc.item", params: { id, value: 7 } },
+      { jsonrpc: "2.0", result: null, id },
+      { jsonrpc: "2.0", error: { code: -32600, message: "Invalid Request" }, id: null },
+    ]);
+    assert.deepEqual(await items, [7]);
   });
 });

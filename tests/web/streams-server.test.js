@@ -474,4 +474,18 @@ describe("a stream that is cancelled", () => {
     await remoteEnd.drain();
     assert.deepEqual(source.asked.slice(before), []);
   });
+
+  it("twice is answered once its iterator has ended, with the error of that", async () => {
+    const ended = deferred();
+    const source = new ReadableStream({ cancel: () => ended.promise });
+    const { open, cancel, remoteEnd } = served({ chunks: () => source });
+    open("chunks", 2);
+    await remoteEnd.drain();
+    cancel();
+    await remoteEnd.drain();
+    cancel();
+    assert.deepEqual(await remoteEnd.drain(), []);
+    ended.reject(new Error("the file is still open"));
+    assert.equal((await remoteEnd.next()).error.message, "the file is still open");
+  });
 });

@@ -151,7 +151,7 @@ const internalMembers = [
   "maxCredit",
   "maxInFlight",
   "observeProgress",
-  "observer",
+  "observers",
   "onAbort",
   "onForbiddenOrigin",
   "onIncompatibleVersion",

@@ -3,6 +3,8 @@
 // of `portway-proto` has the same numbers.
 
 import { MAX_METHOD_LENGTH } from "./limit-values.js";
+import { PROGRESS } from "./profile.js";
+import { ITEM } from "./stream-protocol.js";
 
 /**
  * Returns the kind of a value. Kind 9 is for values that JSON cannot express: `undefined`, functions, BigInts, symbols,
@@ -78,11 +80,12 @@ export function isMessage(value) {
  * Separates the messages of a list. Returns the responses that must be handled together, as a batch, and the other
  * messages. A peer may answer a batch with one error whose id is null. This error ends all calls of the batch that have
  * no response of their own. So wasm must receive it together with all responses of the list. A list without such an
- * error contains no responses that must be handled together.
+ * error contains no responses that must be handled together. Items and progress stay with the responses, which they
+ * precede.
  */
 export function separateAnswers(list) {
   if (!list.some(({ id, error }) => id === null && error !== undefined)) return [[], list];
-  const isAnswer = ({ method }) => method === undefined;
+  const isAnswer = ({ method }) => [undefined, ITEM, PROGRESS].includes(method);
   return [list.filter(isAnswer), list.filter((item) => !isAnswer(item))];
 }
 

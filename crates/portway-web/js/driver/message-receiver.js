@@ -167,7 +167,9 @@ export class MessageReceiver {
         continue;
       }
       if (message.method !== undefined && !this.#handleControlOrAccept(message, true)) continue;
-      if (!isAnswer && !positions.has(message.id)) positions.set(message.id, elements.length);
+      // Later items and progress of an answered call are ignored.
+      if (isAnswer) this.#pendingCalls.observers.delete(message.id);
+      else if (!positions.has(message.id)) positions.set(message.id, elements.length);
       batch.ids.push(isAnswer ? undefined : message.id);
       elements.push(message);
     }
@@ -188,7 +190,7 @@ export class MessageReceiver {
     const { method, params, id, shape } = message;
     if (id === undefined && hasName(shape)) {
       if (method === PROGRESS) {
-        const observer = this.#pendingCalls.observer(params?.[PROGRESS_TOKEN]);
+        const observer = this.#pendingCalls.observers.get(params?.[PROGRESS_TOKEN]);
         if (observer?.onProgress !== undefined) {
           this.#handleProgress(observer, params[PROGRESS_VALUE]);
           return false;
@@ -245,7 +247,7 @@ export class MessageReceiver {
   }
 
   #handleProtocolNotification(method, params) {
-    if (method === ITEM) this.#pendingCalls.observer(params?.id)?.item?.(params.value);
+    if (method === ITEM) this.#pendingCalls.observers.get(params?.id)?.item?.(params.value);
     else if (method === CREDIT) this.#dispatcher.addCredit(params?.id, params?.count);
     else this.#link.runUserCode(() => this.#transport.onControl?.(method, params));
   }

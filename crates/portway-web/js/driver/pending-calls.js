@@ -15,13 +15,13 @@ const REJECT = 4;
 const FIELDS_PER_CALL = 5;
 
 export class PendingCalls {
+  /** The observers of calls, by id: a `Stream` receives items, and an object with `onProgress` receives progress. */
+  observers = new Map();
   #wasm;
   /** `FIELDS_PER_CALL` values for each slot; undefined if no call is pending in it. */
   #fields = [];
   /** Functions by slot that run when the call ends. Only calls with a signal or an observer have one. */
   #cleanups = new Map();
-  /** The observers of calls, by id. An observer receives the items of a stream, or the progress of a call. */
-  #observers = new Map();
   /** The slots of the calls with a signal, by signal. */
   #slotsBySignal = new Map();
 
@@ -68,8 +68,8 @@ export class PendingCalls {
   setObserver(slot, id, observer) {
     observer.slot = slot;
     observer.id = id;
-    this.#observers.set(id, observer);
-    this.#addCleanup(slot, () => this.#observers.delete(id));
+    this.observers.set(id, observer);
+    this.#addCleanup(slot, () => this.observers.delete(id));
   }
 
   /**
@@ -79,11 +79,6 @@ export class PendingCalls {
   observeProgress(slot, id, timeout, { onProgress, totalTimeout }) {
     const end = now() + ((totalTimeout ?? TOTAL_TIMEOUT_FACTOR * timeout) || Infinity);
     this.setObserver(slot, id, { onProgress, timeout, end });
-  }
-
-  /** Returns the observer of the call with this id. */
-  observer(id) {
-    return this.#observers.get(id);
   }
 
   resolve(slot, value) {
@@ -145,7 +140,7 @@ export class PendingCalls {
    * connected.
    */
   abandonStreams(error, owner) {
-    for (const { item, slot } of this.#observers.values()) {
+    for (const { item, slot } of this.observers.values()) {
       if (item !== undefined && this.#isPending(slot, owner)) this.abandon(slot, this.#errorFor(slot, error));
     }
   }

@@ -182,6 +182,8 @@ class StreamProducer {
 
   /** Ends the iterator: the peer, or this side, needs no more items. */
   stop(reason) {
+    // A peer may cancel twice.
+    if (this.#stopRequest !== undefined) return;
     this.#stopRequest = { reason };
     if (this.#iterator !== undefined) this.#close();
   }
