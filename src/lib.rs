@@ -5,6 +5,25 @@
 //! standard input and output, a socket or a process. The JavaScript API is the npm package of the same name, and not a
 //! part of this crate.
 //!
+//! Start with `Client`, `Server` and `Transport`; a `Peer` is both a client and a server. The errors of calls are
+//! `CallError`, and those of handlers are `RpcError`.
+//!
+#![cfg_attr(all(feature = "native", any(unix, windows)), doc = "```")]
+#![cfg_attr(not(all(feature = "native", any(unix, windows))), doc = "```ignore")]
+//! # #[tokio::main]
+//! # async fn main() -> std::io::Result<()> {
+//! use portway::{Client, Context, RpcError, Server, Transport};
+//!
+//! // Two ends in one program. A socket, a process or a worker has the same API.
+//! let (near, far) = Transport::pair()?;
+//! let server = Server::new(far);
+//! server.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
+//! server.forget();
+//! assert_eq!(Client::new(near).call::<i64>("add", &(1, 2)).await, Ok(3));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! The modules:
 //!
 //! - `wipc` (in a browser, with the feature `codec`): hosts and guests of WIPC, a protocol of frames between a process

@@ -28,6 +28,9 @@ pub use unreadable::Unreadable;
 /// A payload type, with the types of ids, methods and errors that belong to it.
 ///
 /// The type itself stands for `params` and `result` values.
+#[diagnostic::on_unimplemented(
+    note = "with the feature `codec`, use `Box<serde_json::value::RawValue>`; without it, implement `Payload` for a type of your own"
+)]
 pub trait Payload: Sized + Debug {
     /// The type of request ids: [`Id`] natively, a smaller type where the id itself stays outside Rust.
     type Id: RequestId;
