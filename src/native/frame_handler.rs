@@ -243,6 +243,16 @@ impl FrameHandler {
         {
             return;
         }
+        let entry = match entry {
+            Ok(Message::Request(request)) if self.link.must_refuse() => {
+                Err(Unusable::Reject(Rejected { id: request.id, fault: Fault::Refused(Reason::TooManyRequests) }))
+            }
+            Ok(Message::Notification(notification)) if self.link.must_refuse() => {
+                let method = &notification.method;
+                return self.link.diagnostics.report(Diagnostic::DroppedNotification { method });
+            }
+            entry => entry,
+        };
         self.link.with_state(|state| state.handle_entry(entry, batch));
     }
 

@@ -269,11 +269,7 @@ impl Link {
         }
         let link = Arc::clone(self);
         let task = tokio::spawn(async move {
-            let end = poll_fn(|context| match catch_panic(|| work.as_mut().poll(context)) {
-                Err(panic) => Poll::Ready(Err(panic)),
-                Ok(polled) => polled.map(Ok),
-            });
-            match end.await {
+            match poll_caught(&mut work).await {
                 Err(panic) => link.respond_to_panic(key, &method, &*panic),
                 Ok(outcome) => link.respond(key, &method, outcome),
             }
@@ -304,7 +300,7 @@ impl Link {
             catch_panic(|| match handler(params, context()) {
                 HandlerOutcome::Ready(outcome) => outcome.map(drop).map_err(|error| error.message),
                 HandlerOutcome::Pending(work) => {
-                    if !self.spawn_notification(work, params.map_or(0, |params| params.get().len())) {
+                    if !self.spawn_notification(method, work, params.map_or(0, |params| params.get().len())) {
                         self.diagnostics.report(Diagnostic::DroppedNotification { method });
                     }
                     Ok(())
@@ -321,12 +317,15 @@ impl Link {
     }
 
     /// Spawns the handler's future. Returns `false` if a limit is reached. The task is aborted when the link closes.
-    fn spawn_notification(self: &Arc<Self>, work: HandlerFuture, bytes: usize) -> bool {
+    fn spawn_notification(self: &Arc<Self>, method: &str, mut work: HandlerFuture, bytes: usize) -> bool {
         let Some(key) = self.in_flight_notifications.insert(bytes, &self.limits) else { return false };
         let slot = NotificationSlot { link: Arc::clone(self), key, bytes };
+        let method: Box<str> = method.into();
         let task = tokio::spawn(async move {
-            let _slot = slot;
-            work.await
+            if let Err(panic) = poll_caught(&mut work).await {
+                let message = panic_message(&*panic);
+                slot.link.diagnostics.report(Diagnostic::Panicked { method: &method, message });
+            }
         });
         if !self.in_flight_notifications.set_task(key, &task.abort_handle()) {
             // The link closed meanwhile, or the task has completed.
@@ -369,6 +368,15 @@ impl Link {
     pub(super) fn request_id(&self, key: RequestKey) -> Option<Id> {
         self.with_connection(|connection| connection.request_id(key).cloned())
     }
+}
+
+/// Awaits a handler and catches a panic.
+async fn poll_caught(work: &mut HandlerFuture) -> Result<Result<Text, RpcError>, Box<dyn Any + Send>> {
+    poll_fn(|context| match catch_panic(|| work.as_mut().poll(context)) {
+        Err(panic) => Poll::Ready(Err(panic)),
+        Ok(polled) => polled.map(Ok),
+    })
+    .await
 }
 
 /// Runs code of the application and catches a panic. State behind `AssertUnwindSafe` is not used after a panic.

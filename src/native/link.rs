@@ -32,7 +32,7 @@ use crate::connection::{CallKey, Config, Connection, Event};
 use crate::error::{CallError, Closed};
 use crate::message::{Id, RequestId};
 use crate::message_length;
-use crate::profile::{Ordering, Profile};
+use crate::profile::Profile;
 
 #[derive(Debug)]
 pub(super) struct Link {
@@ -424,19 +424,6 @@ impl Link {
     /// Returns the number of unwritten bytes.
     pub(super) fn backlog(&self) -> usize {
         self.lock().backlog()
-    }
-
-    /// Returns whether there is room for the consequences of the next message. This bounds the responses that the peer
-    /// does not read, and the requests that wait for a sequential handler.
-    ///
-    /// Outgoing calls do not count. If they did, both peers could stop reading and wait for each other, once the
-    /// responses to many calls exceed the limit of the peer.
-    pub(super) fn has_room(&self) -> bool {
-        let state = self.lock();
-        let is_sequential_and_full = self.profile.ordering == Ordering::Sequential
-            && (state.connection.unanswered_requests() >= self.limits.in_flight
-                || state.connection.bytes_at_work() >= self.limits.in_flight_bytes);
-        state.response_backlog() <= self.limits.unwritten_bytes && !is_sequential_and_full
     }
 
     /// Wakes the driver.

@@ -28,6 +28,7 @@ mod process_tree;
 #[path = "process_tree_windows.rs"]
 mod process_tree;
 mod response_stream;
+mod room;
 mod server;
 #[cfg(unix)]
 mod socket_file;

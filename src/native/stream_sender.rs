@@ -1,7 +1,7 @@
 //! Sends the items of a handler's stream, within the credit: the number of items that the caller still accepts.
 
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 use std::future::poll_fn;
 use std::sync::Weak;
 use std::time::Instant;
@@ -43,8 +43,11 @@ impl Link {
             Permit::Never => Poll::Ready(None),
             Permit::Wait => {
                 let replaced = state.blocked_streams.insert(key.slot(), context.waker().clone());
+                // The driver may have stopped reading, but must read the credit.
+                let driver = if self.is_sequential() { state.wake() } else { None };
                 drop(state);
                 drop(replaced);
+                driver.into_iter().for_each(Waker::wake);
                 Poll::Pending
             }
         }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use portway::{Client, Context, Diagnostic, Peer, RpcError, Server, Transport};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use crate::wire::{TEST_TIMEOUT, wire};
@@ -66,6 +67,27 @@ async fn a_faulty_notification_is_reported_here_and_not_to_the_peer() -> Test {
     assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": 1, "result": null }));
     assert_eq!(received.try_recv().ok().as_deref(), Some("unknown nothing"));
     assert_eq!(received.try_recv().ok().as_deref(), Some("invalid line"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_panic_in_the_work_of_a_notification_is_reported() -> Test {
+    let (transport, mut there) = wire()?;
+    let (sender, mut received) = mpsc::unbounded_channel();
+    let server = Server::new(transport.on_diagnostic(move |diagnostic| {
+        if let Diagnostic::Panicked { method, message } = diagnostic {
+            let _ = sender.send(format!("{method}: {message}"));
+        }
+    }));
+    server.method("count", |(number,): (u32,), _: Context| async move {
+        yield_now().await;
+        Ok::<_, RpcError>(10 / number)
+    });
+    server.forget();
+    there.send(r#"{"jsonrpc":"2.0","method":"count","params":[0]}"#).await?;
+    assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?.as_deref(), Some("count: attempt to divide by zero"));
+    there.send(r#"{"jsonrpc":"2.0","id":1,"method":"count","params":[2]}"#).await?;
+    assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": 1, "result": 5 }));
     Ok(())
 }
 

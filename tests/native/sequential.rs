@@ -8,14 +8,15 @@ use std::sync::mpsc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
 use portway::profile::Profile;
-use portway::{Closed, Context, Diagnostic, Framing, RpcError, Server, Transport};
+use portway::{Closed, Context, Diagnostic, Framing, Limits, RpcError, Server, Transport};
 use serde_json::json;
 use tokio::io::{AsyncWrite, DuplexStream, WriteHalf};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::sync::oneshot;
 use tokio::task::{block_in_place, yield_now};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::serving::ReportsDrop;
 use crate::wire::{RemoteEnd, TEST_TIMEOUT, frame, wire};
@@ -214,5 +215,82 @@ async fn a_request_that_is_answered_while_the_one_before_is_written_does_not_end
     there.finish().await?;
     are_answered_in_order(&mut there, 5).await?;
     assert_eq!(timeout(TEST_TIMEOUT, running).await??, Closed::End);
+    Ok(())
+}
+
+#[tokio::test]
+async fn credit_for_a_stream_that_waits_for_its_turn_is_kept() -> Test {
+    let (transport, mut there) = wire()?;
+    let server = Server::new(transport.with_profile(Profile::DAEMON));
+    let (open, gate) = oneshot::channel::<()>();
+    let gate = std::sync::Mutex::new(Some(gate));
+    server.method("wait", move |(): (), _: Context| {
+        let gate = gate.lock().ok().and_then(|mut gate| gate.take());
+        async move {
+            if let Some(gate) = gate {
+                let _ = gate.await;
+            }
+            Ok::<_, RpcError>(())
+        }
+    });
+    server.stream_method("count", |(): (), _: Context| stream::iter(0..3).map(Ok::<_, RpcError>));
+    server.forget();
+    there.send(r#"{"jsonrpc":"2.0","id":1,"method":"wait"}"#).await?;
+    let request =
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "rpc.stream", "params": { "method": "count", "credit": 1 } });
+    there.send(&request.to_string()).await?;
+    let credit = json!({ "jsonrpc": "2.0", "method": "rpc.credit", "params": { "id": 2, "count": 2 } });
+    there.send(&credit.to_string()).await?;
+    // The server reads the credit while the first request runs.
+    sleep(Duration::from_millis(50)).await;
+    let _ = open.send(());
+    assert_eq!(there.receive().await?["id"], 1);
+    for value in 0..3 {
+        let item = json!({ "jsonrpc": "2.0", "method": "rpc.item", "params": { "id": 2, "value": value } });
+        assert_eq!(timeout(TEST_TIMEOUT, there.receive()).await??, item);
+    }
+    assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": 2, "result": null }));
+    Ok(())
+}
+
+#[tokio::test]
+async fn credit_is_read_although_the_queue_behind_the_stream_is_full() -> Test {
+    for is_late in [false, true] {
+        let (transport, mut there) = wire()?;
+        let mut limits = Limits::DEFAULT;
+        limits.in_flight = 3;
+        let server = Server::new(transport.with_profile(Profile::DAEMON).with_limits(limits));
+        server.stream_method("count", move |(): (), _: Context| {
+            stream::iter(0..3).then(move |number| async move {
+                if is_late {
+                    // The queue is full before the stream waits for credit.
+                    sleep(Duration::from_millis(50)).await;
+                }
+                Ok::<_, RpcError>(number)
+            })
+        });
+        server.method("work", |(number,): (u64,), _: Context| async move { Ok::<_, RpcError>(number) });
+        server.forget();
+        let params = json!({ "method": "count", "credit": 1 });
+        let mut sent =
+            frame(&json!({ "jsonrpc": "2.0", "id": 9, "method": "rpc.stream", "params": params }).to_string());
+        sent.extend(requests(4));
+        sent.extend(frame(r#"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":9,"count":9}}"#));
+        there.send_bytes(&sent).await?;
+        let (mut items, mut ids) = (Vec::new(), Vec::new());
+        while ids.len() < 5 {
+            let message = timeout(TEST_TIMEOUT, there.receive()).await??;
+            if message["method"] == "rpc.item" {
+                items.push(message["params"]["value"].clone());
+            } else {
+                ids.push((message["id"].clone(), message["error"]["data"]["reason"].clone()));
+            }
+        }
+        assert_eq!(items, [0, 1, 2]);
+        ids.sort_by_key(|(id, _)| id.as_u64());
+        let refused = json!("too-many-requests");
+        let expected = [(1, json!(null)), (2, json!(null)), (3, refused.clone()), (4, refused), (9, json!(null))];
+        assert_eq!(ids, expected.map(|(id, reason)| (json!(id), reason)));
+    }
     Ok(())
 }

@@ -117,6 +117,8 @@ pub struct SendStreams {
     /// The streams by the slots of their requests. Before a slot is used again, its request is answered and its stream
     /// is removed.
     streams: BTreeMap<u32, SendStream>,
+    /// The credit of requests whose stream is not inserted yet, by slot: a request may wait for the one before it.
+    early_credit: BTreeMap<u32, (RequestKey, u32)>,
     /// The sum of the windows.
     windows: u32,
     /// Whether the input has ended, so that no more credit can arrive.
@@ -149,7 +151,7 @@ impl SendStreams {
     /// Creates a state without streams.
     #[must_use]
     pub const fn new() -> Self {
-        Self { streams: BTreeMap::new(), windows: 0, has_ended: false }
+        Self { streams: BTreeMap::new(), early_credit: BTreeMap::new(), windows: 0, has_ended: false }
     }
 
     /// Checks the credit of a request for a stream.
@@ -160,7 +162,7 @@ impl SendStreams {
         if credit > self.spare_credit() { Err(TooMuchCredit) } else { Ok(()) }
     }
 
-    /// Adds the stream of a request.
+    /// Adds the stream of a request, with the credit that has arrived for it since the request.
     ///
     /// # Errors
     /// Returns [`TooMuchCredit`], and adds nothing, if the windows would exceed [`MAX_PEER_CREDIT`] together.
@@ -170,11 +172,17 @@ impl SendStreams {
         if let Some(previous) = self.streams.insert(key.slot(), SendStream { key, credit, window: credit }) {
             self.windows -= previous.window;
         }
+        if let Some((_, count)) = self.early_credit.remove(&key.slot()).filter(|(early, _)| *early == key) {
+            self.add_credit(key, count);
+        }
         Ok(())
     }
 
     /// Removes the stream of an answered request. Returns whether the request had one.
     pub fn remove(&mut self, key: RequestKey) -> bool {
+        if self.early_credit.get(&key.slot()).is_some_and(|(early, _)| *early == key) {
+            self.early_credit.remove(&key.slot());
+        }
         let is_stream = self.streams.get(&key.slot()).is_some_and(|stream| stream.key == key);
         if is_stream && let Some(stream) = self.streams.remove(&key.slot()) {
             self.windows -= stream.window;
@@ -182,11 +190,17 @@ impl SendStreams {
         is_stream
     }
 
-    /// Handles credit from the peer. Credit that exceeds the window widens it, up to [`MAX_PEER_CREDIT`] for all
-    /// windows. The rest is ignored. Returns whether the request has a stream.
+    /// Handles credit from the peer for an unanswered request. Credit that exceeds the window widens it, up to
+    /// [`MAX_PEER_CREDIT`] for all windows. The rest is ignored. Returns whether the request has a stream. If it has
+    /// none yet, the credit counts from [`insert`](Self::insert) on.
     pub fn add_credit(&mut self, key: RequestKey, count: u32) -> bool {
         let spare = self.spare_credit();
-        let Some(stream) = self.streams.get_mut(&key.slot()).filter(|stream| stream.key == key) else { return false };
+        let Some(stream) = self.streams.get_mut(&key.slot()).filter(|stream| stream.key == key) else {
+            let early =
+                self.early_credit.get(&key.slot()).filter(|(early, _)| *early == key).map_or(0, |early| early.1);
+            self.early_credit.insert(key.slot(), (key, early.saturating_add(count)));
+            return false;
+        };
         stream.credit = stream.credit.saturating_add(count).min(stream.window + spare);
         let added = stream.credit.saturating_sub(stream.window);
         stream.window += added;
@@ -217,6 +231,7 @@ impl SendStreams {
     /// Removes all streams.
     pub fn clear(&mut self) {
         self.streams.clear();
+        self.early_credit.clear();
         self.windows = 0;
     }
 

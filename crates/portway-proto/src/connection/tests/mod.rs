@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "a test that panics has failed")]
 
 mod calls;
+#[cfg(feature = "codec")]
 mod control;
 mod invariants;
 mod one_by_one;

@@ -94,7 +94,7 @@ fn an_item_beyond_the_credit_ends_a_stream_at_once() {
 fn a_stream_sends_within_its_credit() {
     let key = requests(1)[0];
     let mut streams = SendStreams::new();
-    assert_eq!((streams.take_credit(key), streams.add_credit(key, 1)), (Permit::Never, false));
+    assert_eq!((streams.take_credit(key), streams.remove(key)), (Permit::Never, false));
     assert_eq!(streams.insert(key, 2), Ok(()));
     let taken = [(); 3].map(|()| streams.take_credit(key));
     assert_eq!(taken, [Permit::Granted, Permit::Granted, Permit::Wait]);
@@ -134,6 +134,24 @@ fn the_windows_of_all_streams_have_a_limit() {
     assert_eq!((streams.check(MAX_PEER_CREDIT - 3), streams.check(MAX_PEER_CREDIT - 2)), (Ok(()), Err(TooMuchCredit)));
     streams.clear();
     assert_eq!(streams.insert(keys[2], MAX_PEER_CREDIT), Ok(()));
+}
+
+#[test]
+fn credit_before_a_stream_is_inserted_is_kept_for_it() {
+    let mut streams = SendStreams::new();
+    let keys = requests(2);
+    assert!(!streams.add_credit(keys[0], 2));
+    assert!(!streams.add_credit(keys[0], u32::MAX));
+    assert!(!streams.add_credit(keys[1], 2));
+    assert_eq!(streams.insert(keys[0], 1), Ok(()));
+    // All of it counts for the limit.
+    assert_eq!(streams.insert(keys[1], 1), Err(TooMuchCredit));
+    assert_eq!((0..=MAX_PEER_CREDIT).filter(|_| streams.take_credit(keys[0]) == Permit::Granted).count(), 65_536);
+    assert!(streams.remove(keys[0]));
+    // An answered request keeps none.
+    assert!(!streams.remove(keys[1]));
+    assert_eq!(streams.insert(keys[1], 1), Ok(()));
+    assert_eq!([streams.take_credit(keys[1]), streams.take_credit(keys[1])], [Permit::Granted, Permit::Wait]);
 }
 
 #[test]

@@ -1,0 +1,40 @@
+//! Whether a link has room for the next message of the peer.
+
+use super::link::Link;
+use super::state::State;
+use crate::profile::Ordering;
+
+impl Link {
+    /// Returns whether there is room for the consequences of the next message. This bounds the responses that the peer
+    /// does not read, and the requests that wait for a sequential handler.
+    ///
+    /// Outgoing calls do not count. Otherwise both sides could wait for each other to read, if the responses to many
+    /// calls exceed the limit of the peer.
+    pub(super) fn has_room(&self) -> bool {
+        let state = self.lock();
+        let must_pause = self.is_queue_full(&state) && state.blocked_streams.is_empty();
+        state.response_backlog() <= self.limits.unwritten_bytes && !must_pause
+    }
+
+    /// Returns whether no further request or notification can wait for the running stream. Reading continues, since the
+    /// stream needs credit.
+    pub(super) fn must_refuse(&self) -> bool {
+        if !self.is_sequential() {
+            return false;
+        }
+        let state = self.lock();
+        self.is_queue_full(&state) && !state.blocked_streams.is_empty()
+    }
+
+    /// Returns whether requests run one at a time.
+    pub(super) fn is_sequential(&self) -> bool {
+        self.profile.ordering == Ordering::Sequential
+    }
+
+    /// Returns whether the requests that wait for the running one have reached a limit.
+    fn is_queue_full(&self, state: &State) -> bool {
+        self.is_sequential()
+            && (state.connection.unanswered_requests() >= self.limits.in_flight
+                || state.connection.bytes_at_work() >= self.limits.in_flight_bytes)
+    }
+}
