@@ -178,6 +178,7 @@ describe("the timers of a client", () => {
     const { setTimeout: set, clearTimeout: clear } = originals;
     const active = new Set();
     let most = 0;
+    let mostInRun = 0;
     globalThis.setTimeout = (callback, ...more) => {
       const timer = set(
         () => {
@@ -196,12 +197,13 @@ describe("the timers of a client", () => {
     };
     try {
       await run();
+      mostInRun = most;
       // A timer of an earlier test may still run on a busy machine. A timer of a call would run for longer.
       for (let n = 0; n < 200 && active.size > 0; n++) await new Promise((resolve) => set(resolve, 5));
     } finally {
       Object.assign(globalThis, originals);
     }
-    return { left: active.size, most };
+    return { left: active.size, most: mostInRun };
   }
 
   it("are one, however many calls wait", async () => {

@@ -17,7 +17,7 @@ async function copyOf(name, folder, features) {
   await cp(join(root, "tests/packaging/apps", name), folder, { recursive: true });
   await cp(join(root, "Cargo.lock"), join(folder, "Cargo.lock"));
   const manifest = join(folder, "Cargo.toml");
-  let text = (await readFile(manifest, "utf8")).replace("PORTWAY", root);
+  let text = (await readFile(manifest, "utf8")).replace('"PORTWAY"', JSON.stringify(root));
   if (features === "default") text = text.replace(", default-features = false", "");
   await writeFile(manifest, text);
   return folder;
