@@ -53,14 +53,15 @@ impl Context {
         Id::from_number_text(&text)
     }
 
-    /// Returns whether the caller has cancelled the request, or the server was destroyed.
+    /// Returns whether the caller has cancelled the request, or the server was destroyed. The value does not change
+    /// after the response.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.lifetime.is_over()
     }
 
-    /// Returns a future that ends once [`Context::is_cancelled`] returns true. The future of the handler is dropped at
-    /// that time. So await this one in another task, to end the work of that task.
+    /// Returns a future that ends once [`Context::is_cancelled`] returns true. The future of the handler itself is
+    /// dropped then. So this future is useful only in another task, which can stop its work.
     #[must_use = "a future does nothing unless it is polled"]
     pub fn cancelled(&self) -> Cancelled {
         Cancelled(Rc::clone(&self.lifetime))
@@ -83,8 +84,8 @@ impl Context {
         self.request.progress(&value).map_err(CallError::send)
     }
 
-    /// Adds objects of the result, or of the next item of a stream, that are transferred instead of copied. Only a
-    /// result that contains values of JavaScript has such objects.
+    /// Lists objects in the result, or in the next item of a stream, that are transferred instead of copied. Only
+    /// results and items with values of JavaScript contain such objects.
     pub fn transfer(&self, list: &js_sys::Array) {
         self.request.transfer(list);
     }
@@ -121,7 +122,7 @@ impl Future for Cancelled {
     }
 }
 
-/// Whether a request was cancelled, and the wakers of the tasks that wait for the cancellation.
+/// Whether a request was cancelled or the server has ended, and the wakers of the tasks that wait for that.
 #[derive(Debug, Default)]
 pub(super) struct Lifetime {
     over: Cell<bool>,

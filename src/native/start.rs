@@ -7,8 +7,8 @@ use std::process::Command;
 /// `ENOENT` may also mean that the working directory or the interpreter is missing, and `EACCES` that the program is a
 /// folder.
 ///
-/// [`Transport::child`](crate::Transport::child) adds this reason to its error. Use this function if the program starts
-/// the process itself, for example for [`Transport::with_child`](crate::Transport::with_child).
+/// [`Transport::child`](crate::Transport::child) adds this reason to its error. Call this function if your code
+/// starts the process itself, for example for [`Transport::with_child`](crate::Transport::with_child).
 #[must_use]
 pub fn spawn_error_reason(error: &io::Error, command: &Command) -> Option<String> {
     if let Some(folder) = command.get_current_dir().filter(|folder| !folder.is_dir()) {

@@ -50,8 +50,8 @@ pub(crate) fn print_detail(text: impl fmt::Display) {
     write_at_once(&format!("         {}\n", escape_control(&text.to_string())));
 }
 
-/// Writes a line with one call. The program of `portway call` may write to standard error at the same time, and must
-/// not split the line.
+/// Writes the whole line in one write. The program that `portway call` started shares standard error, and could
+/// otherwise write into the middle of the line.
 fn write_at_once(line: &str) {
     let _ = stdio::stderr().write_all(line.as_bytes());
 }

@@ -40,7 +40,7 @@ pub(crate) fn notification_with(method: &str, params: &str) -> String {
 /// Returns the text of the first frame in `output`, and the length of the frame in bytes. Returns `Ok(None)` if the
 /// frame is incomplete.
 ///
-/// Some clients accept no other header than `Content-Length`, so any other output is an error.
+/// Some clients accept only the header `Content-Length`, so a frame with any other header is an error.
 pub(crate) fn split_frame(output: &[u8]) -> Result<Option<(String, usize)>, String> {
     const NAME: &[u8] = b"Content-Length: ";
     let shown = || format!("not a frame: {:?}", String::from_utf8_lossy(&output[..output.len().min(200)]));
@@ -129,7 +129,7 @@ impl Answer {
         assert_eq!(self.id(), "null", "{}", self.text);
     }
 
-    /// Asserts that this is a refusal with an id and a reason.
+    /// Asserts that this is an error -32600 with this id and this `data.reason`.
     pub(crate) fn is_refusal(&self, id: &str, reason: &str) {
         let message = if reason == "batch-not-supported" { "Batch requests not supported" } else { "Invalid Request" };
         let data = Some(serde_json::json!({ "reason": reason }));

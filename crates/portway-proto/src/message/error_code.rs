@@ -1,4 +1,4 @@
-//! Error codes of the specification.
+//! Error codes of JSON-RPC 2.0, and one of the Language Server Protocol.
 
 use core::fmt;
 
@@ -35,7 +35,7 @@ impl ErrorCode {
         self.0
     }
 
-    /// Returns the message of the specification for this code, or `None` for other codes.
+    /// Returns the standard message for a code that is listed above, or `None` for other codes.
     #[must_use]
     pub const fn standard_message(self) -> Option<&'static str> {
         Some(match self {

@@ -1,6 +1,6 @@
-// Columns: one notification in place of several messages of one kind. It contains arrays of their ids, methods and
-// values. Cloning three arrays takes a fraction of the time of cloning an object for each message. See "Lists" in
-// PROTOCOL.md.
+// Columns: one notification in place of several messages of one kind. Their ids, methods and values (params or results)
+// are in an array each; equal methods are one string. Cloning three arrays takes a fraction of the time of cloning an
+// object for each message. See "Lists" in PROTOCOL.md.
 
 import { MAX_LIST_LENGTH } from "./limit-values.js";
 import { requestOrNotification } from "./messages.js";

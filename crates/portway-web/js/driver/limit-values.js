@@ -36,7 +36,7 @@ export const CONNECT_TIMEOUT = 10_000;
 export const MAX_FINDINGS = 10_000;
 /** Maximum number of messages of a window with another origin that `connect` reads. */
 export const MAX_FOREIGN_READS = 32;
-/** Default heartbeat: the maximum silence of a peer, where no lock shows that it is alive, in milliseconds. */
+/** Default heartbeat: maximum silence of a peer, unless a Web Lock shows that it exists, in milliseconds. */
 export const HEARTBEAT = 10_000;
 /** Maximum number of calls queued for the next session. */
 export const MAX_SESSION_QUEUE = 10_000;

@@ -1,5 +1,6 @@
-// The running instance of the wasm, and the connections in it. An instance traps if its memory or its stack is
-// exhausted. After a trap, its state is inconsistent. So it is never called again, and all its users are notified.
+// The running instance of the wasm, and the connections in it. An instance traps, for example, if its memory or its
+// stack is exhausted. After a trap, its state is inconsistent. So it is never called again, and all its users are
+// notified.
 
 import { FREE, OPEN } from "./wasm-abi.js";
 import { callError } from "./errors.js";
@@ -7,7 +8,7 @@ import { callError } from "./errors.js";
 /** The instance for new connections. */
 let current;
 
-/** Sets the exports of the wasm once it runs, and again if another instance replaces it. */
+/** Uses the wasm with these exports for new connections. Called after the wasm has started, and after each restart. */
 export function setInstance(wasm) {
   current = { run: wasm.__portway, users: new Set(), trap: undefined };
 }
@@ -39,7 +40,7 @@ function call(instance, connection, command, a = 0, b = 0, c = 0, d = 0) {
     try {
       return instance.run(connection, command, a, b, c, d);
     } catch (error) {
-      // The stack may be full, so nothing is called here.
+      // The stack may be full. The trap is recorded before any call, so that it is known even if that call fails.
       instance.trap = error;
     }
   }

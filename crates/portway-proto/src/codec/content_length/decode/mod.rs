@@ -36,7 +36,7 @@ pub(super) struct Machine {
     lent: Lent,
     /// The beginning of the dropped message.
     beginning: Beginning,
-    /// Whether further noise continues a run of noise, or follows a fault.
+    /// True after noise or a fault: further noise does not begin a new run of noise.
     in_run: bool,
     /// Identifies the incomplete message: it changes between two messages.
     count: u64,
@@ -79,15 +79,16 @@ enum LinePosition {
 enum LineEndEffect {
     /// No effect.
     Any,
-    /// The line is the first of its header, and is too long. If the line ends with LF alone, it was text, and there is
-    /// no header. The byte before the LF decides.
+    /// The first line of a possible header is too long. If it ends with CRLF, it is a header line. If it ends with LF
+    /// alone, it is other output, and the header is dropped. `before` is the last byte so far, since a chunk may end
+    /// between CR and LF.
     First { before: u8 },
 }
 
 /// The content of the header lines so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header {
-    /// The number of bytes in these lines.
+    /// The received bytes of the message that are not buffered: header lines, and the dropped part of the body.
     bytes: usize,
     /// The inner `None` stands for a length that exceeds a `u64`.
     length: Option<Option<u64>>,
@@ -97,8 +98,8 @@ struct Header {
     reason: Option<Reason>,
     /// At least one line is a `Content-Length` or a `Content-Type`.
     is_known: bool,
-    /// The header was found inside a line, or noise came between its lines. A different length then begins another
-    /// header.
+    /// The header was found inside a line, or noise came between its lines. A second
+    /// `Content-Length` with another value then begins a new header, and is not a contradiction.
     is_uncertain: bool,
     /// A fault was already reported. The rest of the header is read only for the number of bytes to drop.
     is_refused: bool,
@@ -134,7 +135,7 @@ impl Machine {
         }
     }
 
-    /// Returns the bytes of a span, whose input is `source`.
+    /// Returns the bytes of `span`. `source` is the input that contained the span.
     pub(super) fn bytes<'a>(&'a self, span: Span, source: &'a [u8]) -> &'a [u8] {
         self.lent.bytes(span, source)
     }
@@ -143,7 +144,7 @@ impl Machine {
         self.beginning.bytes()
     }
 
-    /// Returns the dropped message, once its beginning is complete.
+    /// Returns the item for a dropped message, once its beginning is complete.
     pub(super) fn dropped(&mut self) -> Option<Item> {
         self.beginning.take().map(Item::Dropped)
     }
@@ -223,7 +224,7 @@ impl Machine {
         let held = self.header.bytes + self.held.len();
         let is_header = match self.state {
             State::Line(_) if self.header.bytes > 0 => self.header.is_known || !self.in_run,
-            // The beginning of a line is noise, unless it is the beginning of a known header name.
+            // An incomplete line is noise, unless it begins with a known header name or with a part of one.
             State::Line(_) => [&b"content-length"[..], b"content-type"].iter().any(|name| {
                 let shorter = name.len().min(self.held.len());
                 !self.held.is_empty()
@@ -311,7 +312,7 @@ impl Machine {
                 return self.dropped();
             }
             Peek::Body => {
-                // The last byte was not removed from the source.
+                // The position has not moved past the last byte, so it is read again.
                 self.held.pop();
                 let dropped = usize::try_from(remaining).unwrap_or(usize::MAX).min(self.held.len());
                 self.beginning.add(self.held.get(..dropped)?);
@@ -323,7 +324,7 @@ impl Machine {
         None
     }
 
-    /// Counts dropped bytes of a body as received, for a later fault.
+    /// Adds dropped bytes of the body to the count that a timeout reports. Ends the message after its last byte.
     fn count_dropped(&mut self, remaining: u64, dropped: usize) {
         self.header.bytes = self.header.bytes.saturating_add(dropped);
         let remaining = remaining - dropped as u64;
