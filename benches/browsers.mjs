@@ -1,5 +1,5 @@
-// Starts a browser with an address and without a debugging client. Such a client makes `postMessage` to a window from a
-// deep stack several times slower.
+// Starts a browser that opens an address. No debugging client is attached to the browser. A debugging client slows
+// `window.postMessage` several times for callers with a deep stack.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -14,8 +14,8 @@ const engines = {
     executablePath,
     ...args,
     `--user-data-dir=${profile}`,
-    // Without the first flag, heap figures are rounded and old. The second allows garbage collection on demand, and
-    // keeps the compiled code of functions that have not run for a while.
+    // Without `--enable-precise-memory-info`, the browser rounds heap sizes and updates them rarely. `--expose-gc` lets
+    // the page request a garbage collection. `--no-flush-bytecode` keeps the compiled code of idle functions.
     "--enable-precise-memory-info",
     "--js-flags=--expose-gc,--no-flush-bytecode",
     "--disable-background-timer-throttling",
@@ -34,11 +34,14 @@ const engines = {
   webkit: (_, address) => [env.PORTWAY_MINIBROWSER ?? "MiniBrowser", address],
 };
 
-/** Starts a browser. Returns `stop`, and the promise `ended`, which rejects if the browser ends by itself. */
+/**
+ * Starts a browser. Returns `stop` and the promise `ended`. The promise rejects if the browser cannot start, or exits
+ * before `stop` is called.
+ */
 export function startBrowser(engine, address) {
   const profile = mkdtempSync(join(tmpdir(), "portway-bench-"));
   const [command, ...words] = engines[engine](profile, address);
-  // The browser gets a process group of its own, so that its children end with it.
+  // The browser runs in a separate process group, so that `stop` also ends its child processes.
   const child = spawn(command, words, {
     stdio: "ignore",
     detached: true,
@@ -46,8 +49,8 @@ export function startBrowser(engine, address) {
   });
   let stopping = false;
   const ended = new Promise((_, reject) => {
-    child.once("error", (error) => reject(new Error(`${command} does not start: ${error.message}`)));
-    child.once("exit", (code) => !stopping && reject(new Error(`${command} has ended with ${code}`)));
+    child.once("error", (error) => reject(new Error(`cannot start ${command}: ${error.message}`)));
+    child.once("exit", (code) => !stopping && reject(new Error(`${command} exited with code ${code}`)));
   });
   ended.catch(() => {});
   const exited = new Promise((resolve) => child.once("exit", resolve));
@@ -59,7 +62,7 @@ export function startBrowser(engine, address) {
         try {
           process.kill(-child.pid);
         } catch {
-          // It has ended by itself.
+          // The browser has already exited.
         }
         await exited;
       }

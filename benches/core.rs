@@ -1,4 +1,5 @@
-//! The core natively, `cargo bench --bench core`: compares messages with serde_json alone, and measures pending calls.
+//! Benchmarks of the core as native code: `cargo bench --bench core`. They compare parsing and dispatch with serde_json
+//! alone, and measure many pending calls.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
@@ -33,7 +34,7 @@ mod native {
         to_raw_value(&[1]).ok()
     }
 
-    /// About 100 KB of params.
+    /// Returns a request with about 100 KB of params.
     fn large_request() -> Vec<u8> {
         let members: Vec<_> = (0..1_000)
             .map(|id| {
@@ -61,7 +62,7 @@ mod native {
         group.finish();
     }
 
-    /// Measures a request from its text to the text of its answer.
+    /// Measures the time from the text of a request to the text of its response.
     fn dispatch(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group("dispatch");
         group.bench_function("request to response, portway", |bencher| {
@@ -88,7 +89,7 @@ mod native {
         connection.poll_transmit().map(|outgoing| encode(&outgoing))
     }
 
-    /// Measures many pending calls, and their answers and timeouts.
+    /// Measures 10 000 pending calls: their start, their responses and their timeouts.
     fn pending(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group("10 000 pending");
         group.throughput(Throughput::Elements(PENDING.into()));

@@ -1,9 +1,9 @@
-// The loopback in Node. Each library has a thread of its own, so that the code of one does not affect the compilation
-// of another. The libraries take turns in each round.
+// Runs the workload `loopback` in Node. Each library runs in a separate thread, so that libraries do not affect each
+// other's compilation. In each round, every library runs once.
 
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
 
-/** Measures a cell. Returns the same object as the page. */
+/** Measures one workload for each of its libraries. Returns an object of the form that the page posts. */
 export async function measureInNode({ id: workload, size, rounds, libraries }) {
   const threads = new Map();
   const failed = [];
@@ -15,7 +15,7 @@ export async function measureInNode({ id: workload, size, rounds, libraries }) {
   for (const id of libraries) {
     const thread = new Worker(new URL(import.meta.url), { workerData: { id } });
     threads.set(id, thread);
-    // The next request to a thread that has ended reports the error.
+    // Without a listener, the event `error` would end this process. The next request to the ended thread fails.
     thread.on("error", () => {});
     await answer(thread).catch((error) => drop(id, error));
   }

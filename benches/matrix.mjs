@@ -3,7 +3,7 @@
 /** The baselines of the comparison. */
 export const BASES = ["postmessage", "handwritten-envelope", "reference-library"];
 
-/** An older build, measured twice: the difference between the two copies is noise. */
+/** An older build of Portway, measured twice. The difference between its two copies is noise. */
 export const OLD = ["old-1", "old-2"];
 
 const sameOrigin = ["worker", "port-worker", "frame", "port-frame"];
@@ -12,9 +12,9 @@ const ports = ["port-worker", "port-frame", "port-far-frame"];
 const everywhere = [...sameOrigin, "far-frame", "port-far-frame"];
 
 /**
- * The libraries, in the order of the table. `boundaries` are those that a library supports. `transfers` is the
- * direction in which it can transfer a buffer: "both", "params" or undefined. `lacks` are the workloads that it does
- * not support or need not run.
+ * The libraries, in the order of the table. `boundaries` lists the boundaries that a library supports. `transfers` is
+ * the direction in which the library can transfer a buffer: "both", "params" or undefined. `lacks` lists the workloads
+ * and boundaries that the library does not run. `own` marks Portway, and `peer` marks libraries of other authors.
  */
 export const libraries = [
   {
@@ -69,7 +69,7 @@ export const libraries = [
     transfers: "params",
     lacks: ["stream"],
   },
-  // The browser build supports ports and workers only.
+  // The browser build of vscode-jsonrpc supports ports and workers only.
   {
     id: "vscode-jsonrpc",
     title: "vscode-jsonrpc",
@@ -77,7 +77,7 @@ export const libraries = [
     boundaries: [...workers, ...ports],
     lacks: ["stream", "node"],
   },
-  // It supports ports only, and cannot send an ArrayBuffer.
+  // Cap'n Web supports ports only, and cannot send an ArrayBuffer.
   {
     id: "capnweb",
     title: "Cap'n Web",
@@ -85,7 +85,7 @@ export const libraries = [
     boundaries: ports,
     lacks: ["clone", "transfer-params", "pending", "mixed-sizes", "stream"],
   },
-  // It sends JSON text, in which a buffer is an object without members.
+  // kkrpc sends JSON text, in which a buffer is an object without members.
   {
     id: "kkrpc",
     title: "kkrpc",
@@ -105,7 +105,7 @@ for (const id of OLD) {
   });
 }
 
-/** The transports of a run. */
+/** The boundaries, by their ids. */
 export const boundaries = {
   worker: { title: "Worker", short: "Worker" },
   "port-worker": { title: "MessagePort to a worker", short: "port, worker" },
@@ -115,17 +115,18 @@ export const boundaries = {
   "port-far-frame": { title: "MessagePort to an iframe of another origin", short: "port, other origin" },
   realm: { title: "a fresh iframe", short: "fresh iframe" },
   loopback: { title: "no transport: two ports in one page, synchronous", short: "loopback" },
-  node: { title: "the same in Node", short: "Node" },
+  node: { title: "no transport: two ports in one thread of Node, synchronous", short: "Node" },
 };
 
 const MAX_ROUNDS = 50;
-/** For workloads whose times vary most: by the garbage collection of megabytes, or by other load of the machine. */
+/** The number of rounds for workloads whose times vary most, due to garbage collection or to other load. */
 const MANY_ROUNDS = 21;
 
 /**
- * The workloads. `letter` is a short name for the option `--only`. `size` is the number of calls in a round of one
- * library. `rounds` is set if it differs from the default. `boundaries` are those of a run without the option
- * `--boundary`: messages to another process cost ten times as much, so long workloads do not run there.
+ * The workloads. `letter` is a short name for the option `--only`. `size` is the number of calls that a library makes
+ * in a round. `rounds` is set if it differs from the default. `boundaries` lists the boundaries of a run without the
+ * option `--boundary`. Long workloads do not run at boundaries to another process, where messages cost ten times as
+ * much.
  */
 export const workloads = [
   {
@@ -183,7 +184,7 @@ export const workloads = [
   {
     id: "objects",
     letter: "D",
-    title: "an object of 100 KB, there and back",
+    title: "an object of 100 KB, to the server and back",
     size: 20,
     boundaries: sameOrigin,
     metrics: ["us"],
@@ -199,7 +200,7 @@ export const workloads = [
   {
     id: "mixed-sizes",
     letter: "G",
-    title: "small calls, 1 % of 1 MB among them",
+    title: "small calls, while 1 % of the calls have 1 MB",
     size: 3_000,
     boundaries: ["worker"],
     metrics: ["p50", "p99", "p999"],
@@ -224,7 +225,7 @@ export const workloads = [
   },
 ];
 
-/** Returns whether a library takes part in a workload. */
+/** Returns whether a library runs a workload at a boundary. */
 function takesPart({ id: library, transfers, lacks, boundaries: places }, { id }, boundary) {
   if (id === "instantiate") return library === "portway";
   if (lacks.includes(boundary) || lacks.includes(id)) return false;
@@ -254,7 +255,7 @@ export function makePlan({ only, boundary, library, rounds, quick, engine, old }
   });
 }
 
-/** Returns whether a workload can run at a boundary that is not among its own. */
+/** Returns whether a workload can run at a boundary that it does not list. */
 function mayGo({ boundaries: places }, place) {
   return everywhere.includes(place) && places.some((own) => everywhere.includes(own));
 }

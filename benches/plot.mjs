@@ -1,4 +1,5 @@
-// Draws the plot of the README: the time of a call as a multiple of the round trip of a number by postMessage.
+// Draws the plot of the README. It shows the time of a call as a multiple of the time that a number needs by
+// `postMessage`, to the server and back.
 
 import { libraries, workloads } from "./matrix.mjs";
 import { ratio } from "./statistics.mjs";
@@ -15,7 +16,7 @@ export function plot(cells) {
   const labels = rows.map(({ title, own }, row) => text(LABEL - 8, lineOf(row), title, `end${own ? " own" : ""}`));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">`,
-    `<title>How long calls over a Worker take, as multiples of a round trip of a number by postMessage: less is better</title>`,
+    `<title>The time of a call to a Worker, as a multiple of the round trip of a number by postMessage. Less is better.</title>`,
     `<style>
       text { font: 12px system-ui, sans-serif; fill: #57606a; }
       .end { text-anchor: end; } .own { font-weight: 600; fill: #0969da; } .head { font-weight: 600; }

@@ -10,7 +10,7 @@ const END = "<!-- bench:end -->";
 
 const times = (value) => `${value.toFixed(2)} ×`;
 
-/** The columns of the table. All but the last are measured at the Worker. A column with `base` is a ratio. */
+/** The columns of the table. All but the last are measured over a Worker. A column with `base` has ratios to `base`. */
 const COLUMNS = [
   { head: "one call after the other", workload: "sequential", metric: "us", base: "postmessage" },
   { head: "10 000 calls at once", workload: "concurrent-10k", metric: "us", base: "postmessage" },
@@ -19,18 +19,18 @@ const COLUMNS = [
   { head: "a call without transport", workload: "loopback", metric: "ns", base: "reference-library" },
 ];
 
-/** Writes the table and the plot. Returns a text if a part is missing. */
+/** Writes the table and the plot. Returns an error text if results or markers are missing. */
 export function write(report, root) {
   const svg = plot(report.cells);
   const cells = COLUMNS.map(({ workload }) =>
     report.cells.find((cell) => cell.workload === workload && ["worker", "loopback"].includes(cell.boundary)),
   );
   if (svg === undefined || cells.includes(undefined))
-    return "the table of the README needs a run of A, B, E, F and loopback";
+    return "the table of the README requires the results of A, B, E, F and loopback; add them to --only";
   const file = `${root}README.md`;
   const readme = readFileSync(file, "utf8");
   const [before, after] = [readme.split(BEGIN)[0], readme.split(END)[1]];
-  if (after === undefined) return "README.md has no markers for the table";
+  if (after === undefined) return `README.md must contain ${BEGIN} and ${END}`;
   writeFileSync(`${root}benches/plot.svg`, svg);
   writeFileSync(file, `${before}${BEGIN}\n${table(report, cells)}\n${END}${after}`);
 }

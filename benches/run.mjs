@@ -1,6 +1,6 @@
 // The benchmark: `node benches/run.mjs [--engine E] [--only A,B] [--boundary worker] [--library ID] [--rounds N]
-// [--quick] [--check] [--old PKG]`. It compares the built package, pkg/, with other libraries. It prints the results,
-// and writes them to target/bench/report.json with every round.
+// [--quick] [--check] [--old PKG]`. It compares the built package, pkg/, with other libraries. The script prints a
+// summary, and writes all rounds to target/bench/report.json.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
@@ -26,7 +26,7 @@ if (!existsSync(`${root}pkg/package.json`)) fail("pkg/ is missing; build it by `
 
 const hasRust = existsSync(`${root}target/bench/rust/rust_bench.js`);
 if (!hasRust) {
-  console.error("target/bench/rust is missing, so the Rust API is left out; build it by `cargo xtask bench`");
+  console.error("target/bench/rust is missing, so the Rust API is not measured; build it by `cargo xtask bench`");
   for (const { cells } of plan)
     for (const cell of cells) cell.libraries = cell.libraries.filter((id) => id !== "portway-rust");
 }
@@ -41,7 +41,7 @@ const report = {
 };
 const started = Date.now();
 console.log(
-  `${options.engine}, ${report.machine.cores} cores${options.quick ? "; quick: too few rounds to judge by" : ""}`,
+  `${options.engine}, ${report.machine.cores} cores${options.quick ? "; quick: too few rounds for a conclusion" : ""}`,
 );
 await inBrowser();
 for (const { boundary, cells } of plan)
@@ -80,10 +80,10 @@ async function inBrowser() {
     take(posted);
   });
   const browser = startBrowser(options.engine, site.address);
-  // The browser has a process group of its own, so it does not get the signals of this process.
+  // The browser runs in a separate process group, so it does not receive the signals of this process.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
     process.once(signal, () => browser.stop().finally(() => process.exit(1)));
-  timer = setTimeout(() => abort(new Error("the page does not load")), 60_000);
+  timer = setTimeout(() => abort(new Error("the page must send its first result within 60 s")), 60_000);
   try {
     const { agent } = await Promise.race([ended, browser.ended]);
     report.versions.engine = agent;

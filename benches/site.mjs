@@ -1,4 +1,4 @@
-// Serves the page from two origins of different sites, and receives its results.
+// Serves the page from two origins of different sites, and receives the results of the page.
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -12,18 +12,18 @@ const html = (script) => ({
 });
 const script = (body) => ({ type: "text/javascript", body });
 
-/** Headers for cross-origin isolation, which makes clocks finer. Iframes of the other origin need them, too. */
+/** Headers for cross-origin isolation, which makes clocks more precise. Iframes of the other origin also need them. */
 const headers = {
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-embedder-policy": "require-corp",
   "cross-origin-resource-policy": "cross-origin",
-  // Each realm of a library loads the same script.
+  // All iframes of a library load the same script.
   "cache-control": "max-age=3600",
 };
 
 /**
- * Starts the server. Returns the address of the page, and `stop`. `onPost` gets the results of the page; `old` is the
- * folder of an older build.
+ * Starts the server. Returns the address of the page, and `stop`. `onPost` receives the results of the page. `old` is
+ * the folder of an older build.
  */
 export async function serve(plan, old, onPost) {
   const files = new Map([["/", html("/main.js")]]);

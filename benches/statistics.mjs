@@ -1,7 +1,7 @@
-// Medians, quartiles, and ratios within a round. Other load of the machine affects all libraries of a round in the same
-// way.
+// Computes medians, quartiles and ratios. A ratio compares results of the same round, because other load on the machine
+// affects all libraries of a round in the same way.
 
-/** Returns the quantile of a list. */
+/** Returns the quantile of a list. `part` is 0.5 for the median. */
 export function quantile(values, part) {
   const sorted = [...values].sort((a, b) => a - b);
   const place = (sorted.length - 1) * part;
@@ -19,15 +19,15 @@ export function spread(values) {
   };
 }
 
-/** Returns the values of a metric in a cell, one for each round; undefined if the library lacks the metric. */
+/** Returns the value of a metric in each round of a cell, or undefined if the library lacks the metric. */
 export function valuesOf(cell, library, metric) {
   const values = cell?.results[library]?.map((metrics) => metrics[metric]);
   return values?.every((value) => typeof value === "number") ? values : undefined;
 }
 
 /**
- * Returns the spread of the ratios of a library to the base, one for each round; undefined if a value is missing or the
- * base is 0.
+ * Divides the value of a library by the value of the base, for each round. Returns the spread of these ratios, or
+ * undefined if a value is missing or a divisor is 0.
  */
 export function ratio(cell, library, base, metric) {
   const [values, others] = [valuesOf(cell, library, metric), valuesOf(cell, base, metric)];

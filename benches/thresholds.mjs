@@ -1,5 +1,5 @@
-// The promised ratios, as thresholds of measured values. Each check has a text, the measured value, its threshold and a
-// verdict.
+// The promised ratios, and the checks of measured values against them. Each check has a text, the measured value, the
+// threshold and a verdict.
 
 import { boundaries, libraries, workloads } from "./matrix.mjs";
 import { ratio, spread, valuesOf } from "./statistics.mjs";
@@ -7,7 +7,7 @@ import { ratio, spread, valuesOf } from "./statistics.mjs";
 const OWN = ["portway", "portway-off"];
 const isWindow = (boundary) => boundary === "frame" || boundary === "far-frame";
 
-/** The promises. With `base`, the value is a ratio. `max` is the threshold or, where more is better, `min`. */
+/** The promises. With `base`, the value is a ratio. The value must be at most `max`, or at least `min`. */
 const PROMISES = [
   ...["sequential"].flatMap((workload) => [
     ...OWN.map((library) => ({ workload, library, metric: "us", base: "handwritten-envelope", max: 1.15 })),
@@ -26,7 +26,7 @@ const PROMISES = [
     { workload: "transfer-results", library, metric: "us", base: "handwritten-envelope", max: 1.15 },
   ]),
   { workload: "notifications", library: "portway", metric: "us", base: "postmessage", max: 0.35 },
-  // One timer for all calls is less than 0.01 per call.
+  // Portway has one timer for all calls, which is less than 0.01 timers per call.
   { workload: "pending", library: "portway", metric: "timers", max: 0.01, unit: "timers per call" },
   { workload: "pending", library: "portway", metric: "heap", max: 130, unit: "bytes of JavaScript's heap per call" },
   { workload: "pending", library: "portway", metric: "wasm", max: 64, unit: "bytes of wasm per call" },
@@ -42,8 +42,8 @@ const PROMISES = [
 ];
 
 /**
- * Returns the checks of all results. A promise without a result is missed, unless the options select only a part of the
- * matrix.
+ * Returns the checks of all results. A promise without a result counts as missed. If the options select only a part of
+ * the matrix, a promise without a result has no check.
  */
 export function check(cells, isPart) {
   return PROMISES.flatMap((promise) => {
@@ -72,8 +72,8 @@ function judge(promise, cell) {
 }
 
 /**
- * Returns the ratio of Portway to each other library. A library that creates a port for a window is compared with
- * `connect`, which does the same.
+ * Returns the ratio of Portway to each other library. Between windows, Penpal creates a port, as `connect` of Portway
+ * does. So Penpal is compared with `connect` there.
  */
 function peersOf(cell, library, metric) {
   return libraries.flatMap(({ id, peer, title }) => {
@@ -93,11 +93,11 @@ function textOf({ workload, library, metric, base, unit }, boundary) {
 }
 
 export function print(checks) {
-  console.log("\nWhat is promised:");
+  console.log("\nPromised ratios:");
   for (const { text, seen, limit = "", ok } of checks) {
     console.log(`  ${ok ? "ok    " : "MISSED"}  ${text.padEnd(78)} ${seen.padEnd(24)} ${limit}`);
   }
   const missed = checks.filter(({ ok }) => !ok).length;
-  console.log(`  ${checks.length - missed} hold, ${missed} are missed`);
+  console.log(`  ${checks.length - missed} are met, ${missed} are missed`);
   return missed;
 }

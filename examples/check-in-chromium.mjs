@@ -1,4 +1,5 @@
-// Shared code of the checks of the examples: wasm-pack, a page in headless Chromium, and the report.
+// Code that the checks of the examples share. It runs wasm-pack, opens a page in headless Chromium, and reports
+// results.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -29,13 +30,13 @@ export async function report(checks) {
   process.exitCode = failed === 0 ? 0 : 1;
 }
 
-/** Builds the example in a folder by wasm-pack. */
+/** Builds the example in a folder with wasm-pack. */
 export function wasmPack(folder) {
   const build = spawnSync("wasm-pack", ["build", "--target", "web"], { cwd: fileURLToPath(folder), stdio: "inherit" });
   assert.notEqual(
     build.error?.code,
     "ENOENT",
-    'wasm-pack is not in PATH; in the repository: eval "$(cargo xtask env)"',
+    'wasm-pack must be in PATH; in the repository, run eval "$(cargo xtask env)"',
   );
   assert.equal(build.status, 0, `wasm-pack: ${build.error?.message ?? `exit status ${build.status}`}`);
 }

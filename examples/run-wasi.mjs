@@ -1,10 +1,11 @@
-// Runs a WASI command in Node, with the standard input, output and error of this process. So any host that can spawn a
-// command can run a WASI guest: `node run-wasi.mjs guest.wasm [argument …]`.
+// Runs a WASI command in Node: `node run-wasi.mjs guest.wasm [argument …]`. The command uses the standard input, output
+// and error of this process. So any host that can spawn a command can run a WASI guest.
 //
-// The guest has no access to files. It gets the environment variables that `WASI_ENV` names: `WASI_ENV=HOME,LANG`.
+// The guest has no access to files. It receives only the environment variables that `WASI_ENV` names, for example with
+// `WASI_ENV=HOME,LANG`.
 
-// This script must not use process.stdin and process.stdout: Node would make the pipes non-blocking, and the guest's
-// reads would fail.
+// This script must not use `process.stdin` or `process.stdout`. Node would make the pipes non-blocking, and the reads
+// of the guest would fail.
 import { readFileSync, writeSync } from "node:fs";
 import { WASI } from "node:wasi";
 
@@ -30,7 +31,7 @@ try {
 try {
   process.exitCode = wasi.start(instance);
 } catch (error) {
-  // The exit status of a shell for a command that SIGABRT has ended.
+  // A shell reports 134 for a command that SIGABRT has ended.
   writeSync(2, `${file} has failed: ${error.stack}\n`);
   process.exitCode = 134;
 }

@@ -1,4 +1,4 @@
-//! Values from a peer in the text of an error: at most 100 characters of each.
+//! Shortens values from a peer for the text of an error, to at most 100 characters of each value.
 
 use portway_proto::MAX_ECHO_LENGTH;
 
@@ -8,8 +8,8 @@ pub(crate) fn beginning(text: &str) -> &str {
     text.char_indices().nth(MAX_ECHO_LENGTH).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
-/// Shortens the text of an error of serde, which may repeat a value that a peer sent. Keeps the first and the last 50
-/// characters of a long text: the beginning names the fault, and the end names the expected value.
+/// Shortens the text of an error of serde, which may repeat a value from a peer. A long text is reduced to its first
+/// and last 50 characters: its beginning states the fault, and its end states the expected value.
 pub(crate) fn ends(text: String) -> String {
     let half = MAX_ECHO_LENGTH / 2;
     if text.chars().nth(MAX_ECHO_LENGTH).is_none() {

@@ -1,4 +1,5 @@
-//! The errors of the Rust APIs, natively and in browsers, and the errors that the library itself answers requests with.
+//! The errors of the Rust APIs, natively and in browsers, and the errors with which the library itself answers
+//! requests.
 
 #[cfg(any(
     all(feature = "native", any(unix, windows)),
@@ -42,7 +43,7 @@ pub(crate) const HANDLER_PANICKED: &str = "handler-panicked";
 /// The error text for params that JSON-RPC does not allow (JSON-RPC 2.0 §4.2).
 pub(crate) const PARAMS_NOT_STRUCTURED: &str = "params must serialize to an object or an array";
 
-/// Returns the error for params that do not fit the type of the handler.
+/// Returns the error for params that are not of the handler's type.
 pub(crate) fn invalid_params(problem: impl fmt::Display) -> RpcError {
     RpcError::invalid_params(format!("Invalid params: {problem}"))
 }

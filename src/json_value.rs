@@ -11,7 +11,7 @@ use crate::error::{PARAMS_NOT_STRUCTURED, RpcError, unserializable_result};
 pub(crate) type Text = Box<RawValue>;
 
 /// Deserializes the params of a handler. Treats omitted params as null. Peers send null, `{}` or `[]` for no params. If
-/// the received form does not fit the type, this function tries the two other forms.
+/// the type does not accept the received form, this function tries the two other forms.
 pub(crate) fn read_params<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, String> {
     let text = params.map_or("null", RawValue::get);
     serde_json::from_str(text).or_else(|problem| {
@@ -58,8 +58,8 @@ pub(crate) fn read_result<R: DeserializeOwned>(result: &RawValue) -> Result<R, S
     serde_json::from_str(result.get()).map_err(|problem| without_position(&problem))
 }
 
-/// Returns the text of an error without its line and column. The caller does not see the JSON text, so a position in it
-/// would not help.
+/// Returns the text of an error without its line and column. The caller cannot see the JSON text, so a position in this
+/// text would not help.
 fn without_position(problem: &serde_json::Error) -> String {
     let text = problem.to_string();
     let position = format!(" at line {} column {}", problem.line(), problem.column());

@@ -1,12 +1,12 @@
 //! JSON-RPC 2.0 between the parts of an application: windows, workers, processes and servers.
 //!
-//! Browsers, Unix and Windows have a typed `Client`, `Server` and `Peer` on a `Transport`. In a browser
-//! (`wasm32-unknown-unknown`), a transport is a window, a worker or a port. On Unix and Windows it is a byte stream:
-//! standard input and output, a socket or a process. The JavaScript API is the npm package of the same name, and not a
-//! part of this crate.
+//! On Unix, on Windows and in browsers, this crate has a typed `Client`, `Server` and `Peer` on a `Transport`. In a
+//! browser (`wasm32-unknown-unknown`), a transport is a window, a worker or a port. On Unix and Windows, a transport is
+//! a byte stream: standard input and output, a socket or a process. The JavaScript API is in the npm package of the
+//! same name, and not in this crate.
 //!
-//! Start with `Client`, `Server` and `Transport`; a `Peer` is both a client and a server. The errors of calls are
-//! `CallError`, and those of handlers are `RpcError`.
+//! Start with `Client`, `Server` and `Transport`. A `Peer` is both a client and a server. A failed call returns a
+//! `CallError`, and a handler returns an `RpcError`.
 //!
 #![cfg_attr(all(feature = "native", any(unix, windows)), doc = "```")]
 #![cfg_attr(not(all(feature = "native", any(unix, windows))), doc = "```ignore")]
@@ -14,7 +14,7 @@
 //! # async fn main() -> std::io::Result<()> {
 //! use portway::{Client, Context, RpcError, Server, Transport};
 //!
-//! // Two ends in one program. A socket, a process or a worker has the same API.
+//! // The two transports of one link, in one program. A socket, a process or a worker has the same API.
 //! let (near, far) = Transport::pair()?;
 //! let server = Server::new(far);
 //! server.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
@@ -27,16 +27,17 @@
 //! The modules:
 //!
 //! - `wipc` (in a browser, with the feature `codec`): hosts and guests of WIPC, a protocol of frames between a process
-//!   and a program that it starts. A guest may be a WASI program;
-//! - `stdio` (in a browser, with the feature `codec`): standard streams that wait even if a descriptor is non-blocking.
+//!   and a program that the process starts. A guest may be a WASI program;
+//! - `stdio` (in a browser, with the feature `codec`): standard streams whose calls wait, even if a descriptor is
+//!   non-blocking.
 //!
-//! From `portway-proto`, for protocol implementers:
+//! Modules of `portway-proto`, for implementers of protocols:
 //!
 //! - [`message`]: requests, notifications, responses and batches, generic over their payload;
 //! - [`connection`]: the state machine of a connection, without IO, clock or threads;
 //! - [`validate`]: checks messages against the specification;
 //! - [`profile`]: the differences between protocols;
-//! - `codec` (in a browser, with the feature `codec`): bytes to frames, JSON text to messages, and back.
+//! - `codec` (in a browser, with the feature `codec`): converts bytes to frames and JSON text to messages, and back.
 //!
 //! # Features
 //!
@@ -45,7 +46,7 @@
 //! - **`browser`**: clients and servers over windows, workers and ports, in browsers. *Enabled by default.*
 //! - **`codec`**: in browsers, the codecs of bytes and text, and WIPC. On other targets, they are always available.
 //!
-//! A feature for another target changes nothing.
+//! A feature has no effect on a target that it does not name.
 //!
 //! # Platforms
 //!
@@ -95,8 +96,8 @@ pub use native::{
 pub use portway_proto::codec;
 pub use portway_proto::{ErrorCode, Framing, Limits, connection, message, profile, validate};
 
-/// The tests compile the samples of the README, each for its target. The native samples use Unix sockets, so they are
-/// compiled on Unix only.
+/// The doc tests compile the samples of the README, and each sample for its target. The native samples use Unix
+/// sockets, so they are compiled only on Unix.
 #[cfg(all(
     doctest,
     any(all(feature = "native", unix), all(feature = "browser", target_family = "wasm", target_os = "unknown"))

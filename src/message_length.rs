@@ -1,4 +1,4 @@
-//! Checks the length of outgoing messages, so that none is longer than the limit.
+//! Checks the length of outgoing messages, so that no message is longer than the limit.
 
 use core::cmp::Reverse;
 use std::slice;
@@ -17,7 +17,7 @@ const ENVELOPE_RESERVE: usize = 256;
 /// Approximate bytes of an error object without its message and data.
 const ERROR_MEMBERS: usize = 64;
 
-/// Maximum bytes of JSON text for one byte of a string, as in `\u0000`.
+/// Maximum bytes of JSON text for one byte of a string. For example, the byte 0 becomes `\u0000`.
 const MAX_ESCAPE_BYTES: usize = 6;
 
 /// Checks the length of a request, or of a notification if `id` is `None`.
@@ -43,7 +43,8 @@ pub(crate) fn check_call(
     if length <= max_bytes { Ok(()) } else { Err(too_long(length, max_bytes)) }
 }
 
-/// Returns the outcome to respond with: an error if the response would be longer than `max_bytes`.
+/// Returns the outcome for the response. An outcome that would make the response longer than `max_bytes` is replaced
+/// with an error.
 #[cfg(all(feature = "native", any(unix, windows)))]
 pub(crate) fn check_outcome(id: &Id, outcome: Result<Text, RpcError>, max_bytes: usize) -> Result<Text, RpcError> {
     let length = match &outcome {
@@ -64,9 +65,10 @@ pub(crate) fn check_outcome(id: &Id, outcome: Result<Text, RpcError>, max_bytes:
     }
 }
 
-/// Encodes a message, and replaces the content of `text` by it. If the message is longer than `max_bytes`, an error
-/// about the length replaces its longest results and errors. Results and errors that are shorter than this error stay.
-/// Returns whether the message may be sent. Responses may always be sent, since the peer waits for them.
+/// Encodes a message into `text`, whose previous content is removed. If the message is longer than `max_bytes`, an
+/// error about the length replaces its longest results and errors. Results and errors that are shorter than this error
+/// are not replaced. Returns whether the message may be sent. Responses may always be sent, because the peer waits for
+/// them.
 pub(crate) fn encode_within(outgoing: &mut Outgoing<Text>, max_bytes: usize, text: &mut String) -> bool {
     text.clear();
     json::encode_into(outgoing, text);
@@ -118,8 +120,8 @@ fn outcome_length(outcome: &Result<Text, ErrorObject<Text>>) -> usize {
     }
 }
 
-/// Returns whether a message has at most `max_bytes`, even if escapes make its strings as long as possible. `json` is
-/// the number of bytes of its JSON text, and `text` the number of bytes of its unescaped strings.
+/// Returns whether a message surely has at most `max_bytes`, with any escapes in its strings. `json` is the number of
+/// bytes that are already JSON text. `text` is the number of bytes of strings that are not escaped yet.
 const fn fits_without_encoding(json: usize, text: usize, max_bytes: usize) -> bool {
     json.saturating_add(text.saturating_mul(MAX_ESCAPE_BYTES)).saturating_add(ENVELOPE_RESERVE) <= max_bytes
 }

@@ -1,25 +1,26 @@
-//! Standard input, output and error of this process. They also support non-blocking descriptors.
+//! Standard input, output and error of this process. These streams also support non-blocking descriptors.
 //!
-//! `O_NONBLOCK` is a flag of the open file description, which processes share (POSIX.1-2024, `open`). Therefore another
-//! process can set it at any time, as Node does when a script uses `process.stdin`. From then on `std::io` fails with
-//! [`io::ErrorKind::WouldBlock`], and its `write_all` does not report how many bytes it has written.
+//! `O_NONBLOCK` is a flag of the open file description, which processes share (POSIX.1-2024, `open`). So another
+//! process can set the flag at any time. For example, Node sets it when a script uses `process.stdin`. `std::io` then
+//! fails with [`io::ErrorKind::WouldBlock`], and its `write_all` does not report the number of bytes that it has
+//! written.
 //!
-//! The streams here wait with `poll(2)` until the descriptor is ready, and then continue. They lose no bytes. They do
-//! not change the flag, since other processes use it too.
+//! The streams of this module wait with `poll(2)` until the descriptor is ready, and then continue. They lose no bytes.
+//! They do not change the flag, because other processes use it, too.
 //!
 //! # Platforms
-//! Targets other than Unix have no such flag. There, the streams use `std::io` directly.
+//! Targets other than Unix have no such flag. On these targets, the streams use `std::io` directly.
 
 use std::io::{self, Read, StdoutLock, Write};
 
-/// Standard input. It shares its buffer with [`std::io::Stdin`].
+/// Standard input. It uses the buffer of [`std::io::Stdin`].
 #[derive(Clone, Copy, Debug)]
 pub struct Stdin(());
 
-/// Standard output, without a buffer. It first writes the bytes that [`std::io::Stdout`] has buffered.
+/// Standard output, without a buffer. Each write first writes the bytes that [`std::io::Stdout`] has buffered.
 ///
-/// `write_all` holds the lock of [`std::io::Stdout`] until all bytes are written: output of other threads comes before
-/// or after them.
+/// `write_all` locks [`std::io::Stdout`] until all bytes are written. So output of other threads is written before or
+/// after these bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Stdout(());
 
@@ -77,7 +78,7 @@ impl Write for Stdout {
     }
 }
 
-/// Flushes the buffer of std. The buffer keeps the bytes that could not be written, so the flush can be repeated.
+/// Flushes the buffer of `std`. Bytes that could not be written remain in the buffer, so the flush can be repeated.
 fn flush(out: &mut StdoutLock<'_>) -> io::Result<()> {
     sys::when_writable(&io::stdout(), || out.flush())
 }
@@ -127,7 +128,7 @@ mod sys {
         when_ready(output, PollFlags::OUT, call)
     }
 
-    /// Writes without the buffer of std, which searches all bytes for line ends.
+    /// Writes without the buffer of `std`, because that buffer searches all bytes for line ends.
     pub(super) fn write(out: &mut StdoutLock<'_>, bytes: &[u8]) -> io::Result<usize> {
         when_writable(out, || rustix::io::write(&*out, bytes).map_err(io::Error::from))
     }
@@ -143,7 +144,8 @@ mod sys {
             match call() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    // Another process was faster, or `poll` and the device disagree. The pause avoids a busy loop.
+                    // Another process may have used the descriptor first, or `poll` may report a descriptor as ready
+                    // too soon. The pause avoids a busy loop.
                     if has_waited {
                         thread::sleep(PAUSE);
                     }
@@ -155,7 +157,7 @@ mod sys {
         }
     }
 
-    /// Waits until the descriptor is ready. An end or an error counts as ready: the next call reports it.
+    /// Waits until the descriptor is ready. An end of file or an error counts as ready, and the next call reports it.
     fn wait_until_ready(descriptor: &impl AsFd, readiness: PollFlags) -> io::Result<()> {
         match poll(&mut [PollFd::new(descriptor, readiness)], None) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
@@ -176,7 +178,8 @@ mod sys {
         uninterrupted(call)
     }
 
-    /// Writes, and flushes the buffer of std, which keeps the bytes after the last line end.
+    /// Writes, and flushes the buffer of `std`. Without the flush, the bytes after the last line end would stay in the
+    /// buffer.
     pub(super) fn write(out: &mut StdoutLock<'_>, bytes: &[u8]) -> io::Result<usize> {
         let count = uninterrupted(|| out.write(bytes))?;
         uninterrupted(|| out.flush())?;

@@ -1,6 +1,6 @@
-//! The public items of the Rust API, natively and in browsers: types of the same name have the same methods, variants
-//! and fields, with the same signatures. Exceptions are listed with their reasons. `cargo xtask lint` compares the
-//! lists in `tests/surface` with the library.
+//! The public items of the Rust API, natively and in browsers. Types of the same name must have the same methods,
+//! variants and fields, with the same signatures. This file lists the exceptions with their reasons. `cargo xtask lint`
+//! compares the lists in `tests/surface` with the library.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::panic, reason = "a failed test is a panic")]
 
@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Items of one target, and the reason why the other target does not have them: types with all of their items, or
-/// `Type::item`.
+/// Items that only one target has, and the reason. An item is `Type::item`, or a type with all of its items.
 type Exception = (&'static str, &'static str);
 
 const ONLY_NATIVE: [Exception; 7] = [
@@ -25,7 +24,7 @@ const ONLY_NATIVE: [Exception; 7] = [
         "frames of WIPC are bytes",
     ),
     ("Client::closed Peer::closed", "a link in a browser does not end: a lost peer may send messages again"),
-    ("Client::ready Peer::ready", "a browser does not report that a peer does not read"),
+    ("Client::ready Peer::ready", "a browser does not report whether a peer reads its messages"),
     (
         "Peer::run Peer::stopper Server::run Server::stopper Stopper",
         "the event loop of a browser runs a server until it is dropped",
@@ -48,9 +47,9 @@ const ONLY_BROWSER: [Exception; 4] = [
     ("Call::transfer Context::transfer", "only browsers transfer objects"),
 ];
 
-/// Items with another signature.
+/// Items whose signatures differ between the targets, and the reason.
 const OTHER_SIGNATURE: [Exception; 1] =
-    [("Transport::pair", "natively the error is that of the system, in a browser an exception")];
+    [("Transport::pair", "the native error is an error of the system, the error in a browser is an exception")];
 
 /// The types at the root of the library, and the signatures of their items, by `Type::item`.
 #[derive(Default)]
@@ -98,7 +97,7 @@ impl Surface {
         }
     }
 
-    /// The items that `other` does not have. A type stands for its items.
+    /// Returns the types that `other` does not have. Of common types, returns the items that `other` does not have.
     fn without(&self, other: &Self) -> BTreeSet<String> {
         let items = self.items.keys().filter(|item| {
             let (name, _) = item.split_once("::").unwrap_or_default();
@@ -141,11 +140,12 @@ fn items_have_the_same_signature_natively_and_in_browsers() {
     assert_eq!(found, listed(&OTHER_SIGNATURE), "items with other signatures");
 }
 
-/// The re-exports of the core. Each item is at the root of the core, and so on no other path here.
+/// The re-exports of the core.
 const RE_EXPORTS: [&str; 8] =
     ["ErrorCode", "Framing", "Limits", "codec", "connection", "message", "profile", "validate"];
 
-/// A re-export is only in the lists if the item is public where it is defined, too.
+/// The lists contain a re-export only if its item is public at the place of its definition, too. Such an item has two
+/// paths.
 #[test]
 fn each_public_item_has_one_path() {
     for (list, expected) in

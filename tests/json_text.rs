@@ -1,4 +1,4 @@
-//! JSON text that is good, bad, huge or hostile.
+//! JSON text that is valid, invalid, very large or hostile.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 
@@ -76,7 +76,7 @@ fn nesting_is_taken_up_to_the_limit() {
     // The message itself is the first level.
     assert!(matches!(decode(request("1", &nested(127)).as_bytes()), Incoming::Single(Ok(Message::Request(_)))));
     let Some(Unusable::Reject(rejected)) = refusal(decode(request("1", &nested(128)).as_bytes())) else {
-        panic!("129 levels were taken")
+        panic!("129 levels must be rejected")
     };
     assert_eq!(rejected, Rejected { id: Id::Integer(1), fault: Fault::Refused(Reason::NestingTooDeep) });
 }
@@ -136,7 +136,7 @@ fn a_string_of_fifty_megabytes_passes_under_a_raised_limit_and_leaves_no_memory_
         assert_eq!(request.params.map(|params| params.get().len()), Some(50_000_004));
     });
     assert_eq!((info.count_current, info.bytes_current), (0, 0), "{info:?}");
-    // The payload is there once.
+    // The memory has only one copy of the payload.
     assert!(info.bytes_max < 50_001_000, "{info:?}");
 }
 
@@ -295,7 +295,7 @@ fn payload(text: &str) -> Payload {
     RawValue::from_string(text.to_owned()).unwrap()
 }
 
-/// Messages whose payloads are compared by their text.
+/// Encodes decoded messages again, so that tests can compare the texts of their payloads.
 fn text_of(incoming: Incoming<Payload>) -> String {
     let messages = match incoming {
         Incoming::Single(entry) => return json::encode(&Outgoing::Single(entry.unwrap())),
@@ -373,7 +373,7 @@ proptest! {
     fn any_text_of_json_characters_has_a_result(text in r#"[\[\]{}:,"\\0-9eE+.\-a-ftrunl \n]{0,60}"#) {
         let is_json = serde_json::from_str::<&RawValue>(&text).is_ok();
         let is_taken = refusal(decode(text.as_bytes())) != Some(PARSE_ERROR);
-        // Accepted text is JSON. JSON that is not accepted holds a number or a string that other parsers refuse, too.
+        // Accepted text is JSON. The decoder rejects some JSON, too: numbers and strings that other parsers reject.
         prop_assert!(is_json || !is_taken);
         prop_assert_eq!(json::validate(&text, Options::default()).is_some(), is_json);
     }

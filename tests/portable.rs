@@ -1,4 +1,4 @@
-//! Links on every platform of the feature `native`. The programs that they start are this test, in other roles.
+//! Links on every platform of the feature `native`. The child processes run this test program in other roles.
 #![cfg(any(unix, windows))]
 
 use std::env;
@@ -17,8 +17,10 @@ use tokio::process::Command;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// The variable with the role of a child process, and the one with the path of its file.
+/// The environment variable with the role of a child process.
 const ROLE: &str = "PORTWAY_TEST_ROLE";
+
+/// The environment variable with the path of the file of a child process.
 const FILE: &str = "PORTWAY_TEST_FILE";
 
 /// The interval between two writes of a ticker.
@@ -26,18 +28,18 @@ const TICK: Duration = Duration::from_millis(20);
 
 const GRACE: Duration = Duration::from_millis(300);
 
-/// Longer than any child process takes to end.
+/// A time in which every child process must exit.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Returns a command that runs this program in a role. Quiet libtest writes one line to standard output, which every
-/// framing skips.
+/// Returns a command that runs this program in a role. With `--quiet`, libtest writes one line to standard output.
+/// Every framing skips this line.
 fn role(role: &str) -> Result<process::Command, Box<dyn Error>> {
     let mut command = process::Command::new(env::current_exe()?);
     command.args(["--exact", "child", "--quiet", "--nocapture"]).env(ROLE, role);
     Ok(command)
 }
 
-/// Not a test: a child process in its role.
+/// Runs the role of a child process. As a test without a role, it does nothing.
 #[test]
 fn child() -> Outcome {
     match env::var(ROLE).as_deref() {
@@ -94,14 +96,14 @@ fn client(command: process::Command) -> std::io::Result<Client> {
     Ok(Client::new(transport.with_grace(GRACE)))
 }
 
-/// Starts a process with a descendant, and returns it once the descendant runs.
+/// Starts a process with a descendant. Returns the client of the process once the descendant runs.
 async fn family(file: &Path) -> Result<Client, Box<dyn Error>> {
     let mut command = role("parent")?;
     command.env(FILE, file);
     let client = client(command)?;
     let start = Instant::now();
     while size(file) == 0 {
-        assert!(start.elapsed() < LIMIT, "the descendant does not run");
+        assert!(start.elapsed() < LIMIT, "the descendant must start");
         tokio::time::sleep(TICK).await;
     }
     assert_eq!(client.call("add", &(1, 2)).await, Ok(3));
@@ -115,7 +117,7 @@ fn size(file: &Path) -> u64 {
 async fn assert_no_ticks(file: &Path) {
     let before = size(file);
     tokio::time::sleep(TICK * 10).await;
-    assert_eq!(size(file), before, "the descendant still runs");
+    assert_eq!(size(file), before, "the descendant must have exited");
 }
 
 #[tokio::test]
@@ -183,7 +185,8 @@ async fn a_descendant_ends_after_the_exit_of_its_parent() -> Outcome {
     Ok(())
 }
 
-/// On Windows, the runtime waits for reads of pipes, which end with the last process that has the pipe.
+/// On Windows, the drop of the runtime waits for pending reads of pipes. Such a read ends when the last process with
+/// the write end of the pipe exits.
 #[test]
 fn the_end_of_the_runtime_ends_all_processes() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -194,11 +197,11 @@ fn the_end_of_the_runtime_ends_all_processes() -> Outcome {
     drop(runtime);
     assert!(start.elapsed() < LIMIT / 2, "{:?}", start.elapsed());
     drop(client);
-    // The end of a killed process is not immediate.
+    // A killed process needs some time to exit.
     sleep(TICK * 5);
     let before = size(&file);
     sleep(TICK * 10);
-    assert_eq!(size(&file), before, "the descendant still runs");
+    assert_eq!(size(&file), before, "the descendant must have exited");
     Ok(())
 }
 

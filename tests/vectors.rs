@@ -1,4 +1,5 @@
-//! The vectors of `tests/data`, run natively: text → codec → connection → methods → connection → codec → text.
+//! Runs the vectors of `tests/data` natively. A message passes the codec, the connection and a method. The answer
+//! passes the connection and the codec.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed test is a panic")]
 
@@ -37,7 +38,7 @@ fn the_validator_reports_the_errors_of_its_vectors() {
     run(include_str!("data/validator.json"), check_report);
 }
 
-/// Runs all vectors of a file, and fails with all that failed.
+/// Runs all vectors of a file. Panics with a list of all vectors that failed.
 fn run<V: DeserializeOwned>(file: &str, check: fn(&V) -> Result<(), String>) {
     #[derive(Deserialize)]
     struct Named {
@@ -57,7 +58,7 @@ fn run<V: DeserializeOwned>(file: &str, check: fn(&V) -> Result<(), String>) {
     assert!(failures.is_empty(), "{} of {} failed\n{}", failures.len(), vectors.len(), failures.join("\n"));
 }
 
-// The serving side.
+// Vectors for servers.
 
 #[derive(Deserialize)]
 struct ServingVector {
@@ -81,13 +82,13 @@ fn check_reply(vector: &ServingVector) -> Result<(), String> {
         (Some(value), None, None) => value.get().to_owned(),
         (None, Some(text), None) => text.clone(),
         (None, None, Some(Repeated { element, times })) => format!("[{}]", vec![element.get(); *times].join(",")),
-        _ => panic!("a vector receives one thing"),
+        _ => panic!("a vector must have exactly one of receive, receive_text and receive_repeated"),
     };
     let profile = match vector.profile.as_deref() {
         None | Some("generic") => Profile::GENERIC,
         Some("lsp") => Profile::LSP,
         Some("kaiak") => Profile::KAIAK,
-        Some(unknown) => panic!("no such profile: {unknown}"),
+        Some(unknown) => panic!("profile must be generic, lsp or kaiak, got {unknown}"),
     };
     let expected = text_or_value(&vector.reply_text, &vector.reply).map(canonical);
     let replies = serve(received.as_bytes(), profile);
@@ -98,7 +99,7 @@ fn check_reply(vector: &ServingVector) -> Result<(), String> {
     same(&replies, &Vec::from_iter(expected))
 }
 
-/// Returns the reply of a peer with the fixed methods to this message.
+/// Passes a message to a peer with the methods of [`dispatch`]. Returns the replies.
 fn serve(bytes: &[u8], profile: Profile) -> Vec<String> {
     let config = Config::new(profile);
     let mut connection = Connection::new(config);
@@ -113,7 +114,7 @@ fn serve(bytes: &[u8], profile: Profile) -> Vec<String> {
                 connection.respond(key, dispatch(&method, params));
             }
             Some(Event::Notification(notification)) => {
-                // It may fail: there is no receiver for the error.
+                // An error is ignored, since a notification has no reply.
                 let _ = dispatch(&notification.method, notification.params);
             }
             Some(_) => {}
@@ -170,7 +171,7 @@ fn raw<T: serde::Serialize>(value: &T) -> Payload {
     to_raw_value(value).unwrap()
 }
 
-// The calling side.
+// Vectors for clients.
 
 #[derive(Deserialize)]
 struct CallingVector {
@@ -199,7 +200,7 @@ fn check_outcome(vector: &CallingVector) -> Result<(), String> {
                 End::Answered(Err(error)) => error_text(&error),
                 End::Invalid => r#""invalid""#.to_owned(),
                 End::Unreadable(_) => r#""unreadable""#.to_owned(),
-                End::TimedOut | End::Closed => panic!("nothing ended this call"),
+                End::TimedOut | End::Closed => panic!("an answer must not time out or close the call"),
             }));
         }
     }
@@ -230,7 +231,7 @@ fn check_report(vector: &ValidatorVector) -> Result<(), String> {
         None => Expect::Either,
         Some("request") => Expect::Request,
         Some("response") => Expect::Response,
-        Some(unknown) => panic!("nothing is expected as {unknown}"),
+        Some(unknown) => panic!("expect must be request or response, got {unknown}"),
     };
     let report = json::validate(message, Options { expect, ..Options::default() }).unwrap();
     assert_eq!(report.is_valid(), report.errors().is_empty());
@@ -238,19 +239,19 @@ fn check_report(vector: &ValidatorVector) -> Result<(), String> {
     same(&report.warnings(), &vector.warnings)
 }
 
-/// The text, or the text of the value.
+/// Returns the text, or the JSON text of the value if the text is missing.
 fn text_or_value<'v>(text: &'v Option<String>, value: &'v Option<Payload>) -> Option<&'v str> {
     text.as_deref().or_else(|| value.as_deref().map(RawValue::get))
 }
 
-// Comparing.
+// Comparison.
 
 fn same(found: &[String], expected: &[String]) -> Result<(), String> {
     if found == expected { Ok(()) } else { Err(format!("expected {expected:?}\n  found    {found:?}")) }
 }
 
-/// JSON text with its members in order, its white space gone, and its numbers as they stand. The elements of the
-/// outermost array are in order too: a batch is answered in any order.
+/// Returns JSON text with its members sorted, without white space, and with unchanged numbers. The elements of the
+/// outermost array are sorted, too, since the answers of a batch may have any order.
 fn canonical(text: &str) -> String {
     let value: &RawValue = serde_json::from_str(text).unwrap();
     if !value.get().starts_with('[') {
@@ -279,7 +280,7 @@ fn canonical_value(value: &RawValue) -> String {
     }
 }
 
-/// Null is something too.
+/// Deserializes a member to `Some`, even if it is null.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Payload>, D::Error> {
     Payload::deserialize(deserializer).map(Some)
 }

@@ -1,4 +1,4 @@
-//! A guest that prints much and sends little: 1 GiB of text, and 100 000 frames in it.
+//! A guest that prints 1 GiB of text, with 100,000 frames between the text.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
@@ -21,18 +21,18 @@ use wipc_any_input::Dice;
 
 const TEXT: usize = 1 << 30;
 const FRAMES: usize = 100_000;
-/// The text is this much of it, again and again.
+/// The number of bytes in a block of text. The printed text consists of parts of this block.
 const BLOCK: usize = 1 << 20;
 const MAX_CHUNK_BYTES: usize = 100_000;
 
-/// The most memory that this process ever had, in bytes.
+/// Returns the peak memory of this process, in bytes.
 fn peak() -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().strip_suffix("kB").unwrap().trim().parse::<usize>().unwrap() * 1024
 }
 
-/// Lines as programs print them, some of which speak of the protocol.
+/// Returns lines as programs print them. Some lines contain the magic of WIPC or a part of it.
 fn block() -> Vec<u8> {
     let mut text = Vec::with_capacity(BLOCK + 100);
     for line in 0.. {
@@ -50,17 +50,17 @@ fn payload(number: usize) -> Vec<u8> {
     format!("{{\"number\":{number},\"WIPC\":\"{}\"}}", "x".repeat(number % 300)).into_bytes()
 }
 
-/// The passthrough must be these parts of the block, in this order.
+/// The expected passthrough: parts of the block, in this order.
 #[derive(Default)]
 struct Expected(VecDeque<Range<usize>>);
 
 impl Expected {
     fn take(&mut self, block: &[u8], mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            let part = self.0.front_mut().expect("more is passed through than was printed");
+            let part = self.0.front_mut().expect("the passthrough must not be longer than the printed text");
             let count = part.len().min(bytes.len());
             let (these, rest) = bytes.split_at(count);
-            assert!(block[part.start..part.start + count] == *these, "the passthrough differs from the printed text");
+            assert!(block[part.start..part.start + count] == *these, "the passthrough must equal the printed text");
             part.start += count;
             if part.start == part.end {
                 self.0.pop_front();
@@ -81,10 +81,11 @@ fn every_frame_is_found_in_a_gibibyte_of_text_and_little_is_held() {
     let mut printed = 0;
     let mut staged: Vec<u8> = Vec::new();
     for number in 0..FRAMES {
-        // All that is left for each frame.
+        // The rest of the text is divided among the remaining frames.
         let length = (TEXT - printed) / (FRAMES - number);
         let start = dice.below(BLOCK - length);
-        // Behind the magic a frame would be taken for the rest of a header; a line end separates them.
+        // If a part ended in the magic, the decoder would take the next frame for the rest of a header. A line end
+        // prevents this.
         for part in [start..start + length - 1, line_end..line_end + 1] {
             staged.extend_from_slice(&block[part.clone()]);
             expected.0.push_back(part);
@@ -108,7 +109,7 @@ fn every_frame_is_found_in_a_gibibyte_of_text_and_little_is_held() {
         }
     }
     assert_eq!((decoder.finish(), found, printed), (None, FRAMES, TEXT));
-    assert!(expected.0.is_empty(), "not all that was printed is passed through");
+    assert!(expected.0.is_empty(), "all printed text must be passed through");
     let peak = peak();
     assert!(peak <= 16 << 20, "{peak} bytes");
     println!("{FRAMES} frames in {TEXT} bytes of text, {peak} bytes of memory at most");

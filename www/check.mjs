@@ -1,5 +1,5 @@
 // The end-to-end check of the built playground, in headless Chromium: `node www/check.mjs`.
-// It prints one line for each step, and exits with 1 if one fails. Screenshots are written to target/demo-check/.
+// It prints one line for each step, and exits with 1 if a step fails. Screenshots are written to target/demo-check/.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Playground } from "./check/playground.mjs";
@@ -19,7 +19,7 @@ try {
   const playground = new Playground(page, (name) => page.screenshot({ path: `${shots}${name}.png` }));
   await page.goto(url);
   for (const [name, step] of steps) await run(name, () => step(playground));
-  await run("no page error, console error or failed request in the whole run", () => playground.assertNoErrors());
+  await run("the run causes no page error, console error or failed request", () => playground.assertNoErrors());
 } finally {
   await browser.close();
   server.close();

@@ -17,7 +17,7 @@ const types = {
   ".wasm": "application/wasm",
 };
 
-// The page runs its own scripts only. Its compiler is wasm, started from a blob in the build worker.
+// The page runs only scripts of this server. Its compiler is wasm, which the build worker starts from a blob.
 const pagePolicy = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval' blob:",
@@ -31,8 +31,8 @@ const pagePolicy = [
   "form-action 'none'",
 ].join("; ");
 
-// The preview runs the user's bundle from a blob, and has no network: it reads its files by calls to the page.
-// In a sandboxed document WebKit matches nothing to 'self', so the origin is spelt out.
+// The preview runs the user's bundle from a blob. It has no network, and reads its files by calls to the page.
+// In a sandboxed document of WebKit, 'self' does not match any origin, so the policy contains the origin.
 const previewPolicy = (origin) =>
   [
     "default-src 'none'",
@@ -67,7 +67,7 @@ async function answer(request, response) {
     "Content-Security-Policy": file.endsWith("preview.html") ? previewPolicy(originOf(request)) : pagePolicy,
     // The sandboxed preview has an opaque origin, so its module scripts are cross-origin requests.
     "Access-Control-Allow-Origin": "*",
-    // Names under assets/ carry a hash of their contents.
+    // The name of a file in assets/ contains a hash of the file.
     "Cache-Control": file.includes(`${sep}assets${sep}`) ? "public, max-age=31536000, immutable" : "no-cache",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -80,13 +80,14 @@ async function answer(request, response) {
 }
 
 /**
- * Returns the origin that the browser has used. A host with other characters than a name is not repeated in the header.
+ * Returns the origin from which the browser requests the file. A host with unexpected characters is not copied, because
+ * it could add directives to the policy.
  */
 function originOf({ headers: { host = "" } }) {
   return /^[\w.:[\]-]+$/.test(host) ? `http://${host}` : "'self'";
 }
 
-/** Returns the file for an address; undefined for an address outside of the folder. */
+/** Returns the file for an address, or undefined for an address outside of the folder. */
 function fileOf(address) {
   try {
     const path = decodeURIComponent(new URL(address, "http://localhost").pathname);

@@ -5,7 +5,7 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
   root: here("."),
-  // Relative addresses, so that the built page works under any path.
+  // Addresses are relative, so that the built page works under any path.
   base: "./",
   resolve: {
     alias: [
@@ -18,7 +18,7 @@ export default defineConfig({
     target: "es2022",
     outDir: here("dist"),
     emptyOutDir: true,
-    // Data URLs would need a wider content security policy.
+    // Data URLs would require a less strict content security policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1200,
@@ -26,6 +26,6 @@ export default defineConfig({
   },
   // Only the worker imports these packages, so the development server does not find them at its start.
   optimizeDeps: { include: ["esbuild-wasm", "resolve.exports"] },
-  // The preview frame is sandboxed, so its origin is "null" and its module scripts are cross-origin.
+  // The iframe of the preview is sandboxed, so its origin is "null" and its module scripts are cross-origin.
   server: { cors: { origin: "*" } },
 });

@@ -1,4 +1,4 @@
-// birpc, with its defaults: a timeout of 60 s.
+// An adapter for birpc with its default options. The default timeout is 60 s.
 
 import { createBirpc } from "birpc";
 import { channelOf } from "./channel.mjs";

@@ -1,5 +1,5 @@
-// Cap'n Web, by its session over a MessagePort. It has neither notifications nor timeouts, so a tick is a call whose
-// answer is ignored.
+// An adapter for Cap'n Web, which has sessions over a MessagePort. Cap'n Web has neither notifications nor timeouts. So
+// `notify` makes a call and ignores its result.
 
 import { RpcTarget, newMessagePortRpcSession } from "capnweb";
 

@@ -1,6 +1,6 @@
-// The channel of libraries that leave posting and listening to the application.
+// The functions `post` and `listen`, for libraries that require the application to post and to receive messages.
 
-/** Returns the channel of one side. It ignores messages of other windows, unless it is bare. */
+/** Returns the channel of the client or of the server. It ignores messages of other windows, unless `isBare` is set. */
 export function channelOf({ kind, target, origin }, isBare = false) {
   const isWindow = kind === "frame" || kind === "parent";
   const source = isWindow ? globalThis : target;
@@ -21,5 +21,5 @@ export function channelOf({ kind, target, origin }, isBare = false) {
   };
 }
 
-/** Returns a channel without a check, for the baselines. */
+/** Returns a channel that does not check the source of messages. The baselines use this channel. */
 export const bareChannelOf = (side) => channelOf(side, true);

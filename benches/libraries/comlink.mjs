@@ -1,4 +1,4 @@
-// Comlink. It has no notifications, so a tick is a call whose answer is ignored.
+// An adapter for Comlink. Comlink has no notifications, so `notify` makes a call and ignores its result.
 
 import * as Comlink from "comlink";
 

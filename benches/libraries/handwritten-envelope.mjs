@@ -1,4 +1,4 @@
-// The baseline of the wire format: JSON-RPC 2.0 by hand, without checks, timeouts and errors.
+// The baseline for the wire format: a minimal client and server for JSON-RPC 2.0, without checks, timeouts or errors.
 
 import { bareChannelOf } from "./channel.mjs";
 

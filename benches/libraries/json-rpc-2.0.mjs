@@ -1,11 +1,12 @@
-// json-rpc-2.0, connected to the channel as its README connects it to a WebSocket. Calls have no default timeout.
+// An adapter for json-rpc-2.0. It connects the library to a channel, as the README of json-rpc-2.0 does for a
+// WebSocket. Calls have no default timeout.
 
 import { JSONRPCClient, JSONRPCServer } from "json-rpc-2.0";
 import { channelOf } from "./channel.mjs";
 
 export function call(side) {
   const { post, listen } = channelOf(side);
-  // The second parameter comes from the caller of `request`, so it can be a transfer list.
+  // The library passes the third argument of `request` to this function, as its second parameter.
   const client = new JSONRPCClient((message, transfer) => {
     try {
       post(message, transfer);

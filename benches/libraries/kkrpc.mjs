@@ -1,5 +1,5 @@
-// kkrpc, over its adapters for workers. Its messages are text. It has neither notifications nor timeouts, so a tick is
-// a call whose answer is ignored.
+// An adapter for kkrpc, which has transports for workers and sends text. kkrpc has neither notifications nor timeouts.
+// So `notify` makes a call and ignores its result.
 
 import { RPCChannel, WorkerChildIO, WorkerParentIO } from "kkrpc/browser";
 

@@ -1,9 +1,9 @@
-// Penpal. It creates a port for a window. It has no notifications, so a tick is a call whose answer is ignored. Calls
-// have no default timeout.
+// An adapter for Penpal. Between windows, Penpal creates a MessagePort. Penpal has no notifications, so `notify` makes
+// a call and ignores its result. Calls have no default timeout.
 
 import { CallOptions, PortMessenger, Reply, WindowMessenger, WorkerMessenger, connect } from "penpal";
 
-// It uses the timers of `window`, which workers lack.
+// Penpal calls the timers of `window`, which does not exist in workers.
 globalThis.window ??= globalThis;
 
 export async function call(side) {

@@ -1,4 +1,5 @@
-// Portway by `connect`, with its defaults: a session coalesces messages, and uses a port for a window.
+// An adapter for `connect` of Portway with its default options. The session coalesces messages. Between windows, the
+// session uses a MessagePort.
 
 import { connect } from "../../pkg/node.js";
 import { LIMITS, TIMEOUT, caller, transferred } from "./portway-plain.mjs";

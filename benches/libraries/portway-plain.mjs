@@ -1,4 +1,4 @@
-// Portway by its plain classes, with or without coalescing.
+// An adapter for the classes `JSONRPCClient` and `JSONRPCServer` of Portway, with or without coalescing.
 
 import init, {
   JSONRPCClient,

@@ -1,4 +1,4 @@
-// Portway by its Rust API on both sides. The loops of the workloads are Rust, too.
+// An adapter for the Rust API of Portway, for the client and the server. The loops of the workloads are also in Rust.
 
 import init, { Caller, serve as serveInRust } from "../../target/bench/rust/rust_bench.js";
 

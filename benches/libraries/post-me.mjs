@@ -1,4 +1,4 @@
-// post-me. Its notifications are events. It has no timeouts.
+// An adapter for post-me. `notify` emits an event of post-me. post-me has no timeouts.
 
 import { ChildHandshake, ParentHandshake, PortMessenger, WindowMessenger, WorkerMessenger } from "post-me";
 
@@ -14,7 +14,7 @@ export async function call(side) {
 }
 
 export async function serve(side, makeMethods) {
-  // It reads the transfer list of a method after the method has run.
+  // post-me reads the transfer list of a method after the method has run.
   let moved = [];
   const { tick, ...methods } = makeMethods((value, list) => {
     moved = list;

@@ -1,13 +1,14 @@
-// The baseline of the transport: the round trip of a number, or of a payload without an envelope. Messages keep
-// their order, so the first answer belongs to the first call.
+// The baseline for the transport: messages are numbers, or payloads without an envelope. `postMessage` keeps the order
+// of messages, so the first answer belongs to the first pending call.
 
 import { bareChannelOf } from "./channel.mjs";
 
 const TICK = -1;
 const FLUSH = -2;
 const TAKE = -3;
+/** The message `CREDIT - count` lets the server send `count` more chunks. */
 const CREDIT = -4;
-/** The largest number for a request of buffers. The difference is their count. */
+/** The message `PREPARE - count` requests `count` buffers. */
 const PREPARE = -1_000;
 
 const messages = {
@@ -40,7 +41,7 @@ export function call(side) {
         post(messages[method](params), transfer);
       }),
     notify: () => post(TICK),
-    /** Reads chunks, with the same credit as the streams of Portway. */
+    /** Reads chunks. Sends credit as often as a stream of Portway does. */
     drain: ({ count, bytes, window }) =>
       new Promise((resolve) => {
         let [remaining, sum, received] = [count, 0, 0];

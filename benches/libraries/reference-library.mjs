@@ -1,5 +1,5 @@
-// The library of the document that the protocol comes from, with its defaults, but with a timeout that no workload
-// reaches.
+// An adapter for the reference library, which is the code in the document that defines the protocol. Options have their
+// defaults, except for the timeout. No workload reaches this timeout.
 
 import { DocumentClient, DocumentServer, documentPortTransport } from "../../tests/web/fixtures/reference-library.js";
 
@@ -19,8 +19,8 @@ export function serve(side, makeMethods) {
 }
 
 /**
- * Returns a transport. The library's own one for ports also supports workers; the one for windows is written in the
- * same way.
+ * Returns a transport. The transport of the reference library supports ports and workers. For windows, this function
+ * creates a transport that does the same checks.
  */
 function transportOf({ kind, target, origin }) {
   if (kind !== "frame" && kind !== "parent") return documentPortTransport(target);

@@ -1,4 +1,5 @@
-// vscode-jsonrpc, with its reader and writer for browsers, which support ports and workers. It has no timeouts.
+// An adapter for vscode-jsonrpc with its reader and writer for browsers. They support ports and workers. The library
+// has no timeouts.
 
 import { BrowserMessageReader, BrowserMessageWriter, createMessageConnection } from "vscode-jsonrpc/browser";
 

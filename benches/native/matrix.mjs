@@ -1,10 +1,10 @@
 // The matrix of the benchmark of byte streams: libraries, workloads and promises.
 
-/** The libraries. `runs` has the parts in which a library takes part, and its name there. */
+/** The libraries. `runs` lists the parts of the benchmark that a library runs, with the name of the library in each. */
 export const libraries = [
   { id: "serde-alone", title: "memchr, serde_json alone", runs: { decode: "serde-alone" } },
   { id: "portway", title: "Portway", runs: { decode: "portway", serve: "portway", call: "portway", hold: "portway" } },
-  // Its channels pass each message between threads.
+  // The channels of lsp-server pass each message between threads.
   { id: "lsp-server", title: "lsp-server", peer: true, runs: { decode: "lsp-server", serve: "lsp-server" } },
   {
     id: "lsp-server-loop",
@@ -12,7 +12,7 @@ export const libraries = [
     peer: true,
     runs: { serve: "lsp-server-loop", hold: "lsp-server-loop" },
   },
-  // With buffers it is faster and uses more memory.
+  // With buffers, async-lsp is faster and uses more memory. So `serve` uses buffers, and `hold` does not.
   {
     id: "async-lsp",
     title: "async-lsp",
@@ -28,7 +28,7 @@ export const libraries = [
   },
 ];
 
-/** Returns a workload of the part "decode". `base` is the library of its ratios. */
+/** Returns a workload of the part "decode". Its ratios compare each library with `base`. */
 const decode = (id, title) => ({
   id: `decode-${id}`,
   part: "decode",
@@ -44,7 +44,7 @@ export const workloads = [
   decode("request", "decode: requests of 150 bytes"),
   decode("change", "decode: didChange of 4 KB, one string"),
   decode("dense", "decode: objects of 100 KB, many members"),
-  decode("mixed", "decode: all of them, a third of the bytes each"),
+  decode("mixed", "decode: a mix of these messages, a third of the bytes each"),
   {
     id: "serve-64",
     part: "serve",
@@ -92,7 +92,7 @@ export const workloads = [
   {
     id: "hold",
     part: "hold",
-    title: "hold: a connection that is idle after one request, in resident memory",
+    title: "hold: resident memory of a connection that is idle after one request",
     metric: "bytes",
     unit: "bytes",
     base: "portway",
@@ -100,12 +100,12 @@ export const workloads = [
   },
 ];
 
-/** Returns the number of idle connections. It is smaller for a library with a thread for each connection. */
+/** Returns the number of idle connections. The number is smaller if a library needs a thread for each connection. */
 export const connectionCount = (library) => (library === "lsp-server-loop" ? 1_000 : 10_000);
 
 const isDecode = ({ part }) => part === "decode";
 
-/** The promises: `min` or `max` of the ratio of Portway to the base, or to each of the peers. */
+/** The promises: the `min` or `max` of the ratio of Portway to `base`. "peers" are all libraries with `peer: true`. */
 export const promises = [
   ...workloads.filter(isDecode).map(({ id }) => ({ workload: id, base: "serde-alone", min: 0.8 })),
   ...workloads.filter(isDecode).map(({ id }) => ({ workload: id, base: "peers", min: 1 })),

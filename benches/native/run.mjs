@@ -1,6 +1,7 @@
 // The benchmark of byte streams: `node benches/native/run.mjs --binary PATH [--plan native|wipc] [--rounds N] [--quick]
-// [--check]`. The libraries take turns in each round, in another order, and ratios are those within a round. It prints
-// the results, and writes them to target/bench/native.json or wipc.json with every round.
+// [--check]`. In each round, every library runs once, and each round starts with another library. Ratios compare
+// results of the same round. The script prints a summary, and writes all rounds to target/bench/native.json or
+// target/bench/wipc.json.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir, totalmem } from "node:os";
@@ -14,7 +15,7 @@ import { Server, Worker } from "./worker.mjs";
 
 const ROUNDS = 11;
 
-/** The programs that load a server, and the server that is called. */
+/** The program that sends requests to each server, and the server that each client calls. */
 const loaders = { id: "load" };
 const ours = { id: "portway" };
 
@@ -56,7 +57,7 @@ const report = {
   cells: [],
 };
 console.log(
-  `${report.machine.cores} cores, load ${figure(loadavg()[0])}${options.quick ? "; quick: too few rounds to judge by" : ""}`,
+  `${report.machine.cores} cores, load ${figure(loadavg()[0])}${options.quick ? "; quick: too few rounds for a conclusion" : ""}`,
 );
 for (const workload of workloads) {
   const cell = await measure(workload);
@@ -80,7 +81,7 @@ async function measure(workload) {
   const taking = libraries.filter(({ runs }) => workload.part in runs);
   const turns = new Map();
   for (const library of taking) turns.set(library.id, await begin(workload, library));
-  // The first turn of each library is not measured, so that code is compiled and buffers have grown.
+  // The first run of each library is not counted, because the run compiles code and its buffers grow.
   if (workload.part !== "hold") for (const turn of turns.values()) await turn();
   const results = Object.fromEntries(taking.map(({ id }) => [id, []]));
   for (let round = 0; round < rounds; round++) {
@@ -127,7 +128,10 @@ async function begin({ part, stream, words, requests, depth }, library) {
   return () => hold(library, name);
 }
 
-/** Measures the growth of a server, which has had some connections, by many more connections. */
+/**
+ * Measures the memory of a server per idle connection. Some connections are opened before the measurement, because the
+ * first connections also allocate memory that all connections share.
+ */
 async function hold(library, name) {
   const one = await server(library, name);
   const clients = await worker(loaders, "hold");
@@ -180,11 +184,11 @@ function judge({ workload: id, library = "portway", base, min, max }) {
 }
 
 function printChecks(checks) {
-  console.log("\nWhat is promised:");
+  console.log("\nPromised ratios:");
   for (const { text, seen, limit, ok } of checks)
     console.log(`  ${ok ? "ok    " : "MISSED"}  ${text.padEnd(70)} ${seen.padEnd(52)} ${limit}`);
   const missed = checks.filter(({ ok }) => !ok).length;
-  console.log(`  ${checks.length - missed} hold, ${missed} are missed`);
+  console.log(`  ${checks.length - missed} are met, ${missed} are missed`);
 }
 
 function machine() {

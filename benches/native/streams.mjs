@@ -1,4 +1,5 @@
-// The streams for decoding: messages as an editor sends them. All streams have about the same length.
+// Creates the streams for the part "decode". The messages resemble those of an editor. All streams have about the same
+// length.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 
@@ -9,7 +10,7 @@ const frame = (message) => {
   return `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
 };
 
-/** About 150 bytes. */
+/** Returns a request of about 150 bytes. */
 const request = (id) =>
   frame({
     id,
@@ -17,7 +18,7 @@ const request = (id) =>
     params: { textDocument: { uri: "file:///src/main.rs" }, position: { line: id % 997, character: 7 } },
   });
 
-/** About 4 KB, nearly all of it one string: source text, with quotes and line ends. */
+/** Returns a notification of about 4 KB. Most of the text is one string: source text with quotes and line ends. */
 const change = (version) => {
   const lines = Array.from(
     { length: 66 },
@@ -30,7 +31,7 @@ const change = (version) => {
   });
 };
 
-/** About 100 KB of small members. */
+/** Returns a request of about 100 KB with many small members. */
 const dense = (id) => {
   const modules = Array.from({ length: 1_150 }, (_, module) => ({
     id: module,
@@ -41,10 +42,10 @@ const dense = (id) => {
   return frame({ id, method: "build", params: { modules } });
 };
 
-/** A third of the bytes each. */
+/** Returns one of the three messages. Each of the three makes up a third of the bytes in a long stream. */
 const mixed = (n) => (n % 700 === 699 ? dense(n) : n % 28 === 27 ? change(n) : request(n));
 
-/** Writes the streams. Returns the path and the number of messages of each. */
+/** Writes the streams. Returns the path of each stream and the number of its messages. */
 export function writeStreams(folder) {
   mkdirSync(folder, { recursive: true });
   return Object.fromEntries(

@@ -1,5 +1,5 @@
-// npm vscode-jsonrpc in Node, with the commands of the other libraries: `node vscode-jsonrpc.mjs decode | serve SOCKET
-// | call`.
+// Runs the npm package vscode-jsonrpc in Node: `node vscode-jsonrpc.mjs decode | serve SOCKET | call`. The commands are
+// the same as those of the libraries in Rust.
 
 import { readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -20,9 +20,9 @@ const [part, ...words] = process.argv.slice(2);
 if (part === "decode") answerEach(decode);
 else if (part === "call") answerEach(call);
 else if (part === "serve") serve(words[0]);
-else throw new Error(`no such part: ${part}`);
+else throw new Error(`the part must be decode, call or serve, got ${part}`);
 
-/** Reads commands, one a line, and answers each with a line of JSON. */
+/** Reads one command from each line of standard input, and answers with a line of JSON. */
 async function answerEach(answer) {
   console.log("{}");
   for await (const line of createInterface({ input: process.stdin }))
@@ -50,7 +50,7 @@ function decodeOnce(stream, expected) {
       count += 1;
       if (count === expected) resolve();
     });
-    // The stream passes a buffer on in the same turn; its messages are handled later.
+    // `write` passes a chunk to the reader before it returns. The reader reports the messages of the chunk later.
     let at = 0;
     const write = () => {
       while (at < stream.length) {
@@ -91,7 +91,7 @@ async function call(path, count, depth) {
     while (sent < total) {
       const number = sent++;
       const echo = await connection.sendRequest("echo", { text: "hello", number });
-      if (echo.number !== number) throw new Error(`${JSON.stringify(echo)} instead of ${number}`);
+      if (echo.number !== number) throw new Error(`the result must have number ${number}, got ${JSON.stringify(echo)}`);
     }
   };
   await Promise.all(Array.from({ length: Math.min(total, Number(depth)) }, line));

@@ -1,6 +1,6 @@
-// Measures decoders of WIPC frames in Node: `node wipc-in-node.mjs wipc LIBRARY`, then one command a line, `PAYLOAD
-// TOTAL`, each answered with a line of JSON. Libraries: the Rust decoder as wasm, a copy inside of wasm, the decoder of
-// the npm package, wipc-js, and a copy of bytes in JavaScript.
+// Measures decoders of WIPC frames in Node: `node wipc-in-node.mjs wipc LIBRARY`. Each line of standard input is a
+// command `PAYLOAD TOTAL`. The script answers each command with a line of JSON. The libraries are: the Rust decoder as
+// wasm, a copy of bytes in wasm, the decoder of the npm package, wipc-js, and a copy of bytes in JavaScript.
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -28,7 +28,7 @@ if (make === undefined) {
 }
 const prepared = new Map();
 const begin = await make();
-// The worker is ready.
+// This line reports that the process is ready.
 console.log("{}");
 for await (const line of createInterface({ input: process.stdin })) {
   const [payload, total] = line.split(" ").map(Number);
@@ -37,7 +37,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   const start = performance.now();
   let bytes = 0;
   while (performance.now() - start < MIN_DURATION_MS) {
-    if (!turn()) throw new Error("not all frames were found");
+    if (!turn()) throw new Error("the decoder did not find all frames");
     bytes += length;
   }
   console.log(JSON.stringify({ mbs: bytes / 1e3 / (performance.now() - start) }));
@@ -46,7 +46,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 function inWasm(name) {
   return async () => {
     const bytes = readFileSync(`${root}target/bench/wipc_bench.wasm`);
-    // One instance for each kind of payload, so that they do not share a stream.
+    // Each length of payloads has a separate instance, because an instance contains one stream.
     const module = new WebAssembly.Module(bytes);
     return (payload, total) => {
       const { exports } = new WebAssembly.Instance(module);
@@ -56,7 +56,7 @@ function inWasm(name) {
   };
 }
 
-/** Returns a stream in chunks of a pipe, and its number of frames. */
+/** Returns a stream in chunks of 64 KiB, and the number of frames in the stream. */
 function streamOf(payload, total) {
   const count = Math.floor(total / payload);
   const frame = Buffer.alloc(9 + payload);
@@ -66,7 +66,7 @@ function streamOf(payload, total) {
   for (let index = 0; index < payload; index++) frame[9 + index] = (index * 31) % 256;
   const bytes = Buffer.concat(Array.from({ length: count }, () => frame));
   const chunks = [];
-  // Each chunk has a buffer of its own, as chunks that are read have.
+  // Each chunk has a separate buffer, like the chunks that Node reads from a pipe.
   for (let at = 0; at < bytes.length; at += CHUNK)
     chunks.push(Buffer.from(Uint8Array.from(bytes.subarray(at, at + CHUNK)).buffer));
   return { count, length: bytes.length, chunks };
@@ -113,9 +113,9 @@ async function wipcJs() {
       }
       const input = new PassThrough();
       new Counting(input, new PassThrough());
-      // This avoids the cost of the stream.
+      // A direct `emit` avoids the cost of the stream.
       for (const chunk of chunks) input.emit("data", chunk);
-      // The library loses a frame whose magic is split between chunks: at most one in a chunk.
+      // wipc-js loses a frame whose magic is split between two chunks. It loses at most one frame per chunk.
       return found <= count && found >= count - chunks.length;
     };
     return { length, turn };
@@ -125,7 +125,7 @@ async function wipcJs() {
 async function copy() {
   return (payload, total) => {
     const { length, chunks } = streamOf(payload, total);
-    // The application keeps a payload, so each payload is copied to a buffer of its own.
+    // The application may keep a payload, so a full buffer is not reused.
     const turn = () => {
       let at = 0;
       let place = new Uint8Array(Math.max(payload, CHUNK));

@@ -1,6 +1,6 @@
 // The matrix of the benchmark of WIPC: libraries, workloads and promises.
 
-/** The script of the libraries in Node. */
+/** The script that runs the libraries in Node. */
 const script = "wipc-in-node.mjs";
 
 export const libraries = [
@@ -17,7 +17,7 @@ const decode = (id, title, payload, total) => ({
   id,
   part: "wipc",
   words: [payload, total],
-  title: `decode: payloads of ${title}, in pieces of 64 KiB`,
+  title: `decode: payloads of ${title}, in chunks of 64 KiB`,
   metric: "mbs",
   unit: "MB/s",
   base: "wipc-js",

@@ -1,4 +1,4 @@
-// A library in a process of its own.
+// Runs a library in a separate process.
 
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 const TIMEOUT_MS = 120_000;
 
-/** Starts a process. `words` are the part and its arguments; a library in JavaScript has a script. */
+/** Starts a process. `words` contains the part and its arguments. A library in JavaScript has a script for Node. */
 function start(binary, { script }, words) {
   const inNode = script !== undefined && fileURLToPath(new URL(script, import.meta.url));
   const [program, first] = inNode ? [process.execPath, [inNode]] : [binary, []];
@@ -21,7 +21,7 @@ export class Worker {
   constructor(binary, library, words) {
     this.process = start(binary, library, words);
     this.name = [library.id, ...words].join(" ");
-    // If the process has ended, `ask` reports that.
+    // Without a listener, a failed write would end this process. `ask` reports that the child process has exited.
     this.process.stdin.on("error", () => {});
     this.lines = createInterface({ input: this.process.stdout })[Symbol.asyncIterator]();
   }
@@ -29,10 +29,10 @@ export class Worker {
   async ask(...words) {
     if (words.length > 0) this.process.stdin.write(`${words.join(" ")}\n`);
     const late = sleep(TIMEOUT_MS, undefined, { ref: false }).then(() =>
-      Promise.reject(new Error(`${this.name} does not answer`)),
+      Promise.reject(new Error(`${this.name} must answer within ${TIMEOUT_MS} ms`)),
     );
     const { value, done } = await Promise.race([this.lines.next(), late]);
-    if (done) throw new Error(`${this.name} has ended`);
+    if (done) throw new Error(`${this.name} exited before it answered`);
     return JSON.parse(value);
   }
 

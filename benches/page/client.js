@@ -1,4 +1,4 @@
-// The client of one library, in a realm of its own. The page runs workloads by `window.bench`.
+// Creates the client of one library in a separate iframe. The page runs workloads through `window.bench` of the iframe.
 
 import { loopback } from "./loopback.js";
 import { workloads } from "./workloads.js";
@@ -43,7 +43,7 @@ async function joinFrame(library, id, boundary, origin) {
   return library.call({ kind: "port", target: port1 });
 }
 
-/** Waits for the message "ready" of the server. */
+/** Waits for the message "ready" from the server. */
 function ready(source) {
   return new Promise((resolve) => {
     source.addEventListener("message", function listener({ data }) {

@@ -1,10 +1,10 @@
-// Measures the time of an instantiation in a fresh iframe, with a compiled module.
+// Measures the time to instantiate a compiled module in a new iframe.
 
 import { initSync } from "portway";
 
 globalThis.bench = {
   run() {
-    // The clone belongs to this realm.
+    // The clone is a module of this realm, like a module that an application receives by `postMessage`.
     const module = structuredClone(parent.compiled);
     const start = performance.now();
     initSync(module);

@@ -1,8 +1,9 @@
-// Two ports that deliver messages synchronously, without a transport. So the time is that of the library.
+// Two ports that deliver messages synchronously, without a transport. So the measured time is that of the library
+// alone.
 
 import { makeMethods } from "./methods.js";
 
-/** The members of a `MessagePort` that the libraries use. */
+/** A port with those members of `MessagePort` that the libraries use. */
 class LoopbackPort {
   onmessage = null;
   #listeners = [];

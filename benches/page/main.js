@@ -1,8 +1,8 @@
-// Runs in the page. At each boundary, each library gets a realm of its own, and then the libraries take turns in
-// rounds. The page posts its results, since no debugging client reads them.
+// Runs in the page. At each boundary, each library runs in a separate iframe. In each round, every library runs once.
+// The page posts its results to the server, because no debugging client can read them.
 
 const TIMEOUT_MS = 120_000;
-/** Workloads that transfer buffers. No workload before them has warmed up their code. */
+/** Workloads that transfer buffers. They need a longer warm-up, because no earlier workload runs the same code. */
 const TRANSFERS = ["transfer-params", "transfer-results"];
 
 const { plan, own, other } = await (await fetch("/plan")).json();
@@ -43,7 +43,7 @@ async function instantiate({ id: workload, size, rounds, libraries: [id] }) {
   return { boundary: "realm", workload, size, results: { [id]: metrics } };
 }
 
-/** Opens an iframe with the client of a library, which opens the server in an iframe or worker of its own. */
+/** Opens an iframe with the client of a library. The client opens the server in another iframe or in a worker. */
 async function open(id, boundary) {
   const made = await openFrame(`/client/${id}.html?${new URLSearchParams({ boundary, own, other })}`);
   await made.bench.ready;
@@ -72,7 +72,8 @@ async function measure({ id: workload, size, rounds, libraries }, boundary, real
       running = running.filter((other) => other !== id);
     }
   };
-  // Code must be warm. Without a transport, most of the time is that of the code.
+  // The engine must have compiled the code before the measurement. Without a transport, the code takes most of the
+  // time, so the loopback has the longest warm-up.
   const warm = boundary === "loopback" ? size : workload === "sequential" ? 1_000 : Math.min(size, 1_000);
   const times = boundary === "loopback" ? 5 : TRANSFERS.includes(workload) ? 20 : 2;
   for (const id of [...running]) for (let i = 0; i < times; i++) if (running.includes(id)) await once(id, warm);
@@ -84,7 +85,7 @@ async function measure({ id: workload, size, rounds, libraries }, boundary, real
       results[id][round] = metrics;
     }
   }
-  // A library that has failed once is left out, so that all have the same rounds.
+  // The results of a library that failed are removed, so that all libraries have the same rounds.
   return {
     boundary,
     workload,
@@ -94,7 +95,7 @@ async function measure({ id: workload, size, rounds, libraries }, boundary, real
   };
 }
 
-/** Returns the libraries in another order for each round, with another first one and other predecessors. */
+/** Returns the libraries in an order that depends on the round. The first library and all neighbours change. */
 function inTurn(list, round) {
   const first = round % list.length;
   const turned = [...list.slice(first), ...list.slice(0, first)];

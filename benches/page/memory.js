@@ -1,4 +1,4 @@
-// Measures the WebAssembly memory of this realm. It records all instances, so it must be the first import.
+// Measures the WebAssembly memory of this realm. This module records each new instance, so it must be imported first.
 
 const instances = [];
 

@@ -1,4 +1,4 @@
-// The methods of the server. `transferred` makes a result that the library transfers instead of copies.
+// The methods of the server. `transferred(value, buffers)` returns a result whose buffers the library transfers.
 
 export function makeMethods(transferred = (value) => value) {
   let ticks = 0;
@@ -17,7 +17,7 @@ export function makeMethods(transferred = (value) => value) {
     },
     weigh: ({ buffer }) => buffer.byteLength,
     mirror: ({ value }) => value,
-    /** Creates the buffers of `take`, so that their creation is not measured. */
+    /** Creates the buffers that `take` returns, so that their creation is not measured. */
     prepare({ count, bytes }) {
       pool = Array.from({ length: count }, () => new ArrayBuffer(bytes));
       return count;

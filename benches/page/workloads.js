@@ -5,12 +5,12 @@ import { wasmBytes } from "./memory.js";
 
 export const MEGABYTE = 2 ** 20;
 const CHUNK = 65_536;
-/** The maximum of unread chunks of a stream: the default of Portway. */
+/** The maximum number of unread chunks of a stream, which is the default of Portway. */
 const WINDOW = 16;
 
 const now = () => performance.now();
 
-/** Microseconds per call. */
+/** Returns the time of a call in microseconds. */
 const perCall = (start, end, size) => ({ us: ((end - start) * 1000) / size });
 
 async function inTurn(size, make) {
@@ -19,12 +19,12 @@ async function inTurn(size, make) {
   return perCall(start, now(), size);
 }
 
-/** Measures a loop of the library itself. */
+/** Measures a loop that the adapter of the library contains. */
 async function inOwnLoop(loop, size, expected) {
   const start = now();
   const last = await loop(size);
   const end = now();
-  if (last !== expected) throw new Error(`the last answer is ${last}`);
+  if (last !== expected) throw new Error(`the last result must be ${expected}, got ${last}`);
   return perCall(start, end, size);
 }
 
@@ -40,7 +40,7 @@ async function allAtOnce(caller, size) {
   for (let n = 0; n < size; n++) calls.push(caller.call("echo", { n }));
   const results = await Promise.all(calls);
   const end = now();
-  if (results[size - 1] !== size - 1) throw new Error(`the last call is answered with ${results[size - 1]}`);
+  if (results[size - 1] !== size - 1) throw new Error(`the last result must be ${size - 1}, got ${results[size - 1]}`);
   return perCall(start, end, size);
 }
 
@@ -50,7 +50,7 @@ async function notifications(caller, size) {
   for (let n = 0; n < size; n++) caller.notify("tick", { n });
   const count = await caller.call("flush", {});
   const end = now();
-  if (count !== size) throw new Error(`${count} of ${size} have arrived`);
+  if (count !== size) throw new Error(`the server must receive ${size} notifications, got ${count}`);
   return perCall(start, end, size);
 }
 
@@ -63,7 +63,7 @@ function transferredInParams(caller, size) {
   const buffers = Array.from({ length: size }, () => new ArrayBuffer(MEGABYTE));
   return inTurn(size, async (n) => {
     const weight = await caller.call("weigh", { buffer: buffers[n] }, [buffers[n]]);
-    if (weight !== MEGABYTE || buffers[n].byteLength !== 0) throw new Error("the buffer was not moved");
+    if (weight !== MEGABYTE || buffers[n].byteLength !== 0) throw new Error("the buffer was not transferred");
   });
 }
 
@@ -71,11 +71,11 @@ async function transferredInResults(caller, size) {
   await caller.call("prepare", { count: size, bytes: MEGABYTE });
   return inTurn(size, async () => {
     const { byteLength } = await caller.call("take", {});
-    if (byteLength !== MEGABYTE) throw new Error("the buffer has not come");
+    if (byteLength !== MEGABYTE) throw new Error(`the result must have ${MEGABYTE} bytes, got ${byteLength}`);
   });
 }
 
-/** About 100 KB as JSON: a nested value, as a page and its worker may exchange it. */
+/** A nested value of about 100 KB as JSON, such as a page and its worker may exchange. */
 const record = Array.from({ length: 700 }, (_, id) => ({
   id,
   name: `src/components/module-${id}/index.tsx`,
@@ -86,7 +86,7 @@ const record = Array.from({ length: 700 }, (_, id) => ({
 
 const objects = (caller, size) => inTurn(size, () => caller.call("mirror", { value: record }));
 
-/** Pending calls: the time to start and to end them, and their memory. */
+/** Measures many pending calls: the time to start them, the time to end them, and their memory. */
 const waiting = (() => {
   const atFirst = wasmBytes();
   let timersPerCall;
@@ -98,10 +98,10 @@ const waiting = (() => {
     const start = now();
     const calls = [];
     for (let n = 0; n < size; n++) calls.push(make(n));
-    // After this, messages that are coalesced until the end of the turn are sent.
+    // A client may coalesce messages until the end of the turn. This line lets the client send them.
     await null;
     const issued = now();
-    // After this, the server has received all calls.
+    // The response to `flush` shows that the server has received all earlier calls.
     await caller.call("flush", {});
     globalThis.gc?.();
     const heap = (heapBytes() - before) / size;
@@ -115,7 +115,7 @@ const waiting = (() => {
   };
 })();
 
-/** Returns the number of timers of a call. No time is measured while timers are counted. */
+/** Returns the number of timers that a call sets. The times of these calls are not measured. */
 async function timersOf(caller, make) {
   const { setTimeout, setInterval } = globalThis;
   let count = 0;
@@ -135,7 +135,7 @@ function heapBytes() {
   return performance.memory?.usedJSHeapSize ?? NaN;
 }
 
-/** Measures small calls, four at a time, while each hundredth call is a large one. */
+/** Measures small calls, four at a time. Every hundredth call is large, and its time is not measured. */
 async function amongLarge(caller, size) {
   const buffer = new ArrayBuffer(MEGABYTE);
   const latencies = [];
@@ -156,12 +156,12 @@ async function amongLarge(caller, size) {
   return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), p999: quantile(latencies, 0.999) };
 }
 
-/** Measures a stream of transferred chunks in MB a second. */
+/** Measures a stream of transferred chunks, in MB per second. */
 async function streamed(caller, size) {
   const start = now();
   const bytes = await caller.drain({ count: size, bytes: CHUNK, window: WINDOW });
   const end = now();
-  if (bytes !== size * CHUNK) throw new Error(`${bytes} bytes have come`);
+  if (bytes !== size * CHUNK) throw new Error(`the stream must have ${size * CHUNK} bytes, got ${bytes}`);
   return { mbs: bytes / MEGABYTE / ((end - start) / 1000) };
 }
 

@@ -1,4 +1,4 @@
-// Calls the service on a socket by npm `vscode-jsonrpc`: `node ask.mjs /tmp/primes.sock`.
+// Calls the service on a socket with the npm package `vscode-jsonrpc`: `node ask.mjs /tmp/primes.sock`.
 
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -41,7 +41,7 @@ class Service {
   }
 
   async request(method, params, { onProgress = () => {}, signal } = {}) {
-    // The token of progress is the id of the request, and vscode-jsonrpc counts requests from 0.
+    // The service reports progress with the id of the request as its token. vscode-jsonrpc counts ids from 0.
     const listening = this.#connection.onProgress(progress, this.#requests++, onProgress);
     const source = new CancellationTokenSource();
     signal?.addEventListener("abort", () => source.cancel());

@@ -48,14 +48,17 @@ function end(call, signal) {
     (error) => {
       if (signal?.aborted && error === signal.reason) return { cancelled: true };
       const { code, message, data } = error;
-      // An error without a numeric code is not an answer of the service.
+      // An error without a numeric code is not a response of the service.
       if (!Number.isInteger(code)) return { problem: String(error) };
       return { error: { code, message, ...(data !== undefined && { data }) } };
     },
   );
 }
 
-/** Repeats a call. On a socket, a cancelled request may run on another thread up to its next pause. */
+/**
+ * Repeats a call until its outcome satisfies `isSo`, for at most 5 s. On a socket, a cancelled request may still run on
+ * another thread, until its next pause.
+ */
 async function soon(ask, isSo) {
   for (const giveUp = Date.now() + 5_000; ; ) {
     const answer = await ask();

@@ -1,4 +1,4 @@
-// Builds the example, makes the calls in headless Chromium and on a socket, and compares the answers:
+// Builds the example, makes the calls in headless Chromium and on a socket, and compares the responses:
 // `node examples/one-service/check.mjs`.
 
 import assert from "node:assert/strict";
@@ -14,7 +14,7 @@ import { ask } from "./ask.mjs";
 
 const folder = new URL("./", import.meta.url);
 
-// The rest of the message is not compared, since the two deserializers have different texts.
+// The deserializers of the worker and of the socket report different texts. So only this prefix is compared.
 const INVALID_PARAMS = "Invalid params";
 
 const piece = (checked) => ({ checked, of: 50_000 });
@@ -55,14 +55,14 @@ await report({
   async "the service answers Portway's client in a worker"() {
     wasmPack(folder);
     inWorker = await inPage(new URL("index.html", folder), async (page, waitForText) => {
-      await waitForText("end", "That is all.");
+      await waitForText("end", "All calls have ended.");
       const [names, texts] = [await page.locator("dt").allTextContents(), await page.locator("dd").allTextContents()];
       return answers(names.map((name, index) => [name, texts[index]]));
     });
     assert.deepEqual(inWorker, expected);
   },
 
-  async "it gives vscode-jsonrpc the same answers on a socket"() {
+  async "the service sends vscode-jsonrpc the same responses on a socket"() {
     program = build();
     assert.ok(inWorker, "the answers of the worker are missing");
     await listening(async (path) => {
@@ -71,7 +71,7 @@ await report({
     });
   },
 
-  "its program prints its usage"() {
+  "the program prints its usage"() {
     const { status, stderr } = spawnSync(program, [], { encoding: "utf8" });
     assert.equal(status, 2);
     assert.match(stderr, /^usage: one-service PATH$/m);
@@ -84,7 +84,7 @@ async function onSocket(path) {
   return answers(reported);
 }
 
-/** Parses the answers, by the purposes of the calls. */
+/** Parses the responses. The keys of the returned object are the purposes of the calls. */
 function answers(reported) {
   const all = Object.fromEntries(reported.map(([what, text]) => [what, JSON.parse(text)]));
   for (const { error } of Object.values(all)) {
@@ -106,7 +106,7 @@ function build() {
   return built.find(({ executable }) => executable).executable;
 }
 
-/** Runs the program on a new socket, and ends it as Ctrl-C does. */
+/** Runs the program on a new socket, calls `use`, and ends the program with the signal of Ctrl-C. */
 async function listening(use) {
   const directory = mkdtempSync(join(tmpdir(), "one-service-"));
   const path = join(directory, "primes.sock");
@@ -118,7 +118,7 @@ async function listening(use) {
     await use(path);
     served.kill("SIGINT");
     assert.deepEqual(await ended, [0, null]);
-    assert.ok(!existsSync(path), "the file of the socket is left behind");
+    assert.ok(!existsSync(path), "the program must remove the file of the socket");
   } finally {
     served.kill("SIGKILL");
     rmSync(directory, { recursive: true });

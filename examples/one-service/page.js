@@ -1,10 +1,10 @@
-// The page: calls the worker, and shows the answers.
+// The code of the page. It calls the worker and shows the responses.
 import init, { JSONRPCClient, workerTransport } from "portway";
 import { makeCalls } from "./calls.js";
 
 await init();
 
-// Calls may start at once: the worker queues messages until it is ready.
+// Calls can start before the worker is ready, because the browser queues the messages.
 const worker = new Worker("worker.js", { type: "module" });
 const client = new JSONRPCClient(workerTransport(worker));
 
@@ -12,7 +12,7 @@ await makeCalls(client, (what, answer) => {
   show("dt", what);
   show("dd", JSON.stringify(answer));
 });
-document.querySelector("#end").textContent = "That is all.";
+document.querySelector("#end").textContent = "All calls have ended.";
 
 function show(kind, text) {
   const element = document.createElement(kind);

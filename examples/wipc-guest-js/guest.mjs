@@ -1,12 +1,12 @@
-// A guest of WIPC: a program that answers JSON-RPC calls on its standard input and output, together with data frames
-// and printed lines.
+// A guest of WIPC. This program answers JSON-RPC calls on its standard input and output. It also exchanges DATA frames
+// and prints lines there.
 
 import init, { JSONRPCServer, RPCError } from "portway";
 import { WipcType } from "portway/wipc";
 import { guestChannel } from "portway/wipc/node";
 
 const channel = guestChannel({
-  // Data frames are sent back.
+  // The guest sends each DATA frame back.
   onData: (payload) => channel.send(WipcType.DATA, payload),
   onClose: () => console.error("guest: asked to close"),
 });
@@ -18,5 +18,5 @@ new JSONRPCServer(channel.transport())
   .method("fail", () => {
     throw new RPCError(-32001, "this method always fails");
   })
-  .onNotify("print", ([line]) => console.log(line)); // to the host, between frames
+  .onNotify("print", ([line]) => console.log(line)); // the host receives the line between frames
 channel.send(WipcType.OPEN);

@@ -18,7 +18,7 @@ await client.request("fail").catch(({ code, message }) => console.log(`${code}: 
 guest.channel.send(WipcType.DATA, new Uint8Array(1_000_000));
 client.notify("print", ["this line was printed by the guest"]);
 
-// The guest gets CLOSE while it handles a request, and answers the request before it exits.
+// The guest receives CLOSE while it handles this request. The guest answers the request before it exits.
 const waiting = client.request("wait", [100]);
 const { code } = await guest.close();
 console.log(`after ${await waiting} the guest has exited with ${code}`);

@@ -1,4 +1,4 @@
-// Builds the guest as a program and as a WASI module, and calls both by the npm package:
+// Builds the guest as a program and as a WASI module, and calls both with the npm package:
 // `node examples/wipc-guest-rust/check.mjs`.
 
 import assert from "node:assert/strict";
@@ -56,7 +56,7 @@ async function check(program, words) {
   const large = { text: "ö".repeat(500_000) };
   assert.deepEqual(await client.request("echo", large), large);
   await guest.channel.send(WipcType.DATA, new Uint8Array(1_000_000));
-  // Notifications before this answer have arrived.
+  // The guest sends the DATA frame back before it answers these calls.
   assert.deepEqual([await client.request("count", [2]), await client.request("count", [3])], [2, 5]);
   assert.deepEqual(data, [1_000_000]);
   assert.equal(printed, "the guest is ready\n");

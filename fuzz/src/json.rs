@@ -1,4 +1,4 @@
-//! JSON text → messages → JSON text.
+//! Fuzzes the decoder and the encoder of JSON text.
 
 use portway::Limits;
 use portway::codec::json;
@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 
 type Payload = Box<RawValue>;
 
-/// Decodes the bytes with several profiles. Every accepted message must be the same after it was encoded and decoded
-/// again.
+/// Decodes the bytes with several profiles. Encodes and decodes every accepted message again. The result must equal the
+/// first message.
 pub fn json(bytes: &[u8]) {
     let mut strict = Profile::GENERIC;
     strict.null_params_are_absent = false;
@@ -27,7 +27,7 @@ fn check(bytes: &[u8], profile: &Profile, limits: &Limits) {
     let incoming = json::decode(bytes, profile, limits);
     let first = str::from_utf8(bytes).ok().and_then(|text| serde_json::from_str::<&RawValue>(text).ok());
     let Some(value) = first.filter(|_| bytes.len() <= limits.message_bytes) else {
-        let Incoming::Single(Err(unusable)) = incoming else { panic!("taken: {incoming:?}") };
+        let Incoming::Single(Err(unusable)) = incoming else { panic!("invalid text is accepted: {incoming:?}") };
         let fault =
             if bytes.len() > limits.message_bytes { Fault::Refused(Reason::Oversize) } else { Fault::ParseError };
         let is_foreign = profile.foreign_is_ignored && fault == Fault::ParseError;
@@ -42,7 +42,7 @@ fn check(bytes: &[u8], profile: &Profile, limits: &Limits) {
     let calls = entries.iter().filter(|entry| {
         !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore | Unusable::Unreadable { .. }))
     });
-    assert!(calls.count() <= limits.batch_items.saturating_add(1), "more is read than it takes to refuse it");
+    assert!(calls.count() <= limits.batch_items.saturating_add(1), "more than one call beyond the limit is returned");
     let mut messages = Vec::new();
     for entry in entries {
         match entry {
@@ -59,7 +59,7 @@ fn check(bytes: &[u8], profile: &Profile, limits: &Limits) {
     }
 }
 
-/// Encodes the message, decodes it, and checks that it is the same. Returns its text.
+/// Encodes and decodes the message, and checks that the result equals the message. Returns the text of the message.
 fn check_return(message: Message<Payload>, profile: &Profile, limits: &Limits) -> String {
     let names_no_method = match &message {
         Message::Request(request) => request.method.is_empty(),
@@ -67,15 +67,15 @@ fn check_return(message: Message<Payload>, profile: &Profile, limits: &Limits) -
         Message::Response(_) => false,
     };
     let text = json::encode(&Outgoing::Single(message));
-    assert!(!text.contains(['\n', '\r']), "more than one line: {text}");
-    // Every number fits a double, and every string is Unicode.
+    assert!(!text.contains(['\n', '\r']), "the text has more than one line: {text}");
+    // Every number is in the range of a double, and every string is Unicode text.
     if let Err(error) = serde_json::from_str::<Value>(&text) {
         assert!(error.to_string().starts_with("recursion limit"), "{error}: {text}");
     }
     let report = json::validate(&text, Options::default());
     assert_eq!(report.map(|report| report.is_valid()), Some(!names_no_method), "{text}");
     let Incoming::Single(Ok(again)) = json::decode(text.as_bytes(), profile, &room_for_return(limits)) else {
-        panic!("not taken again: {text}")
+        panic!("an encoded message is not accepted: {text}")
     };
     assert_eq!(json::encode(&Outgoing::Single(again)), text);
     text
@@ -83,14 +83,15 @@ fn check_return(message: Message<Payload>, profile: &Profile, limits: &Limits) -
 
 fn check_return_of_batch(text: &str, count: usize, profile: &Profile, limits: &Limits) {
     let Incoming::Batch(entries) = json::decode(text.as_bytes(), profile, &room_for_return(limits)) else {
-        panic!("no batch: {text}")
+        panic!("an encoded batch is not accepted: {text}")
     };
     let messages: Vec<Message<Payload>> = entries.into_iter().flatten().collect();
-    assert_eq!(messages.len(), count, "not all are taken again: {text}");
+    assert_eq!(messages.len(), count, "a message of an encoded batch is not accepted: {text}");
     assert_eq!(json::encode(&Outgoing::Batch(messages)), text);
 }
 
-/// An encoded message may be longer than the received one, and an invalid error is wrapped in an error object.
+/// Returns limits that accept the encoded messages. An encoded message may be longer than the received message, and an
+/// invalid error is wrapped in an error object.
 fn room_for_return(limits: &Limits) -> Limits {
     let mut room = *limits;
     (room.message_bytes, room.batch_items, room.depth) = (usize::MAX, usize::MAX, limits.depth + 2);

@@ -1,13 +1,14 @@
 //! Properties that must hold for any input. Each target accepts any bytes, and panics if a property does not hold.
 //!
-//! `cargo xtask fuzz` searches for such bytes. `tests/corpus.rs` runs the inputs in `corpus/` with every `cargo test`.
+//! `cargo xtask fuzz` searches for bytes that cause a panic. `tests/corpus.rs` runs the inputs in `corpus/` with every
+//! `cargo test`.
 
 mod connection;
 mod framing;
 mod json;
 mod validate;
 mod wipc;
-/// The expected events of a stream, shared with other tests.
+/// Computes the expected events of a stream. Other tests use the same file.
 #[path = "../../tests/common/wipc_any_input.rs"]
 #[allow(dead_code)]
 mod wipc_any_input;

@@ -1,11 +1,11 @@
-//! JSON text → validator report.
+//! Fuzzes the validator.
 
 use portway::codec::json;
 use portway::validate::{Expect, Finding, Options, Report, Rule};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Validates the text with all options, and compares the report with the reports on other texts for the same message.
+/// Validates the text with all options. Compares the report with the reports on equivalent texts.
 pub fn validate(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     let elements = serde_json::from_str::<Vec<&RawValue>>(text).ok();
@@ -13,7 +13,7 @@ pub fn validate(bytes: &[u8]) {
         for null_params_are_absent in [false, true] {
             let options = Options { expect, null_params_are_absent };
             let Some(report) = json::validate(text, options) else {
-                assert!(serde_json::from_str::<&RawValue>(text).is_err(), "JSON, and no report");
+                assert!(serde_json::from_str::<&RawValue>(text).is_err(), "JSON text has no report");
                 return;
             };
             check(text, elements.as_deref(), &report, options);
@@ -27,14 +27,15 @@ pub fn validate(bytes: &[u8]) {
         findings.retain(|finding| finding.rule != Rule::ParamsNotStructured);
         findings
     };
-    assert_eq!(without_params(either(true)), without_params(either(false)), "null params change one rule only");
+    assert_eq!(without_params(either(true)), without_params(either(false)), "the option changes another rule");
     assert!(either(true).len() <= either(false).len());
 }
 
 fn check(text: &str, elements: Option<&[&RawValue]>, report: &Report, options: Options) {
     assert_eq!(report.is_valid(), report.errors().is_empty());
     assert_eq!(report.errors().len() + report.warnings().len(), report.findings.len());
-    // The same message without whitespace, escapes and repeated members. The last value of a repeated member counts.
+    // This text has the same message without whitespace, escapes and repeated members. The last value of a repeated
+    // member counts.
     if let Ok(value) = serde_json::from_str::<Value>(text) {
         assert_eq!(json::validate(&value.to_string(), options).as_ref(), Some(report), "{value}");
     }

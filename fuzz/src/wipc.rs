@@ -1,7 +1,7 @@
-//! Streams of WIPC → frames and passthrough.
+//! Fuzzes the decoder of WIPC.
 //!
-//! The first three bytes select the limit, the cuts of the input, and the piece after which the timeout passes. The
-//! rest is the stream.
+//! The first three bytes select the limit, the length of the pieces of the stream, and the piece after which the
+//! timeout passes. The other bytes are the stream.
 
 use allocation_counter::measure;
 use portway::codec::wipc::{Decoder, Event, Frame, FrameType, MAX_PAYLOAD, encode};
@@ -28,11 +28,13 @@ pub fn wipc(bytes: &[u8]) {
         }
         while decoder.finish().is_some() {}
     });
-    // While a buffer grows, its old and its new memory exist, and the new one may be twice as large as its content.
-    assert!(held.bytes_max <= 3 * stream.len() as u64 + 512, "{} bytes are held, of {}", held.bytes_max, stream.len());
+    // While a buffer grows, its old and its new memory exist. The new memory may be twice as large as its content.
+    let max = 3 * stream.len() as u64 + 512;
+    assert!(held.bytes_max <= max, "the decoder must use at most {max} bytes of memory, used {}", held.bytes_max);
 }
 
-/// Lets the timeout pass after one piece and at the end. No byte may be lost, and a frame that follows must be found.
+/// Abandons the incomplete frame after one piece and at the end of the stream. The decoder must return every byte, and
+/// must find a frame after the stream.
 fn check_abandoning(max_payload: u32, stream: &[u8], length: usize, clock: usize) {
     let mut decoder = Decoder::with_max_payload(max_payload);
     let mut finds = Finds::default();
@@ -44,7 +46,7 @@ fn check_abandoning(max_payload: u32, stream: &[u8], length: usize, clock: usize
         }
     }
     abandon_all(&mut decoder, &mut finds);
-    // An incomplete header may be completed by the first bytes of the next frame.
+    // The first bytes of the next frame may complete an incomplete header. So frames are abandoned again after it.
     let mut good = Vec::new();
     encode(FrameType::Close, &[], &mut good).unwrap();
     feed(&mut decoder, &good, &mut finds);

@@ -18,7 +18,7 @@ use crate::error::CallError;
 /// Maximum timeout, in milliseconds: 285 000 years. JavaScript represents this integer exactly.
 const MAX_TIMEOUT_MS: f64 = 9e15;
 
-/// A call, as a future of its result. It is made by [`Client::call`](crate::Client::call).
+/// A call, as a future of its result. [`Client::call`](crate::Client::call) creates it.
 ///
 /// The request is sent on the first poll, or by [`Call::start`]. A pending call is cancelled when it is dropped, and
 /// when it times out. The peer then receives the notification `$/cancelRequest`.
@@ -50,7 +50,7 @@ enum CallState {
     Done,
 }
 
-/// A call whose request was sent. Dropping it while it is pending cancels it.
+/// A call whose request was sent. If the call is dropped while it is pending, it is cancelled.
 #[derive(Debug)]
 struct Sent {
     link: Rc<ClientHandle>,
@@ -96,8 +96,8 @@ impl<R> Call<R> {
         self.configure(|request| request.timeout = timeout)
     }
 
-    /// Sets the total timeout: the maximum time of the call. Progress does not restart it. Default for a call with
-    /// [`Call::on_progress`]: 60 times the timeout. `None` disables it.
+    /// Sets the total timeout: the maximum time of the call. Progress does not restart the total timeout. Default for a
+    /// call with [`Call::on_progress`]: 60 times the timeout. `None` disables the total timeout.
     pub fn total_timeout(self, total: impl Into<Option<Duration>>) -> Self {
         let total = total.into().map_or(f64::INFINITY, |total| milliseconds(Some(total)));
         self.configure(|request| request.total = total)
@@ -179,8 +179,8 @@ impl<R> fmt::Debug for Call<R> {
     }
 }
 
-/// Returns a timeout in milliseconds for JavaScript; -1 for none. The minimum is 1, since 0 disables some timeouts
-/// there, for example the total timeout.
+/// Returns a timeout in milliseconds for JavaScript, or -1 for no timeout. The minimum is 1, because in JavaScript 0
+/// disables some timeouts, for example the total timeout.
 pub(super) fn milliseconds(timeout: Option<Duration>) -> f64 {
     timeout.map_or(-1.0, |timeout| (timeout.as_secs_f64() * 1000.0).clamp(1.0, MAX_TIMEOUT_MS))
 }

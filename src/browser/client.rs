@@ -37,7 +37,7 @@ const PEER_DIED: u32 = 13;
 
 /// Calls methods of the peer.
 ///
-/// Clones share one client. The client is destroyed when the last clone is dropped, or by [`Client::destroy`]. Its
+/// Clones share one client. The client is destroyed when the last clone is dropped, or by [`Client::destroy`]. The
 /// pending calls then end with [`CallError::Destroyed`].
 ///
 /// ```no_run
@@ -125,11 +125,11 @@ impl Client {
         self.owner.link.notify(method, &params_to_js(params)?, &JsValue::UNDEFINED)
     }
 
-    /// Sends a notification with params that are a value of JavaScript. They are not converted. Objects in `transfer`
-    /// are transferred instead of copied.
+    /// Sends a notification with params that are a value of JavaScript. The params are not converted. Objects in
+    /// `transfer` are transferred instead of copied.
     ///
     /// # Errors
-    /// As [`Client::notify`].
+    /// The errors of [`Client::notify`].
     pub fn notify_js(&self, method: &str, params: &JsValue, transfer: Option<&js_sys::Array>) -> Result<(), CallError> {
         check_params(params)?;
         self.owner.link.notify(method, params, transfer.map_or(&JsValue::UNDEFINED, AsRef::as_ref))
@@ -151,8 +151,8 @@ impl Client {
 #[derive(Debug)]
 struct Owner {
     link: Rc<ClientHandle>,
-    /// The function that JavaScript calls with the events of calls. It is freed after `drop` has destroyed the client.
-    /// From then on, JavaScript does not call it.
+    /// The function that JavaScript calls with the events of calls. `drop` first destroys the client, so JavaScript
+    /// does not call a freed function.
     _callback: Closure<dyn Fn(u32, u32, JsValue)>,
 }
 
@@ -181,8 +181,8 @@ pub(super) struct ClientHandle {
     role: ClientRole,
     /// The maximum number of visits to read a value from the peer: [`Limits::conversion_visits`](crate::Limits).
     pub(super) max_visits: usize,
-    /// No borrow is held while other code runs (JavaScript, a waker, the drop of a waker), since that code may use this
-    /// list.
+    /// The list is not borrowed while other code runs: JavaScript, a waker, or the drop of a waker. Such code may use
+    /// this list.
     calls: RefCell<Slab<PendingCall>>,
     destroyed: Cell<bool>,
 }
@@ -197,14 +197,14 @@ struct PendingCall {
 enum CallStatus {
     Waiting(Option<Waker>),
     Ended(Result<JsValue, CallError>),
-    /// This side has ended the call with an error, and has not cancelled it at the peer yet.
+    /// The client has ended the call with an error, but has not sent the cancellation to the peer yet.
     Rejected(CallError),
     /// The result was returned, or the call was abandoned.
     Done,
 }
 
-/// A listener. It receives a progress value, and the maximum number of visits to read the value. An error ends the
-/// call.
+/// A listener. It receives a progress value, and the maximum number of visits to read the value. If the listener
+/// returns an error, the call ends with this error.
 #[derive(Clone)]
 pub(super) struct OnProgress(pub(super) Rc<dyn Fn(JsValue, usize) -> Result<(), CallError>>);
 
@@ -219,16 +219,16 @@ impl core::fmt::Debug for OnProgress {
 pub(super) struct Request {
     pub(super) method: JsValue,
     pub(super) params: JsValue,
-    /// In milliseconds; negative for none.
+    /// The timeout in milliseconds. A negative number means no timeout.
     pub(super) timeout: f64,
-    /// In milliseconds; infinite for none, negative for the default.
+    /// The total timeout in milliseconds. Infinity means no total timeout, and a negative number means the default.
     pub(super) total: f64,
     pub(super) transfer: JsValue,
     pub(super) on_progress: Option<OnProgress>,
 }
 
 impl ClientHandle {
-    /// Sends a request. Returns the token of the call, and the slot by which JavaScript cancels the call.
+    /// Sends a request. Returns the token of the call, and the slot with which JavaScript cancels the call.
     pub(super) fn begin(&self, request: Request) -> Result<(u32, i32), CallError> {
         if self.destroyed.get() {
             return Err(CallError::Destroyed);
@@ -266,7 +266,7 @@ impl ClientHandle {
     pub(super) fn poll(&self, token: u32, waker: &Waker) -> Poll<Result<JsValue, CallError>> {
         let before = self.replace(token, |status| match status {
             CallStatus::Ended(_) => Some(CallStatus::Done),
-            // The future is dropped after this error. The drop of a waiting call cancels it at the peer.
+            // The future is dropped after this error. If the status is `Waiting`, the drop sends the cancellation.
             CallStatus::Rejected(_) => Some(CallStatus::Waiting(None)),
             _ => None,
         });
@@ -281,7 +281,7 @@ impl ClientHandle {
         Poll::Pending
     }
 
-    /// Abandons a call. A pending call is cancelled at the peer.
+    /// Abandons a call. If the call is pending, the peer receives a cancellation.
     pub(super) fn abandon(&self, token: u32, slot: i32) {
         let before = self.replace(token, |_| Some(CallStatus::Done));
         if matches!(before, Some(CallStatus::Waiting(_) | CallStatus::Rejected(_))) {
@@ -326,7 +326,7 @@ impl ClientHandle {
         let end = if event == RESULT { Ok(value) } else { Err(failure(event, value, self.max_visits)) };
         self.end(token, |status| match status {
             CallStatus::Waiting(_) => Some(CallStatus::Ended(end)),
-            // Another call may use the slot from now on. `Ended` prevents that this call cancels the other one.
+            // Another call may use the slot from now on. The status `Ended` prevents a cancellation of this other call.
             CallStatus::Rejected(problem) => Some(CallStatus::Ended(Err(problem.clone()))),
             _ => None,
         });
@@ -339,7 +339,7 @@ impl ClientHandle {
         }
     }
 
-    /// Replaces the status of a call if `next` returns one. Returns the old status.
+    /// Replaces the status of a call if `next` returns a status. Returns the old status, or `None` without a change.
     fn replace(&self, token: u32, next: impl FnOnce(&CallStatus) -> Option<CallStatus>) -> Option<CallStatus> {
         let mut calls = self.calls.borrow_mut();
         let call = calls.get_mut(token as usize)?;

@@ -17,7 +17,7 @@ use crate::Limits;
 use crate::error::CallError;
 use portway_web::bindings::session_to;
 
-/// The options of a connection, made by [`Peer::connect`].
+/// The options of a connection. [`Peer::connect`] creates them.
 #[must_use = "`open` connects"]
 pub struct Connect {
     target: JsValue,
@@ -30,7 +30,7 @@ pub struct Connect {
     on_lost: Box<dyn Fn(CallError)>,
 }
 
-/// The callbacks for the start and the end of each session. JavaScript calls them, so the peer keeps them.
+/// The callbacks for the start and the end of each session. JavaScript calls them, so the peer owns them.
 #[derive(Debug)]
 pub(super) struct Sessions {
     _begins: Closure<dyn Fn(u32)>,
@@ -51,13 +51,13 @@ impl Connect {
         }
     }
 
-    /// Sets the allowed origin of a window. Default: the origin of this document.
+    /// Sets the origin that a window must have. Default: the origin of this document.
     pub fn origin(self, origin: Origin<'_>) -> Self {
         Self { origin: origin.to_js(), ..self }
     }
 
-    /// Sets the name of the connection. Both sides of a connection must set the same name. Several connections between
-    /// the same two sides must have different names. Default: an empty name.
+    /// Sets the name of the connection. Both peers of a connection must set the same name. Several connections between
+    /// the same two contexts must have different names. Default: an empty name.
     pub fn channel(self, name: impl Into<String>) -> Self {
         Self { channel: name.into(), ..self }
     }
@@ -67,14 +67,14 @@ impl Connect {
         Self { timeout: timeout.into(), ..self }
     }
 
-    /// Sets the limits of the connection, as [`Transport::with_limits`] does for a transport.
+    /// Sets the limits of the connection, see [`Transport::with_limits`].
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
     /// Sets the maximum time without a message from the peer. After this time, pending calls end with
-    /// [`CallError::Unresponsive`]. Pings are sent in between. A Web Lock replaces this timer if both sides share Web
-    /// Locks. Default: 10 seconds. `None` disables the timer.
+    /// [`CallError::Unresponsive`]. Before this time has passed, pings are sent to the peer. A Web Lock replaces this
+    /// timer if both peers share Web Locks. Default: 10 seconds. `None` disables the timer.
     pub fn heartbeat(self, every: impl Into<Option<Duration>>) -> Self {
         Self { heartbeat: every.into(), ..self }
     }
@@ -91,7 +91,7 @@ impl Connect {
     }
 
     /// Connects, and waits for the first session. `set_up` is called before any request is handled, and can register
-    /// methods. Dropping the future abandons the connection.
+    /// methods. If the future is dropped, the connection is abandoned.
     ///
     /// # Errors
     /// If the connection fails, or the peer does not answer within the timeout. [`TransportError::reason`] returns the

@@ -1,4 +1,4 @@
-//! The context of a handler: its second argument.
+//! The context, which is the second argument of a handler.
 
 use core::fmt;
 use core::pin::Pin;
@@ -38,8 +38,8 @@ impl Context {
         self.request.method()
     }
 
-    /// Returns the id of the request. Returns `None` for a notification, and after the response. A number has the
-    /// digits that JavaScript writes: the id `1.0` is returned as `1`.
+    /// Returns the id of the request. Returns `None` for a notification, and after the response. JavaScript formats a
+    /// number, so the id `1.0` is returned as `1`.
     #[must_use]
     pub fn id(&self) -> Option<Id> {
         let id = self.request.id();
@@ -60,22 +60,22 @@ impl Context {
         self.lifetime.is_over()
     }
 
-    /// Returns a future that ends once [`Context::is_cancelled`] returns true. The future of the handler itself is
-    /// dropped then. So this future is useful only in another task, which can stop its work.
+    /// Returns a future that completes when [`Context::is_cancelled`] becomes true. At this time, the future of the
+    /// handler itself is dropped. So the returned future is useful only in another task, which can stop its work.
     #[must_use = "a future does nothing unless it is polled"]
     pub fn cancelled(&self) -> Cancelled {
         Cancelled(Rc::clone(&self.lifetime))
     }
 
-    /// Yields to the event loop, so that other messages are handled. A handler that computes without other waits can be
-    /// cancelled only at this point. Its future is dropped then.
+    /// Yields to the event loop, so that other messages are handled. A handler that does not await anything else can be
+    /// cancelled only at this point. A cancellation drops the future of the handler.
     pub async fn yield_now(&self) {
         // The promise does not reject.
         let _ = JsFuture::from(self.request.yield_now()).await;
     }
 
-    /// Sends progress to the caller, whose `on_progress` listener receives the value. After the response, this has no
-    /// effect.
+    /// Sends progress to the caller. The `on_progress` listener of the caller receives the value. After the response,
+    /// this method has no effect.
     ///
     /// # Errors
     /// [`CallError::Params`] or [`CallError::Send`].
@@ -84,7 +84,7 @@ impl Context {
         self.request.progress(&value).map_err(CallError::send)
     }
 
-    /// Lists objects in the result, or in the next item of a stream, that are transferred instead of copied. Only
+    /// Sets the objects in the result, or in the next item of a stream, that are transferred instead of copied. Only
     /// results and items with values of JavaScript contain such objects.
     pub fn transfer(&self, list: &js_sys::Array) {
         self.request.transfer(list);
@@ -105,7 +105,7 @@ impl fmt::Debug for Context {
     }
 }
 
-/// A future that ends when a request is cancelled, see [`Context::cancelled`].
+/// A future that completes when a request is cancelled, see [`Context::cancelled`].
 #[derive(Debug)]
 #[must_use = "a future does nothing unless it is polled"]
 pub struct Cancelled(Rc<Lifetime>);
@@ -122,7 +122,7 @@ impl Future for Cancelled {
     }
 }
 
-/// Whether a request was cancelled or the server has ended, and the wakers of the tasks that wait for that.
+/// Whether a request was cancelled or the server has ended, and the wakers of the tasks that wait for this event.
 #[derive(Debug, Default)]
 pub(super) struct Lifetime {
     over: Cell<bool>,

@@ -17,11 +17,11 @@ const FITS: u32 = 0;
 const TOO_DEEP: u32 = 1;
 const TOO_MANY_VISITS: u32 = 2;
 
-/// As in `serde_json`, maps become objects, and `None` becomes null. Unlike there, bytes become a `Uint8Array`.
+/// As in `serde_json`, maps become objects, and `None` becomes null. But bytes become a `Uint8Array`.
 const SERIALIZER: Serializer = Serializer::new().serialize_maps_as_objects(true).serialize_missing_as_null(true);
 
-/// Converts a value of the application. The nesting is limited, since a peer in Rust could not read a deeper value. The
-/// size is not limited.
+/// Converts a value of the application. The nesting is limited, because a peer in Rust could not read a deeper value.
+/// The size is not limited.
 pub(super) fn to_js(value: &(impl Serialize + ?Sized)) -> Result<JsValue, String> {
     let value = value.serialize(&SERIALIZER).map_err(text)?;
     check(&value, usize::MAX).map_err(|problem| problem.to_string())?;
@@ -30,9 +30,9 @@ pub(super) fn to_js(value: &(impl Serialize + ?Sized)) -> Result<JsValue, String
 
 /// Reads a value from the peer. This function converts all values from peers.
 ///
-/// `check` counts the visits before the conversion. So a value that takes too many visits is refused before it is
-/// copied, for example one that contains the same object many times. The conversion counts the visits again, for two
-/// reasons. A type may visit more than `check`, for example getters. The value may also change after the check.
+/// `check` counts the visits before the conversion. So a value with too many visits is refused before it is copied. For
+/// example, a value may contain the same object many times. The conversion counts the visits again, for two reasons. A
+/// type may visit more values than `check`, for example getters. The value may also change after the check.
 pub(super) fn from_js<T: DeserializeOwned>(value: JsValue, max_visits: usize) -> Result<T, ReadError> {
     check(&value, max_visits)?;
     deserializer::read(value, max_visits)
@@ -49,7 +49,7 @@ pub(super) fn params_from_js<T: DeserializeOwned>(params: JsValue, max_visits: u
 
 /// Returns whether params are empty. A `Map`, a `Set` or a `Date` has no own members, but is not empty.
 ///
-/// A proxy may throw an exception. `Reflect` returns it as an error, so it does not unwind through Rust.
+/// A proxy may throw an exception. `Reflect` returns the exception as an error, so it does not unwind through Rust.
 fn is_empty(params: &JsValue) -> bool {
     if params.is_null() || params.is_undefined() {
         return true;
@@ -75,8 +75,8 @@ fn check(value: &JsValue, max_visits: usize) -> Result<(), ReadError> {
     }
 }
 
-/// Returns the message of an error, without the prefix "Error". The message is shortened, since it may repeat a long
-/// text.
+/// Returns the message of an error, without the prefix "Error". The message is shortened, because it may repeat a long
+/// text of the peer.
 fn text(problem: serde_wasm_bindgen::Error) -> String {
     echo::ends(js_sys::Error::from(JsValue::from(problem)).message().into())
 }

@@ -1,10 +1,10 @@
-//! Reads values of JavaScript by serde, as `serde_wasm_bindgen` does, but with limits.
+//! Reads values of JavaScript by serde, like `serde_wasm_bindgen`, but with limits.
 //!
 //! The peer chooses these values, and `serde_wasm_bindgen` is not made for untrusted values. It copies strings and
 //! buffers of any size, and repeats them in errors. It also lets exceptions of JavaScript unwind through Rust, for
-//! example for a null in a list where a map is expected. Such an exception does not restore the stack pointer of the
-//! wasm, so each one uses up a part of the stack. This module counts each visit before it copies a value. Its functions
-//! in JavaScript catch all exceptions.
+//! example if the entries of a map include null. An exception does not restore the stack pointer of the wasm, so each
+//! exception leaves less stack. This module counts each visit before it copies a value. Its functions in JavaScript
+//! catch all exceptions.
 
 use core::cell::Cell;
 
@@ -48,7 +48,7 @@ const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 pub(super) fn read<T: DeserializeOwned>(value: JsValue, max_visits: usize) -> Result<T, ReadError> {
     let visits = Visits::new(max_visits);
     let value = Value::new(value, MAX_NESTING, &visits).and_then(T::deserialize);
-    // The `Deserialize` implementation of a type may have replaced the error by its own.
+    // The `Deserialize` implementation of a type may have replaced the error with another error.
     match value {
         Err(ReadError::Invalid(_)) if visits.is_exceeded() => Err(ReadError::TooManyVisits(max_visits)),
         value => value,
@@ -58,7 +58,7 @@ pub(super) fn read<T: DeserializeOwned>(value: JsValue, max_visits: usize) -> Re
 /// A value of JavaScript that is being read.
 pub(super) struct Value<'b> {
     value: JsValue,
-    /// The kind of the value; `None` until it is needed.
+    /// The kind of the value, or `None` before its first use.
     kind: Cell<Option<u32>>,
     /// The maximum number of nested levels of this value.
     levels: u32,
@@ -81,13 +81,13 @@ impl<'b> Value<'b> {
         matches!(self.kind(), OBJECT..=BYTES)
     }
 
-    /// Returns the maximum number of nested levels of the parts of this value. Returns an error if the value is too
-    /// deep to have parts.
+    /// Returns the maximum number of nested levels of the values inside this value. Returns an error if this value has
+    /// reached the limit, so that values inside it would exceed the limit.
     fn levels_inside(&self) -> Result<u32, ReadError> {
         self.levels.checked_sub(1).ok_or(ReadError::TooDeep)
     }
 
-    /// Returns the text of a string, or `None` for another value. A text that takes too many visits is not copied.
+    /// Returns the text of a string, or `None` for another value. A text that would need too many visits is not copied.
     fn text(&self) -> Result<Option<String>, ReadError> {
         let max_bytes = self.visits.left().saturating_mul(BYTES_PER_VISIT as u32);
         match text_of(&self.value, max_bytes) {
@@ -138,7 +138,8 @@ impl<'b> Value<'b> {
         Err(de::Error::invalid_type(unexpected, expected))
     }
 
-    /// Reads an integer without a call of `kind_of`. This makes the conversion of arrays of numbers faster.
+    /// Reads an integer. Does not call `kind_of`, because such a call for each element would slow down the conversion
+    /// of arrays of numbers.
     fn visit_integer<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, ReadError> {
         let number = number_of(&self.value);
         if number.abs() <= MAX_SAFE_INTEGER && number.trunc() == number {
@@ -355,7 +356,7 @@ impl<'de> de::Deserializer<'de> for Value<'_> {
         visitor.visit_map(Fields::new(fields, values.unchecked_into(), levels, self.visits))
     }
 
-    /// Reads an enum as `serde_json` does. A string is a variant without content. An object with one member is a
+    /// Reads an enum in the form of `serde_json`. A string is a variant without content. An object with one member is a
     /// variant with content.
     fn deserialize_enum<V: Visitor<'de>>(
         self,

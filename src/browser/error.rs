@@ -33,7 +33,7 @@ impl JsData {
         (!value.is_undefined()).then_some(Self { value, max_visits })
     }
 
-    /// Serializes data. If that fails, the text of the error becomes the data.
+    /// Serializes data. If the serialization fails, the text of its error becomes the data.
     pub(crate) fn serialize(data: &(impl Serialize + ?Sized)) -> Option<Self> {
         let value = to_js(data).unwrap_or_else(|problem| JsValue::from_str(&problem));
         Self::new(value, Limits::DEFAULT.conversion_visits)
@@ -104,7 +104,7 @@ impl CallError {
         Self::Send(SendError(problem))
     }
 
-    /// Returns the `reason` of the error in the JavaScript API, if it has one.
+    /// Returns the `reason` of the error in the JavaScript API, or `None` for an error without a reason.
     const fn reason(&self) -> Option<&'static str> {
         match self {
             Self::PeerDied => Some("peer-died"),
@@ -121,7 +121,7 @@ impl CallError {
     }
 }
 
-/// Converts the error to the error that the JavaScript API has for it.
+/// Converts the error to the equivalent error of the JavaScript API.
 impl From<CallError> for JsValue {
     fn from(error: CallError) -> Self {
         match error {
@@ -143,7 +143,7 @@ impl fmt::Display for SendError {
     }
 }
 
-/// Returns the exception.
+/// Returns the exception that prevented the sending.
 impl From<SendError> for JsValue {
     fn from(error: SendError) -> Self {
         error.0

@@ -1,4 +1,5 @@
-//! The parts of a value of JavaScript (elements, entries, fields, bytes), as `SeqAccess` and `MapAccess` of serde.
+//! Access to the values inside a value of JavaScript: elements, entries, fields and bytes. The types implement
+//! `SeqAccess` or `MapAccess` of serde.
 
 use core::cell::RefCell;
 use core::iter::Peekable;
@@ -52,7 +53,7 @@ impl<'de> SeqAccess<'de> for Elements<'_> {
     }
 }
 
-/// The entries of a map or an object. The elements are keys and values, alternating.
+/// The entries of a map or an object. The elements are alternately keys and values.
 pub(super) struct Entries<'b>(pub(super) Elements<'b>);
 
 impl<'de> MapAccess<'de> for Entries<'_> {
@@ -132,8 +133,8 @@ impl<'de> SeqAccess<'de> for Bytes<'_> {
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
         let Some(byte) = self.bytes.next() else { return Ok(None) };
-        // The visits for the bytes are counted already. If the bytes become larger values, their memory costs further
-        // visits: 16 values of n bytes cost n visits.
+        // The visits for the bytes are counted already. If the bytes become larger values, the memory of these values
+        // costs further visits: 16 values of n bytes cost n visits.
         if size_of::<T::Value>() > 1 && self.bytes.len().is_multiple_of(BYTES_PER_VISIT) {
             self.visits.spend(size_of::<T::Value>())?;
         }

@@ -18,7 +18,7 @@ use super::server::Server;
 use super::transport::Transport;
 use crate::error::{CallError, RpcError};
 
-/// A client and a server on one transport: calls methods of the peer, and serves its requests.
+/// A client and a server on one transport. It calls methods of the other peer, and answers the requests of that peer.
 ///
 /// ```no_run
 /// use portway::{Client, Context, Peer, RpcError, Transport};
@@ -43,8 +43,8 @@ use crate::error::{CallError, RpcError};
 pub struct Peer {
     client: Client,
     server: Server,
-    /// The last field, so it is dropped last: JavaScript calls these callbacks until the client and the server are
-    /// dropped.
+    /// JavaScript calls these callbacks until the client and the server are dropped. This field is the last field, so
+    /// it is dropped last.
     _sessions: Option<Sessions>,
 }
 
@@ -55,8 +55,8 @@ impl Peer {
     }
 
     /// Returns the options of a connection to an iframe, a window, a worker or a port. In a worker, the global scope is
-    /// the target for a connection to the page. The peer must connect, too. The connection is restored after either
-    /// side is reloaded.
+    /// the target for a connection to the page. The code in the target must connect, too. After a reload of the page or
+    /// the target, the peers connect again.
     ///
     /// ```no_run
     /// # use portway::{CallError, Context, Origin, Peer};
@@ -208,7 +208,7 @@ impl Peer {
         self.server.end();
     }
 
-    /// Keeps the peer and its methods for the rest of the program.
+    /// Keeps the peer and its methods until the program ends.
     pub fn forget(self) {
         mem::forget(self);
     }

@@ -19,7 +19,7 @@ use super::limits::STREAM_WINDOW;
 use crate::error::CallError;
 use portway_web::bindings::{IteratorResult, JsStream, end_code};
 
-/// The items of a stream, made by [`Client::stream`](crate::Client::stream).
+/// The items of a stream. [`Client::stream`](crate::Client::stream) creates this type.
 ///
 /// The request is sent on the first poll. A stream that is dropped before its end is cancelled: the peer receives the
 /// notification `$/cancelRequest`.
@@ -37,7 +37,7 @@ enum StreamState {
     Done,
 }
 
-/// A stream whose request was sent. It is cancelled when it is dropped.
+/// A stream whose request was sent. If the stream is dropped before its end, it is cancelled.
 struct OpenStream(JsStream);
 
 impl Drop for OpenStream {

@@ -1,4 +1,4 @@
-//! Requests whose handlers run, as tasks that can be aborted.
+//! Running requests. Each running request is a task that can be aborted.
 
 use core::fmt;
 use core::pin::Pin;
@@ -13,7 +13,7 @@ use super::context::Lifetime;
 use crate::error::RpcError;
 use portway_web::bindings::JsRequest;
 
-/// The return value of a handler: its outcome, or the future of its outcome.
+/// The return value of a handler: the outcome, or a future of the outcome.
 pub(super) enum Answer {
     Now(Result<JsValue, RpcError>),
     Later(Work),
@@ -26,8 +26,8 @@ pub(super) type Work = Pin<Box<dyn Future<Output = Result<JsValue, RpcError>>>>;
 pub(super) struct RunningRequest {
     request: JsRequest,
     lifetime: Rc<Lifetime>,
-    /// The future of the handler. `None` while it is polled, so that no borrow is held while the handler runs. Also
-    /// `None` once the request was answered or aborted.
+    /// The future of the handler. `None` while the future is polled, so that this field is not borrowed while the
+    /// handler runs. Also `None` after the request was answered or aborted.
     work: Cell<Option<Work>>,
     /// The waker of the task that polls the work.
     waker: Cell<Option<Waker>>,
@@ -62,17 +62,17 @@ impl RunningRequest {
         self.lifetime.end();
         drop(self.work.take());
         self.answer(Err(error));
-        // The task is polled again, and ends since there is no work.
+        // The task is polled again. It then ends, because the work was dropped.
         if let Some(waker) = self.waker.take() {
             waker.wake();
         }
     }
 
-    /// Polls the request. JavaScript calls back to `poll_work`, since only JavaScript can catch a trap. Returns `Ready`
-    /// once the request was answered or aborted.
+    /// Polls the request. This method calls JavaScript, which calls `poll_work`, because only JavaScript can catch a
+    /// trap. Returns `Ready` if the request was answered or aborted.
     pub(super) fn poll(&self, context: &TaskContext<'_>, token: u32) -> Poll<()> {
-        // The server may have been dropped. This has aborted the request, and has freed the callback that JavaScript
-        // would call.
+        // The server may have been dropped. The drop has aborted the request, and has freed the callback that
+        // JavaScript would call.
         if self.is_done() {
             return Poll::Ready(());
         }
@@ -88,7 +88,7 @@ impl RunningRequest {
         is_done
     }
 
-    /// Polls the work, and responds to the request once it is done.
+    /// Polls the work. Responds to the request when the work is done.
     pub(super) fn poll_work(&self) {
         let (Some(mut work), Some(waker)) = (self.work.take(), self.waker.take()) else { return };
         match work.as_mut().poll(&mut TaskContext::from_waker(&waker)) {

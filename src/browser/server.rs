@@ -1,4 +1,4 @@
-//! The server: runs handlers for requests and notifications from the peer.
+//! The server. It runs handlers for requests and notifications from the peer.
 
 use core::fmt;
 use core::pin::Pin;
@@ -30,8 +30,8 @@ const REQUEST: u32 = 0;
 const NOTIFICATION: u32 = 1;
 const CANCEL: u32 = 2;
 
-/// The return value of the callback if there is no running request to cancel later. For example, a handler has answered
-/// its request at once.
+/// The return value of the callback if no running request remains, so that JavaScript cannot cancel it later. For
+/// example, a handler has answered its request at once.
 const ANSWERED: i32 = -1;
 /// The return value of the callback for a poll. After a trap, `untilTrap` in JavaScript returns a negative number
 /// instead.
@@ -39,11 +39,14 @@ const POLLED: i32 = 0;
 
 /// Serves requests and notifications from the peer.
 ///
-/// Handlers are registered by name; a second registration of a name replaces the handler. A request of an unknown
+/// Handlers are registered by name. A second registration of a name replaces the handler. A request of an unknown
 /// method is answered with the error -32601. A request with params that are not of the handler's type is answered with
-/// -32602. If the params exceed a limit, this error has a `data.reason`. The reason is `nesting-too-deep` for more than
-/// 128 nested levels. It is `too-many-visits` for params that exceed [`Limits::conversion_visits`](crate::Limits).
-/// Dropping the server drops its handlers and their futures, and answers the running requests with an error.
+/// the error -32602. If the params exceed a limit, this error has a `data.reason`. The reason is `nesting-too-deep` for
+/// more than 128 nested levels. The reason is `too-many-visits` for params that exceed
+/// [`Limits::conversion_visits`](crate::Limits).
+///
+/// If the server is dropped, its handlers and their futures are dropped, and the running requests are answered with an
+/// error.
 ///
 /// ```no_run
 /// use portway::{Context, RpcError, Server, Transport};
@@ -67,14 +70,14 @@ const POLLED: i32 = 0;
 #[must_use = "a server ends when it is dropped"]
 pub struct Server {
     service: Rc<Service>,
-    /// The function that JavaScript calls with the events of the server. It is freed after `drop` has ended the server.
-    /// From then on, JavaScript does not call it.
+    /// The function that JavaScript calls with the events of the server. `drop` first ends the server, so JavaScript
+    /// does not call a freed function.
     _callback: Closure<dyn Fn(u32, u32, JsValue, JsRequest) -> i32>,
 }
 
 impl Server {
     /// Creates a server without methods. Messages are handled only after the current code has returned to JavaScript.
-    /// So the methods that this code registers miss no message.
+    /// So this code can register methods before the first message is handled.
     pub fn new(transport: Transport) -> Self {
         let service =
             Rc::new(Service::new(ServerRole::new(transport.take(), &transport.js_limits()), transport.max_visits()));
@@ -89,7 +92,7 @@ impl Server {
         Self { service, _callback: callback }
     }
 
-    /// Registers an async handler for a method. Handlers are called in the order in which requests arrive; their
+    /// Registers an async handler for a method. Handlers are called in the order in which requests arrive, and their
     /// futures run concurrently. A future is dropped if the caller cancels the request.
     pub fn method<P, R, E, F, W>(&self, name: &str, handler: F) -> &Self
     where
@@ -147,8 +150,8 @@ impl Server {
         self
     }
 
-    /// Registers an async handler for a method. Its params and its result are values of JavaScript, which are not
-    /// converted.
+    /// Registers an async handler for a method. The params and the result of the handler are values of JavaScript,
+    /// which are not converted.
     pub fn method_js<E, F, W>(&self, name: &str, handler: F) -> &Self
     where
         E: Into<RpcError>,
@@ -175,7 +178,8 @@ impl Server {
         })
     }
 
-    /// Registers a handler for a notification. Its params are a value of JavaScript, which is not converted.
+    /// Registers a handler for a notification. The params of the handler are a value of JavaScript, which is not
+    /// converted.
     pub fn on_notify_js<F>(&self, name: &str, handler: F) -> &Self
     where
         F: Fn(JsValue, Context) + 'static,
@@ -186,7 +190,7 @@ impl Server {
         })
     }
 
-    /// Keeps the server and its methods for the rest of the program, as in a worker that only serves.
+    /// Keeps the server and its methods until the program ends. For example, a worker may contain only a server.
     pub fn forget(self) {
         mem::forget(self);
     }
@@ -243,9 +247,9 @@ struct Service {
     max_visits: usize,
     methods: Handlers<dyn Fn(JsValue, Context) -> Answer>,
     notifications: Handlers<dyn Fn(JsValue, Context) -> Result<(), String>>,
-    /// No borrow is held while other code runs (a handler, a waker, JavaScript), since that code may use this list.
+    /// The list is not borrowed while other code runs: a handler, a waker, or JavaScript. Such code may use this list.
     running: RefCell<Slab<Rc<RunningRequest>>>,
-    /// The lifetime of the server. The contexts of notifications have it, too.
+    /// The lifetime of the server. The contexts of notifications use it, because a notification has no lifetime.
     lifetime: Rc<Lifetime>,
 }
 
@@ -255,11 +259,11 @@ impl Service {
         Self { role, max_visits, methods, notifications, running: RefCell::default(), lifetime: Rc::default() }
     }
 
-    /// Runs the handler of a request. Returns the token by which JavaScript cancels and polls the request, or
+    /// Runs the handler of a request. Returns the token with which JavaScript cancels and polls the request, or
     /// `ANSWERED`.
     fn handle_request(self: &Rc<Self>, index: u32, params: JsValue, request: JsRequest) -> i32 {
         let Some(handler) = self.methods.get(index) else { return ANSWERED };
-        // The request is registered before the handler runs, since the handler may drop the server.
+        // The request is registered before the handler runs, because the handler may drop the server.
         let running = Rc::new(RunningRequest::new(request.clone()));
         let token = self.running.borrow_mut().insert(Rc::clone(&running));
         match handler(params, Context::new(request, Rc::clone(running.lifetime()))) {
@@ -272,7 +276,7 @@ impl Service {
                 running.start(work);
                 let service = Rc::clone(self);
                 spawn_local(async move {
-                    // `poll` calls JavaScript, which calls back to poll the work: only JavaScript can catch a trap.
+                    // `poll` calls JavaScript, which polls the work, because only JavaScript can catch a trap.
                     poll_fn(|context| running.poll(context, token as u32)).await;
                     service.remove(token, &running);
                 });
@@ -340,7 +344,7 @@ impl<T: Serialize, E: Into<RpcError>, S: Stream<Item = Result<T, E>>> Stream for
     }
 }
 
-/// Sends the items of a stream. The next item is requested only when the caller has credit for it.
+/// Sends the items of a stream. The next item is requested only if the caller has granted credit for it.
 async fn send_items(
     mut items: impl Stream<Item = Result<JsValue, RpcError>> + Unpin,
     request: JsRequest,
@@ -382,7 +386,7 @@ impl<H: ?Sized> Handlers<H> {
         };
         let index = index.unwrap_or(handlers.len() - 1);
         drop(handlers);
-        // The drop of a handler may run any code, so the borrow ends before it.
+        // The drop of a handler may run any code, so the borrow must end before the drop.
         drop(replaced);
         index as u32
     }

@@ -1,4 +1,4 @@
-//! Transports: windows, ports, workers and channels that carry messages.
+//! Transports: windows, ports, workers and channels for messages.
 
 use core::fmt;
 use std::cell::Cell;
@@ -13,15 +13,15 @@ use portway_web::bindings::{self, JsMessageChannel, JsTransport};
 
 /// A transport of messages: a window, a port, a worker or a channel.
 ///
-/// The constructors accept values of `web-sys` and of any other binding. A client and a server that are made from
-/// clones of one transport share it. The transport is closed when the last client or server on it is dropped.
+/// The constructors accept values of `web-sys` and of any other binding. A client and a server on clones of one
+/// transport share this transport. It is closed when its last client or server is dropped.
 ///
 /// ```no_run
 /// use portway::{Client, Origin, Transport, TransportError};
 /// use wasm_bindgen::JsValue;
 ///
 /// # fn run(iframe_window: JsValue) -> Result<(), TransportError> {
-/// // `iframe.content_window()` of web-sys, for example.
+/// // For example, `iframe.content_window()` of web-sys returns this window.
 /// let preview = Transport::window(&iframe_window, Origin::Only("https://preview.example"))?;
 /// let client = Client::new(preview);
 /// # Ok(())
@@ -33,7 +33,8 @@ pub struct Transport(Rc<TransportHandle>);
 #[derive(Debug)]
 struct TransportHandle {
     transport: JsTransport,
-    /// Whether a client or a server was made from this transport. Its link in JavaScript then destroys the transport.
+    /// Whether a client or a server was created from this transport. The link of the client or the server in JavaScript
+    /// then destroys the transport.
     used: Cell<bool>,
     limits: Cell<Option<Limits>>,
 }
@@ -41,14 +42,14 @@ struct TransportHandle {
 impl Drop for TransportHandle {
     fn drop(&mut self) {
         if !self.used.get() {
-            // An error of `destroy` has no consequence: the transport is not used any more.
+            // An error of `destroy` can be ignored, because the transport is not used any more.
             let _ = self.transport.destroy();
         }
     }
 }
 
-/// The allowed origins of a window. Messages of other origins are ignored, and messages are sent to allowed origins
-/// only.
+/// The allowed origins of a window. Messages from other origins are ignored, and messages are sent only to allowed
+/// origins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin<'a> {
     /// The origin of this document.
@@ -60,7 +61,8 @@ pub enum Origin<'a> {
     OneOf(&'a [&'a str]),
     /// The opaque origin of a sandboxed iframe.
     Opaque,
-    /// Any origin. This disables the check: any page that is loaded into the window can send and receive messages.
+    /// Any origin. This variant disables the check: any page that is loaded into the window can send and receive
+    /// messages.
     Any,
 }
 
@@ -87,7 +89,7 @@ impl Transport {
         Self::from_result(bindings::window_transport(target.as_ref(), &options))
     }
 
-    /// Creates a transport to the other end of a `MessagePort`.
+    /// Creates a transport over a `MessagePort`.
     ///
     /// # Errors
     /// If the value is not a port.
@@ -115,7 +117,7 @@ impl Transport {
     /// Creates a transport from this dedicated worker to the page that has started it.
     ///
     /// # Errors
-    /// If this is not a dedicated worker.
+    /// If the program does not run in a dedicated worker.
     pub fn current_worker() -> Result<Self, TransportError> {
         Self::from_result(bindings::self_transport())
     }
@@ -132,8 +134,8 @@ impl Transport {
     /// `onMessage(handler)` and optionally `destroy()`.
     ///
     /// If the object does not clone messages, their values may have getters and proxies. Such a value is read twice:
-    /// first to count its visits, then to convert it. The value is refused if it throws an exception, or if it takes
-    /// too many visits the second time.
+    /// first to count its visits, and then to convert it. The value is refused if it throws an exception, or if the
+    /// conversion needs too many visits.
     ///
     /// # Errors
     /// If a function is missing.
@@ -148,9 +150,9 @@ impl Transport {
         Self::from_result(Ok(transport))
     }
 
-    /// Sets the limits for the clients and servers that are made from this transport afterwards. A browser uses
+    /// Sets the limits for the clients and servers that are created from this transport afterwards. Browsers use only
     /// [`pending_calls`](Limits::pending_calls), [`in_flight`](Limits::in_flight), [`batch_items`](Limits::batch_items)
-    /// and [`conversion_visits`](Limits::conversion_visits); it ignores the other limits.
+    /// and [`conversion_visits`](Limits::conversion_visits).
     ///
     /// ```no_run
     /// use portway::{Limits, Server, Transport};
@@ -173,7 +175,8 @@ impl Transport {
         self.0.limits.get().unwrap_or(Limits::DEFAULT).conversion_visits
     }
 
-    /// Returns the limits as the option `limits` of the JavaScript API; `undefined` if the application has set none.
+    /// Returns the limits as the option `limits` of the JavaScript API. Returns `undefined` if the application has set
+    /// no limits.
     pub(super) fn js_limits(&self) -> JsValue {
         let Some(limits) = self.0.limits.get() else { return JsValue::UNDEFINED };
         let entries = Array::new();
@@ -191,8 +194,8 @@ impl Transport {
         Ok(Self(Rc::new(TransportHandle { transport, used: Cell::new(false), limits: Cell::new(None) })))
     }
 
-    /// Returns the transport object for a link in JavaScript. The link destroys the object, so the drop of this handle
-    /// no longer does.
+    /// Returns the transport object for a link in JavaScript. The link then destroys the object, and the drop of this
+    /// handle does not destroy it.
     pub(super) fn take(&self) -> &JsValue {
         self.0.used.set(true);
         &self.0.transport

@@ -1,4 +1,4 @@
-//! Registers the program in JavaScript, so that its traps and panics are noticed there.
+//! Registers the program in JavaScript, so that JavaScript detects traps and panics of the program.
 
 use core::{hint, ptr};
 use std::cell::Cell;
@@ -7,9 +7,9 @@ use std::panic;
 use portway_web::bindings::{begin_run, is_trapped, on_panic};
 use wasm_bindgen::prelude::Closure;
 
-/// Registers the exports of the wasm in JavaScript, the stack pointer and the panic hook. Does nothing if the program
-/// is registered and has not trapped. All constructors of transports call this function. A start function of this crate
-/// would be too late: it would run after the start function of the program.
+/// Registers the exports of the wasm and the stack pointer in JavaScript, and installs the panic hook. Does nothing if
+/// the program is registered and has not trapped. All constructors of transports call this function. A start function
+/// of this crate would run too late, after the start function of the program.
 pub(super) fn install() {
     if !is_trapped() {
         return;

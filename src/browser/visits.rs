@@ -1,5 +1,5 @@
-//! The limits of a conversion: a budget of visits, and errors that repeat little text from the peer. Each value and
-//! each key costs one visit or more.
+//! The limits of a conversion: a maximum number of visits, and a maximum length of text from the peer in errors. Each
+//! value and each key costs one visit or more.
 
 use core::cell::Cell;
 use core::fmt::{self, Display, Write};
@@ -17,11 +17,11 @@ pub(super) const BYTES_PER_VISIT: usize = 16;
 /// The number of bytes of a Rust value in memory that cost one further visit.
 pub(super) const SIZE_PER_VISIT: usize = 256;
 
-/// The reason for which a value cannot be read.
+/// The reason why a value cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ReadError {
     TooDeep,
-    /// The value takes more visits than this limit.
+    /// The value needs more visits than this limit.
     TooManyVisits(usize),
     /// A getter or a proxy throws an error.
     Unreadable,
@@ -30,7 +30,7 @@ pub(super) enum ReadError {
 }
 
 impl ReadError {
-    /// Returns the `data.reason` of an error response, if the value exceeds a limit.
+    /// Returns the `data.reason` of an error response, or `None` if the value exceeds no limit.
     pub(super) const fn reason(&self) -> Option<&'static str> {
         match self {
             Self::TooDeep => Some("nesting-too-deep"),
@@ -56,7 +56,7 @@ impl core::error::Error for ReadError {}
 impl de::Error for ReadError {
     fn custom<T: Display>(message: T) -> Self {
         let mut text = Bounded { text: String::new(), room: MAX_ERROR_TEXT };
-        // Once the text is full, writing fails, and the rest of the message is omitted.
+        // When the text is full, `write!` fails, and the rest of the message is omitted.
         let _ = write!(text, "{message}");
         Self::Invalid(text.text)
     }
@@ -84,7 +84,7 @@ impl de::Error for ReadError {
     }
 }
 
-/// Shortens an unexpected string.
+/// Shortens an unexpected string. Returns other values unchanged.
 fn quoted(unexpected: Unexpected<'_>) -> Unexpected<'_> {
     match unexpected {
         Unexpected::Str(text) => Unexpected::Str(shortened(text, MAX_ECHO_LENGTH)),
@@ -94,7 +94,7 @@ fn quoted(unexpected: Unexpected<'_>) -> Unexpected<'_> {
 
 /// Returns the first `characters` characters of a text.
 fn shortened(text: &str, characters: usize) -> &str {
-    // A character takes at least one byte, so such a text is short enough. The characters need not be counted.
+    // A character has at least one byte, so a text of at most `characters` bytes is short enough.
     if text.len() <= characters {
         return text;
     }
@@ -116,9 +116,9 @@ impl Write for Bounded {
     }
 }
 
-/// The budget of visits of one conversion.
+/// The number of visits that one conversion may still make.
 pub(super) struct Visits {
-    /// The visits that are left; `None` once the limit is exceeded.
+    /// The number of remaining visits, or `None` after the limit was exceeded.
     left: Cell<Option<usize>>,
     limit: usize,
 }
@@ -144,13 +144,14 @@ impl Visits {
         self.left.get().is_none()
     }
 
-    /// Returns the number of visits that are left. It is also the maximum number of parts of the next value, since each
-    /// part costs a visit.
+    /// Returns the number of remaining visits. The next value can have at most this number of elements or members,
+    /// because each of them costs a visit.
     pub(super) fn left(&self) -> u32 {
         self.left.get().unwrap_or(0).try_into().unwrap_or(u32::MAX)
     }
 
-    /// Checks a list of parts from JavaScript: an array, null for too many parts, or undefined for an exception.
+    /// Checks a list of elements or members from JavaScript. The list is an array, null if it would be too long, or
+    /// `undefined` after an exception.
     pub(super) fn parts(&self, parts: JsValue) -> Result<Array, ReadError> {
         if parts.is_undefined() {
             Err(ReadError::Unreadable)

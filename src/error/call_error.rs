@@ -9,10 +9,10 @@ use crate::ErrorCode;
 use crate::Framing;
 use crate::message::Unreadable;
 
-/// The `data.reason` of a peer whose program panicked or trapped.
+/// The `data.reason` of the errors that a peer sends after its program panicked or trapped.
 const PEER_DIED: &str = "peer-died";
 
-/// Why a call failed.
+/// The reason why a call failed.
 ///
 /// The variants are the same natively and in browsers, so that one `match` compiles for both platforms. If only one
 /// platform returns a variant, the documentation of the variant names that platform.
@@ -38,52 +38,54 @@ const PEER_DIED: &str = "peer-died";
 pub enum CallError {
     /// The peer responded with an error.
     Remote(RpcError),
-    /// The handler of the peer panicked. The peer continues. A peer that is compiled to wasm ends instead, and causes
-    /// [`CallError::PeerDied`].
+    /// The handler of the peer panicked, and the peer continues to handle requests. If the peer is compiled to wasm, a
+    /// panic ends its program instead. Calls then end with [`CallError::PeerDied`].
     HandlerPanicked,
     /// The program of the peer has panicked or trapped, and cannot handle requests any more. Only programs that are
-    /// compiled to wasm report this.
+    /// compiled to wasm send this error.
     PeerDied,
     /// No response arrived within the timeout.
     TimedOut,
     /// The client was destroyed.
     Destroyed,
-    /// The peer was reloaded or closed, or has started a new session. Later calls wait for the next session. Only in
-    /// browsers.
+    /// The peer was reloaded or closed, or has started a new session. Later calls wait for the next session. This error
+    /// occurs only in browsers.
     SessionEnded,
-    /// Natively: the peer closed the stream, or its process exited. Later calls fail at once. In browsers: the peer is
+    /// Natively, the peer closed the stream, or its process exited. Later calls fail at once. In browsers, the peer was
     /// closed, removed or terminated, or has not started. Later calls fail at once, until the peer sends a message.
     PeerGone,
-    /// The peer does not answer heartbeats. Later calls are sent nevertheless. Only in browsers.
+    /// The peer does not answer heartbeats. Later calls are still sent. This error occurs only in browsers.
     Unresponsive,
-    /// The link failed in another way. Later calls fail at once. Only natively.
+    /// The link failed for another reason. Later calls fail at once. This error occurs only natively.
     Lost(Closed),
     /// The response has neither result nor error.
     InvalidResponse,
-    /// The response was received, but cannot be read, for this reason. In browsers the reason is
+    /// The response was received, but cannot be decoded for this reason. In browsers, the reason is always
     /// [`Unreadable::MessageError`].
     Unreadable(Unreadable),
-    /// Too many calls are pending. This one was not sent.
+    /// Too many calls are pending. The call was not sent.
     TooManyCalls,
     /// The peer does not read, and the unwritten output exceeds
-    /// [`Limits::unwritten_bytes`](crate::Limits::unwritten_bytes). This notification or call was not sent. Only
-    /// natively.
+    /// [`Limits::unwritten_bytes`](crate::Limits::unwritten_bytes). The notification or call was not sent. This error
+    /// occurs only natively.
     Congested,
-    /// The params are neither an object nor an array, serde cannot serialize them, or over WIPC the message would be
-    /// longer than [`Limits::message_bytes`](crate::Limits::message_bytes). The message was not sent.
+    /// The params are neither an object nor an array, or serde cannot serialize them. Over WIPC, this error also means
+    /// that the message would be longer than [`Limits::message_bytes`](crate::Limits::message_bytes). The message was
+    /// not sent.
     Params(String),
-    /// The transport could not send the message, for example since its params cannot be cloned. Only in browsers.
+    /// The transport could not send the message, for example because its params cannot be cloned. This error occurs
+    /// only in browsers.
     Send(SendError),
-    /// The framing cannot carry raw frames. Only natively, by `Client::send_frame`.
+    /// The framing has no raw frames. Only `Client::send_frame` returns this error, which occurs only natively.
     NoFrames(Framing),
-    /// The result does not fit the expected type. In browsers also: a result, an error, an item or a progress value is
-    /// nested too deep, or takes more visits to read than
-    /// [`Limits::conversion_visits`](crate::Limits::conversion_visits).
+    /// The result is not of the expected type. In browsers, this error also means that a value from the peer is nested
+    /// too deep, or needs more visits than [`Limits::conversion_visits`](crate::Limits::conversion_visits). The value
+    /// is a result, an error, an item or a progress value.
     Deserialize(String),
 }
 
 impl CallError {
-    /// Returns the error from the peer, if the peer responded with one.
+    /// Returns the error from the peer, or `None` if the peer did not respond with an error.
     #[must_use]
     pub const fn remote(&self) -> Option<&RpcError> {
         match self {
@@ -139,7 +141,7 @@ impl fmt::Display for CallError {
 impl core::error::Error for CallError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            // The text of this variant is already that of the peer's error, so the source is the next error.
+            // `Display` already writes the text of the peer's error, so the source is the source of that error.
             Self::Remote(error) => error.source(),
             Self::Lost(closed) => Some(closed),
             _ => None,
@@ -153,8 +155,9 @@ impl From<RpcError> for CallError {
     }
 }
 
-/// Lets a handler use `?` on its own calls. An error from a peer is passed on unchanged. Any other error becomes an
-/// internal error with a fixed text, since its source may contain paths, values and stacks of this program.
+/// Permits the operator `?` on calls inside a handler. An error from a peer is returned unchanged. Any other error
+/// becomes an internal error with a fixed text, because its source may contain paths, values and stacks of this
+/// program.
 impl From<CallError> for RpcError {
     fn from(error: CallError) -> Self {
         match error {
@@ -167,9 +170,11 @@ impl From<CallError> for RpcError {
     }
 }
 
-/// The error of a transport that could not send a message. Only in browsers, where it is an exception of JavaScript.
+/// The error of a transport that could not send a message. It occurs only in browsers, and is an exception of
+/// JavaScript.
 ///
-/// Its text contains only the name of the exception: the message may contain the source of a function.
+/// The text of this error contains only the name of the exception, because the message of the exception may contain the
+/// source of a function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SendError(
     #[cfg(all(target_family = "wasm", target_os = "unknown"))] pub(crate) wasm_bindgen::JsValue,

@@ -6,15 +6,15 @@ use std::process::ExitStatus;
 
 use crate::Framing;
 
-/// Why a link over a byte stream has ended.
+/// The reason why a link over a byte stream has ended.
 ///
-/// The type also exists in browsers, so that a `match` on a [`CallError`](crate::CallError) compiles there. No value of
-/// it occurs there: the transports of browsers are not byte streams. They report lost peers by other errors, such as
-/// [`CallError::PeerGone`](crate::CallError::PeerGone).
+/// The type also exists in browsers, so that a `match` on a [`CallError`](crate::CallError) compiles there. But
+/// browsers never return a value of this type, because their transports are not byte streams. They report lost peers by
+/// other errors, such as [`CallError::PeerGone`](crate::CallError::PeerGone).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Closed {
-    /// This side closed the link.
+    /// The application closed the link.
     Local,
     /// The peer closed the stream between two messages.
     End,
@@ -28,7 +28,7 @@ pub enum Closed {
     OtherFraming {
         /// The framing that the peer uses.
         peer: Framing,
-        /// The framing of this side.
+        /// The framing of this program.
         own: Framing,
     },
     /// The input is not JSON-RPC: this many consecutive lines were not messages.

@@ -12,8 +12,9 @@ use crate::echo;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 use crate::json_value::Text;
 
-/// The data of an error. It is JSON text if messages are JSON text, otherwise a JavaScript value. A program in a
-/// browser can have data of either kind, since the messages of WIPC are JSON text there, too.
+/// The data of an error. The data is JSON text if the messages are JSON text, and a JavaScript value in all other
+/// cases. A program in a browser can have data of both kinds, because the messages of WIPC are JSON text in browsers,
+/// too.
 #[derive(Clone, Debug)]
 pub(crate) enum ErrorData {
     #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
@@ -23,13 +24,13 @@ pub(crate) enum ErrorData {
 }
 
 impl ErrorData {
-    /// Serializes data. If that fails, the text of the failure becomes the data.
+    /// Serializes data. If the serialization fails, the text of its error becomes the data.
     #[cfg(not(all(target_family = "wasm", target_os = "unknown", feature = "browser")))]
     pub(super) fn serialize(data: &(impl Serialize + ?Sized)) -> Option<Self> {
         to_raw_value(data).or_else(|problem| to_raw_value(&problem.to_string())).ok().map(Self::Json)
     }
 
-    /// Serializes data. If that fails, the text of the failure becomes the data.
+    /// Serializes data. If the serialization fails, the text of its error becomes the data.
     #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "browser"))]
     pub(super) fn serialize(data: &(impl Serialize + ?Sized)) -> Option<Self> {
         JsData::serialize(data).map(Self::Js)
@@ -44,7 +45,7 @@ impl ErrorData {
         }
     }
 
-    /// Converts the data to JSON text, or returns `None` if it has no JSON text.
+    /// Converts the data to JSON text. Returns `None` if JSON cannot express the data.
     #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
     pub(super) fn into_json(self) -> Option<Text> {
         match self {

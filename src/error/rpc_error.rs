@@ -16,7 +16,7 @@ use crate::json_value::Text;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 use crate::message::ErrorObject;
 
-/// A JSON-RPC error object: a handler returns it, and the caller receives it (JSON-RPC 2.0 §5.1).
+/// A JSON-RPC error object (JSON-RPC 2.0 §5.1). A handler returns it, and the caller receives it.
 ///
 /// ```
 /// use portway::{ErrorCode, RpcError};
@@ -43,7 +43,7 @@ impl RpcError {
         Self { code, message: message.into(), data: None }
     }
 
-    /// Creates the error -32602, for params that do not fit the method.
+    /// Creates the error -32602, for params that are not valid for the method.
     #[must_use]
     pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::INVALID_PARAMS, message)
@@ -55,13 +55,14 @@ impl RpcError {
         Self::new(ErrorCode::INTERNAL_ERROR, message)
     }
 
-    /// Sets the data. If serde cannot serialize it, the text of the failure becomes the data.
+    /// Sets the data. If serde cannot serialize the data, the text of its error becomes the data.
     #[must_use]
     pub fn with_data(self, data: &(impl Serialize + ?Sized)) -> Self {
         Self { data: ErrorData::serialize(data), ..self }
     }
 
-    /// Returns the member `reason` of the data. Portway sets it in its own errors, for example to `too-many-requests`.
+    /// Returns the member `reason` of the data. The errors that Portway itself sends have a reason, for example
+    /// `too-many-requests`.
     #[must_use]
     pub fn reason(&self) -> Option<String> {
         self.data::<Reason>()?.ok()?.0
@@ -70,14 +71,14 @@ impl RpcError {
     /// Deserializes the data. Returns `None` if the error has no data.
     ///
     /// # Errors
-    /// The reason, if the data does not fit the type. In a browser, reading the data must also take at most
-    /// [`Limits::conversion_visits`](crate::Limits::conversion_visits) visits.
+    /// If the data is not of the type `T`. In a browser, also if the data needs more visits than
+    /// [`Limits::conversion_visits`](crate::Limits::conversion_visits).
     pub fn data<T: DeserializeOwned>(&self) -> Option<Result<T, String>> {
         self.data.as_ref().map(ErrorData::deserialize)
     }
 
-    /// Returns the data as JSON text. Returns `None` if the error has no data. A browser also returns `None` for a
-    /// JavaScript value that has no JSON text.
+    /// Returns the data as JSON text. Returns `None` if the error has no data. In a browser, also returns `None` for a
+    /// JavaScript value that JSON cannot express.
     ///
     /// ```
     /// # use portway::RpcError;

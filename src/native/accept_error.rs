@@ -8,11 +8,11 @@ use rustix::io::Errno;
 /// The cause of an error of `accept`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// The error concerns a single connection, which is closed. The next connection may succeed.
+    /// The error is about a single connection, which is closed. The next connection may succeed.
     Connection,
     /// The error may occur again at once: too many open files, a firewall or a security module.
     Unknown,
-    /// The error concerns the listener, which accepts no more connections.
+    /// The error is about the listener, which accepts no more connections.
     Listener,
 }
 
@@ -37,7 +37,7 @@ impl Cause {
                 | Errno::PROTO
                 | Errno::TIMEDOUT,
             ) => Self::Connection,
-            // An error without a number comes from tokio, when its runtime shuts down.
+            // Tokio returns an error without a number when its runtime shuts down.
             Some(Errno::BADF | Errno::FAULT | Errno::INVAL | Errno::NOSYS | Errno::NOTSOCK) | None => Self::Listener,
             Some(_) => Self::Unknown,
         }
@@ -60,7 +60,7 @@ impl Cause {
         const WSANOTINITIALISED: i32 = 10_093;
         match error.raw_os_error() {
             Some(WSAEINTR | WSAECONNABORTED | WSAECONNRESET | WSAETIMEDOUT) => Self::Connection,
-            // An error without a number comes from tokio, when its runtime shuts down.
+            // Tokio returns an error without a number when its runtime shuts down.
             Some(WSAEBADF | WSAEFAULT | WSAEINVAL | WSAENOTSOCK | WSAEOPNOTSUPP | WSANOTINITIALISED) | None => {
                 Self::Listener
             }

@@ -1,5 +1,5 @@
-//! Rejects browsers that connect to a TCP port. Any web page can make its browser connect to a port of this machine and
-//! send a body of its choice. Such a connection must not count as a peer.
+//! Rejects browsers that connect to a TCP port. Any web page can make its browser connect to a port of this machine,
+//! and can choose the body of the HTTP request. Such a connection must not count as a peer.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -7,7 +7,7 @@ use std::io;
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// The first bytes of a browser's connection: an HTTP request, or the first record of TLS.
+/// The first bytes that a browser sends: an HTTP method, or the beginning of a TLS record.
 const BROWSER_PREFIXES: [&[u8]; 11] = [
     b"GET ",
     b"HEAD ",
@@ -25,8 +25,8 @@ const BROWSER_PREFIXES: [&[u8]; 11] = [
 /// The length of the longest entry of [`BROWSER_PREFIXES`].
 const MAX_PREFIX_BYTES: usize = 8;
 
-/// A reader that fails if the input comes from a browser. Before the failure, the decoder receives at most a part of
-/// the first word.
+/// A reader that fails if a browser sends the input. Before the failure, the decoder receives at most a part of the
+/// prefix.
 #[derive(Debug)]
 pub(super) struct BrowserGuard<R> {
     reader: R,
@@ -43,7 +43,7 @@ impl<R> BrowserGuard<R> {
     /// Checks the next bytes of the input.
     ///
     /// # Errors
-    /// If the input begins like that of a browser.
+    /// If the input begins with one of [`BROWSER_PREFIXES`].
     fn check(&mut self, bytes: &[u8]) -> io::Result<()> {
         for (target, byte) in self.first.iter_mut().skip(self.length).zip(bytes) {
             *target = *byte;

@@ -20,10 +20,10 @@ use crate::error::CallError;
 use crate::json_value::read_result;
 use portway_proto::TOTAL_TIMEOUT_FACTOR;
 
-/// A pending call, created by [`Client::call`](crate::Client::call).
+/// A call, as a future of its result. [`Client::call`](crate::Client::call) creates it.
 ///
-/// The request is sent at the first poll, or by [`Call::start`]. Dropping a pending call cancels it, and so does its
-/// timeout: the peer receives the notification `$/cancelRequest`.
+/// The request is sent on the first poll, or by [`Call::start`]. A pending call is cancelled when it is dropped, and
+/// when it times out. The peer then receives the notification `$/cancelRequest`.
 ///
 /// ```
 /// # use core::time::Duration;
@@ -79,7 +79,7 @@ enum TotalTimeout {
     Endless,
 }
 
-/// A call whose request was sent. Dropping it while it is pending cancels the request.
+/// A call whose request was sent. If the call is dropped while it is pending, it is cancelled.
 #[derive(Debug)]
 struct Sent {
     link: Arc<Link>,
@@ -123,15 +123,16 @@ impl<R> Call<R> {
         self.configure(|request| request.timeout = timeout)
     }
 
-    /// Sets the maximum total time of this call. Then the call times out, even if there is progress. Default: 60 times
-    /// the timeout, which takes effect only with [`Call::on_progress`]. `None` disables the limit.
+    /// Sets the total timeout: the maximum time of the call. Progress does not restart the total timeout. Default: 60
+    /// times the timeout. The default has an effect only with [`Call::on_progress`], because only progress extends a
+    /// call. `None` disables the total timeout.
     pub fn total_timeout(self, total: impl Into<Option<Duration>>) -> Self {
         let total = total.into().map_or(TotalTimeout::Endless, |total| TotalTimeout::Milliseconds(milliseconds(total)));
         self.configure(|request| request.total = total)
     }
 
-    /// Registers a callback for the progress that the peer reports. A value that is not a `P` is ignored. Each report
-    /// restarts the timeout of the call, within its [total](Call::total_timeout).
+    /// Registers a callback for the progress that the peer reports. A value that is not a `P` is ignored. Each progress
+    /// value restarts the timeout of the call. It does not restart the [total timeout](Call::total_timeout).
     pub fn on_progress<P: DeserializeOwned>(self, callback: impl Fn(P) + Send + Sync + 'static) -> Self {
         let callback = move |value: &RawValue| {
             if let Ok(value) = serde_json::from_str(value.get()) {
@@ -141,7 +142,7 @@ impl<R> Call<R> {
         self.configure(|request| request.callback = Some(ProgressCallback(Arc::new(callback))))
     }
 
-    /// Sends the request now. Its options cannot be changed after this.
+    /// Sends the request now. Later changes of the options have no effect.
     pub fn start(mut self) -> Self {
         self.send();
         self
@@ -181,7 +182,7 @@ impl<R> Call<R> {
 impl<R> Future for Call<R> {
     type Output = Result<R, CallError>;
 
-    /// Returns the result once. After that, the future stays pending.
+    /// Returns the result once. Later polls return `Poll::Pending`.
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         this.send();
@@ -190,7 +191,7 @@ impl<R> Future for Call<R> {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(end) => {
                     sent.is_pending = false;
-                    // The sender was dropped: the link was destroyed.
+                    // The sender was dropped, because the link was destroyed.
                     end.unwrap_or(Err(CallError::Destroyed))
                 }
             },
@@ -208,7 +209,7 @@ impl<R> fmt::Debug for Call<R> {
     }
 }
 
-/// Converts a timeout to milliseconds, rounded up. It is at least 1, so that no call ends before it was sent.
+/// Converts a timeout to milliseconds, rounded up. The result is at least 1, so that no call ends before it was sent.
 pub(super) fn milliseconds(timeout: Duration) -> u64 {
     u64::try_from(timeout.as_micros().div_ceil(1_000)).unwrap_or(u64::MAX).max(1)
 }

@@ -1,4 +1,4 @@
-//! A child process. When the link to the process ends, the process and its descendants end, too.
+//! A child process. When the link to the process ends, the process and its descendants are ended, too.
 
 use core::fmt;
 use core::pin::{Pin, pin};
@@ -23,21 +23,21 @@ const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 const MAX_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// A child process with its descendants. On Unix, these processes get `SIGTERM` at a deadline, and `SIGKILL`
-/// `TERM_GRACE` later. On Windows, which has no such signals, they are killed at the deadline. Dropping this value
-/// kills them at once.
+/// `TERM_GRACE` later. Windows has no such signals, so the processes are killed at the deadline. If this value is
+/// dropped, the processes are killed at once.
 pub(crate) struct ChildProcess {
     child: Child,
     tree: Option<ProcessTree>,
     state: State,
     /// The time at which the processes get `SIGTERM`, or are killed on Windows.
     deadline: Option<Instant>,
-    /// The exit of the process, once it was detected. The inner value is the status. It is `None` if this struct had
-    /// already begun to end the process, or if waiting failed.
+    /// The exit of the process, or `None` before the exit was detected. The inner value is the exit status. The inner
+    /// value is `None` if the process exited after `SIGTERM` or a kill, or if waiting failed.
     exit: Option<Option<ExitStatus>>,
     sleep: Option<Pin<Box<Sleep>>>,
     /// The time of the next check for remaining descendants.
     next_check: Option<Instant>,
-    /// The time between that check and the one after it.
+    /// The interval between the next check and the check after it.
     check_interval: Duration,
 }
 
@@ -48,7 +48,8 @@ enum State {
     Terminating(Instant),
     /// The processes were killed at this time.
     Killed(Instant),
-    /// No process remains. After a kill, this state begins once the process has exited, or `TERM_GRACE` later.
+    /// No process remains, or the wait after a kill has ended. That wait ends when the process has exited, or after
+    /// `TERM_GRACE`.
     Ended,
 }
 
@@ -60,7 +61,7 @@ pub(crate) struct Pipes {
 }
 
 impl ChildProcess {
-    /// Starts a process with pipes for its standard input and output, on Unix in its own process group.
+    /// Starts a process with pipes for its standard input and output. On Unix, creates a process group for the process.
     ///
     /// # Panics
     /// Outside of a Tokio runtime.
@@ -90,15 +91,15 @@ impl ChildProcess {
         }
     }
 
-    /// Records the current descendants. Call it before the process loses its input: descendants cannot be found after
-    /// the process has exited.
+    /// Records the current descendants. Call this method before the input of the process is closed. The process may
+    /// then exit, and descendants cannot be found after its exit.
     pub(crate) fn record_descendants(&mut self) {
         if let Some(tree) = &mut self.tree {
             tree.record_descendants();
         }
     }
 
-    /// Sets the deadline for all processes, unless it is set already.
+    /// Sets the deadline for all processes, unless a deadline is set already.
     pub(crate) fn set_deadline(&mut self, deadline: Instant) {
         if self.deadline.is_none() {
             self.deadline = Some(deadline);
@@ -121,7 +122,7 @@ impl ChildProcess {
         self.state = State::Killed(Instant::now());
     }
 
-    /// Makes the next check for descendants due.
+    /// Makes the next check for descendants due now.
     const fn check_soon(&mut self) {
         (self.next_check, self.check_interval) = (None, MIN_CHECK_INTERVAL);
     }
@@ -139,14 +140,14 @@ impl ChildProcess {
     }
 
     /// Polls for the exit of the process. Descendants may still run. After a kill, the wait for the exit ends after
-    /// `TERM_GRACE`. Once the deadline has passed, this call ends all processes.
+    /// `TERM_GRACE`. After the deadline, this method ends all processes.
     pub(crate) fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        // This call detects the exit and applies the deadline.
+        // `poll_tree_exit` detects the exit, and ends the processes after the deadline.
         let _ = self.poll_tree_exit(context);
         if self.exit.is_some() || self.state == State::Ended { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    /// Polls for the exit of the process, and returns its status. Only one task may wait at a time. This call ends no
+    /// Polls for the exit of the process, and returns its status. Only one task may wait at a time. This method ends no
     /// process.
     pub(crate) fn poll_status(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
         // `Child` keeps the wait state, so a new future can continue the wait.
@@ -163,10 +164,10 @@ impl ChildProcess {
         exit
     }
 
-    /// Polls for the exit of all processes, and ends them once the deadline has passed. After a kill, the call is ready
-    /// once the process has exited, or `TERM_GRACE` later. Returns the status of the process. Returns `None` if this
-    /// struct had already begun to end the process, or if waiting failed. Without a deadline, descendants may remain
-    /// forever.
+    /// Polls for the exit of all processes, and ends them after the deadline. After a kill, the poll is ready when the
+    /// process has exited, or after `TERM_GRACE`. Returns the exit status of the process. Returns `None` if the process
+    /// exited after `SIGTERM` or a kill, or if waiting failed. Without a deadline, the poll may stay pending forever,
+    /// because descendants may run forever.
     pub(crate) fn poll_tree_exit(&mut self, context: &mut Context<'_>) -> Poll<Option<ExitStatus>> {
         loop {
             if self.state == State::Ended {
@@ -174,7 +175,7 @@ impl ChildProcess {
             }
             let now = Instant::now();
             if self.exit.is_none() && self.poll_status(context).is_pending() {
-                // The process still runs.
+                // The process is still running.
             } else if matches!(self.state, State::Killed(_)) || !self.remains(now) {
                 self.state = State::Ended;
                 continue;
@@ -198,7 +199,7 @@ impl ChildProcess {
         }
     }
 
-    /// Takes the next step to end the processes: `SIGTERM`, then a kill, then the end of the wait.
+    /// Performs the next step to end the processes. The steps are `SIGTERM`, a kill, and the end of the wait.
     fn advance(&mut self, now: Instant) {
         match self.state {
             State::Running if self.tree.as_mut().is_none_or(ProcessTree::terminate) => {
@@ -206,7 +207,7 @@ impl ChildProcess {
                 self.state = State::Terminating(now);
             }
             State::Running | State::Terminating(_) => self.kill(),
-            // A remaining process belongs to another user, or waits in the kernel. It cannot be ended.
+            // A process that remains after a kill belongs to another user, or waits in the kernel. It cannot be ended.
             State::Killed(_) | State::Ended => self.state = State::Ended,
         }
     }
@@ -234,7 +235,8 @@ mod tests {
 
     use super::*;
 
-    /// The system may refuse to end a process of another user. This test uses a process that runs too long instead.
+    /// The system may refuse to end a process of another user. This test cannot start such a process. Instead, it sets
+    /// the state `Killed` for a process that still runs.
     #[tokio::test]
     async fn the_wait_for_a_process_that_cannot_be_ended_is_given_up() -> io::Result<()> {
         let mut command = Command::new("sleep");

@@ -1,4 +1,4 @@
-//! The client: sends calls and notifications.
+//! The client. It sends calls and notifications.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::codec::wipc::FrameType;
 use crate::error::{CallError, Closed};
 use crate::json_value::write_params;
 
-/// Calls the peer.
+/// Calls methods of the peer.
 ///
-/// All clones share one link, which is this end of the connection. The link closes when the last clone is dropped, or
-/// by [`Client::destroy`]. Pending calls then fail with [`CallError::Destroyed`]. Requests from the peer are answered
-/// with -32601. To handle requests, use [`Peer`](crate::Peer).
+/// All clones share one link to the peer. The link closes when the last clone is dropped, or by [`Client::destroy`].
+/// Pending calls then fail with [`CallError::Destroyed`]. Requests from the peer are answered with -32601. To handle
+/// requests, use [`Peer`](crate::Peer).
 ///
 /// ```
 /// use portway::{CallError, Client, Context, RpcError, Server, Transport};
@@ -64,8 +64,8 @@ impl Drop for Owner {
 }
 
 impl Client {
-    /// Creates a client whose calls time out after 10 seconds. A task does the IO of its link, in the runtime in which
-    /// the transport was created.
+    /// Creates a client whose calls time out after 10 seconds. A task does the IO of the link. The task runs in the
+    /// runtime in which the transport was created.
     #[must_use]
     pub fn new(transport: Transport) -> Self {
         let link = transport.open(false);
@@ -83,15 +83,16 @@ impl Client {
         Self { timeout: timeout.into(), ..self }
     }
 
-    /// Calls a method. `params` must be an object or an array, or `()` for none. `R` is the type of the result.
+    /// Calls a method. `params` must serialize to an object or an array; `()` means no params. `R` is the type of the
+    /// result.
     ///
-    /// The request is sent when the future is first polled. An error of the params is also returned by the future.
+    /// The request is sent when the future is first polled. If the params are invalid, that poll returns the error.
     #[must_use = "a call is sent when it is awaited"]
     pub fn call<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Call<R> {
         Call::new(self.link(), self.timeout, method, write_params(params).map_err(CallError::Params))
     }
 
-    /// Calls a method that returns a stream of items. The peer sends items only as fast as they are consumed.
+    /// Calls a method that returns a stream of items. The peer sends items only as fast as they are read.
     ///
     /// ```
     /// use futures_util::{StreamExt, stream};
@@ -120,7 +121,7 @@ impl Client {
     ///
     /// # Errors
     /// [`CallError::Params`], the reason why the link has ended, or [`CallError::Congested`] while the peer does not
-    /// read. [`Client::ready`] waits until the peer has read.
+    /// read. After `Congested`, [`Client::ready`] waits until the peer has read.
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
         self.link().notify(method, write_params(params).map_err(CallError::Params)?)
     }
@@ -129,13 +130,13 @@ impl Client {
     /// notifications arrive in the order in which they were sent.
     ///
     /// # Errors
-    /// [`CallError::NoFrames`] with any other framing, [`CallError::Params`] if the payload is too long, otherwise
-    /// those of [`Client::notify`].
+    /// [`CallError::NoFrames`] with any other framing, [`CallError::Params`] if the payload is too long, and the errors
+    /// of [`Client::notify`].
     pub fn send_frame(&self, frame_type: FrameType, payload: &[u8]) -> Result<(), CallError> {
         self.link().send_frame(frame_type, payload)
     }
 
-    /// Waits until there is room for more notifications, or the link has ended.
+    /// Waits until the output has room for more notifications, or the link has ended.
     pub async fn ready(&self) {
         self.link().ready().await;
     }
@@ -146,7 +147,7 @@ impl Client {
         self.link().pending_calls()
     }
 
-    /// Waits for the end of the link, and returns its reason. The method can be called any number of times.
+    /// Waits until the link has ended, and returns the reason. The method can be called any number of times.
     pub async fn closed(&self) -> Closed {
         self.link().closed().await
     }

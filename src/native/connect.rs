@@ -11,10 +11,10 @@ use tokio::time::{Instant, sleep};
 /// The interval between two attempts to connect to a busy socket.
 const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Connects to a Unix domain socket. If its queue is full, this waits up to `limit` for a free place.
+/// Connects to a Unix domain socket. If the queue of the listener is full, waits up to `limit` for a free place.
 ///
-/// [`Transport::unix`](crate::Transport::unix) does this, too. Use this function if the program needs the stream
-/// itself, for example to wrap it before [`Transport::new`](crate::Transport::new).
+/// [`Transport::unix`](crate::Transport::unix) connects in the same way. Use `connect_unix` if the program needs the
+/// stream itself, for example to wrap it before [`Transport::new`](crate::Transport::new).
 ///
 /// On Linux, `@name` is a name in the abstract namespace. `./@name` is a file.
 ///
@@ -34,14 +34,15 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 /// ```
 ///
 /// # Errors
-/// Those of connect(2), or [`io::ErrorKind::TimedOut`] if the queue stays full. The error does not name the path.
+/// The errors of connect(2), or [`io::ErrorKind::TimedOut`] if the queue stays full. The error does not name the path.
 pub async fn connect_unix(path: impl AsRef<Path>, limit: Duration) -> io::Result<UnixStream> {
     let path = path.as_ref();
     let path = in_abstract_namespace(path).map_or(Cow::Borrowed(path), Cow::Owned);
     let start = Instant::now();
     loop {
         match UnixStream::connect(&path).await {
-            // Linux reports a full queue as EAGAIN (connect(2)). TCP needs no such loop, since the system itself waits.
+            // Linux reports a full queue as EAGAIN (connect(2)). TCP needs no such loop, because the system itself
+            // waits.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 if start.elapsed() >= limit {
                     return Err(io::Error::new(io::ErrorKind::TimedOut, "the queue of the listener is full"));
@@ -53,8 +54,9 @@ pub async fn connect_unix(path: impl AsRef<Path>, limit: Duration) -> io::Result
     }
 }
 
-/// Returns the path of a socket in the abstract namespace of Linux (unix(7)), where sockets have no files. The name of
-/// such a socket is written `@name`, as in `ss` and systemd. `./@name` is a file.
+/// Returns the path of a socket in the abstract namespace of Linux (unix(7)), in which sockets have no files. Returns
+/// `None` for the path of a file. The argument for such a socket is `@name`, as in `ss` and systemd. `./@name` is a
+/// file.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn in_abstract_namespace(path: &Path) -> Option<PathBuf> {
     use std::ffi::OsString;

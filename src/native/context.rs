@@ -1,4 +1,4 @@
-//! The context of a handler: its request or notification.
+//! The context of a handler. It refers to the request or notification that the handler handles.
 
 use core::fmt;
 use core::pin::Pin;
@@ -19,7 +19,7 @@ use crate::message::Id;
 /// The request or notification of a running handler.
 #[derive(Clone)]
 pub struct Context {
-    /// Weak, so that a handler that keeps its context does not keep the link.
+    /// A weak reference. A handler may keep its context, and must not keep the link open.
     link: Weak<Link>,
     method: Arc<str>,
     request: Option<RequestKey>,
@@ -58,20 +58,21 @@ impl Context {
         self.cancel_token.is_cancelled()
     }
 
-    /// Completes when [`Context::is_cancelled`] becomes true. The handler's own future is dropped then. Therefore this
-    /// future is useful only for work that continues in other tasks.
+    /// Returns a future that completes when [`Context::is_cancelled`] becomes true. At this time, the future of the
+    /// handler itself is dropped. So the returned future is useful only in another task, which can stop its work.
     #[must_use = "a future does nothing unless it is polled"]
     pub fn cancelled(&self) -> Cancelled {
         Cancelled { cancel_token: Arc::clone(&self.cancel_token), waker_key: WakerKey::default() }
     }
 
-    /// Lets other tasks run. A handler that computes without waiting can only be cancelled here: its future is dropped.
+    /// Yields to the runtime, so that other tasks run. A handler that does not await anything else can be cancelled
+    /// only at this point. A cancellation drops the future of the handler.
     pub async fn yield_now(&self) {
         tokio::task::yield_now().await;
     }
 
-    /// Sends a progress value to the caller, which receives it by `on_progress`. The call has no effect after the
-    /// response, or if the caller does not read.
+    /// Sends progress to the caller. The `on_progress` callback of the caller receives the value. This method has no
+    /// effect after the response, or if the caller does not read.
     ///
     /// # Errors
     /// [`CallError::Params`].
@@ -82,7 +83,7 @@ impl Context {
             let form = link.profile.progress;
             let params = control::write_progress(form, &id, &value)
                 .ok_or_else(|| CallError::Params("progress must be an object, as the profile requires".into()))?;
-            // Progress that cannot be sent must not fail the handler.
+            // If the link has ended or the output is full, the handler must not fail because of its progress.
             if let Err(error @ CallError::Params(_)) = link.notify(form.method, Some(params)) {
                 return Err(error);
             }
@@ -106,7 +107,7 @@ impl fmt::Debug for Context {
     }
 }
 
-/// Completes when a request is cancelled, see [`Context::cancelled`].
+/// A future that completes when a request is cancelled, see [`Context::cancelled`].
 #[derive(Debug)]
 #[must_use = "a future does nothing unless it is polled"]
 pub struct Cancelled {

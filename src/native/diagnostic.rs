@@ -1,4 +1,4 @@
-//! Events of a link that do not concern a single call, for logs.
+//! Events of a link for logs.
 
 use core::fmt;
 use std::any::Any;
@@ -11,25 +11,26 @@ use crate::codec::frame::FrameFault;
 use crate::error::RpcError;
 use crate::message::{Id, Unreadable};
 
-/// An event for a log. It contains no payload of the protocol: [`Diagnostic::Noise`] holds bytes outside of messages.
+/// An event for a log. It contains no payload of a message. The bytes in [`Diagnostic::Noise`] are outside of messages.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Diagnostic<'a> {
-    /// Bytes outside of messages, for example if a peer prints to its standard output. With WIPC, this is the
-    /// passthrough output.
+    /// Bytes outside of messages, for example if a peer prints to its standard output. With WIPC, these bytes are the
+    /// passthrough.
     Noise(&'a [u8]),
     /// The input seems to use another framing.
     OtherFraming {
         /// The framing that the peer seems to use.
         peer: Framing,
-        /// The framing of this side.
+        /// The framing of this program.
         own: Framing,
     },
-    /// A frame was rejected. If [`FrameFault::fault`] returns an error, a server has replied with it.
+    /// A frame was rejected. If [`FrameFault::fault`] returns an error, a server has replied with this error.
     Frame(FrameFault),
-    /// The input is not a message for a handler, for example since it is not JSON. A server has replied to it.
+    /// The input is not a message for a handler, for example because it is not JSON. A server has replied to the input.
     Rejected {
-        /// The id of the message, `null` included. `None` if the message has no id, or one that cannot be echoed.
+        /// The id of the message, which may be null. `None` if the message has no id, or an id that a response cannot
+        /// repeat.
         id: Option<&'a Id>,
         /// The method of the message. `None` if the message has no method, or a name that is too long.
         method: Option<&'a str>,
@@ -41,34 +42,35 @@ pub enum Diagnostic<'a> {
         /// The name of the method.
         method: &'a str,
     },
-    /// A notification was dropped, since the running ones have reached [`Limits::in_flight`](crate::Limits::in_flight)
-    /// or [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes).
+    /// A notification was dropped, because the running notifications have reached
+    /// [`Limits::in_flight`](crate::Limits::in_flight) or
+    /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes).
     DroppedNotification {
         /// The name of the method.
         method: &'a str,
     },
-    /// The params of a notification do not fit its handler.
+    /// The params of a notification are not of its handler's type.
     InvalidNotification {
         /// The name of the method.
         method: &'a str,
         /// The reason.
         problem: &'a str,
     },
-    /// A request was answered, by its handler or because it has none.
+    /// A request was answered. A request without a handler is answered with an error.
     Answered {
         /// The name of the method.
         method: &'a str,
         /// The id of the message.
         id: &'a Id,
-        /// The error, unless the handler succeeded.
+        /// The error of the response, or `None` if the handler succeeded.
         error: Option<&'a RpcError>,
     },
-    /// A handler panicked, and its caller received the error -32603 without the panic message. Or another callback of
-    /// the application panicked. The link continues.
+    /// A handler or another callback of the application panicked. The caller of a handler received the error -32603
+    /// without the panic message. The link continues.
     Panicked {
         /// For a handler, the name of the method or notification. For a frame callback, `OPEN`, `CLOSE` or `DATA`. For
         /// another callback of [`Process`](crate::Process) or [`Transport`](crate::Transport), the name of the function
-        /// that registers it, such as `on_stderr`. For the function that sets up a peer, `set_up`.
+        /// that registers the callback, such as `on_stderr`. For the function that sets up a peer, `set_up`.
         method: &'a str,
         /// The panic message.
         message: &'a str,
@@ -79,16 +81,16 @@ pub enum Diagnostic<'a> {
         /// The id of the message.
         id: &'a Id,
     },
-    /// A response was received that is unreadable, and whose call is unknown. It ends no call.
+    /// A response cannot be decoded, and its call is unknown. The response ends no call.
     UnreadableAnswer(Unreadable),
-    /// The peer sent an error with the id null: it could not read a message of this side.
+    /// The peer sent an error with the id null, because it could not read a message of this program.
     PeerError {
         /// The code of the error.
         code: ErrorCode,
         /// The message of the error.
         message: &'a str,
     },
-    /// A handler was not registered, since names that begin with `rpc.` are reserved (JSON-RPC 2.0 §4).
+    /// A handler was not registered, because names that begin with `rpc.` are reserved (JSON-RPC 2.0 §4).
     ReservedName {
         /// The name.
         method: &'a str,
@@ -108,7 +110,7 @@ impl DiagnosticSink {
         Self(Some(Arc::new(callback)))
     }
 
-    /// Returns whether a callback is set. Otherwise, diagnostics need not be built.
+    /// Returns whether a callback is set. Without a callback, the caller need not create a diagnostic.
     pub(super) const fn is_set(&self) -> bool {
         self.0.is_some()
     }
@@ -116,13 +118,13 @@ impl DiagnosticSink {
     pub(super) fn report(&self, diagnostic: Diagnostic<'_>) {
         let Some(callback) = &self.0 else { return };
         if let Err(panic) = catch_panic(|| callback(diagnostic)) {
-            // The callback may panic again, which has no further effect.
+            // The callback may panic again. The second panic is ignored.
             let panicked = Diagnostic::Panicked { method: "on_diagnostic", message: panic_message(&*panic) };
             let _ = catch_panic(|| callback(panicked));
         }
     }
 
-    /// Runs code of the application. If it panics, reports a panic under `name` and returns `None`.
+    /// Runs code of the application. If the code panics, reports the panic under `name`, and returns `None`.
     pub(super) fn run_user_code<T>(&self, name: &str, run: impl FnOnce() -> T) -> Option<T> {
         let report = |panic: &(dyn Any + Send)| {
             self.report(Diagnostic::Panicked { method: name, message: panic_message(panic) });

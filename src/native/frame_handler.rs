@@ -1,4 +1,4 @@
-//! Handles incoming frames: passes messages to the connection, and answers or reports invalid input.
+//! Handles incoming frames. Passes messages to the connection, and answers or reports invalid input.
 
 use std::mem;
 use std::sync::Arc;
@@ -28,10 +28,10 @@ use portway_proto::{MAX_METHOD_LENGTH, is_longer};
 #[derive(Debug)]
 pub(super) struct FrameHandler {
     link: Arc<Link>,
-    /// Whether this side responds to invalid input. A server does, since the sender may wait for a response.
+    /// Whether the link responds to invalid input. A server responds, because the sender may wait for a response.
     replies_to_invalid: bool,
-    /// Whether the last body was not JSON. Further bytes outside of frames, or further lines, then belong to the same
-    /// error.
+    /// Whether the last body was not JSON, or a frame was rejected. Further bytes outside of frames, and further lines
+    /// that are not JSON, then belong to the same error. They get no other response.
     is_invalid_json: bool,
     /// Whether a message was received.
     has_received_message: bool,
@@ -39,7 +39,7 @@ pub(super) struct FrameHandler {
     non_message_lines: usize,
     /// Detects another framing in noise: bytes outside of messages.
     recogniser: Recogniser,
-    /// Whether another framing was found and reported. It is reported once.
+    /// Whether another framing was detected and reported. It is reported at most once.
     is_framing_reported: bool,
 }
 
@@ -49,10 +49,10 @@ pub(super) enum FrameAction {
     Continue,
     /// Reject the body in the decoder: the body is not JSON, and may contain the next frames.
     RejectBody,
-    /// Handle the elements of this batch one by one. Some of them may concern requests, calls or streams that other
-    /// elements begin or end.
+    /// Handle the elements of this batch one by one. An element may depend on a request, call or stream that an earlier
+    /// element begins or ends.
     Batch(Vec<Entry<Text>>),
-    /// Stop reading: the input cannot be understood.
+    /// Stop reading, because the input is not JSON-RPC in the expected framing.
     End(Closed),
     /// The peer sent `CLOSE`.
     HalfClose,
@@ -122,8 +122,8 @@ impl FrameHandler {
         FrameAction::RejectBody
     }
 
-    /// Handles a line that is not a message. Consecutive lines without JSON count as one error, and a server responds
-    /// only to the first.
+    /// Handles a line that is not JSON. Consecutive such lines count as one error, and a server responds only to the
+    /// first of them.
     fn handle_line(&mut self, line: &[u8], was_invalid_json: bool) -> FrameAction {
         if !self.replies_to_invalid {
             self.link.diagnostics.report(Diagnostic::Noise(line));
@@ -157,7 +157,7 @@ impl FrameHandler {
         if starts && !self.is_invalid_json && self.replies_to_invalid {
             self.reject_invalid_json();
         }
-        // Consecutive noise, together with a body that it cuts off, gets one response.
+        // Consecutive noise and a body that the noise has truncated get one response.
         self.is_invalid_json = self.is_invalid_json || starts;
         FrameAction::Continue
     }
@@ -173,8 +173,8 @@ impl FrameHandler {
         Some(other)
     }
 
-    /// Handles a body whose header declares another content type or charset. The error response contains the id of the
-    /// request, if the body is a request. A body that is a response gets no error response.
+    /// Handles a body whose header declares another content type or charset. If the body is a request, the error
+    /// response contains its id. If the body is a response, no error response is sent.
     fn handle_refused_body(&mut self, body: &[u8], reason: Reason) {
         self.is_invalid_json = false;
         self.handle_unreadable(body, Unreadable::ContentType);
@@ -192,10 +192,10 @@ impl FrameHandler {
         self.reply_with_fault(id, fault);
     }
 
-    /// Handles the text of an unreadable message. Ends the calls whose responses it contains.
+    /// Handles the text of an unreadable message. Ends the calls whose responses the text contains.
     fn handle_unreadable(&mut self, text: &[u8], why: Unreadable) {
-        // A line may belong to a log. The bytes of an incomplete WIPC payload may be output of the program. Only the
-        // member `jsonrpc` shows that such a text is a message.
+        // A line may belong to a log. An incomplete WIPC payload may be text output of the program. Only the member
+        // `jsonrpc` shows that such a text is a message.
         let may_be_text = match self.link.framing {
             Framing::ContentLength => false,
             Framing::Newline => true,
@@ -260,7 +260,7 @@ impl FrameHandler {
     fn report_rejections(&self, incoming: &Incoming<Text>, body: &[u8]) {
         let rejected = |entry: &Entry<Text>| match entry {
             Err(Unusable::Reject(rejected)) => Some(rejected.clone()),
-            // This may be an invalid response to a pending call.
+            // An element with only the id of a pending call is an invalid response. It is not rejected.
             Err(Unusable::Empty(id)) if !self.link.is_pending_call(id) => {
                 let fault = Shape::unmatched_empty(&self.link.profile)?;
                 Some(Rejected { id: id.clone(), fault })
@@ -284,13 +284,13 @@ impl FrameHandler {
         }
     }
 
-    /// Handles a notification of the protocol. Returns `false` for the application's own progress, which goes to a
-    /// handler.
+    /// Handles a notification of the protocol. Returns `false` for progress that belongs to no call. A handler of the
+    /// application receives such progress.
     fn handle_control(&self, control: Control<Id, &RawValue>) -> bool {
         match control {
             Control::Cancel(id) => self.link.with_connection(|connection| connection.handle_cancel(&id)),
             Control::Progress { token, value } => {
-                // In other protocols, progress may carry tokens that are not ids of calls.
+                // In some protocols, progress also has tokens that are not ids of calls.
                 let Some((key, CallObserver::Progress(ProgressCallback(callback), ProgressTimeout { timeout, end }))) =
                     token.to_call().and_then(|id| self.link.call_observer(id))
                 else {
@@ -316,20 +316,20 @@ impl FrameHandler {
         true
     }
 
-    /// Reports one rejected message. `body` is its text, or empty if unknown.
+    /// Reports one rejected message. `body` is the text of the message, or empty if the text is unknown.
     fn report_rejected(&self, id: Option<&Id>, body: &[u8], fault: Fault) {
         if !self.link.diagnostics.is_set() {
             return;
         }
         let error = RpcError::from(ErrorObject::<Text>::from(fault));
         let members = ReportedMembers::read(body);
-        // Here, the id null may replace an id that cannot be echoed. Such an id is not reported.
+        // The id null may replace an id that a response cannot repeat. The diagnostic then contains no id.
         let id = id.filter(|id| **id != Id::Null || members.has_null_id);
         self.link.diagnostics.report(Diagnostic::Rejected { id, method: members.method.as_deref(), error: &error });
     }
 }
 
-/// Returns whether this is a JSON-RPC message, which confirms the framing.
+/// Returns whether the input is a JSON-RPC message. Such input confirms the framing.
 const fn is_message(incoming: &Incoming<Text>) -> bool {
     match incoming {
         Incoming::Single(entry) => {

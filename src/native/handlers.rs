@@ -13,7 +13,7 @@ use super::context::Context;
 use super::stream_sender::ItemSource;
 use crate::error::RpcError;
 
-/// The outcome of a handler: a result, or a future that returns one.
+/// The return value of a handler: the outcome, or a future of the outcome.
 pub(super) enum HandlerOutcome {
     Ready(Result<Text, RpcError>),
     Pending(HandlerFuture),
@@ -28,7 +28,7 @@ pub(super) type StreamHandler = dyn Fn(Option<&RawValue>, Context) -> Result<Ite
 /// The handler of a method.
 pub(super) type MethodHandler = dyn Fn(Option<&RawValue>, Context) -> HandlerOutcome + Send + Sync;
 
-/// The handler of a notification. Its error is the reason why the params do not fit.
+/// The handler of a notification. Its error is the reason why the params are not of the handler's type.
 pub(super) type NotificationHandler = dyn Fn(Option<&RawValue>, Context) -> Result<(), String> + Send + Sync;
 
 #[derive(Default)]

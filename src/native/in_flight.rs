@@ -30,25 +30,25 @@ use crate::message::{ErrorObject, Fault, Id, Reason};
 use crate::message_length;
 use portway_proto::{MAX_METHOD_LENGTH, is_longer};
 
-/// The requests whose handlers run.
+/// The requests whose handlers are running.
 #[derive(Debug, Default)]
 pub(super) struct InFlightRequests(Mutex<HashMap<RequestKey, InFlightRequest>>);
 
-/// The notifications whose handlers run in tasks.
+/// The notifications whose handlers are running in tasks.
 #[derive(Debug, Default)]
 pub(super) struct InFlightNotifications(Mutex<NotificationTasks>);
 
 #[derive(Debug, Default)]
 struct NotificationTasks {
-    /// The abort handle of each handler's task.
+    /// The abort handles of the tasks, or `None` before a task is spawned.
     tasks: Slab<Option<AbortHandle>>,
-    /// The total bytes of their params.
+    /// The number of bytes of the params of all running notifications.
     bytes: usize,
-    /// Whether the link has closed. No handler starts after that.
+    /// Whether the link has closed. No handler starts on a closed link.
     is_closed: bool,
 }
 
-/// Counts one running notification, until this value is dropped.
+/// An entry of [`InFlightNotifications`]. The drop of this value removes the entry.
 struct NotificationSlot {
     link: Arc<Link>,
     key: usize,
@@ -60,7 +60,8 @@ impl InFlightNotifications {
         self.lock().tasks.is_empty()
     }
 
-    /// Inserts a notification with `bytes` of params. Returns its key, or `None` if a limit is reached.
+    /// Inserts a notification whose params have `bytes` bytes. Returns its key, or `None` if a limit is reached or the
+    /// link has closed.
     fn insert(&self, bytes: usize, limits: &Limits) -> Option<usize> {
         let mut running = self.lock();
         let fits = running.bytes == 0 || running.bytes.saturating_add(bytes) <= limits.in_flight_bytes;
@@ -83,7 +84,7 @@ impl InFlightNotifications {
         is_running
     }
 
-    /// Removes a notification. Returns whether it was the last one.
+    /// Removes a notification. Returns whether no other notification is running.
     fn remove(&self, key: usize, bytes: usize) -> bool {
         let mut running = self.lock();
         let removed = running.tasks.try_remove(key);
@@ -110,7 +111,7 @@ impl InFlightNotifications {
 impl Drop for NotificationSlot {
     fn drop(&mut self) {
         if self.link.in_flight_notifications.remove(self.key, self.bytes) {
-            // At its end, the link waits for the last running notification.
+            // A link that ends may wait for its last running notification.
             self.link.wake();
         }
     }
@@ -170,8 +171,8 @@ impl InFlightRequest {
 }
 
 impl Link {
-    /// Runs the handler of a request. If the handler completes at once, the request is answered at once. Otherwise the
-    /// handler continues in a task.
+    /// Runs the handler of a request. If the handler completes at its first poll, the request is answered at once. A
+    /// pending handler continues in a task.
     pub(super) fn dispatch_request(
         self: &Arc<Self>,
         key: RequestKey,
@@ -222,7 +223,7 @@ impl Link {
             };
             return self.respond(key, method, Err(error));
         };
-        // Only the driver adds streams, so the credit that was checked above is still free.
+        // Only the driver adds streams, so the result of `check` is still valid.
         let _ = self.lock().send_streams.insert(key, credit);
         let (method, context) = self.begin(key, method.into());
         let answer = catch_panic(|| match handler(params, context) {
@@ -280,7 +281,7 @@ impl Link {
         }
     }
 
-    /// Cancels a request: responds with an error and aborts the handler.
+    /// Cancels a request. Responds with an error, and aborts the handler.
     pub(super) fn cancel_request(&self, key: RequestKey) {
         let request = self.in_flight.remove(key);
         if let Some(request) = &request {
@@ -316,7 +317,8 @@ impl Link {
         }
     }
 
-    /// Spawns the handler's future. Returns `false` if a limit is reached. The task is aborted when the link closes.
+    /// Spawns the future of a handler. Returns `false` if a limit is reached or the link has closed. The task is
+    /// aborted when the link closes.
     fn spawn_notification(self: &Arc<Self>, method: &str, mut work: HandlerFuture, bytes: usize) -> bool {
         let Some(key) = self.in_flight_notifications.insert(bytes, &self.limits) else { return false };
         let slot = NotificationSlot { link: Arc::clone(self), key, bytes };
@@ -328,7 +330,7 @@ impl Link {
             }
         });
         if !self.in_flight_notifications.set_task(key, &task.abort_handle()) {
-            // The link closed meanwhile, or the task has completed.
+            // The link has closed, or the task has completed.
             task.abort();
         }
         true
@@ -356,7 +358,7 @@ impl Link {
         drop(waker);
         if let Some(running) = self.in_flight.remove(key) {
             running.cancel_token.cancel();
-            // At its end, the link waits for the last running request.
+            // A link that ends may wait for its last running request.
             self.wake();
         }
         if let Some(id) = id {
@@ -370,7 +372,7 @@ impl Link {
     }
 }
 
-/// Awaits a handler and catches a panic.
+/// Awaits the future of a handler. Returns a panic as an error.
 async fn poll_caught(work: &mut HandlerFuture) -> Result<Result<Text, RpcError>, Box<dyn Any + Send>> {
     poll_fn(|context| match catch_panic(|| work.as_mut().poll(context)) {
         Err(panic) => Poll::Ready(Err(panic)),
@@ -379,7 +381,8 @@ async fn poll_caught(work: &mut HandlerFuture) -> Result<Result<Text, RpcError>,
     .await
 }
 
-/// Runs code of the application and catches a panic. State behind `AssertUnwindSafe` is not used after a panic.
+/// Runs code of the application. Returns a panic as an error. The state behind `AssertUnwindSafe` is not used after a
+/// panic.
 pub(super) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(work))
 }
@@ -389,7 +392,7 @@ pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
 }
 
-/// Whether a request was cancelled, with the wakers of the futures that wait for the cancellation.
+/// Whether a request was cancelled, and the wakers of the futures that wait for the cancellation.
 #[derive(Debug, Default)]
 pub(super) struct CancelToken {
     is_cancelled: AtomicBool,
@@ -409,8 +412,8 @@ impl CancelToken {
 
     pub(super) fn poll_cancelled(&self, key: &mut WakerKey, waker: &Waker) -> Poll<()> {
         let mut wakers = self.wakers();
-        // `cancel` sets the flag before it takes the wakers. This check under the lock therefore misses no
-        // cancellation.
+        // `cancel` sets the flag before it takes the wakers under this lock. So either this check reads the flag, or
+        // `cancel` takes the waker that is registered here.
         if self.is_cancelled() {
             return Poll::Ready(());
         }

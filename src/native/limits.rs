@@ -1,4 +1,4 @@
-//! Bounds, made from limits.toml by `cargo xtask limits --write`.
+//! Limits that `cargo xtask limits --write` generates from limits.toml.
 
 use core::time::Duration;
 

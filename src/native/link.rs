@@ -1,7 +1,8 @@
-//! The state that the handles of a link and its driver share: the connection, behind one lock.
+//! The state that the handles of a link and its driver share. One lock protects the connection and the rest of this
+//! state.
 //!
-//! The lock is held briefly, and never while code of the application runs. Handlers, wakers and drops of payloads run
-//! after the lock is released.
+//! The lock is never held while code of the application runs. Handlers, wakers and drops of payloads run after the lock
+//! is released.
 
 use std::future::poll_fn;
 use std::mem;
@@ -37,7 +38,7 @@ use crate::profile::Profile;
 #[derive(Debug)]
 pub(super) struct Link {
     state: Mutex<State>,
-    /// The driver, until the link is started.
+    /// The driver of a link that is not started yet.
     unstarted: Mutex<Option<Driver>>,
     /// The runtime of the driver.
     pub(super) runtime: Handle,
@@ -103,8 +104,8 @@ impl Link {
         self.start.elapsed().as_millis() as u64
     }
 
-    /// Returns the milliseconds since the start of the link, rounded up. A timeout that starts at this time never ends
-    /// early.
+    /// Returns the milliseconds since the start of the link, rounded up. A timeout that starts at the returned time
+    /// never ends too soon.
     pub(super) fn now_rounded_up(&self) -> u64 {
         self.start.elapsed().as_micros().div_ceil(1_000) as u64
     }
@@ -133,7 +134,8 @@ impl Link {
         self.unstarted.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Returns the maximum length of an outgoing message, in bytes. Only WIPC has one, which is that of both peers.
+    /// Returns the maximum length of an outgoing message, in bytes, or `usize::MAX` for no maximum. Only WIPC has a
+    /// maximum. It is the limit for incoming messages, because both peers must use the same limit.
     pub(super) fn max_message_bytes(&self) -> usize {
         max_message_bytes(self.framing, &self.limits)
     }
@@ -156,8 +158,8 @@ impl Link {
         self.start();
         let now = self.now_rounded_up();
         let (reply, receiver) = oneshot::channel();
-        // The observer of a refused call is dropped after the lock is released: it may own the last client of this
-        // link.
+        // The observer of a refused call is dropped after the lock is released, because the observer may own the last
+        // client of this link.
         self.with_state(|state| {
             state.check_open()?;
             let id = state.connection.next_call_id();
@@ -178,14 +180,15 @@ impl Link {
                 *entry = Some(PendingCall { id: key.id(), bytes, end_offset, reply, observer: observer.take() });
             }
             if timeout.is_some() {
-                // The timeout of the call starts here.
+                // The timeout of the call starts at this clock reading.
                 state.connection.start_clock(now);
             }
             Ok((key, receiver))
         })
     }
 
-    /// Cancels a call. If the call is pending, notifies the peer and returns the call.
+    /// Cancels a call. If the call is pending, notifies the peer and returns the call. Returns `None` if it is not
+    /// pending.
     pub(super) fn cancel_call(&self, key: CallKey) -> Option<PendingCall> {
         self.with_state(|state| {
             let call = if state.connection.cancel(key) { state.take_call(key) } else { None };
@@ -230,8 +233,8 @@ impl Link {
         })
     }
 
-    /// Sends a notification, even if the peer does not read. It is used for stream items, which the credit of the
-    /// caller limits, and for credit, which the number of received items limits.
+    /// Sends a notification, even if the peer does not read. Only stream items and credit are sent in this way. The
+    /// credit of the caller limits the items, and the number of received items limits the credit.
     pub(super) fn notify_unbounded(&self, method: &str, params: Option<Text>) -> Result<(), CallError> {
         self.check_notification(method, params.as_deref())?;
         self.with_state(|state| {
@@ -244,7 +247,8 @@ impl Link {
         self.lock().connection.pending_calls()
     }
 
-    /// Returns the observer of the pending call with this id, if the request of the call is written.
+    /// Returns the observer of the pending call with this id. Returns `None` if the request of the call is not written
+    /// yet.
     pub(super) fn call_observer(&self, id: u64) -> Option<(CallKey, CallObserver)> {
         let state = self.lock();
         let (key, call) = state.sent_call(id)?;
@@ -267,7 +271,7 @@ impl Link {
 
     // End.
 
-    /// Closes the link from this side. A repeated call has no effect.
+    /// Closes the link. A repeated call has no effect.
     pub(super) fn destroy(&self) {
         self.with_state(|state| {
             if matches!(state.link_state, LinkState::Open | LinkState::Stopping) {
@@ -289,7 +293,7 @@ impl Link {
         });
     }
 
-    /// Records that the driver has ended for this reason.
+    /// Records that the driver has ended for the reason `closed`.
     pub(super) fn close(&self, closed: Closed) {
         self.with_state(|state| {
             state.end_error.get_or_insert_with(|| CallError::from_end(&closed));
@@ -312,7 +316,8 @@ impl Link {
         drop(blocked);
     }
 
-    /// Ends the input: pending calls fail for this reason. Earlier requests from the peer are still answered.
+    /// Handles the end of the input. Pending calls fail for the reason `why`. Earlier requests from the peer are still
+    /// answered.
     pub(super) fn end_input(&self, why: &Closed) {
         let blocked = self.with_state(|state| {
             state.end_error.get_or_insert_with(|| CallError::from_end(why));
@@ -323,7 +328,7 @@ impl Link {
         blocked.into_values().for_each(Waker::wake);
     }
 
-    /// Ends the output: the peer does not accept messages any more. Reading continues.
+    /// Handles the end of the output, after which no more messages are written. Reading continues.
     pub(super) fn end_output(&self, why: &Closed) {
         self.with_state(|state| {
             state.end_error.get_or_insert_with(|| CallError::from_end(why));
@@ -338,14 +343,15 @@ impl Link {
         .await
     }
 
-    /// Waits until there is room for notifications, or the link has ended.
+    /// Waits until the output has room for notifications, or the link has ended.
     pub(super) async fn ready(&self) {
         let max_bytes = self.limits.unwritten_bytes;
         self.wait_for(|state| (state.backlog() <= max_bytes || state.link_state != LinkState::Open).then_some(()))
             .await;
     }
 
-    /// Waits until `look` returns a value. Calls `look` again when a buffer is written or the link state changes.
+    /// Waits until `look` returns a value. Calls `look` again after each written buffer and each change of the link
+    /// state.
     async fn wait_for<T>(&self, look: impl Fn(&State) -> Option<T>) -> T {
         let mut waiter = StateWaiter { link: self, key: WakerKey::default() };
         poll_fn(|context| {
@@ -379,7 +385,7 @@ impl Link {
         }
     }
 
-    /// Registers the waker of the driver. Returns `false` if there is new work.
+    /// Registers the waker of the driver. Returns `false`, and registers nothing, if the driver has new work.
     pub(super) fn sleep(&self, context: &TaskContext<'_>) -> bool {
         let mut state = self.lock();
         if state.is_due {
@@ -389,12 +395,12 @@ impl Link {
         true
     }
 
-    /// Records the number of bytes of the current buffer that are written.
+    /// Records that the first `count` bytes of the current buffer are written.
     pub(super) fn set_written(&self, count: usize) {
         self.lock().set_written(count);
     }
 
-    /// Replaces the written buffer of the driver by the bytes to write next.
+    /// Replaces the content of the driver's buffer, which is written, with the bytes to write next.
     pub(super) fn take_unwritten(&self, written: &mut Vec<u8>) {
         written.clear();
         if written.capacity() > RETAINED_CAPACITY {
@@ -413,8 +419,8 @@ impl Link {
         self.framing == Framing::Wipc && self.lock().write_state == WriteState::Open
     }
 
-    /// Returns whether every request is answered, no event or message is queued, and no notification handler runs. Once
-    /// the link is stopped, only notification handlers count, since queued work is not started.
+    /// Returns whether every request is answered, no event or message is queued, and no notification handler runs.
+    /// After the link was stopped, only notification handlers count, because queued work is not started.
     pub(super) fn is_idle(&self) -> bool {
         let state = self.lock();
         let waits = state.connection.has_output() || state.connection.unanswered_requests() > 0;
@@ -434,12 +440,13 @@ impl Link {
         }
     }
 
-    /// Passes an input to the connection and handles its effects.
+    /// Passes an input to the connection, and handles the effects of the input.
     pub(super) fn with_connection<T>(&self, input: impl FnOnce(&mut Connection<Text>) -> T) -> T {
         self.with_state(|state| input(&mut state.connection))
     }
 
-    /// Passes an input to the whole state and handles its effects: resolves ended calls and wakes the driver.
+    /// Passes an input to the whole state, and handles the effects of the input. Resolves the calls that have ended,
+    /// and wakes the driver if it has new work.
     pub(super) fn with_state<T>(&self, input: impl FnOnce(&mut State) -> T) -> T {
         let mut ended = Vec::new();
         let (returned, driver, waiters) = {
@@ -457,14 +464,14 @@ impl Link {
             (returned, driver, waiters)
         };
         for (call, outcome) in ended {
-            // The receiver may have been dropped; that is not an error.
+            // Sending fails if the receiver was dropped. This failure is ignored.
             let _ = call.reply.send(outcome);
         }
         driver.into_iter().chain(waiters).for_each(Waker::wake);
         returned
     }
 
-    /// Locks the state. A panic under the lock must not leave calls pending, so poisoning is ignored.
+    /// Locks the state. Ignores poisoning, because pending calls must end even after a panic under the lock.
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -29,7 +29,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 /// A listening socket: a Unix domain socket or a TCP port.
 ///
 /// # Platforms
-/// On Windows, there are only TCP ports.
+/// Windows has only TCP ports.
 ///
 /// # Example
 #[cfg_attr(unix, doc = "```")]
@@ -41,7 +41,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("sums.sock");
 /// let listener = Listener::unix(&path, Framing::ContentLength).await?;
-/// // It serves until it fails or is dropped.
+/// // The listener serves until it fails or its task is aborted.
 /// tokio::spawn(async move {
 ///     listener
 ///         .serve(|peer| {
@@ -67,14 +67,15 @@ pub struct Listener {
 
 #[derive(Debug)]
 enum Socket {
-    /// The file is removed before the socket is closed, by the order of these fields. While the socket is open, no
-    /// other file can get the inode of its file.
+    /// The order of the fields matters: the file is removed before the socket is closed. While the socket is open, no
+    /// other file can get the inode of this file.
     #[cfg(unix)]
     Unix {
         _file: SocketFile,
         listener: UnixListener,
     },
-    /// A socket in the abstract namespace of Linux. It has no file mode that keeps other users from connecting.
+    /// A socket in the abstract namespace of Linux. It has no file, so no file mode prevents connections of other
+    /// users.
     #[cfg(unix)]
     Abstract(UnixListener),
     Tcp(TcpListener),
@@ -95,20 +96,20 @@ impl fmt::Debug for ConfigureTransport {
 }
 
 impl Listener {
-    /// Listens on a Unix domain socket, to which only the user of this process can connect. Its file is removed when
-    /// the listener is dropped.
+    /// Listens on a Unix domain socket. Only the user of this process can connect. The file of the socket is removed
+    /// when the listener is dropped.
     ///
-    /// On Linux, the file is created with the mode 600, whatever the umask is. On other systems, it gets this mode
-    /// before the socket accepts connections.
+    /// On Linux, the file is created with the mode 600, and the umask has no effect. On other systems, the file gets
+    /// this mode before the socket accepts connections.
     ///
     /// A stale socket file, on which no process listens, is replaced.
     ///
-    /// On Linux, `@name` is a name in the abstract namespace, which has no file. Connections of other users, except
-    /// root, are rejected there too. `./@name` is a file.
+    /// On Linux, `@name` is a name in the abstract namespace, which has no file. Such a socket also rejects connections
+    /// of other users, except root. `./@name` is a file.
     ///
     /// # Errors
-    /// If another file exists there, the socket is in use, the file cannot be created, or the name is `@` alone. The
-    /// error names the path.
+    /// If another file exists at the path, the socket is in use, the file cannot be created, or the path is only `@`.
+    /// The error names the path.
     ///
     /// # Platforms
     /// Unix only.
@@ -130,12 +131,12 @@ impl Listener {
         Ok(Self::on(socket, path.display().to_string(), framing))
     }
 
-    /// Listens on a TCP port. Any process that can reach the port can connect. `127.0.0.1:0` is any free port, which
-    /// only processes of this machine can reach. A connection that begins with an HTTP request or with TLS is closed,
-    /// since web pages could open it.
+    /// Listens on a TCP port. Any process that can reach the port can connect. With `127.0.0.1:0`, the system selects a
+    /// free port, which only processes of this machine can reach. A connection that begins with an HTTP request or with
+    /// TLS is closed, because web pages could open such a connection.
     ///
     /// # Errors
-    /// If the address cannot be bound. The error names it.
+    /// If the address cannot be bound. The error names the address.
     pub async fn tcp(address: impl ToSocketAddrs + fmt::Debug, framing: Framing) -> io::Result<Self> {
         let name = address_name(&address);
         let listener = TcpListener::bind(address).await.map_err(|error| with_subject(&error, &name))?;
@@ -146,7 +147,7 @@ impl Listener {
         Self { socket, name, framing, configure_transport: ConfigureTransport(Box::new(|transport| transport)) }
     }
 
-    /// Configures each transport, for example its profile, limits or diagnostics.
+    /// Sets a function that configures each transport, for example its profile, limits or diagnostics.
     pub fn with(self, configure_transport: impl Fn(Transport) -> Transport + Send + Sync + 'static) -> Self {
         Self { configure_transport: ConfigureTransport(Box::new(configure_transport)), ..self }
     }
@@ -164,8 +165,8 @@ impl Listener {
     /// Waits for the next connection.
     ///
     /// # Errors
-    /// Those of accept(2). Most of them concern one connection only, so the listener can continue. [`Listener::serve`]
-    /// does that.
+    /// The errors of accept(2). Most of these errors are about a single connection. After such an error,
+    /// [`Listener::serve`] accepts the next connection.
     pub async fn accept(&self) -> io::Result<Transport> {
         let stream = self.next().await?;
         self.transport(stream).map(|transport| (self.configure_transport.0)(transport))
@@ -182,7 +183,7 @@ impl Listener {
     /// Creates a transport over a connection. Does not call the function of [`Listener::with`].
     ///
     /// # Errors
-    /// Errors that concern this connection only.
+    /// Errors that are about this connection only.
     fn transport(&self, stream: Stream) -> io::Result<Transport> {
         match stream {
             #[cfg(unix)]
@@ -196,21 +197,22 @@ impl Listener {
         }
     }
 
-    /// Serves each connection by a peer of its own, to which `set_up` adds the methods. Dropping the future ends the
-    /// listener, but not its connections.
+    /// Creates a peer for each connection. `set_up` adds the methods to the peer. If the future is dropped, the
+    /// listener ends, but its connections continue.
     ///
-    /// Each connection can occupy up to [`Limits::unwritten_bytes`](crate::Limits::unwritten_bytes) of memory, 16 MiB
-    /// by default, if its peer sends requests and does not read. For many untrusted peers, set a lower limit: see
-    /// [`Listener::with`] and [`Transport::with_limits`].
+    /// If a peer sends requests and does not read, its connection can use up to
+    /// [`Limits::unwritten_bytes`](crate::Limits::unwritten_bytes) of memory, which is 16 MiB by default. For many
+    /// untrusted peers, set a lower limit with [`Listener::with`] and [`Transport::with_limits`].
     ///
     /// # Errors
-    /// If no more connections can be accepted. Too many open files, or a connection that fails at once, are not errors.
-    /// A panic of `set_up` or of the function of [`Listener::with`] only ends its connection.
+    /// If no more connections can be accepted. If too many files are open, or if a connection fails at once, the
+    /// listener continues. A panic of `set_up` or of the function of [`Listener::with`] ends only its connection.
     pub async fn serve(self, set_up: impl Fn(&Peer) + Send + Sync) -> io::Result<()> {
         loop {
             match self.next().await {
                 Ok(stream) => {
-                    // A connection that has failed already is dropped. The panic hook reports a panic.
+                    // A connection that has already failed is dropped. If the function panics, the panic hook reports
+                    // the panic.
                     let Ok(transport) = self.transport(stream) else { continue };
                     let Ok(transport) = catch_panic(|| (self.configure_transport.0)(transport)) else { continue };
                     let peer = Peer::from_parts(transport, true);

@@ -1,8 +1,8 @@
 //! Clients, servers and peers over byte streams, sockets and processes, on tokio.
 //!
-//! `driver` does all IO. `link` is the state that the handles of the application and the driver share. `frame_handler`
-//! passes incoming messages to the connection. `in_flight` runs the handlers of requests and notifications, and `state`
-//! resolves pending calls.
+//! `driver` does all IO. `link` and `state` have the state that the handles of the application and the driver share.
+//! `frame_handler` passes incoming messages to the connection. `in_flight` runs the handlers of requests and
+//! notifications.
 
 mod accept_error;
 mod browser_guard;

@@ -18,7 +18,7 @@ use crate::codec::wipc::FrameType;
 use crate::error::RpcError;
 use crate::error::{CallError, Closed};
 
-/// Calls the remote peer and handles its requests, over one transport.
+/// A client and a server on one transport. It calls methods of the other peer, and answers the requests of that peer.
 ///
 /// Reading starts with the first call, [`Peer::run`] or [`Peer::forget`].
 ///
@@ -30,7 +30,7 @@ use crate::error::{CallError, Closed};
 /// # let (here, there) = Transport::pair()?;
 /// # let editor = Peer::new(there);
 /// # editor.method_sync("translate", |(_,): (String,), _: Context| Ok::<_, RpcError>("salut"));
-/// // Or `Transport::unix`, `Transport::stdio` and others.
+/// // For example, `Transport::unix` or `Transport::stdio` creates a transport.
 /// let peer = Peer::new(here);
 /// let client = peer.client().clone();
 /// peer.method("greet", move |(name,): (String,), _: Context| {
@@ -60,7 +60,7 @@ impl Peer {
         Self::from_parts(transport, false)
     }
 
-    /// Creates a peer. `replies_to_invalid` is true if the peer responds to invalid input, as a server does.
+    /// Creates a peer. If `replies_to_invalid` is true, the peer responds to invalid input, like a server.
     pub(super) fn from_parts(transport: Transport, replies_to_invalid: bool) -> Self {
         let link = transport.open(replies_to_invalid);
         Self { client: Client::on(Arc::clone(&link)), server: Server::on(link) }
@@ -71,7 +71,7 @@ impl Peer {
         Self { client: self.client.with_timeout(timeout), ..self }
     }
 
-    /// Returns the client. Its clones end with the peer.
+    /// Returns the client. When the peer is dropped, the client and its clones are destroyed.
     #[must_use]
     pub const fn client(&self) -> &Client {
         &self.client
@@ -95,7 +95,7 @@ impl Peer {
     /// See [`Client::notify`].
     ///
     /// # Errors
-    /// As [`Client::notify`].
+    /// The errors of [`Client::notify`].
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
         self.client.notify(method, params)
     }
@@ -151,7 +151,7 @@ impl Peer {
     /// See [`Client::send_frame`].
     ///
     /// # Errors
-    /// As [`Client::notify`].
+    /// The errors of [`Client::send_frame`].
     pub fn send_frame(&self, frame_type: FrameType, payload: &[u8]) -> Result<(), CallError> {
         self.client.send_frame(frame_type, payload)
     }
@@ -172,7 +172,7 @@ impl Peer {
         self.client.pending()
     }
 
-    /// Closes the peer now, with its calls and its running requests. A repeated call has no effect.
+    /// Closes the peer now. Pending calls fail, and running requests are aborted. A repeated call has no effect.
     pub fn destroy(&self) {
         self.client.destroy();
     }

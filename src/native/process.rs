@@ -1,4 +1,4 @@
-//! A supervised child process: its standard error is read, and it can be restarted.
+//! A supervised child process. Its standard error can be read, and the process can be restarted.
 
 use core::fmt;
 use core::pin::pin;
@@ -22,7 +22,8 @@ use super::transport::Transport;
 use crate::Framing;
 use crate::error::Closed;
 
-/// A supervised child process that serves calls: [`Transport::child`] with restarts and standard error.
+/// A supervised child process that answers calls. In addition to [`Transport::child`], it can be restarted, and its
+/// standard error can be read.
 ///
 /// ```
 /// use std::time::Duration;
@@ -41,7 +42,7 @@ use crate::error::Closed;
 /// #     echo '{"jsonrpc":"2.0","id":1,"result":{"capabilities":{"hoverProvider":true}}}'
 /// #     cat > /dev/null"#;
 /// # let (program, arguments) = ("sh", ["-c", SERVER]);
-/// // A language server takes `Framing::ContentLength`.
+/// // For a language server, use `Framing::ContentLength`.
 /// let server = Process::new(program, arguments, Framing::Newline)
 ///     .on_stderr(|line| eprintln!("server: {line}"))
 ///     .on_exit(|why, starts| (starts < 3).then_some(Duration::from_millis(200)))
@@ -50,7 +51,7 @@ use crate::error::Closed;
 ///         peer.on_notify("window/logMessage", |log: LogMessage, _: Context| println!("server: {}", log.message));
 ///     })?;
 ///
-/// // If a call fails because the process has ended, `ready` waits for the next process.
+/// // `ready` waits until a process runs. Call it again if a call fails because the process has ended.
 /// let client = server.ready().await?;
 /// let params = json!({ "processId": std::process::id(), "rootUri": null, "capabilities": {} });
 /// let answer: Value = client.call("initialize", &params).await?;
@@ -61,11 +62,11 @@ use crate::error::Closed;
 /// # }
 /// ```
 ///
-/// A panic in one of these callbacks is reported as [`Diagnostic::Panicked`](crate::Diagnostic::Panicked), and ends
-/// nothing else.
+/// A panic in one of these callbacks is reported as [`Diagnostic::Panicked`](crate::Diagnostic::Panicked). The link
+/// continues.
 ///
 /// # Platforms
-/// Unix and Windows. [`Transport::child`] describes how processes end on each.
+/// Unix and Windows. [`Transport::child`] describes the end of a process on both platforms.
 #[must_use = "a process is started by `start`"]
 pub struct Process {
     command: Command,
@@ -85,7 +86,8 @@ type OnStart = dyn Fn(&Client, u32) + Send + Sync;
 type OnExit = dyn Fn(&Closed, u32) -> Option<Duration> + Send + Sync;
 
 impl Process {
-    /// Configures a program with its arguments. Default: no restart, and the standard error of this process.
+    /// Configures a program with its arguments. By default, the process is not restarted, and inherits the standard
+    /// error of this process.
     pub fn new<A: AsRef<std::ffi::OsStr>>(
         program: impl AsRef<std::ffi::OsStr>,
         arguments: impl IntoIterator<Item = A>,
@@ -103,32 +105,33 @@ impl Process {
         Self { command, framing, hooks }
     }
 
-    /// Registers a callback for each line of standard error. Lines are read as fast as they are written, so that the
-    /// process never blocks. Reading ends 250 ms after the exit of the process, even if a child of the process keeps
-    /// standard error open.
+    /// Registers a callback for each line of standard error. Lines are read as fast as they are written, so that a full
+    /// pipe does not block the process. Reading ends 250 ms after the exit of the process, even if a child of the
+    /// process keeps standard error open.
     pub fn on_stderr(mut self, callback: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.command.stderr(Stdio::piped());
         self.hooks.on_stderr = Some(Arc::new(callback));
         self
     }
 
-    /// Registers a callback that decides about a restart after the process has exited by itself. Its arguments are the
-    /// reason and the number of starts. It returns the time until the next start, or `None` for no restart. Pending
-    /// calls have failed, and are not repeated. A panic counts as `None`.
+    /// Registers a callback that decides about a restart. It is called when the link to the process has ended or a
+    /// restart has failed, except if the application has ended the process. The arguments are the reason and the number
+    /// of starts. The callback returns the time until the next start, or `None` for no restart. Pending calls have
+    /// failed, and are not repeated. A panic counts as `None`.
     pub fn on_exit(mut self, decide: impl Fn(&Closed, u32) -> Option<Duration> + Send + Sync + 'static) -> Self {
         self.hooks.on_exit = Box::new(decide);
         self
     }
 
-    /// Registers a callback for each start of the process, including the first. Its arguments are the client and the
-    /// number of starts. The methods of the peer are registered by then, and [`RunningProcess::client`] returns this
-    /// client.
+    /// Registers a callback for each start of the process, including the first start. The arguments are the client and
+    /// the number of starts. Before the callback runs, the methods of the peer are registered. At a restart,
+    /// [`RunningProcess::client`] then already returns this client.
     pub fn on_start(mut self, callback: impl Fn(&Client, u32) + Send + Sync + 'static) -> Self {
         self.hooks.on_start = Some(Box::new(callback));
         self
     }
 
-    /// Configures the transport of each process, for example its profile, limits or diagnostics.
+    /// Sets a function that configures the transport of each process, for example its profile, limits or diagnostics.
     pub fn with(mut self, configure_transport: impl Fn(Transport) -> Transport + Send + Sync + 'static) -> Self {
         self.hooks.configure_transport = Box::new(configure_transport);
         self
@@ -138,11 +141,11 @@ impl Process {
     /// [`RunningProcess::client`] returns the new client before `set_up` runs.
     ///
     /// # Errors
-    /// If the first start fails, or there is no tokio runtime.
+    /// If the first start fails, or if the function is called outside of a tokio runtime.
     ///
     /// # Panics
-    /// If `set_up`, or the function of [`Process::with`], panics at the first start. Later, a panic counts as a failed
-    /// start.
+    /// If `set_up` or the function of [`Process::with`] panics at the first start. At a restart, such a panic counts as
+    /// a failed start.
     pub fn start(mut self, set_up: impl Fn(&Peer) + Send + Sync + 'static) -> io::Result<RunningProcess> {
         let runtime = Handle::try_current().map_err(io::Error::other)?;
         let peer = self.open()?;
@@ -157,7 +160,7 @@ impl Process {
         Ok(RunningProcess { shared, task: task.abort_handle() })
     }
 
-    /// Starts a process once. Its peer has no methods yet.
+    /// Starts the process, and creates its peer without methods.
     fn open(&mut self) -> io::Result<Peer> {
         let (transport, stderr) = Transport::child_and_stderr(&mut self.command, self.framing)?;
         let peer = Peer::new((self.hooks.configure_transport)(transport));
@@ -182,7 +185,7 @@ impl fmt::Debug for Process {
     }
 }
 
-/// A supervised process, see [`Process`]. Dropping this handle ends the process.
+/// A supervised process, see [`Process`]. The process ends when this handle is dropped.
 #[must_use = "the process ends when this is dropped"]
 #[derive(Debug)]
 pub struct RunningProcess {
@@ -201,20 +204,20 @@ struct Current {
     is_set_up: bool,
     /// Whether the handle was dropped.
     is_dropped: bool,
-    /// The reason of the end, once there are no more restarts.
+    /// The reason of the end, or `None` if the process runs or will be restarted.
     end_reason: Option<Closed>,
 }
 
 impl RunningProcess {
-    /// Returns the client of the current process, or of the last one. Calls through the client of an ended process
-    /// fail. They are never repeated to a restarted process.
+    /// Returns the client of the current process, or of the last process if none is running. Calls through the client
+    /// of an ended process fail. They are never repeated to a restarted process.
     #[must_use]
     pub fn client(&self) -> Client {
         self.shared.0.borrow().client.clone()
     }
 
-    /// Waits until a process runs, and returns its client. It never returns a client whose process has ended, even
-    /// before the restart.
+    /// Waits until a process runs, and returns the client of this process. If the process has ended, waits for its
+    /// restart.
     ///
     /// # Errors
     /// The reason of the end, if the process has ended and is not restarted.
@@ -222,7 +225,7 @@ impl RunningProcess {
         let mut current = self.shared.0.subscribe();
         let is_known =
             |current: &Current| current.end_reason.is_some() || current.is_set_up && !is_lost(&current.client);
-        // An error is not possible: `self` holds the sender.
+        // `wait_for` cannot fail, because `self` owns the sender.
         let current = current.wait_for(is_known).await.map_err(|_| Closed::Local)?;
         match &current.end_reason {
             Some(why) => Err(why.clone()),
@@ -238,16 +241,17 @@ impl RunningProcess {
         end.ok().flatten().unwrap_or(Closed::Local)
     }
 
-    /// Ends the process without a restart, and waits until all of its processes have exited, see [`Transport::child`].
-    /// Returns the reason why its link has ended: [`Closed::Local`] if the process was still running.
+    /// Ends the process without a restart. Waits until the process and its descendants have exited, see
+    /// [`Transport::child`]. Returns the reason why the link has ended. The reason is [`Closed::Local`] if the process
+    /// was still running.
     pub async fn shutdown(self) -> Closed {
         self.end();
         self.client().closed().await
     }
 
     fn end(&self) {
-        // The task may still complete its current step, such as the start of a process. It then sees `is_dropped`, and
-        // ends that process.
+        // The task may still complete its current step, such as the start of a process. It then reads `is_dropped`, and
+        // ends the new process.
         self.task.abort();
         self.shared.0.send_modify(|current| current.is_dropped = true);
         self.client().destroy();
@@ -292,10 +296,10 @@ impl Shared {
         }
     }
 
-    /// Sets up the peer of a restarted process. Returns whether its methods are registered.
+    /// Sets up the peer of a restarted process. Returns whether the methods of the peer are registered.
     fn set_up(&self, peer: Peer, set_up: impl Fn(&Peer), hooks: &Hooks, starts: u32) -> bool {
         let client = peer.client().clone();
-        // `RunningProcess::client` returns the new client before the application is notified.
+        // The client is replaced before `set_up` runs, so that `set_up` can use `RunningProcess::client`.
         let mut former = client.clone();
         self.0.send_modify(|current| {
             mem::swap(&mut current.client, &mut former);
@@ -316,17 +320,17 @@ impl Shared {
     }
 }
 
-/// Returns whether new calls fail.
+/// Returns whether the link of the client has ended, so that new calls fail.
 fn is_lost(client: &Client) -> bool {
     client.link().with_state(|state| state.end_error.is_some())
 }
 
-/// Returns the reason of an end by a panic of `function`.
+/// Returns the reason for a link that ends because `function` panicked.
 fn panicked(function: &str) -> Closed {
     Closed::from_io(&io::Error::other(format!("{function} panicked")))
 }
 
-/// Publishes the end reason on drop, also after a panic.
+/// Publishes the reason of the end when it is dropped. So the reason is also published after a panic.
 struct EndReport<'a> {
     shared: &'a Shared,
     why: Closed,
@@ -338,7 +342,8 @@ impl Drop for EndReport<'_> {
     }
 }
 
-/// Reads until `OUTPUT_GRACE` after the exit of the process, since a child of the process may keep standard error open.
+/// Reads standard error until its end, or until `OUTPUT_GRACE` after the end of the link. A child of the process may
+/// keep standard error open.
 async fn read_until_end(stderr: ChildStderr, callback: Arc<OnStderr>, client: Client) {
     let mut lines = pin!(read_lines(stderr, callback, client.clone()));
     let mut end = pin!(async move {
@@ -357,7 +362,7 @@ async fn read_lines(stderr: ChildStderr, callback: Arc<OnStderr>, client: Client
     let mut line = Vec::new();
     loop {
         line.clear();
-        // The length of a read is bounded, so a very long line is reported in pieces.
+        // The length of one read is limited, so a very long line is reported in pieces.
         match (&mut reader).take(MAX_STDERR_LINE_BYTES).read_until(b'\n', &mut line).await {
             Ok(1..) => {
                 let line = String::from_utf8_lossy(&line);

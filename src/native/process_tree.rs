@@ -1,6 +1,8 @@
-//! Sends signals to a child process and its descendants: to its process group, and to descendants in other groups.
+//! Sends signals to a child process and its descendants. The signals are sent to the process group of the child, and to
+//! descendants in other groups.
 //!
-//! A process that has left the group and lost its parent does not count as a descendant. Daemons do that on purpose.
+//! A process in another group does not count as a descendant after its parent has exited. A daemon uses this on purpose
+//! to survive its parent.
 
 use rustix::io::Errno;
 use rustix::process::{
@@ -11,17 +13,17 @@ use tokio::process::{Child, Command};
 #[derive(Debug)]
 pub(super) struct ProcessTree {
     leader: Pid,
-    /// Whether the leader has its own process group.
+    /// Whether the child leads a process group that still exists.
     is_group: bool,
-    /// Whether the leader has exited and was waited for. From then on, another process may have its id.
+    /// Whether the leader has exited and was waited for. Another process may then get its id.
     is_waited_for: bool,
     /// The known descendants in other groups.
     descendants: Vec<Process>,
-    /// A descendant or group member that was alive when the process list was read last.
+    /// A descendant or group member that was running when the process list was last read.
     alive: Option<Process>,
 }
 
-/// A process. Its id alone is not unique: a later process may get the same id.
+/// A process. The id and the start time together identify it, because a later process may get the same id.
 #[derive(Clone, Copy, Debug)]
 struct Process {
     id: Pid,
@@ -33,7 +35,7 @@ struct Process {
 }
 
 impl ProcessTree {
-    /// Sets that the process of a command leads its own process group.
+    /// Configures a command so that its process leads a new process group.
     pub(super) fn prepare(command: &mut Command) {
         command.process_group(0);
     }
@@ -50,7 +52,7 @@ impl ProcessTree {
         self.is_waited_for = true;
     }
 
-    /// Records the current descendants. They cannot be found after their parent has exited.
+    /// Records the current descendants, which cannot be found after their parent has exited.
     pub(super) fn record_descendants(&mut self) {
         self.update(&processes());
     }
@@ -60,10 +62,10 @@ impl ProcessTree {
         if all.is_empty() {
             return;
         }
-        // Known descendants may have exited, or changed their group.
+        // Known descendants may have exited, or may have changed their group.
         let now = |known: &Process| all.iter().find(|process| process.is_same(known)).copied();
-        // Group members stay in the list during the search, to find their children. They are removed after it, since
-        // the signal to the group reaches them.
+        // Group members stay in the list during the search, to find their children. They are removed after the search,
+        // because the signal to the group reaches them.
         let mut found: Vec<_> = self.descendants.iter().filter_map(now).collect();
         let has_group = self.has_group();
         let leader = (!self.is_waited_for).then_some(self.leader);
@@ -90,7 +92,7 @@ impl ProcessTree {
         if !has_group && self.descendants.is_empty() {
             return false;
         }
-        // Reading one process is cheap. Reading all processes is not.
+        // One process can be read faster than all processes.
         if self.alive.is_some_and(|known| read(known.id).is_some_and(|now| now.is_still(&known))) {
             return true;
         }
@@ -98,13 +100,14 @@ impl ProcessTree {
         self.update(&all);
         let is_member = |process: &&Process| has_group && process.group == Some(self.leader);
         let known = self.descendants.iter().chain(all.iter().filter(is_member));
-        // A zombie has exited. In a container it may remain forever, since its parent may never wait for it.
+        // A zombie has exited, so it does not count. In a container, it may remain forever, because its parent may
+        // never wait for it.
         self.alive = known.copied().find(|process| !process.is_zombie);
         // Without a process list, only the group can be checked.
         self.alive.is_some() || (has_group && all.is_empty())
     }
 
-    /// Asks all processes to exit. Returns whether the system can ask them: always true on Unix.
+    /// Sends `SIGTERM` to all processes. Returns whether the system has such a signal: always true on Unix.
     pub(super) fn terminate(&mut self) -> bool {
         self.signal(Signal::TERM);
         // A stopped process cannot handle `SIGTERM`.
@@ -117,7 +120,8 @@ impl ProcessTree {
         self.signal(Signal::KILL);
     }
 
-    /// Signals all processes. Errors are ignored: they mean that no process remains, or that none may be signalled.
+    /// Sends a signal to all processes. Ignores errors, which mean that no process remains, or that this program has no
+    /// permission to send the signal.
     fn signal(&mut self, signal: Signal) {
         self.record_descendants();
         if self.has_group() {
@@ -136,8 +140,8 @@ impl ProcessTree {
     }
 
     /// Returns whether the group of the leader still exists. While a group has members, no new process gets the id of
-    /// the group. If a process has this id after the leader was waited for, the group has ended. A group with this id
-    /// is then a later group.
+    /// the group. So if a process has this id after the leader was waited for, the group has ended. Any group with this
+    /// id is then another group.
     fn has_group(&mut self) -> bool {
         // A missing permission also means that the process or the group exists.
         let exists = |found: rustix::io::Result<()>| found != Err(Errno::SRCH);
@@ -153,16 +157,16 @@ impl Process {
         self.id == other.id && self.start == other.start
     }
 
-    /// Returns whether this is the same process, alive and in the same group.
+    /// Returns whether `self` is the same process as `other`, is running, and is in the same group.
     fn is_still(&self, other: &Self) -> bool {
         self.is_same(other) && self.group == other.group && !self.is_zombie
     }
 }
 
-/// Returns all visible processes, or an empty list if their ids are not those of this namespace.
+/// Returns all visible processes, or an empty list if `/proc` belongs to another PID namespace.
 #[cfg(target_os = "linux")]
 fn processes() -> Vec<Process> {
-    // `/proc` may belong to another PID namespace, where these ids mean other processes.
+    // In another PID namespace, the same ids identify other processes.
     let own = std::fs::read_link("/proc/self").ok().and_then(|id| pid(id.to_str()?));
     let Some(entries) =
         own.filter(|own| *own == rustix::process::getpid()).and_then(|_| std::fs::read_dir("/proc").ok())
@@ -192,15 +196,15 @@ fn parse(id: Pid, text: &[u8]) -> Option<Process> {
     Some(Process { id, parent, group, is_zombie, start })
 }
 
-/// Parses the id of a process or a group. A process that the system is releasing has the parent 0 and the group -1,
-/// which mean none.
+/// Parses the id of a process or a group. Returns `None` for 0 and -1: a process that the system is releasing has the
+/// parent 0 and the group -1.
 #[cfg(target_os = "linux")]
 fn pid(text: &str) -> Option<Pid> {
     Pid::from_raw(text.parse().ok().filter(|id| *id > 0)?)
 }
 
-/// Returns an empty list: on other systems, processes cannot be listed without `unsafe`. Only the process group gets
-/// signals there.
+/// Returns an empty list, because systems other than Linux cannot list processes without `unsafe`. On these systems,
+/// only the process group gets signals.
 #[cfg(not(target_os = "linux"))]
 const fn processes() -> Vec<Process> {
     Vec::new()
@@ -215,7 +219,7 @@ const fn read(_: Pid) -> Option<Process> {
 mod tests {
     use super::*;
 
-    /// An id above the highest that any system assigns.
+    /// An id that is too large for any system, so no process has it.
     const LEADER: i32 = i32::MAX - 1;
 
     fn process(id: i32, parent: i32, group: i32) -> Process {
@@ -247,7 +251,7 @@ mod tests {
             tree.descendants.iter().map(|known| (known.group, known.is_zombie)).collect::<Vec<_>>(),
             [(Pid::from_raw(11), true)]
         );
-        // Another process has the id now.
+        // Another process now has the id.
         stray.start = 8;
         tree.update(&[stray]);
         assert_eq!(ids(&tree), [0; 0]);
@@ -257,7 +261,7 @@ mod tests {
     fn a_later_group_with_the_id_of_the_leader_is_none_of_ours() {
         let mut tree = tree(&[process(10, LEADER, 10), process(11, LEADER, LEADER), process(12, 11, 12)]);
         assert_eq!(ids(&tree), [10, 12]);
-        // The leader was waited for, and its group has ended. Other processes have the id.
+        // The leader was waited for, and its group has ended. Other processes now have its id as their id or group.
         let others = [process(LEADER, 1, LEADER), process(20, LEADER, LEADER), process(21, 20, 21)];
         tree.update(&[process(10, 1, 10), others[0], others[1], others[2]]);
         assert_eq!(ids(&tree), [10]);
@@ -277,7 +281,7 @@ mod tests {
         assert_eq!(read(&text(0, -1)), Some((None, None, 1234)));
     }
 
-    /// Runs this test again in another namespace, where `/proc` is that of this namespace.
+    /// This test starts itself in another PID namespace, in which `/proc` still belongs to the first namespace.
     #[cfg(target_os = "linux")]
     #[test]
     fn processes_of_another_namespace_are_not_read() -> std::io::Result<()> {

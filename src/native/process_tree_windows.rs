@@ -1,7 +1,7 @@
-//! Ends a child process and its descendants, by a job object.
+//! Ends a child process and its descendants with a job object.
 //!
-//! A process that was created with `CREATE_BREAKAWAY_FROM_JOB` does not count as a descendant. Daemons do that on
-//! purpose.
+//! A process that was created with `CREATE_BREAKAWAY_FROM_JOB` does not count as a descendant. A daemon uses this flag
+//! on purpose to survive its parent.
 
 use tokio::process::{Child, Command};
 use win32job::{ExtendedLimitInfo, Job};
@@ -14,12 +14,12 @@ pub(super) struct ProcessTree {
 }
 
 impl ProcessTree {
-    /// Does nothing. The flags for a new process group would replace those that the application has set.
+    /// Does nothing. The flags for a new process group would replace the flags that the application has set.
     pub(super) const fn prepare(_command: &mut Command) {}
 
     /// Returns the tree of a running process, or `None` if the process was waited for. Descendants that the process
-    /// started before this call do not belong to the tree. A new process has no descendants yet, since its start takes
-    /// longer than this call.
+    /// started before this call do not belong to the tree. A process that was just created has no descendants yet,
+    /// because its start takes longer than this call.
     pub(super) fn of(leader: &Child) -> Option<Self> {
         let id = usize::try_from(leader.id()?).ok()?;
         let handle = leader.raw_handle()?.addr().cast_signed();
@@ -28,10 +28,10 @@ impl ProcessTree {
         Some(Self { leader: id, job: job.ok().filter(|job| job.assign_process(handle).is_ok()) })
     }
 
-    /// Does nothing: the exit of the leader changes nothing in the job object.
+    /// Does nothing, because the exit of the leader does not change the job object.
     pub(super) const fn leader_exited(&self) {}
 
-    /// Does nothing: the system records the descendants.
+    /// Does nothing, because the system records the descendants.
     pub(super) const fn record_descendants(&self) {}
 
     /// Returns whether any process remains after the exit of the leader.
@@ -40,18 +40,21 @@ impl ProcessTree {
         processes.is_some_and(|ids| ids.iter().any(|id| *id != self.leader))
     }
 
-    /// Returns whether the system can ask processes to exit. Windows cannot: a closed input is the only request.
+    /// Returns whether the system has a signal like `SIGTERM`. Always false: on Windows, only the end of its input can
+    /// cause a process to exit.
     pub(super) const fn terminate(&mut self) -> bool {
         false
     }
 
-    /// Kills all processes. Errors are ignored: they mean that no process remains, or that none may be ended.
+    /// Kills all processes. Ignores errors, which mean that no process remains, or that this program has no permission
+    /// to end the process.
     pub(super) fn kill(&mut self, leader: &mut Child) {
-        // The leader is killed first, since a process that its job ends reports a successful exit.
+        // The leader is killed before its job is closed, because a process that ends with its job reports a successful
+        // exit.
         let _ = leader.start_kill();
         if let Some(job) = self.job.take() {
-            // Closing the job object ends its processes only with this limit. It is not set earlier, so that processes
-            // continue if this program ends first, as on Unix.
+            // When a job object is closed, its processes end only with this limit. The limit is not set earlier, so
+            // that the processes continue if this program exits first, as on Unix.
             let _ =
                 job.set_extended_limit_info(ExtendedLimitInfo::new().limit_breakaway_ok().limit_kill_on_job_close());
         }

@@ -1,4 +1,4 @@
-//! The consumer of a stream: receives items and sends credit for more.
+//! The consumer of a stream. It receives items, and sends credit for more items.
 
 use core::fmt;
 use core::pin::Pin;
@@ -25,9 +25,9 @@ use crate::json_value::read_result;
 use crate::message::{Id, RequestId};
 use portway_proto::MAX_STREAM_CREDIT;
 
-/// The items of a stream, created by [`Client::stream`](crate::Client::stream).
+/// The items of a stream. [`Client::stream`](crate::Client::stream) creates this type.
 ///
-/// The request is sent at the first poll. Dropping the stream before its end cancels it: the peer receives the
+/// The request is sent on the first poll. A stream that is dropped before its end is cancelled: the peer receives the
 /// notification `$/cancelRequest`.
 #[must_use = "a stream is requested when it is polled"]
 pub struct Items<T> {
@@ -50,12 +50,12 @@ struct Unsent {
     window: u32,
 }
 
-/// A stream whose request was sent. Dropping it before its end cancels the request.
+/// A stream whose request was sent. If the stream is dropped before its end, it is cancelled.
 struct OpenStream {
     link: Arc<Link>,
     key: CallKey,
     reply: oneshot::Receiver<CallResult>,
-    /// The response, once it was received.
+    /// The response, or `None` before it was received.
     end: Option<CallResult>,
     receive_window: Arc<ReceiveWindow>,
     timeout: Option<u64>,
@@ -80,7 +80,7 @@ impl<T: DeserializeOwned> Items<T> {
 }
 
 impl<T> Items<T> {
-    /// Sets the timeout of each item, in place of the client's timeout. `None` disables the timeout.
+    /// Sets the maximum time to wait for each item. Default: the timeout of the client. `None` disables the timeout.
     pub fn timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
         if let StreamState::Unsent(unsent) = &mut self.state {
             unsent.timeout = timeout.into();
@@ -88,7 +88,7 @@ impl<T> Items<T> {
         self
     }
 
-    /// Sets the number of items that the peer may send before the first one is consumed, up to 65 536. Default: 16.
+    /// Sets the maximum number of unread items, from 1 to 65 536. Default: 16.
     pub fn window(mut self, items: u32) -> Self {
         if let StreamState::Unsent(unsent) = &mut self.state {
             unsent.window = items.clamp(1, MAX_STREAM_CREDIT);
@@ -100,7 +100,7 @@ impl<T> Items<T> {
 impl<T> Stream for Items<T> {
     type Item = Result<T, CallError>;
 
-    /// Polls for the next item. An error is the last item.
+    /// Polls for the next item. An error ends the stream.
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
         this.state = match mem::replace(&mut this.state, StreamState::Ended) {
@@ -143,7 +143,7 @@ impl OpenStream {
         {
             self.end = Some(end.unwrap_or(Err(CallError::Destroyed)));
         }
-        // The items that precede a response are returned before it. Any other end takes effect at once.
+        // The items before a response are returned before the response. Any other end of the call takes effect at once.
         if let Some(Err(error)) = &self.end
             && error.remote().is_none()
         {
@@ -155,7 +155,7 @@ impl OpenStream {
             Next::Item(item, credit) => {
                 if let Some(count) = credit {
                     let params = control::write_credit(&Id::from_call(self.key.id()), count);
-                    // If this fails, the link has ended, and so has the stream.
+                    // The notification fails only if the link has ended. The stream has then ended, too.
                     let _ = self.link.notify_unbounded(control::CREDIT_METHOD, params);
                 }
                 Poll::Ready(Some(Ok(item)))
@@ -190,14 +190,15 @@ pub(super) struct ReceiveWindow(Mutex<ReceiveBuffer>);
 #[derive(Debug)]
 struct ReceiveBuffer {
     stream: ReceiveStream<Text>,
-    /// Whether a future waits for the next item. The timeout runs only then.
+    /// Whether a future waits for the next item. The timeout runs only while this is true.
     is_awaited: bool,
     waker: Option<Waker>,
 }
 
 impl ReceiveBuffer {
-    /// Sets whether a future waits for the next item, and thereby whether the timeout runs. Calls `reset_timeout` on a
-    /// change, under this lock, to keep the order of changes. Lock order: receive window, then link.
+    /// Sets whether a future waits for the next item. On a change, calls `reset_timeout` to start or stop the timeout.
+    /// The lock of the receive window is held during this call, to keep the order of changes. So the lock of the link
+    /// may be acquired under the lock of the receive window, but not the reverse.
     fn await_item(&mut self, is_awaited: bool, reset_timeout: impl FnOnce()) {
         if mem::replace(&mut self.is_awaited, is_awaited) != is_awaited {
             reset_timeout();
@@ -206,12 +207,12 @@ impl ReceiveBuffer {
 }
 
 impl ReceiveWindow {
-    /// Creates an empty window. The timeout runs from the start of the request, so `is_awaited` begins as true.
+    /// Creates an empty window. The timeout starts with the request, so `is_awaited` is true at first.
     const fn new(window: u32) -> Self {
         Self(Mutex::new(ReceiveBuffer { stream: ReceiveStream::new(window), is_awaited: true, waker: None }))
     }
 
-    /// Adds a received item. If the peer has no credit for it, the stream is cancelled.
+    /// Adds a received item. If the peer has no credit for the item, the stream is cancelled.
     pub(super) fn push(&self, link: &Link, key: CallKey, value: &RawValue) {
         let mut buffer = self.lock();
         let received = buffer.stream.receive(value.to_owned());
@@ -224,7 +225,7 @@ impl ReceiveWindow {
         if received == Err(Overflow)
             && let Some(call) = link.cancel_call(key)
         {
-            // The receiver may have been dropped; that is not an error.
+            // Sending fails if the receiver was dropped. This failure is ignored.
             let _ = call.reply.send(Err(CallError::InvalidResponse));
         }
         if let Some(waker) = waker {

@@ -1,23 +1,23 @@
-//! Whether a link has room for the next message of the peer.
+//! Decides whether a link has room for the next message of the peer.
 
 use super::link::Link;
 use super::state::State;
 use crate::profile::Ordering;
 
 impl Link {
-    /// Returns whether there is room for the consequences of the next message. This bounds the responses that the peer
-    /// does not read, and the requests that wait for a sequential handler.
+    /// Returns whether the driver may read the next message. The driver pauses if too many responses are unwritten, or
+    /// if too many requests wait for a sequential handler.
     ///
-    /// Outgoing calls do not count. Otherwise both sides could wait for each other to read, if the responses to many
-    /// calls exceed the limit of the peer.
+    /// The bytes of outgoing calls do not count. If they counted, the responses to many calls could exceed the limit of
+    /// the peer while the peer waits for this link to read. Neither peer would then read.
     pub(super) fn has_room(&self) -> bool {
         let state = self.lock();
         let must_pause = self.is_queue_full(&state) && state.blocked_streams.is_empty();
         state.response_backlog() <= self.limits.unwritten_bytes && !must_pause
     }
 
-    /// Returns whether no further request or notification can wait for the running stream. Reading continues, since the
-    /// stream needs credit.
+    /// Returns whether further requests and notifications must be refused. They are refused if the queue is full and
+    /// the running stream waits for credit. Reading must then continue, to receive the credit.
     pub(super) fn must_refuse(&self) -> bool {
         if !self.is_sequential() {
             return false;
@@ -31,7 +31,7 @@ impl Link {
         self.profile.ordering == Ordering::Sequential
     }
 
-    /// Returns whether the requests that wait for the running one have reached a limit.
+    /// Returns whether the requests that wait for the running request have reached a limit.
     fn is_queue_full(&self, state: &State) -> bool {
         self.is_sequential()
             && (state.connection.unanswered_requests() >= self.limits.in_flight

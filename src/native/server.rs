@@ -1,4 +1,4 @@
-//! The server: runs handlers for the requests and notifications from the peer.
+//! The server. It runs handlers for requests and notifications from the peer.
 
 use core::fmt;
 use core::pin::Pin;
@@ -25,9 +25,9 @@ use crate::method_name::is_reserved;
 
 /// Handles the requests and notifications from the peer.
 ///
-/// Handlers are registered by name. A second handler for a name replaces the first. A request for an unknown method is
-/// answered with -32601, and params that do not fit the type of the handler with -32602. If a handler panics, its
-/// request is answered with -32603, and the server continues.
+/// Handlers are registered by name. A second registration of a name replaces the handler. A request of an unknown
+/// method is answered with the error -32601. A request with params that are not of the handler's type is answered with
+/// the error -32602. If a handler panics, its request is answered with the error -32603, and the server continues.
 ///
 /// Reading starts with [`Server::run`] or [`Server::forget`], so that all methods are registered before the first
 /// request.
@@ -65,9 +65,9 @@ impl Server {
         Self { link }
     }
 
-    /// Registers an async handler for a method. Handlers start in arrival order, and each future is polled once before
-    /// the next handler starts. A pending future continues in a task of its own. The future is dropped if the caller
-    /// cancels the request. Handlers must not block; use `tokio::task::spawn_blocking` for blocking work.
+    /// Registers an async handler for a method. Handlers start in the order in which requests arrive. Each future is
+    /// polled once before the next handler starts. A pending future continues in a new task. The future is dropped if
+    /// the caller cancels the request. Handlers must not block. Use `tokio::task::spawn_blocking` for blocking work.
     pub fn method<P, R, E, F, W>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,
@@ -86,7 +86,7 @@ impl Server {
         self.add_method(name, Arc::new(handler))
     }
 
-    /// Registers a handler that returns its result directly.
+    /// Registers a synchronous handler for a method. The response is sent when the handler returns.
     pub fn method_sync<P, R, E, F>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,
@@ -101,9 +101,8 @@ impl Server {
         self.add_method(name, Arc::new(handler))
     }
 
-    /// Registers a handler that returns a stream. The caller receives the items by
-    /// [`Client::stream`](crate::Client::stream). They are sent only as fast as the caller consumes them. An error ends
-    /// the stream.
+    /// Registers a handler that returns a stream. The caller reads the items by
+    /// [`Client::stream`](crate::Client::stream), and limits the number of unread items. An error ends the stream.
     pub fn stream_method<P, T, E, F, S>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,
@@ -122,8 +121,8 @@ impl Server {
         self
     }
 
-    /// Registers a handler for a notification. Notifications are handled in arrival order. Params that do not fit the
-    /// type are reported to [`Transport::on_diagnostic`].
+    /// Registers a handler for a notification. Notifications are handled in the order in which they arrive. A
+    /// notification whose params are not of the handler's type is reported to [`Transport::on_diagnostic`].
     pub fn on_notify<P, F>(&self, name: &str, handler: F) -> &Self
     where
         P: DeserializeOwned,
@@ -137,8 +136,8 @@ impl Server {
         self
     }
 
-    /// Runs the server until the link ends, and returns the reason. At the end of the input, running requests are
-    /// completed within the grace of the transport.
+    /// Runs the server until the link ends, and returns the reason. After the end of the input, running requests have
+    /// the grace of the transport to complete.
     pub async fn run(self) -> Closed {
         match self.link.take_unstarted() {
             Some(driver) => driver.await,
@@ -146,7 +145,7 @@ impl Server {
         }
     }
 
-    /// Runs the server until the link ends, in a task of the runtime in which the transport was created.
+    /// Runs the server in a task until the link ends. The task runs in the runtime in which the transport was created.
     pub fn forget(self) {
         self.spawn_with(());
     }
@@ -211,8 +210,8 @@ impl fmt::Debug for Server {
 pub struct Stopper(Arc<Link>);
 
 impl Stopper {
-    /// Stops reading. No further request begins. Running requests are completed and answered, within the grace of the
-    /// transport. Then [`Server::run`] returns [`Closed::Local`].
+    /// Stops reading. No further request begins. Running requests have the grace of the transport to complete, and are
+    /// answered. Then [`Server::run`] returns [`Closed::Local`].
     pub fn stop(&self) {
         self.0.stop();
     }

@@ -1,4 +1,5 @@
-//! The file of a Unix domain socket: created for one user only, and removed unless another file has replaced it.
+//! The file of a Unix domain socket. It is created for one user only. It is removed when it is dropped, unless another
+//! file has replaced it.
 
 use core::time::Duration;
 use std::ffi::OsString;
@@ -24,11 +25,11 @@ use super::transport::with_subject;
 /// Read and write access for the owner only.
 const MODE: u32 = 0o600;
 
-/// The requested queue of connections. The system reduces the number to its own maximum.
+/// The requested length of the queue of connections. The system reduces this length to its maximum.
 const BACKLOG: u32 = i32::MAX as u32;
 
-/// Maximum time from the bind of a socket until it listens. In this time, the socket refuses connections, like a stale
-/// one.
+/// Maximum time from the bind of a socket until it listens. During this time, the socket refuses connections, like a
+/// stale socket.
 const BIND_TO_LISTEN_DELAY: Duration = Duration::from_millis(50);
 
 /// On Linux, the flag for a descriptor that is only used for path lookup.
@@ -37,12 +38,13 @@ const PATH_ONLY: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const PATH_ONLY: OFlags = OFlags::empty();
 
-/// The location of a file: an open folder and a name in it. It stays valid if a part of the path is renamed.
+/// The location of a file: an open folder, and a name in this folder. The location stays valid if a part of the path is
+/// renamed.
 #[derive(Debug)]
 struct Location {
     folder: OwnedFd,
     name: OsString,
-    /// The path, for error messages. Another file may have this path by now.
+    /// The path, for error messages. Another file may have this path now.
     path: PathBuf,
 }
 
@@ -50,7 +52,7 @@ impl Location {
     /// Opens the folder of a path.
     ///
     /// # Errors
-    /// If the path has no file name, or its folder cannot be opened. The error of the open names the folder.
+    /// If the path has no file name, or its folder cannot be opened. In the second case, the error names the folder.
     fn of(path: &Path) -> io::Result<Self> {
         let name =
             path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"))?;
@@ -74,7 +76,7 @@ impl Location {
 /// Listens on a new socket in the abstract namespace. `name` begins with a zero byte.
 pub(super) fn listen_abstract(name: &Path) -> io::Result<UnixListener> {
     if name.as_os_str().len() <= 1 {
-        // For an empty name, Linux would choose a random one.
+        // For an empty name, Linux would choose a random name.
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name is empty"));
     }
     let socket = UnixSocket::new_stream()?;
@@ -85,22 +87,23 @@ pub(super) fn listen_abstract(name: &Path) -> io::Result<UnixListener> {
 /// Listens on a new socket with a file at `path`.
 ///
 /// # Errors
-/// If a file exists there, or the socket file cannot be created.
+/// If a file exists at `path`, or the socket file cannot be created.
 pub(super) fn listen(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
     let named = |error: io::Error| with_subject(&error, path.display());
     let location = Location::of(path).map_err(named)?;
-    // The bind follows the path again, which may lead to another folder by then. A file that is already in the folder
-    // of `location` must not count as the new one.
+    // The bind resolves the path again. The path may then lead to another folder. So a file that already exists in the
+    // folder of `location` must not count as the file of the new socket.
     if location.file().map_err(named)?.is_some() {
         return in_use(format!("{} already exists", path.display()));
     }
     let socket = UnixSocket::new_stream().map_err(named)?;
-    // On Linux, the bind sets the mode of the file to that of the socket. Other systems refuse this mode, or ignore it.
+    // On Linux, the bind copies the mode of the socket to the file. Other systems refuse to set this mode, or ignore
+    // it.
     let _ =
         File::from(socket.as_fd().try_clone_to_owned().map_err(named)?).set_permissions(Permissions::from_mode(MODE));
     socket.bind(path).map_err(named)?;
     let file = SocketFile::new(location).map_err(named)?;
-    // Another file may have the name by now. A symbolic link is not followed.
+    // Another file may have the name now. A symbolic link is not followed.
     #[cfg(not(target_os = "linux"))]
     chmodat(&file.location.folder, &file.location.name, Mode::from_raw_mode(MODE as _), AtFlags::SYMLINK_NOFOLLOW)
         .map_err(|error| named(error.into()))?;
@@ -134,10 +137,10 @@ pub(super) async fn find_stale(path: &Path) -> io::Result<Option<StaleSocket>> {
     Ok(Some(StaleSocket { location, identity }))
 }
 
-/// Listens on a new socket that replaces a stale one. A lock makes other callers in this process wait.
+/// Listens on a new socket that replaces a stale socket. A lock makes other callers in this process wait.
 ///
 /// # Errors
-/// If another file has the name by now, or the new socket file cannot be created.
+/// If another file now has the name, or the new socket file cannot be created.
 pub(super) fn replace(path: &Path, stale_socket: Option<StaleSocket>) -> io::Result<(SocketFile, UnixListener)> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,7 +153,7 @@ pub(super) fn replace(path: &Path, stale_socket: Option<StaleSocket>) -> io::Res
 /// The path for a test connection, which shows whether a process listens on a socket file.
 struct ConnectTarget {
     path: PathBuf,
-    /// The open socket file, if `path` refers to it by its descriptor. Such a path stays valid after a rename.
+    /// The open socket file, if `path` refers to its descriptor. Such a path stays valid after the file is renamed.
     _file: Option<OwnedFd>,
 }
 
@@ -158,7 +161,7 @@ impl ConnectTarget {
     /// Returns the path to connect to, or `None` if the file was removed.
     ///
     /// # Errors
-    /// If another file has the name by now.
+    /// If another file now has the name.
     fn of(location: &Location, identity: Identity) -> io::Result<Option<Self>> {
         let by_name = Self { path: location.path.clone(), _file: None };
         if !cfg!(target_os = "linux") {
@@ -188,7 +191,7 @@ async fn expect_refusal(location: &Location, identity: Identity) -> io::Result<(
     let Some(target) = ConnectTarget::of(location, identity).map_err(named)? else { return Ok(()) };
     match UnixStream::connect(&target.path).await {
         Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => Ok(()),
-        // A full queue means that the socket is in use.
+        // `WouldBlock` means a full queue, so the socket is in use.
         Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(named(error)),
         _ => in_use(format!("another listener is using {}", location.path.display())),
     }
@@ -198,8 +201,8 @@ fn in_use<T>(text: String) -> io::Result<T> {
     Err(io::Error::new(io::ErrorKind::AddrInUse, text))
 }
 
-/// Distinguishes a file from a later file of the same name. Some file systems reuse the number of an inode at once.
-/// Therefore the identity includes the modification time, which never changes for a socket.
+/// Distinguishes a file from a later file of the same name. Some file systems reuse the number of an inode at once. So
+/// the identity also includes the modification time, which never changes for a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     device: u64,
@@ -231,14 +234,14 @@ fn remove(location: &Location, identity: Identity) -> io::Result<()> {
     }
 }
 
-/// Removes the file safely, even if another file takes its name meanwhile.
+/// Removes the file, even if another file gets its name at the same time. Such another file is not removed.
 ///
-/// Systems remove files by name only. Therefore the file is moved into a new, empty folder. If the moved file is the
-/// expected one, it is removed there. Otherwise it is moved back. If its name is in use by then, it stays in the
-/// folder.
+/// Systems remove files by name only. So the file is first moved into a new, empty folder. If the moved file is the
+/// expected file, it is removed from this folder. If the moved file is another file, it is moved back. If its name is
+/// already in use again, it stays in the folder.
 ///
 /// # Errors
-/// As [`remove`].
+/// The errors of [`remove`].
 fn remove_by_move(location: &Location, identity: Identity) -> io::Result<()> {
     let folder = new_folder(location)?;
     move_into(&folder, location, identity)
@@ -251,7 +254,7 @@ fn move_into(folder: &NewFolder, location: &Location, identity: Identity) -> io:
         Err(error) => Err(error.into()),
         Ok(()) => remove_moved(folder, &name, location, identity),
     };
-    // This fails if the folder still contains a file.
+    // The removal of the folder fails if it still contains a file. This failure is ignored.
     let _ = unlinkat(&location.folder, &folder.name, AtFlags::REMOVEDIR);
     removed
 }
@@ -271,10 +274,10 @@ fn remove_moved(folder: &NewFolder, name: &str, location: &Location, identity: I
     Err(name_in_use())
 }
 
-/// A folder next to a socket file, accessible to this user only.
+/// A folder next to a socket file. Only this user can access the folder.
 struct NewFolder {
     name: String,
-    /// The open folder. Files are moved through this descriptor, since another folder may have the name by now.
+    /// The open folder. Files are moved through this descriptor, because another folder may have the name now.
     opened: OwnedFd,
 }
 
@@ -299,7 +302,7 @@ fn name_in_use() -> io::Error {
     io::Error::new(io::ErrorKind::AddrInUse, "another process has created a file of that name")
 }
 
-/// The file of a listening socket. It is removed on drop, unless another file has its name.
+/// The file of a listening socket. The drop of this value removes the file, unless another file has its name.
 #[derive(Debug)]
 pub(super) struct SocketFile {
     location: Location,
@@ -307,10 +310,10 @@ pub(super) struct SocketFile {
 }
 
 impl SocketFile {
-    /// Takes the file of a newly bound socket.
+    /// Returns the file of a newly bound socket.
     ///
     /// # Errors
-    /// If the location has no file, or a file that is not a socket.
+    /// If no file is at the location, or a file that is not a socket.
     fn new(location: Location) -> io::Result<Self> {
         match location.file()? {
             Some(file) if is_socket(&file) => Ok(Self { location, identity: Identity::of(&file) }),
@@ -357,7 +360,7 @@ mod tests {
         let newer = identity(&location)?;
         assert_eq!(remove_by_move(&location, older).map_err(|error| error.kind()), Err(io::ErrorKind::AddrInUse));
         assert_eq!(identity(&location)?, newer);
-        assert_eq!(names(folder.path())?.len(), 2, "nothing else is there");
+        assert_eq!(names(folder.path())?.len(), 2, "the folder must contain only the old file and the new file");
         drop((old, new));
         assert_eq!(remove_by_move(&location, newer).map_err(|error| error.kind()), Ok(()));
         assert_eq!(remove_by_move(&location, newer).map_err(|error| error.kind()), Ok(()));

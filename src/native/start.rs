@@ -1,4 +1,4 @@
-//! Finds out why a program cannot be started.
+//! Finds the reason why a program cannot be started.
 
 use std::io;
 use std::process::Command;
@@ -17,7 +17,7 @@ pub fn spawn_error_reason(error: &io::Error, command: &Command) -> Option<String
     sys::hidden_reason(error, command)
 }
 
-/// Windows, where the error names every reason except a missing working directory.
+/// The implementation for Windows. The error of Windows names every reason except a missing working directory.
 #[cfg(not(unix))]
 mod sys {
     pub(super) const fn hidden_reason(_: &std::io::Error, _: &std::process::Command) -> Option<String> {
@@ -57,14 +57,14 @@ mod sys {
         Some(format!("the interpreter {} in the first line of the script {problem}", OsStr::from_bytes(name).display()))
     }
 
-    /// Returns the path of the program, if its name is a path.
+    /// Returns the path of the program, or `None` if its name is not a path.
     fn path(command: &Command) -> Option<PathBuf> {
         let program = Path::new(command.get_program());
         let is_path = program.as_os_str().as_bytes().contains(&b'/');
         is_path.then(|| command.get_current_dir().map_or_else(|| program.to_path_buf(), |folder| folder.join(program)))
     }
 
-    /// Finds the file of the program as the system does.
+    /// Finds the file of the program in the same way as the system.
     fn find(command: &Command) -> Option<PathBuf> {
         if let Some(path) = path(command) {
             return Some(path).filter(|file| file.is_file());
@@ -76,7 +76,7 @@ mod sys {
         env::split_paths(&path).map(|part| folder.join(part).join(program)).find(|file| file.is_file())
     }
 
-    /// Returns the interpreter that the first line of a script names.
+    /// Returns the interpreter in the first line of a script, or `None` if the program is not a script.
     fn interpreter(program: &Path) -> Option<Vec<u8>> {
         let mut start = Vec::new();
         File::open(program).ok()?.take(MAX_FIRST_LINE_BYTES).read_to_end(&mut start).ok()?;

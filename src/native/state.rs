@@ -21,11 +21,11 @@ use crate::message::{Entry, Id, Incoming, Message, Notification, Outgoing, Rejec
 use crate::message_length;
 use crate::profile::CancelNotification;
 
-/// Maximum capacity of a buffer that is kept, in bytes. A larger buffer is freed after it is written.
+/// Maximum capacity of a buffer that is reused, in bytes. A larger buffer is freed after it is written.
 pub(super) const RETAINED_CAPACITY: usize = 64 * 1024;
 
-/// The bytes that an ended call adds to [`State::ended_unwritten`], in addition to its method and params. They cover
-/// the frames of its request and its cancellation.
+/// The number of bytes that an ended call adds to [`State::ended_unwritten`], in addition to its method and params. The
+/// number is an estimate for the rest of its request and for its cancellation.
 pub(super) const ENDED_CALL_BYTES: usize = 128;
 
 /// The result of a call.
@@ -36,13 +36,13 @@ pub(super) struct State {
     pub(super) connection: Connection<Text>,
     /// The pending calls, by slot.
     pub(super) calls: Vec<Option<PendingCall>>,
-    /// The streams that this side serves.
+    /// The streams that handlers of this link send.
     pub(super) send_streams: SendStreams,
     /// The wakers of the streams that wait for credit, by the slots of their requests.
     pub(super) blocked_streams: BTreeMap<u32, Waker>,
     /// Frames for the driver to write.
     pub(super) unwritten: Vec<u8>,
-    /// The number of bytes in the buffer of the driver, the current buffer.
+    /// The number of bytes in the current buffer, which is the buffer that the driver is writing.
     pub(super) being_written: usize,
     /// The number of bytes of `unwritten` that belong to responses or stream credit.
     pub(super) unwritten_responses: usize,
@@ -52,29 +52,29 @@ pub(super) struct State {
     written_before: u64,
     /// The number of bytes of the current buffer that are written.
     written_of_buffer: usize,
-    /// Upper bound of the unwritten bytes of calls that have ended without a response. It restarts at 0 when the
-    /// current buffer is written.
+    /// An upper bound of the unwritten bytes of calls that have ended without a response. It is set to 0 when the
+    /// driver takes the next buffer.
     pub(super) ended_unwritten: usize,
-    /// The text of one encoded message. Its capacity is used again.
+    /// The text of one encoded message. The capacity of the string is reused.
     pub(super) text: String,
     pub(super) link_state: LinkState,
     pub(super) write_state: WriteState,
-    /// The error of all calls, after the input or the link has ended.
+    /// The error of all calls after the input or the link has ended. `None` before that.
     pub(super) end_error: Option<CallError>,
-    /// The waker of the driver, while it sleeps.
+    /// The waker of the driver, or `None` while the driver runs.
     pub(super) driver: Option<Waker>,
-    /// Whether there is new work since the driver last checked.
+    /// Whether the driver has new work since its last check.
     pub(super) is_due: bool,
-    /// The futures that wait for room or for the end.
+    /// The futures that wait for room in the output, or for the end of the link.
     pub(super) waiters: WakerSet,
 }
 
 #[derive(Debug)]
 pub(super) struct PendingCall {
     pub(super) id: u64,
-    /// Approximate bytes of its request.
+    /// The approximate number of bytes of the request.
     pub(super) bytes: usize,
-    /// The number of bytes that the link has written once the request is complete.
+    /// The position of the end of the request in the output: the number of bytes from the start of the link.
     pub(super) end_offset: u64,
     pub(super) reply: oneshot::Sender<CallResult>,
     pub(super) observer: Option<CallObserver>,
@@ -107,21 +107,21 @@ pub(super) struct ProgressTimeout {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum LinkState {
     Open,
-    /// Reading has stopped and no further request begins. Running requests are completed.
+    /// Reading has stopped, and no further request begins. Running requests are completed.
     Stopping,
-    /// This side has closed the link. Queued output is still written.
+    /// The application has closed the link. Queued output is still written.
     Destroyed,
     /// The driver has ended.
     Closed(Closed),
 }
 
-/// Whether messages can still be sent. Only WIPC announces the end with a frame.
+/// Whether messages can still be sent. Only WIPC announces the end of the output with a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WriteState {
     Open,
-    /// This side has sent `CLOSE`. Earlier output is still written.
+    /// The application has sent `CLOSE`. Earlier output is still written.
     CloseSent,
-    /// The peer accepts no more output.
+    /// The output has ended.
     Closed,
 }
 
@@ -149,8 +149,8 @@ impl State {
         }
     }
 
-    /// Handles the effects of an input: encodes messages, and collects the calls that have ended. Other events stay in
-    /// the queue of the connection. `from` is the number of events that were in this queue before the input.
+    /// Handles the effects of an input. Encodes messages, and moves the calls that have ended to `ended`. Other events
+    /// stay in the queue of the connection. `from` is the number of events in this queue before the input.
     pub(super) fn drain_connection(
         &mut self,
         framing: Framing,
@@ -179,8 +179,8 @@ impl State {
         }
     }
 
-    /// Encodes the messages that the connection sends. Returns the number of bytes that the link has written once all
-    /// of these messages are written.
+    /// Encodes the messages that the connection sends. Returns the position of the end of these messages in the output,
+    /// see [`PendingCall::end_offset`].
     pub(super) fn encode(&mut self, framing: Framing) -> u64 {
         let max_bytes = max_message_bytes(framing, &self.connection.config().limits);
         while let Some(outgoing) = self.connection.poll_transmit() {
@@ -204,13 +204,13 @@ impl State {
         self.written_before + self.backlog() as u64
     }
 
-    /// Records the number of bytes of the current buffer that are written.
+    /// Records that the first `count` bytes of the current buffer are written.
     pub(super) const fn set_written(&mut self, count: usize) {
         self.written_of_buffer = count;
     }
 
-    /// Returns whether the request is written. Its last byte may be missing: a peer that reads lines can respond before
-    /// it receives the line feed.
+    /// Returns whether the request is written. The last byte of the request may still be unwritten, because a peer that
+    /// reads lines can respond before it receives the line feed.
     pub(super) fn is_request_written(&self, call: &PendingCall) -> bool {
         self.backlog() == 0 || call.end_offset <= self.written_before + self.written_of_buffer as u64 + 1
     }
@@ -221,13 +221,13 @@ impl State {
         self.calls.get(key.slot() as usize)?.as_ref().map(|call| (key, call))
     }
 
-    /// Returns the pending call with this id, if its request is written.
+    /// Returns the pending call with this id. Returns `None` if the request of the call is not written yet.
     pub(super) fn sent_call(&self, id: u64) -> Option<(CallKey, &PendingCall)> {
         self.pending_call(id).filter(|(_, call)| self.is_request_written(call))
     }
 
-    /// Handles a message, or an element of the current batch. A response to an unwritten request is forged, and counts
-    /// as unmatched.
+    /// Handles a message, or an element of the current batch. A response to an unwritten request is forged, because the
+    /// peer cannot have received the request. Such a response counts as unmatched.
     pub(super) fn handle_entry(&mut self, entry: Entry<Text>, batch: Option<u32>) {
         let entry = match entry {
             Ok(Message::Response(response)) if self.is_forged(&response.id) => {
@@ -265,19 +265,20 @@ impl State {
         }
     }
 
-    /// Removes the stream of an answered request. Returns the waker of the stream, if it waits for credit.
+    /// Removes the stream of an answered request. Returns the waker of the stream, or `None` if the stream does not
+    /// wait for credit.
     pub(super) fn remove_stream(&mut self, key: RequestKey) -> Option<Waker> {
         if self.send_streams.remove(key) { self.blocked_streams.remove(&key.slot()) } else { None }
     }
 
-    /// Ends all streams that this side serves. Returns their wakers, which the caller only drops: the tasks of the
-    /// streams are aborted.
+    /// Ends all streams that handlers of this link send. Returns the wakers of these streams. The caller only drops the
+    /// wakers, because the tasks of the streams are aborted.
     pub(super) fn end_streams(&mut self) -> BTreeMap<u32, Waker> {
         self.send_streams.clear();
         mem::take(&mut self.blocked_streams)
     }
 
-    /// Marks new work for the driver. Returns its waker, if it sleeps.
+    /// Records that the driver has new work. Returns the waker of the driver, or `None` while the driver runs.
     pub(super) const fn wake(&mut self) -> Option<Waker> {
         self.is_due = true;
         self.driver.take()
@@ -287,14 +288,15 @@ impl State {
         self.calls.get_mut(key.slot() as usize)?.take_if(|call| call.id == key.id())
     }
 
-    /// Counts a call that has ended without a response. Its request is written nevertheless.
+    /// Counts a call that has ended without a response. The request of the call remains in the output.
     pub(super) fn count_ended(&mut self, call: &PendingCall) {
         if !self.is_request_written(call) {
             self.ended_unwritten = self.ended_unwritten.saturating_add(call.bytes);
         }
     }
 
-    /// Returns whether ended calls fill the unwritten output. Further calls would let the output grow without a limit.
+    /// Returns whether the requests of ended calls fill the unwritten output. Further calls would let the output grow
+    /// without a limit.
     pub(super) fn is_congested_by_ended(&self) -> bool {
         let max_bytes = self.connection.config().limits.unwritten_bytes;
         self.ended_unwritten > max_bytes && self.backlog().saturating_sub(self.response_backlog()) > max_bytes
@@ -303,7 +305,7 @@ impl State {
     /// Checks that messages can still be sent.
     ///
     /// # Errors
-    /// If this side or the peer has ended the output.
+    /// If the output has ended.
     pub(super) fn check_open(&self) -> Result<(), CallError> {
         if self.write_state == WriteState::Open { Ok(()) } else { Err(self.closed_error()) }
     }
@@ -330,7 +332,7 @@ impl State {
         self.unwritten_responses + self.responses_being_written
     }
 
-    /// Swaps the written buffer of the driver for the bytes to write next.
+    /// Swaps the empty buffer `written` with the bytes to write next.
     pub(super) fn take_unwritten(&mut self, written: &mut Vec<u8>) {
         mem::swap(&mut self.unwritten, written);
         self.written_before += self.being_written as u64;
@@ -352,13 +354,14 @@ fn cancellation(form: &CancelNotification, id: &Id) -> Option<Outgoing<Text>> {
     Some(Outgoing::Single(Message::Notification(Notification { method: form.method.into(), params })))
 }
 
-/// Returns the maximum length of an outgoing message, in bytes. Only WIPC has one, and both peers apply the same limit.
+/// Returns the maximum length of an outgoing message, in bytes, or `usize::MAX` for no maximum. Only WIPC has a
+/// maximum. Both peers must use the same limit.
 pub(super) fn max_message_bytes(framing: Framing, limits: &Limits) -> usize {
     framing.longest_message().map_or(usize::MAX, |max_bytes| max_bytes.min(limits.message_bytes))
 }
 
-/// Returns whether the peer can cause this message: a response, or credit that replaces consumed items. The elements of
-/// a batch are all of one kind, so the first one decides.
+/// Returns whether messages of the peer cause this message: a response, or credit for a stream. All elements of a batch
+/// are of the same kind, so only the first element is checked.
 fn is_caused_by_peer(outgoing: &Outgoing<Text>) -> bool {
     let message = match outgoing {
         Outgoing::Single(message) => Some(message),

@@ -14,8 +14,8 @@ use crate::stdio;
 /// Maximum bytes of one read.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Reads standard input on a thread of its own, which starts with the first read. The runtime does not wait for this
-/// thread, so the runtime can end while the thread waits for input.
+/// Reads standard input on a new thread, which starts with the first read. The runtime does not wait for this thread,
+/// so the runtime can end while the thread waits for input.
 #[derive(Debug, Default)]
 pub(crate) struct AsyncStdin {
     thread: Option<Thread>,
@@ -25,17 +25,17 @@ pub(crate) struct AsyncStdin {
 #[derive(Debug, Default)]
 struct Chunk {
     bytes: Vec<u8>,
-    /// The bytes from `start` to `end` were read from the descriptor, but not yet by the caller.
+    /// The bytes from `start` to `end` were read from the descriptor, but were not returned to the caller yet.
     start: usize,
     end: usize,
 }
 
 #[derive(Debug)]
 struct Thread {
-    /// Requests for reads. Each request contains the consumed chunk, whose buffer is used again.
+    /// Requests for reads. Each request contains the consumed chunk, whose buffer is reused.
     requests: Sender<Chunk>,
     chunks: UnboundedReceiver<io::Result<Chunk>>,
-    /// Whether a request was sent whose chunk was not received yet.
+    /// Whether a request was sent, and its chunk was not received yet.
     is_reading: bool,
 }
 
@@ -48,7 +48,7 @@ impl Thread {
     }
 }
 
-/// Reads one chunk for each request, so that it never reads ahead of the caller.
+/// Reads one chunk for each request, so that the thread never reads more than the caller requested.
 fn read(wanted: &Receiver<Chunk>, done: &UnboundedSender<io::Result<Chunk>>) {
     while let Ok(mut chunk) = wanted.recv() {
         chunk.bytes.resize(CHUNK_BYTES, 0);

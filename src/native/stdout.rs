@@ -10,8 +10,8 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::stdio;
 
-/// Writes each buffer as a whole, under the lock of standard output. Output of other threads comes before or after the
-/// buffer. Tokio's stdout releases the lock after 2 MiB, which could split a frame.
+/// Writes each buffer as a whole, under the lock of standard output. So output of other threads is written before or
+/// after the buffer. Tokio's stdout releases the lock after 2 MiB, so other output could split a frame.
 #[derive(Debug, Default)]
 pub(crate) struct AtomicStdout {
     /// The write in progress.

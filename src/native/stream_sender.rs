@@ -1,4 +1,5 @@
-//! Sends the items of a handler's stream, within the credit: the number of items that the caller still accepts.
+//! Sends the items of a handler's stream. Each item needs one credit. The credit is the number of items that the caller
+//! still accepts.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
@@ -35,7 +36,7 @@ impl Link {
         }
     }
 
-    /// Takes one credit of a stream. Returns `None` if the stream gets no more credit.
+    /// Deducts one credit of a stream. Returns `None` if the stream gets no more credit.
     fn poll_credit(&self, key: RequestKey, context: &Context<'_>) -> Poll<Option<()>> {
         let mut state = self.lock();
         match state.send_streams.take_credit(key) {
@@ -43,7 +44,7 @@ impl Link {
             Permit::Never => Poll::Ready(None),
             Permit::Wait => {
                 let replaced = state.blocked_streams.insert(key.slot(), context.waker().clone());
-                // The driver may have stopped reading, but must read the credit.
+                // The driver may have stopped reading. It must read again, to receive the credit.
                 let driver = if self.is_sequential() { state.wake() } else { None };
                 drop(state);
                 drop(replaced);
@@ -57,17 +58,18 @@ impl Link {
 /// Sends the items of a stream, and returns the response to its request.
 pub(super) async fn pump(link: Weak<Link>, key: RequestKey, mut source: ItemSource) -> Result<Text, RpcError> {
     let (mut remaining_items, mut turn_start) = (1, Instant::now());
-    // The end needs no credit, so the next item is polled before there is credit for it.
+    // The end of the stream needs no credit. So the next item is polled before the credit for it is requested.
     while let Some(item) = poll_fn(|context| source.as_mut().poll_next(context)).await {
         let item = item?;
-        // The link is upgraded for each poll only, so that a stream that waits for credit does not keep the link alive.
+        // Between two polls, only a weak reference to the link exists. So a stream that waits for credit does not keep
+        // the link open.
         let credit = |context: &mut Context<'_>| match link.upgrade() {
             Some(link) => link.poll_credit(key, context),
             None => Poll::Ready(None),
         };
         poll_fn(credit).await.ok_or_else(stream_closed)?;
         let link = link.upgrade().ok_or_else(stream_closed)?;
-        // A source that is always ready yields to the driver, to other streams and to other tasks.
+        // Even if the source is always ready, this task yields to the driver, to other streams and to other tasks.
         if remaining_items == 0 || turn_start.elapsed() >= MAX_TURN_TIME {
             yield_now().await;
             remaining_items = MAX_ITEMS_PER_TURN / link.in_flight.len().max(1);
@@ -81,7 +83,8 @@ pub(super) async fn pump(link: Weak<Link>, key: RequestKey, mut source: ItemSour
     write_result(Ok::<_, RpcError>(()))
 }
 
-/// Returns the error of a stream whose request was answered or whose link has closed. It is not sent to the caller.
+/// Returns the error of a stream whose request was answered or whose link has closed. The error is not sent to the
+/// caller.
 fn stream_closed() -> RpcError {
     CallError::Destroyed.into()
 }

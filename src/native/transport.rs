@@ -1,4 +1,4 @@
-//! Transports: byte streams that carry messages.
+//! Transports: byte streams for messages.
 
 use core::fmt;
 use core::time::Duration;
@@ -69,10 +69,10 @@ impl Streams {
 }
 
 impl Transport {
-    /// Creates a transport from two tokio streams. Reads are buffered here, so the streams need no buffer.
+    /// Creates a transport from two tokio streams. The transport buffers reads, so the streams need no buffer.
     ///
     /// # Errors
-    /// If there is no tokio runtime.
+    /// If the function is called outside of a tokio runtime.
     pub fn new(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
@@ -81,42 +81,42 @@ impl Transport {
         Self::from_parts(Streams::new(reader, writer), framing)
     }
 
-    /// Uses standard input and output of this process. All of standard output then belongs to the protocol, so logs
-    /// must go to standard error. Only with WIPC may other code print to standard output: its text is written between
-    /// frames.
+    /// Uses standard input and output of this process. Other code must not print to standard output, so write logs to
+    /// standard error. With WIPC, other code may print to standard output, and its text is written between frames.
     ///
-    /// Either stream may be non-blocking (`O_NONBLOCK`), before or after the start: see [`stdio`](crate::stdio). A
-    /// pending write delays the shutdown of the runtime. To exit while the peer does not read, use
-    /// [`std::process::exit`] or `Runtime::shutdown_background`.
+    /// The two streams may be non-blocking (`O_NONBLOCK`), or may become non-blocking later: see
+    /// [`stdio`](crate::stdio). A pending write delays the shutdown of the runtime. To exit while the peer does not
+    /// read, use [`std::process::exit`] or `Runtime::shutdown_background`.
     ///
     /// # Errors
-    /// If there is no tokio runtime.
+    /// If the function is called outside of a tokio runtime.
     pub fn stdio(framing: Framing) -> io::Result<Self> {
-        // Without a runtime, this call fails before it creates the streams.
+        // Outside of a runtime, this function must fail before it creates the streams.
         Handle::try_current().map_err(no_runtime)?;
         Self::new(AsyncStdin::default(), AtomicStdout::default(), framing)
     }
 
-    /// Starts a process, and uses its standard input and output. Its standard error is that of this process, unless
-    /// `command` sets another. A pipe for standard error is closed. To read standard error, or to restart the process,
-    /// use [`Process`](crate::Process).
+    /// Starts a process, and uses its standard input and output. The process inherits the standard error of this
+    /// program, unless `command` sets another. If `command` sets a pipe for standard error, the pipe is closed. To read
+    /// standard error, or to restart the process, use [`Process`](crate::Process).
     ///
-    /// The process and its descendants end with the link. When the link ends, the input of the process is closed. After
-    /// two seconds (see [`Transport::with_grace`]) the remaining processes get `SIGTERM`, and half a second later
-    /// `SIGKILL`. When the process exits by itself, its remaining descendants get `SIGTERM` 250 ms later. If the
-    /// runtime ends earlier, all remaining processes are killed at once.
+    /// The end of the link also ends the process and its descendants. First, the input of the process is closed. After
+    /// two seconds (see [`Transport::with_grace`]), the remaining processes get `SIGTERM`, and half a second later
+    /// `SIGKILL`. If the process exits before that, its remaining descendants get `SIGTERM` 250 ms after the exit. If
+    /// the runtime ends while the link is open, all processes are killed at once.
     ///
-    /// The process leads its own process group, so Ctrl-C in a terminal does not reach it. If `SIGINT` ends this
-    /// program, only the input of the process is closed. The signals go to the group and, on Linux, to the descendants
-    /// of the process in other groups. A daemon that has left its group and its parent continues.
+    /// The process leads a new process group, so Ctrl-C in a terminal does not send it a signal. If `SIGINT` ends this
+    /// program, only the input of the process is closed. `SIGTERM` and `SIGKILL` are sent to the group and, on Linux,
+    /// to descendants of the process in other groups. A daemon in another group whose parent has exited continues.
     ///
     /// # Platforms
-    /// Windows has neither these signals nor these groups. There, the remaining processes are killed when the two
-    /// seconds are over. The process and its descendants are in a job object. Processes that were created with
-    /// `CREATE_BREAKAWAY_FROM_JOB` are not in it, and continue. Ctrl-C in a console also reaches the process, unless
-    /// `command` sets `CREATE_NEW_PROCESS_GROUP`. Tokio reads and writes each pipe on a blocking thread of the runtime.
+    /// Windows has neither these signals nor these groups. On Windows, the remaining processes are killed after the two
+    /// seconds. The process and its descendants are in a job object. Processes that were created with
+    /// `CREATE_BREAKAWAY_FROM_JOB` are not in the job object, and continue. Ctrl-C in a console also reaches the
+    /// process, unless `command` sets `CREATE_NEW_PROCESS_GROUP`. Tokio reads and writes each pipe on a blocking thread
+    /// of the runtime.
     ///
-    /// On other systems than Linux and Windows, descendants in other groups are not ended.
+    /// On systems other than Linux and Windows, descendants in other groups are not ended.
     ///
     /// # Errors
     /// If the process cannot be started.
@@ -124,7 +124,8 @@ impl Transport {
         Self::child_and_stderr(command, framing).map(|(transport, _)| transport)
     }
 
-    /// Starts a process like [`Transport::child`], and returns the pipe of its standard error, if there is one.
+    /// Starts a process like [`Transport::child`]. Also returns the pipe of its standard error, or `None` if `command`
+    /// sets no pipe.
     pub(super) fn child_and_stderr(command: &mut Command, framing: Framing) -> io::Result<(Self, Option<ChildStderr>)> {
         Handle::try_current().map_err(no_runtime)?;
         let (child, Pipes { stdin, stdout, stderr }) = ChildProcess::spawn(command)?;
@@ -132,25 +133,26 @@ impl Transport {
         Ok((Self::from_parts(streams, framing)?, stderr))
     }
 
-    /// Ties a process to a transport that does not use the pipes of the process, for example a socket. The link ends
-    /// with the process, and the process with the link, as in [`Transport::child`]. The process has `grace` to exit
-    /// after the output has ended. If the process leads a process group, the group ends with it; see `process_group` of
-    /// [`Command`].
+    /// Connects the end of a process with the end of the link, if the transport does not use the pipes of the process.
+    /// For example, the process may use a socket. The exit of the process ends the link, and the end of the link ends
+    /// the process, as in [`Transport::child`]. The process has `grace` to exit after the output has ended. If the
+    /// process leads a process group, the whole group is ended; see `process_group` of [`Command`].
     ///
     /// # Platforms
-    /// On Windows, only descendants that the process starts after this call end with it.
+    /// On Windows, only descendants that the process starts after this call are ended with the process.
     pub fn with_child(mut self, child: Child, grace: Duration) -> Self {
         self.streams.child = Some(ChildProcess::new(child));
         self.streams.child_grace = Some(grace);
         self
     }
 
-    /// Connects to a Unix domain socket. If its queue is full, this waits up to five seconds for a free place.
+    /// Connects to a Unix domain socket. If the queue of the listener is full, waits up to five seconds for a free
+    /// place.
     ///
-    /// On Linux, `@name` is a name in the abstract namespace, where any user can listen. `./@name` is a file.
+    /// On Linux, `@name` is a name in the abstract namespace. Any user can listen on such a name. `./@name` is a file.
     ///
     /// # Errors
-    /// If no process listens there, or the queue stays full. The error names the path.
+    /// If no process listens on the socket, or the queue stays full. The error names the path.
     ///
     /// # Platforms
     /// Unix only.
@@ -166,18 +168,18 @@ impl Transport {
     /// Connects over TCP.
     ///
     /// # Errors
-    /// If no process listens there. The error names the address.
+    /// If no process listens on the address. The error names the address.
     pub async fn tcp(address: impl ToSocketAddrs + fmt::Debug, framing: Framing) -> io::Result<Self> {
         let name = address_name(&address);
         let connected = TcpStream::connect(address).await;
         connected.and_then(|stream| Self::from_tcp(stream, framing)).map_err(|error| with_subject(&error, name))
     }
 
-    /// Creates two connected transports in this process, for tests, or for parts of a program that may become separate
-    /// processes.
+    /// Creates two connected transports in this process, for tests, or for modules that may become separate processes
+    /// later.
     ///
     /// # Errors
-    /// If there is no tokio runtime.
+    /// If the function is called outside of a tokio runtime.
     pub fn pair() -> io::Result<(Self, Self)> {
         let (one, other) = tokio::io::duplex(PAIR_BYTES);
         let end = |stream| {
@@ -227,17 +229,18 @@ impl Transport {
         Self { settings: Settings { profile, ..self.settings }, ..self }
     }
 
-    /// Sets the limits of the resources that the peer can occupy. Default: [`Limits::DEFAULT`].
+    /// Sets the limits on the resources that the peer can use. Default: [`Limits::DEFAULT`].
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { settings: Settings { limits, ..self.settings }, ..self }
     }
 
-    /// Sets the time limit at the end of the link, for running handlers and for unread output. Default: two seconds.
+    /// Sets the time that running handlers, unwritten output and a child process have at the end of the link. Default:
+    /// two seconds.
     pub fn with_grace(self, grace: Duration) -> Self {
         Self { settings: Settings { grace, ..self.settings }, ..self }
     }
 
-    /// Registers a callback for events of the link that do not concern a single call, for logs.
+    /// Registers a callback for events of the link, for logs.
     pub fn on_diagnostic(self, callback: impl Fn(Diagnostic<'_>) + Send + Sync + 'static) -> Self {
         let diagnostics = DiagnosticSink::new(callback);
         Self { settings: Settings { diagnostics, ..self.settings }, ..self }
@@ -248,7 +251,7 @@ impl Transport {
         self
     }
 
-    /// Creates the link of the transport, and does not start it. `replies_to_invalid` is true if the link responds to
+    /// Creates the link of the transport without starting it. If `replies_to_invalid` is true, the link responds to
     /// invalid input.
     pub(super) fn open(self, replies_to_invalid: bool) -> Arc<Link> {
         let Self { streams, runtime, framing, settings } = self;
@@ -263,7 +266,7 @@ pub(super) fn with_subject(error: &io::Error, subject: impl fmt::Display) -> io:
     io::Error::new(error.kind(), format!("{subject}: {error}"))
 }
 
-/// Adds the name of the program to an error of its start, and a reason if the error does not name it.
+/// Adds the name of the program to an error of its start. If the error does not name the reason, adds the reason, too.
 pub(crate) fn cannot_start(error: &io::Error, command: &std::process::Command) -> io::Error {
     let program = command.get_program().display();
     match spawn_error_reason(error, command) {

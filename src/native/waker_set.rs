@@ -7,7 +7,7 @@ use slab::Slab;
 
 /// The wakers of waiting futures.
 ///
-/// Wake or drop the returned wakers only after the lock is released, since dropping a waker may drop a future.
+/// Wake or drop the returned wakers only after the lock is released, because the drop of a waker may drop a future.
 #[derive(Debug, Default)]
 pub(super) struct WakerSet {
     wakers: Slab<Waker>,
@@ -15,7 +15,8 @@ pub(super) struct WakerSet {
     round: u64,
 }
 
-/// The key of one future's waker: the round of the registration, and the index in the set.
+/// The key of a waker: the value of `round` at the registration, and the index in the set. `None` before the
+/// registration.
 #[derive(Debug, Default)]
 pub(super) struct WakerKey(Option<(u64, usize)>);
 
@@ -27,8 +28,8 @@ impl WakerKey {
 }
 
 impl WakerSet {
-    /// Registers a future's waker. Returns the one that it replaces.
-    #[must_use = "a waker is dropped when nothing is locked"]
+    /// Registers the waker of a future. Returns the replaced waker of the same future, or `None`.
+    #[must_use = "the waker must be dropped after the lock is released"]
     pub(super) fn register(&mut self, key: &mut WakerKey, waker: &Waker) -> Option<Waker> {
         if let Some(known) = self.index(key).and_then(|index| self.wakers.get_mut(index)) {
             return (!known.will_wake(waker)).then(|| mem::replace(known, waker.clone()));
@@ -37,13 +38,13 @@ impl WakerSet {
         None
     }
 
-    /// Removes a future's waker and returns it.
-    #[must_use = "a waker is dropped when nothing is locked"]
+    /// Removes the waker of a future, and returns it.
+    #[must_use = "the waker must be dropped after the lock is released"]
     pub(super) fn remove(&mut self, key: &WakerKey) -> Option<Waker> {
         self.wakers.try_remove(self.index(key)?)
     }
 
-    /// Removes all wakers and returns them. A future that continues to wait registers again.
+    /// Removes all wakers, and returns them. A future that continues to wait registers its waker again.
     #[must_use = "the wakers must be woken"]
     pub(super) fn take(&mut self) -> Vec<Waker> {
         if self.wakers.is_empty() {
@@ -53,7 +54,7 @@ impl WakerSet {
         mem::take(&mut self.wakers).into_iter().map(|(_, waker)| waker).collect()
     }
 
-    /// Returns the index of a future's waker, if it was not removed by [`WakerSet::take`].
+    /// Returns the index of the waker of a future, or `None` after [`WakerSet::take`] has removed the waker.
     fn index(&self, key: &WakerKey) -> Option<usize> {
         key.0.filter(|(round, _)| *round == self.round).map(|(_, index)| index)
     }

@@ -44,23 +44,23 @@ impl Transport {
     /// Registers a callback for each frame of [WIPC](crate::wipc) that is not a message: `OPEN`, `CLOSE` and `DATA`.
     /// [`Client::send_frame`](crate::Client::send_frame) sends such frames.
     ///
-    /// `CLOSE` ends the link, with or without a callback, after all earlier messages were dispatched. A guest then
-    /// finishes its running requests. A host stops sending, and reads until the guest exits or the
-    /// [grace](Transport::with_grace) is over.
+    /// `CLOSE` ends the link, with or without a callback, after all earlier messages were dispatched. A guest that
+    /// receives `CLOSE` completes its running requests. A host that receives `CLOSE` stops sending. It continues to
+    /// read until the guest exits or the [grace](Transport::with_grace) is over.
     pub fn on_frame(self, callback: impl Fn(Frame<'_>) + Send + Sync + 'static) -> Self {
         self.with_wipc(|wipc| wipc.on_frame = FrameCallback(Some(Box::new(callback))))
     }
 
     /// Sets the maximum payload of a [WIPC](crate::wipc) frame, in bytes. A header with a larger length does not begin
-    /// a frame. Default: 2^32 − 1, the limit of the format. The maximum bounds the memory that a peer can occupy. For
-    /// messages, [`Limits::message_bytes`](crate::Limits::message_bytes) applies too.
+    /// a frame. The maximum limits the memory that a peer can use. Default: 2^32 − 1, the limit of the format. For
+    /// messages, [`Limits::message_bytes`](crate::Limits::message_bytes) applies, too.
     pub fn with_max_payload(self, max_payload: u32) -> Self {
         self.with_wipc(|wipc| wipc.max_payload = max_payload)
     }
 
-    /// Sets the maximum time between the header of a [WIPC](crate::wipc) frame and the end of its payload. Default: no
-    /// limit. After a timeout, the received bytes are searched for other frames. Other framings have
-    /// [`Limits::partial_frame_ms`](crate::Limits::partial_frame_ms) instead.
+    /// Sets the maximum time between the header of a [WIPC](crate::wipc) frame and the end of its payload. After a
+    /// timeout, the received bytes are searched for other frames. Default: no limit. For other framings,
+    /// [`Limits::partial_frame_ms`](crate::Limits::partial_frame_ms) applies instead.
     pub fn with_payload_timeout(self, timeout: Duration) -> Self {
         self.with_wipc(|wipc| wipc.payload_timeout = Some(timeout))
     }

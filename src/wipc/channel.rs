@@ -24,9 +24,9 @@ use crate::native::stdout::AtomicStdout;
 /// Maximum bytes of one read.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Either end of the pipes between a host and its guest, for frames of any content.
+/// A channel for frames of any content between a host and its guest. The host and the guest each have one channel.
 ///
-/// JSON-RPC does not need it: use a [`Transport`](crate::Transport) with [`Framing::Wipc`](crate::Framing::Wipc).
+/// For JSON-RPC, use a [`Transport`](crate::Transport) with [`Framing::Wipc`](crate::Framing::Wipc) instead.
 ///
 /// ```no_run
 /// use portway::codec::wipc::FrameType;
@@ -43,7 +43,7 @@ const READ_BYTES: usize = 64 * 1024;
 /// # }
 /// ```
 ///
-/// Once the receiver and all senders are dropped, queued frames have two seconds to be written. Then the output is
+/// After the receiver and all senders are dropped, queued frames have two seconds to be written. Then the output is
 /// closed. [`Sender::end`] waits without a timeout.
 #[derive(Debug)]
 pub struct Channel {
@@ -52,11 +52,11 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Creates the guest's end. After `CLOSE` it reads nothing more, and returns the frames that were already read. It
-    /// may still send until it exits.
+    /// Creates the channel of a guest. After `CLOSE` was received, the channel reads no more input, and returns the
+    /// frames that were already read. The guest may still send until it exits.
     ///
     /// # Errors
-    /// If there is no tokio runtime.
+    /// If the function is called outside of a tokio runtime.
     pub fn guest(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
@@ -64,26 +64,27 @@ impl Channel {
         Self::new(reader, writer, true)
     }
 
-    /// Creates the guest's end on standard input and output. The program's own output goes between frames, never into
-    /// one.
+    /// Creates the channel of a guest on standard input and output. Text that the program prints to standard output is
+    /// written between frames, and never splits a frame.
     ///
-    /// Either stream may be non-blocking (`O_NONBLOCK`), before or after the start: see [`stdio`](crate::stdio). A
-    /// pending write delays the shutdown of the runtime. To exit while the host does not read, use
-    /// [`std::process::exit`] or `Runtime::shutdown_background`.
+    /// The two streams may be non-blocking (`O_NONBLOCK`), or may become non-blocking later: see
+    /// [`stdio`](crate::stdio). A pending write delays the shutdown of the runtime. To exit while the host does not
+    /// read, use [`std::process::exit`] or `Runtime::shutdown_background`.
     ///
     /// # Errors
-    /// If there is no tokio runtime.
+    /// If the function is called outside of a tokio runtime.
     pub fn stdio() -> io::Result<Self> {
-        // Without a runtime, this call fails before it creates the streams.
+        // Outside of a runtime, this function must fail before it creates the streams.
         Handle::try_current().map_err(io::Error::other)?;
         Self::guest(AsyncStdin::default(), AtomicStdout::default())
     }
 
-    /// Creates the host's end. After the guest's `CLOSE`, the host starts no further frame. A partly written frame has
-    /// two seconds to be completed. Then the guest's input is closed. Frames from the guest are still received.
+    /// Creates the channel of a host. After the guest has sent `CLOSE`, the channel begins no further frame. A partly
+    /// written frame has two seconds to be completed. Then the input of the guest is closed. Frames from the guest are
+    /// still received.
     ///
     /// # Errors
-    /// If there is no tokio runtime.
+    /// If the function is called outside of a tokio runtime.
     pub fn host(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
@@ -119,7 +120,7 @@ impl Channel {
         Ok(Self { sender, receiver })
     }
 
-    /// Splits the channel into its two directions.
+    /// Splits the channel into a sender and a receiver.
     #[must_use]
     pub fn split(self) -> (Sender, Receiver) {
         (self.sender, self.receiver)
@@ -134,7 +135,7 @@ enum WriteCommand {
         /// Whether the frame is `CLOSE`, which ends the output.
         is_last: bool,
     },
-    /// End the output after the frames before this command.
+    /// End the output after all frames that were queued before this command.
     End,
 }
 
@@ -142,7 +143,7 @@ enum WriteCommand {
 #[derive(Debug, Default)]
 pub(super) struct Output(watch::Sender<WriteState>);
 
-/// Ordered by precedence: the state never goes back.
+/// The states of an output, in ascending order. The state of an output never decreases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum WriteState {
     #[default]
@@ -158,7 +159,7 @@ pub(super) enum WriteState {
 }
 
 impl Output {
-    /// Sets the state, unless it has been reached or passed.
+    /// Sets the state, unless the output has this state or a later state.
     pub(super) fn advance_to(&self, state: WriteState) {
         self.0.send_if_modified(|now| {
             let is_new = *now < state;
@@ -167,7 +168,7 @@ impl Output {
         });
     }
 
-    /// Waits for this state or a later one.
+    /// Waits for this state or a later state.
     pub(super) async fn wait_for(&self, state: WriteState) {
         let _ = self.0.subscribe().wait_for(|now| *now >= state).await;
     }
@@ -206,8 +207,8 @@ fn send_error(state: WriteState) -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, problem)
 }
 
-/// A value that a receiver and its senders share. When the last of them is dropped, the output becomes
-/// [`WriteState::HandlesDropped`].
+/// A value that a receiver and its senders share. It is dropped with the last of these handles. The state of the output
+/// then becomes [`WriteState::HandlesDropped`].
 #[derive(Debug)]
 struct Handles(Arc<Output>);
 
@@ -227,8 +228,8 @@ pub(super) async fn run_until<T>(work: impl Future<Output = T>, end: impl Future
     .await
 }
 
-/// Writes queued frames. A blocked write has `SHUTDOWN_TIMEOUT` to finish after the guest has closed or exited. The
-/// same holds once the receiver and all senders are dropped.
+/// Writes queued frames. Writing has `SHUTDOWN_TIMEOUT` to complete after the guest has sent `CLOSE` or has exited, and
+/// after the receiver and all senders are dropped.
 async fn write(
     commands: mpsc::Receiver<WriteCommand>,
     writer: impl AsyncWrite + Unpin,
@@ -261,12 +262,12 @@ async fn write_frames(
             writer.flush().await?;
         }
     }
-    // The `shutdown` of a writer need not flush.
+    // The `shutdown` of some writers does not flush.
     writer.flush().await?;
     writer.shutdown().await
 }
 
-/// The sending half of a channel. A clone sends on the same channel.
+/// The sender of a channel. A clone sends on the same channel.
 #[derive(Clone, Debug)]
 pub struct Sender {
     queue: mpsc::Sender<WriteCommand>,
@@ -275,13 +276,13 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Sends a frame. Waits while the queue is full. If the future is dropped, the frame is sent whole or not at all.
-    /// After a `CLOSE` frame the output is shut down.
+    /// Sends a frame. Waits while the queue is full. If the future is dropped, the frame is sent as a whole or not at
+    /// all. After a `CLOSE` frame, the output is shut down.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] for a payload of 4 GiB or more. [`io::ErrorKind::BrokenPipe`] after a `CLOSE`,
-    /// and once the peer has exited or the channel has ended. On a host, also after the guest's `CLOSE`. A `send` that
-    /// waits for queue space fails as well.
+    /// Returns [`io::ErrorKind::InvalidInput`] for a payload of 4 GiB or more. Returns [`io::ErrorKind::BrokenPipe`]
+    /// after a `CLOSE` frame was sent, after the guest has exited, and after the channel has ended. On a host, also
+    /// returns `BrokenPipe` after the guest has sent `CLOSE`. A `send` that waits for the queue then fails, too.
     pub async fn send(&self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
         let mut frame = Vec::new();
         encode(frame_type, payload, &mut frame)
@@ -294,10 +295,10 @@ impl Sender {
             .put(frame_type, || permit.send(WriteCommand::Frame { frame, is_last: frame_type == FrameType::Close }))
     }
 
-    /// Ends the channel after all queued frames are written: the peer reads the end of its input. Waits until that is
-    /// done or has failed.
+    /// Ends the output after all queued frames are written. The peer then reads the end of its input. Waits until the
+    /// output has ended, or a write has failed.
     pub async fn end(&self) {
-        // An error means that the channel has ended.
+        // An error means that the output has already ended.
         let _ = run_until(self.queue.send(WriteCommand::End), self.output.wait_for(WriteState::CloseSent)).await;
         self.queue.closed().await;
     }
@@ -305,14 +306,13 @@ impl Sender {
 
 type OnPassthrough = dyn FnMut(&[u8]) + Send;
 
-/// The receiving half of a channel.
+/// The receiver of a channel.
 pub struct Receiver {
     reader: Box<dyn AsyncRead + Send + Unpin>,
     decoder: Decoder,
     chunk: Vec<u8>,
-    /// The start of the part of the chunk that is not decoded yet.
+    /// The bytes of the chunk from `from` to `to` are not decoded yet.
     from: usize,
-    /// The end of that part.
     to: usize,
     /// Whether the input has ended or failed, or a guest received `CLOSE`.
     is_over: bool,
@@ -332,8 +332,9 @@ impl Receiver {
         &self.output
     }
 
-    /// Registers a function that receives every byte between frames, in order: the output of a guest. The cuts between
-    /// pieces have no meaning. A panic in the function does not end the channel.
+    /// Registers a function that receives every byte between frames, in order. On a host, these bytes are the text
+    /// output of the guest. The bytes may be split into pieces at any position. A panic in the function does not end
+    /// the channel.
     #[must_use]
     pub fn on_passthrough(self, listener: impl FnMut(&[u8]) + Send + 'static) -> Self {
         Self { on_passthrough: Some(Box::new(listener)), ..self }
@@ -345,21 +346,21 @@ impl Receiver {
         Self { decoder: Decoder::with_max_payload(max_payload), ..self }
     }
 
-    /// Sets the maximum time between the header of a frame and the end of its payload. Default: no limit. After a
-    /// timeout, the frame is abandoned, and the received bytes are searched for other frames.
+    /// Sets the maximum time between the header of a frame and the end of its payload. After a timeout, the frame is
+    /// abandoned, and the received bytes are searched for other frames. Default: no limit.
     #[must_use]
     pub fn with_payload_timeout(self, payload_timeout: Duration) -> Self {
         Self { payload_timeout: Some(payload_timeout), ..self }
     }
 
-    /// Waits for the next frame. Returns `None` at the end. Dropping the future loses no frame.
+    /// Waits for the next frame. Returns `None` at the end of the input. If the future is dropped, no frame is lost.
     ///
     /// # Errors
-    /// The error of the reader. [`io::ErrorKind::UnexpectedEof`] if the stream ends within a frame, whose bytes were
-    /// passed through. After an error the channel has ended.
+    /// Returns the error of the reader. Returns [`io::ErrorKind::UnexpectedEof`] if the input ends within a frame. The
+    /// bytes of this frame are then passthrough. After an error, the next call returns `None`.
     pub async fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
         loop {
-            // Other tasks get their turns, even if another frame is always available.
+            // Other tasks must run, even if another frame is always available.
             consume_budget().await;
             if let Some(frame) = self.take() {
                 if frame.frame_type == FrameType::Close && self.is_guest {
@@ -413,8 +414,8 @@ impl Receiver {
                 Event::Passthrough(bytes) => {
                     emit_passthrough(&mut self.on_passthrough, bytes);
                 }
-                // These events concern `CALL` frames that are too long, for which this decoder has no limit, and frames
-                // that were abandoned.
+                // The first two events occur only with a limit for `CALL` frames, which this decoder does not have.
+                // `Truncated` occurs only after the end of the input.
                 Event::Oversize { .. } | Event::Dropped { .. } | Event::Truncated { .. } => {}
             }
         }
@@ -449,7 +450,7 @@ impl Receiver {
     }
 }
 
-/// Calls the application's function. A panic reaches the panic hook, and is reported nowhere else.
+/// Calls the function of the application. Only the panic hook reports a panic of this function.
 fn emit_passthrough(listener: &mut Option<Box<OnPassthrough>>, bytes: &[u8]) {
     if let Some(listener) = listener {
         let _ = catch_unwind(AssertUnwindSafe(|| listener(bytes)));

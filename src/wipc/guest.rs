@@ -11,12 +11,12 @@ use crate::stdio::{Stdin, Stdout, stdin, stdout};
 /// Maximum bytes of one read.
 const READ_BYTES: usize = 64 * 1024;
 
-/// The guest's end of the pipes, on standard input and output or on other streams.
+/// A blocking guest, on standard input and output or on other streams.
 ///
-/// Each frame is written at once, while standard output is locked, so that other output of the program does not split
-/// the frame. Such output reaches the host as passthrough. A program should write it to standard error instead.
+/// Standard output is locked while a frame is written, so that other output of the program does not split the frame.
+/// The host receives other output as passthrough. Programs should write such output to standard error.
 ///
-/// A guest drops input between frames.
+/// A guest ignores input between frames.
 ///
 /// ```no_run
 /// use portway::codec::wipc::FrameType;
@@ -35,20 +35,19 @@ pub struct Guest<R = Stdin, W = Stdout> {
     output: W,
     decoder: Decoder,
     chunk: Vec<u8>,
-    /// The start of the part of the chunk that is not decoded yet.
+    /// The bytes of the chunk from `from` to `to` are not decoded yet.
     from: usize,
-    /// The end of that part.
     to: usize,
     /// Whether the input has ended, or `CLOSE` was received.
     is_over: bool,
     /// Whether `CLOSE` was sent.
     has_closed: bool,
-    /// Whether the last received frame stands for a `CALL` that was too long, see `limit_calls`.
+    /// Whether the last received frame represents a `CALL` that was too long, see `limit_calls`.
     is_oversize: bool,
 }
 
 impl Guest {
-    /// Creates a guest on standard input and output. Either may be non-blocking (`O_NONBLOCK`): see
+    /// Creates a guest on standard input and output. The two streams may be non-blocking (`O_NONBLOCK`): see
     /// [`stdio`](crate::stdio).
     #[must_use]
     pub fn new() -> Self {
@@ -63,8 +62,8 @@ impl Default for Guest {
 }
 
 impl<R: Read, W: Write> Guest<R, W> {
-    /// Creates a guest on any two streams, which need no buffers of their own. Reads and writes must block until they
-    /// complete. Therefore use the standard streams of [`stdio`](crate::stdio), not those of [`std::io`].
+    /// Creates a guest on any two streams. The guest buffers reads, so the streams need no buffer. Reads and writes
+    /// must block until they complete. For standard streams, use [`stdio`](crate::stdio) instead of [`std::io`].
     pub const fn on(input: R, output: W) -> Self {
         Self {
             input,
@@ -88,8 +87,8 @@ impl<R: Read, W: Write> Guest<R, W> {
     /// Writes a frame.
     ///
     /// # Errors
-    /// The error of the output. [`io::ErrorKind::InvalidInput`] for a payload of 4 GiB or more; then nothing is
-    /// written. [`io::ErrorKind::BrokenPipe`] after `CLOSE` was sent.
+    /// Returns the error of the output. Returns [`io::ErrorKind::InvalidInput`], and writes nothing, for a payload of 4
+    /// GiB or more. Returns [`io::ErrorKind::BrokenPipe`] after `CLOSE` was sent.
     pub fn send(&mut self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
         if self.has_closed {
             return Err(io::Error::new(io::ErrorKind::BrokenPipe, "cannot send after CLOSE"));
@@ -103,11 +102,12 @@ impl<R: Read, W: Write> Guest<R, W> {
         Ok(())
     }
 
-    /// Waits for the next frame. After `CLOSE` nothing more is read, but frames that were already read are returned.
-    /// Returns `None` after these frames, and at the end of the input. The guest should then finish its work and exit.
+    /// Waits for the next frame. After `CLOSE` was received, no more input is read, but frames that were already read
+    /// are returned. Returns `None` after these frames, and at the end of the input. The guest should then finish its
+    /// work and exit.
     ///
     /// # Errors
-    /// The error of the input. [`io::ErrorKind::UnexpectedEof`] if the input ends within a frame.
+    /// Returns the error of the input. Returns [`io::ErrorKind::UnexpectedEof`] if the input ends within a frame.
     pub fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
         loop {
             let mut input = self.chunk.get(self.from..self.to).unwrap_or_default();
@@ -153,7 +153,7 @@ impl<R: Read, W: Write> Guest<R, W> {
         self.is_oversize
     }
 
-    /// Returns whether `CLOSE` was sent. Nothing can be sent afterwards.
+    /// Returns whether `CLOSE` was sent. After `CLOSE`, no frame can be sent.
     pub(super) const fn has_closed(&self) -> bool {
         self.has_closed
     }

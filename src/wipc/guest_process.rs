@@ -1,4 +1,4 @@
-//! The process of a guest, and its end.
+//! The process of a guest. It is ended when its grace is over.
 
 use core::task::{Context, Poll};
 use core::time::Duration;
@@ -15,10 +15,10 @@ use super::channel::{Output, WriteState, run_until};
 use crate::native::child::ChildProcess;
 use crate::native::limits::{OUTPUT_GRACE, SHUTDOWN_TIMEOUT};
 
-/// The process of a guest, and its descendants. They are ended when the grace is over.
+/// The process of a guest, and its descendants. These processes are ended when the grace is over.
 ///
-/// A task waits for the exit and sends the signals, even if nothing waits for the guest. Dropping this value kills the
-/// guest at once.
+/// A task waits for the exit and sends the signals, even if no other code waits for the guest. If this value is
+/// dropped, the guest is killed at once.
 #[derive(Debug)]
 pub(super) struct GuestProcess {
     guest: Arc<Mutex<Guest>>,
@@ -72,7 +72,7 @@ impl GuestProcess {
         let _ = self.state.clone().wait_for(|state| *state >= target).await;
     }
 
-    /// Starts the grace, unless it has started.
+    /// Starts the grace, unless the grace has already started.
     pub(super) fn end(&self) {
         lock(&self.guest).end();
         self.ending.notify_one();
@@ -83,7 +83,7 @@ impl GuestProcess {
         self.ending.notify_one();
     }
 
-    /// Waits for the exit and returns the status.
+    /// Waits for the exit of the guest, and returns its exit status.
     pub(super) async fn status(&self) -> io::Result<ExitStatus> {
         self.exited().await;
         poll_fn(|context| lock(&self.guest).process.poll_status(context)).await
@@ -104,16 +104,16 @@ impl Guest {
     }
 }
 
-/// Maximum grace: one year, which is longer than any guest runs. A longer grace is capped, since `Instant` could
-/// overflow.
+/// Maximum grace: one year. A longer grace is reduced to this maximum, because an `Instant` could overflow.
 const MAX_GRACE: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 fn lock(guest: &Mutex<Guest>) -> MutexGuard<'_, Guest> {
     guest.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for the exit of the guest, then for that of its descendants, and reports each exit to `state`. Starts the
-/// grace once `CLOSE` was sent or received, all handles of the channel were dropped, or `ending` is notified.
+/// Waits for the exit of the guest, and then for the exit of its descendants. Reports both events to `state`. Starts
+/// the grace when `CLOSE` was sent or received, when all handles of the channel were dropped, or when `ending` is
+/// notified.
 async fn watch_guest(
     guest: Weak<Mutex<Guest>>,
     output: Arc<Output>,
@@ -128,10 +128,10 @@ async fn watch_guest(
         poll_guest(&guest, ChildProcess::poll_exit).await;
     }
     if let Some(guest) = guest.upgrade() {
-        // The descendants of the guest end soon after the guest.
+        // The descendants of the guest must exit soon after the guest.
         lock(&guest).process.set_deadline(Instant::now() + OUTPUT_GRACE);
     }
-    // A child of the guest may keep the guest's input open.
+    // A child of the guest may keep the input of the guest open, so writing must end here.
     output.advance_to(WriteState::GuestExited);
     state.send_replace(ProcessState::Exited);
     poll_guest(&guest, |process, context| process.poll_tree_exit(context).map(drop)).await;

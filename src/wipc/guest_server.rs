@@ -1,4 +1,4 @@
-//! A blocking server for the JSON-RPC calls of the host, which handles one call at a time.
+//! A blocking server for the JSON-RPC calls of the host. It handles one call at a time.
 
 use core::fmt;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ use crate::message_length;
 use crate::method_name::is_reserved;
 use crate::profile::Profile;
 
-/// The methods of a guest, for its host.
+/// A blocking server of a guest. The host calls its methods.
 ///
 /// ```no_run
 /// use portway::RpcError;
@@ -40,7 +40,7 @@ pub struct GuestServer<'h> {
     notifications: HashMap<String, Box<OnNotify<'h>>>,
     on_frame: Option<Box<OnFrame<'h>>>,
     limits: Option<Limits>,
-    /// The first name whose registration failed, since the name is reserved.
+    /// The first name that was not registered because it is reserved.
     reserved: Option<String>,
 }
 
@@ -69,8 +69,8 @@ impl HostLink<'_> {
     /// Sends a notification to the host. `params` must serialize to an object or an array, or be `()` for no params.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] if the params cannot be serialized, or if the message would exceed
-    /// [`Limits::message_bytes`]. Otherwise as [`Guest::send`].
+    /// Returns [`io::ErrorKind::InvalidInput`] if the params cannot be serialized, or if the message would exceed
+    /// [`Limits::message_bytes`]. Also returns the errors of [`Guest::send`].
     pub fn notify(&mut self, method: &str, params: &(impl Serialize + ?Sized)) -> io::Result<()> {
         let to_io_error =
             |problem| io::Error::new(io::ErrorKind::InvalidInput, format!("the params cannot be sent: {problem}"));
@@ -83,7 +83,7 @@ impl HostLink<'_> {
     /// Sends a frame of another type than `CALL`, such as `DATA`.
     ///
     /// # Errors
-    /// As [`Guest::send`].
+    /// The errors of [`Guest::send`].
     pub fn send(&mut self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
         self.output.send(frame_type, payload)
     }
@@ -101,9 +101,9 @@ impl<'h> GuestServer<'h> {
         Self::default()
     }
 
-    /// Registers a method handler. The handler receives the params, and returns the result or the error that answers
-    /// the call. If the handler panics, the call is answered with -32603. On a target that aborts on panics, the
-    /// process ends instead.
+    /// Registers a handler for a method. The handler receives the params, and returns the result or the error of the
+    /// call. If the handler panics, the call is answered with the error -32603. On a target that aborts on panics, the
+    /// process exits instead.
     pub fn method<P, R, E>(
         mut self,
         name: &str,
@@ -124,9 +124,9 @@ impl<'h> GuestServer<'h> {
         self
     }
 
-    /// Registers a notification handler. A notification with params of another type is ignored. After a panic of the
-    /// handler, the panic hook runs as usual, and the server reads the next frame. On a target that aborts on panics,
-    /// the process ends instead.
+    /// Registers a handler for a notification. A notification whose params are not of the handler's type is ignored.
+    /// After a panic of the handler, the panic hook runs, and the server reads the next frame. On a target that aborts
+    /// on panics, the process exits instead.
     pub fn on_notify<P: DeserializeOwned>(
         mut self,
         name: &str,
@@ -168,7 +168,8 @@ impl<'h> GuestServer<'h> {
     /// JSON-RPC is answered with an error, and does not end the server.
     ///
     /// # Errors
-    /// As [`Guest::send`] and [`Guest::receive`]. [`io::ErrorKind::InvalidInput`] for a method with a reserved name.
+    /// Returns [`io::ErrorKind::InvalidInput`] if a handler was registered for a reserved name. Also returns the errors
+    /// of [`Guest::send`] and [`Guest::receive`].
     pub fn serve<R: Read, W: Write>(mut self, guest: &mut Guest<R, W>) -> io::Result<()> {
         if let Some(name) = &self.reserved {
             let problem = format!("{name:?} cannot be registered: names that begin with rpc. are reserved");
@@ -247,8 +248,8 @@ impl<'h> GuestServer<'h> {
     }
 }
 
-/// Runs a handler. Returns `None` if it panics. Only the state of the handler may then be inconsistent. The state of
-/// the server stays consistent.
+/// Runs a handler. Returns `None` if the handler panics. Only the state of the handler may be inconsistent after a
+/// panic. The state of the server is consistent.
 fn catch_panic<T>(run: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(run)).ok()
 }

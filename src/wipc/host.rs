@@ -15,18 +15,20 @@ use crate::codec::wipc::FrameType;
 use crate::native::child::{ChildProcess, Pipes};
 use crate::native::limits::OUTPUT_GRACE;
 
-/// A guest in its own process, for frames of any content.
+/// A guest process, for frames of any content.
 ///
-/// Dropping the host kills the guest and its descendants. Two seconds after `CLOSE` was sent or received (see
-/// [`Host::with_grace`]), the guest and its descendants get `SIGTERM`, and half a second later `SIGKILL`. If a guest
-/// exits by itself, its remaining descendants get `SIGTERM` 250 ms later. See
+/// If the host is dropped, the guest and its descendants are killed. Two seconds after `CLOSE` was sent or received
+/// (see [`Host::with_grace`]), the guest and its descendants get `SIGTERM`, and half a second later `SIGKILL`. If the
+/// guest exits before that, its remaining descendants get `SIGTERM` 250 ms after the exit. See
 /// [`Transport::child`](crate::Transport::child) for the process group.
 ///
 /// # Platforms
-/// Windows has no such signals: the guest and its descendants are killed when the two seconds, or the 250 ms, are over.
+/// Windows has no such signals. On Windows, the guest and its descendants are killed after the two seconds, or the
+/// descendants after the 250 ms.
 ///
 /// # Example
-/// For JSON-RPC calls, use `Client::new(Transport::child(command, Framing::Wipc)?)`. For other frames:
+/// This example sends a `DATA` frame. For JSON-RPC calls, use `Client::new(Transport::child(command, Framing::Wipc)?)`
+/// instead.
 ///
 /// ```
 /// use portway::codec::wipc::FrameType;
@@ -58,7 +60,7 @@ impl Host {
     /// redirects it.
     ///
     /// # Errors
-    /// If the guest cannot be started, or there is no tokio runtime.
+    /// If the guest cannot be started, or if the function is called outside of a tokio runtime.
     pub fn spawn(command: &mut Command) -> io::Result<Self> {
         tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
         let (child, Pipes { stdin, stdout, .. }) = ChildProcess::spawn(command)?;
@@ -81,7 +83,7 @@ impl Host {
         self
     }
 
-    /// Returns a sender, which can be used while this host waits for frames.
+    /// Returns a sender. It can be used while the host waits for frames.
     #[must_use]
     pub fn sender(&self) -> Sender {
         self.sender.clone()
@@ -99,7 +101,7 @@ impl Host {
     /// the output open.
     ///
     /// # Errors
-    /// If nothing more can be received.
+    /// The errors of [`Receiver::receive`].
     pub async fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
         if self.output_deadline.is_none()
             && let Some(received) = run_until(self.receiver.receive(), self.guest.exited()).await
@@ -110,10 +112,11 @@ impl Host {
         timeout_at(end, self.receiver.receive()).await.unwrap_or(Ok(None))
     }
 
-    /// Asks the guest to exit: sends `CLOSE`, ends its input and waits for the exit. Further frames of the guest are
-    /// dropped, and its output is passed through. When the grace is over, the guest and its descendants get `SIGTERM`,
-    /// and `SIGKILL` half a second later. The grace starts at the first `CLOSE` in either direction. Output that has
-    /// arrived is read for up to 250 ms more.
+    /// Asks the guest to exit. Sends `CLOSE`, ends the input of the guest, and waits for the exit of the guest and its
+    /// descendants. Further frames of the guest are dropped, but the function of [`Receiver::on_passthrough`] still
+    /// receives other output. When the grace is over, the guest and its descendants get `SIGTERM`, and half a second
+    /// later `SIGKILL`. The grace starts at the first `CLOSE` that is sent or received. After the exit, remaining
+    /// output is read for up to 250 ms.
     ///
     /// # Errors
     /// If waiting for the exit fails.
@@ -124,14 +127,14 @@ impl Host {
         // Both tasks are aborted when this future is dropped.
         let (mut sending, mut receiving) = (JoinSet::new(), JoinSet::new());
         sending.spawn(async move {
-            // This fails if the guest has sent `CLOSE` or has exited. Then `CLOSE` is not needed.
+            // `send` fails if the guest has sent `CLOSE` or has exited. In these cases, `CLOSE` is not needed.
             let _ = sender.send(FrameType::Close, &payload).await;
             sender.end().await;
         });
-        // A guest whose output is not read may block before it exits.
+        // The output is read, because a guest with a full output pipe may block before it exits.
         receiving.spawn(async move { while matches!(receiver.receive().await, Ok(Some(_))) {} });
         guest.all_exited().await;
-        // The rest of its output is passed through. A daemon among its descendants may keep the output open.
+        // The remaining output is read with a timeout, because a daemon of the guest may keep the output open.
         let _ = timeout(OUTPUT_GRACE, receiving.join_next()).await;
         guest.status().await
     }

@@ -1,17 +1,18 @@
 //! WIPC hosts and guests.
 //!
-//! A host starts a guest, and exchanges frames of [`crate::codec::wipc`] with it. The frames pass through the standard
-//! input and output of the guest. Other output of the guest is passed through. WIPC does not use standard error.
+//! A host starts a guest, and exchanges frames of [`crate::codec::wipc`] with the guest. The standard input and output
+//! of the guest transport the frames. The host also receives other output between the frames. WIPC does not use
+//! standard error.
 //!
 //! - [`Guest`] is a blocking guest (any target with standard input and output, including WASI), and [`GuestServer`]
 //!   answers JSON-RPC calls on it;
 #![cfg_attr(
     all(feature = "native", any(unix, windows)),
-    doc = "- [`Host`] starts a guest, and [`Channel`] is either end on tokio;"
+    doc = "- [`Host`] starts a guest, and [`Channel`] is the channel of a host or a guest, on tokio;"
 )]
 #![cfg_attr(
     all(feature = "native", any(unix, windows)),
-    doc = "- a [`Transport`](crate::Transport) with [`Framing::Wipc`](crate::Framing) carries JSON-RPC in `CALL` frames, in either role."
+    doc = "- a [`Transport`](crate::Transport) with [`Framing::Wipc`](crate::Framing) sends and receives JSON-RPC in `CALL` frames, for hosts and guests."
 )]
 //!
 //! Source: the WIPC specification, version 1.0.

@@ -1,4 +1,4 @@
-//! Any input, cut anywhere.
+//! Random input, cut at random positions.
 
 use portway::Framing;
 use portway::Limits;
@@ -52,7 +52,7 @@ fn join(parts: &[Part]) -> Vec<u8> {
     bytes
 }
 
-/// The input, cut at these places.
+/// Returns the pieces of the input between these positions.
 fn cut<'b>(bytes: &'b [u8], places: &[prop::sample::Index]) -> Vec<&'b [u8]> {
     let mut places: Vec<usize> = places.iter().map(|place| place.index(bytes.len() + 1)).collect();
     places.extend([0, bytes.len()]);
@@ -64,12 +64,12 @@ fn small() -> Limits {
     limits(100, 64)
 }
 
-/// Text that does not look like a header, nor like the beginning of the name of one.
+/// Generates text that looks neither like a header nor like the beginning of the name of a header.
 fn any_text() -> impl Strategy<Value = String> {
     "[!-9;-~][ -9;-~é€\r\n]{0,100}[!-,.-9;-~\r\n]"
 }
 
-/// How many bytes were found: each is one character.
+/// Returns the number of bytes in all events. Each byte is one character of [`Found`].
 fn count(found: &[Found]) -> usize {
     found
         .iter()
@@ -178,7 +178,8 @@ proptest! {
         after in any_garbage(),
         is_cut in any::<bool>(),
     ) {
-        // The bytes from the header on stand before all later ones, as if they had arrived then.
+        // The rejected body contains a header. The decoder must read the bytes from this header on before all later
+        // input.
         let mut swallowed = format!("Content-Length: {length}\r\n\r\n").into_bytes();
         swallowed.extend(rest.iter().take(60));
         let body = [b"(", &swallowed[..]].concat();

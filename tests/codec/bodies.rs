@@ -1,4 +1,4 @@
-//! Content-Length: bodies that come whole, in pieces, or not.
+//! Content-Length: bodies that arrive in one read, in several reads, or not at all.
 
 use portway::Framing;
 use portway::Limits;
@@ -84,7 +84,7 @@ fn a_body_may_begin_like_a_header_does() {
     {
         assert_eq!(read(frame(text) + &frame("{}")), [body(text), body("{}")], "{text}");
     }
-    // With a colon it is not a frame, and the rest of it is noise.
+    // A body that begins with a name and a colon looks like a header. The decoder must still read the next frame.
     assert_eq!(read(frame("cContent-Length: x") + &frame("{}")).last(), Some(&body("{}")));
 }
 

@@ -1,4 +1,4 @@
-//! The events of a decoder, in a form to compare.
+//! The events of a decoder, in a form that tests can compare.
 
 use portway::Framing;
 use portway::Limits;
@@ -6,7 +6,7 @@ use portway::codec::FrameDecoder;
 use portway::codec::frame::{Event, FrameFault};
 use portway::message::Reason;
 
-/// An event with its bytes. Pieces of noise that follow each other are one.
+/// An event with its bytes. Consecutive pieces of noise are joined into one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Body(String),
@@ -22,12 +22,12 @@ pub(crate) fn body(text: &str) -> Found {
     Found::Body(latin_1(text.as_bytes()))
 }
 
-/// Noise that starts a run.
+/// Returns noise that starts a run.
 pub(crate) fn noise(text: &str) -> Found {
     Found::Noise { text: latin_1(text.as_bytes()), starts: true }
 }
 
-/// Noise that continues a fault.
+/// Returns noise that continues a fault.
 pub(crate) fn more_noise(text: &str) -> Found {
     Found::Noise { text: latin_1(text.as_bytes()), starts: false }
 }
@@ -56,9 +56,9 @@ pub(crate) fn record(found: &mut Vec<Found>, event: Event<'_>) {
         Event::Body(body) => Found::Body(latin_1(body)),
         Event::Refused { body, reason } => Found::Refused(latin_1(body), reason),
         Event::Fault(fault) => Found::Fault(fault),
-        // Its fault was returned before.
+        // The fault of the dropped message was recorded before.
         Event::Dropped { .. } => return,
-        Event::Frame(frame) => panic!("a frame where there are none: {frame:?}"),
+        Event::Frame(frame) => panic!("these framings have no WIPC frames, got {frame:?}"),
         Event::Noise { bytes, starts } => {
             assert!(!bytes.is_empty());
             if let (Some(Found::Noise { text: before, .. }), false) = (found.last_mut(), starts) {
@@ -71,7 +71,7 @@ pub(crate) fn record(found: &mut Vec<Found>, event: Event<'_>) {
     found.push(event);
 }
 
-/// Each byte as a character, so that none is lost.
+/// Returns each byte as a character, so that bytes that are not UTF-8 can be compared, too.
 fn latin_1(bytes: &[u8]) -> String {
     bytes.iter().copied().map(char::from).collect()
 }
@@ -85,7 +85,7 @@ pub(crate) fn feed(decoder: &mut FrameDecoder, bytes: impl AsRef<[u8]>, found: &
     assert!(bytes.is_empty());
 }
 
-/// Returns the events of chunks, and of the end of the input after them.
+/// Returns the events of the chunks and of the end of the input.
 pub(crate) fn find_in<'c>(framing: Framing, limits: &Limits, chunks: impl IntoIterator<Item = &'c [u8]>) -> Vec<Found> {
     let mut decoder = FrameDecoder::new(framing, limits);
     let mut found = Vec::new();
@@ -105,7 +105,7 @@ pub(crate) fn end(decoder: &mut FrameDecoder, found: &mut Vec<Found>) {
     assert_eq!(decoder.unfinished(), None);
 }
 
-/// Returns the events of a stream with Content-Length, read whole and byte by byte.
+/// Returns the events of a stream with Content-Length. Asserts that the events are the same for single bytes.
 pub(crate) fn read(stream: impl AsRef<[u8]>) -> Vec<Found> {
     read_within(&Limits::DEFAULT, stream)
 }
@@ -114,7 +114,7 @@ pub(crate) fn read_within(limits: &Limits, stream: impl AsRef<[u8]>) -> Vec<Foun
     both_ways(Framing::ContentLength, limits, stream.as_ref())
 }
 
-/// Returns the events of a stream of lines, read whole and byte by byte.
+/// Returns the events of a stream of lines. Asserts that the events are the same for single bytes.
 pub(crate) fn read_lines(limits: &Limits, stream: impl AsRef<[u8]>) -> Vec<Found> {
     both_ways(Framing::Newline, limits, stream.as_ref())
 }

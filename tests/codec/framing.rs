@@ -1,4 +1,4 @@
-//! Framings that are chosen at run time, and recognised.
+//! The detection of a framing, and the decoder for a framing that is chosen at run time.
 
 use portway::ErrorCode;
 use portway::Framing;
@@ -51,7 +51,7 @@ fn bytes_are_given_back_where_a_message_can_swallow_others() {
     for (framing, expected) in [(Framing::ContentLength, vec![body("{}")]), (Framing::Newline, vec![])] {
         let mut decoder = FrameDecoder::new(framing, &Limits::DEFAULT);
         let mut input = &b"Content-Length: 25\r\n\r\n[]Content-Length: 2\r\n\r\n{}\n"[..];
-        // The last event is the body in one framing, and the last line in the other.
+        // With `Content-Length`, the last event is the body. With lines, the last event is the last line.
         let mut before = input;
         while decoder.next(&mut input).is_some() && !input.is_empty() && input != b"\n" {
             before = input;

@@ -1,4 +1,4 @@
-//! Content-Length: headers as peers write them, and as they should not.
+//! Content-Length: valid and invalid headers.
 
 use crate::found::{Found, HEADER_TOO_LARGE, INVALID_HEADER, body, frame, more_noise, noise, read};
 
@@ -111,7 +111,7 @@ fn an_oversized_header_is_reported_once_and_dropped_with_its_body() {
         let found = read(format!("{header}\r\n{{}}{}", frame("[]")));
         assert_eq!(found.first(), Some(&HEADER_TOO_LARGE));
         assert_eq!(found.last(), Some(&body("[]")));
-        // The rest of a line that is too long is reported, but not as a new fault.
+        // The rest of a line that is too long is reported as noise of this fault, not as a second fault.
         assert!(found[1..found.len() - 1].iter().all(|found| matches!(found, Found::Noise { starts: false, .. })));
     }
 }
@@ -143,7 +143,7 @@ fn a_header_that_is_too_large_may_be_all_that_was_sent() {
         let typed =
             format!("{many}Content-Length: 500\r\n\r\nContent-Type: application/vscode-jsonrpc\r\n{}", frame("[]"));
         assert_eq!(read(typed), [HEADER_TOO_LARGE, body("[]")]);
-        // The end of the input does not report a new fault either.
+        // The end of the input does not cause a second fault.
         assert_eq!(read(format!("{many}Content-Length: 500\r\n\r\n{sent}")), [HEADER_TOO_LARGE]);
         assert_eq!(read(&many), [HEADER_TOO_LARGE]);
     }
@@ -172,7 +172,7 @@ fn a_long_line_of_text_is_not_the_header_of_the_next_frame() {
 fn a_word_without_end_is_noise() {
     let found = read("x".repeat(20_000) + &frame("{}"));
     assert_eq!(found, [noise(&"x".repeat(20_000)), body("{}")]);
-    // Where the line is broken, a header may have begun.
+    // The decoder splits a long word near the limit of a header. A header may begin at this position.
     for length in 8_180..8_200 {
         let found = read("x".repeat(length) + &frame("{}"));
         assert_eq!(found, [noise(&"x".repeat(length)), body("{}")], "{length}");

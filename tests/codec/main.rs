@@ -1,4 +1,4 @@
-//! The codecs of byte streams: accepted and refused frames, and resynchronization after anything else.
+//! The codecs of byte streams: accepted and refused frames, and resynchronization after bytes outside of frames.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 

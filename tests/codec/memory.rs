@@ -8,10 +8,11 @@ use crate::found::{frame, limits};
 
 const MESSAGE: usize = 50_000;
 const HEADER: usize = 1_000;
-/// A buffer that grows may be held twice; some allowance on top.
+/// Maximum memory of a decoder. While a buffer grows, its old and its new allocation exist at the same time. The last
+/// term is for small allocations.
 const MAX_HELD_BYTES: u64 = 2 * MESSAGE as u64 + 2 * HEADER as u64 + 8_192;
 
-/// The most bytes that are held at a time while a stream is read in pieces of this size.
+/// Returns the peak memory in bytes of a decoder that reads a stream in pieces of this size.
 fn peak_memory(framing: Framing, stream: &[u8], piece: usize) -> u64 {
     measure(|| {
         let mut decoder = FrameDecoder::new(framing, &limits(MESSAGE, HEADER));
@@ -77,7 +78,7 @@ fn a_decoder_that_waits_holds_little() {
             for mut input in stream.chunks(1_000) {
                 while decoder.next(&mut input).is_some() {}
             }
-            // It goes on waiting, for longer than it is measured.
+            // The decoder is not dropped, so that `bytes_current` includes its memory.
             std::mem::forget(decoder);
         });
         assert!(held.bytes_current <= 8_192, "{framing:?}: {} bytes", held.bytes_current);
@@ -86,7 +87,7 @@ fn a_decoder_that_waits_holds_little() {
 
 #[test]
 fn bytes_one_by_one_cost_no_more_than_bytes_in_one_piece() {
-    // Each byte is held once, however often the buffer grows.
+    // The sum of all allocations must be a small multiple of the message, although the buffer grows at many reads.
     for framing in [Framing::ContentLength, Framing::Newline] {
         let mut stream = Vec::new();
         framing.encode(&"x".repeat(MESSAGE), &mut stream);

@@ -1,4 +1,4 @@
-//! One message a line.
+//! The framing with one message on each line.
 
 use portway::Limits;
 use portway::codec::frame::Event;

@@ -27,9 +27,9 @@ fn it_is_reported_right_after_the_header_and_the_body_is_dropped() {
     ] {
         let header = format!("Content-Length: {length}\r\nContent-Type: a/b\r\n\r\n");
         assert_eq!(read(&header), [oversize(reported)], "{length}");
-        // The end of the input in the middle of it is nothing new.
+        // The end of the input within the dropped body is not a second fault.
         assert_eq!(read(format!("{header}{{\"a\":")), [oversize(reported)], "{length}");
-        // A body that was never sent.
+        // If the body was never sent, the next header follows directly.
         let typed = format!("Content-Type: application/vscode-jsonrpc\r\n{}", frame("{}"));
         for next in [frame("{}"), typed, format!("X-Other: 1\r\n{}", frame("{}"))] {
             assert_eq!(read(format!("{header}{next}")), [oversize(reported), body("{}")], "{length}, {next}");

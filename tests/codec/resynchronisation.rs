@@ -1,4 +1,4 @@
-//! Content-Length: bytes outside of frames, and the frame behind them.
+//! Content-Length: bytes outside of frames, and the next frame after them.
 
 use std::time::{Duration, Instant};
 
@@ -61,7 +61,7 @@ fn noise_behind_half_a_header_ends_it() {
         let found = read(format!("{half}*** crash\n{}", frame("{}")));
         assert_eq!(found.last(), Some(&body("{}")), "{half}");
     }
-    // The frame behind a header whose body never came is not its body.
+    // If the body of a header was never sent, the next frame is not read as this body.
     assert_eq!(
         read(format!("Content-Length: 50\r\n*** crash\n\r\n{}", frame("{}"))),
         [noise("*** crash\n"), body(""), body("{}")]
@@ -88,7 +88,8 @@ fn a_header_counts_wherever_in_a_line_it_stands() {
         assert_eq!(found.last(), Some(&body("{}")), "{before}: {found:?}");
         assert_eq!(found.len(), 2, "{before}: {found:?}");
     }
-    // It could be the name of an unknown header, but then no other header follows.
+    // Together, this text and `Content-Length` could be the name of an unknown header. The decoder reads a length,
+    // since no other header follows.
     for before in ["done-", "content-", "X-Content-"] {
         assert_eq!(read(format!("{before}{}", frame("{}"))), [body("{}")], "{before}");
     }
@@ -138,7 +139,7 @@ fn a_length_that_is_too_short_leaves_noise() {
     }
 }
 
-/// Rejects the bodies that are not JSON.
+/// Returns the events of a stream. Rejects each body that is not JSON.
 fn read_and_reject(chunks: &[&[u8]]) -> Vec<Found> {
     let mut decoder = Decoder::new(&Limits::DEFAULT);
     let mut found = Vec::new();
@@ -213,7 +214,8 @@ fn only_a_whole_line_or_a_last_beginning_is_a_header_in_a_body() {
 
 #[test]
 fn returning_bytes_ends_when_nothing_else_happens() {
-    // Each header swallows all of the rest, so that the rest is read again for each.
+    // The body of each header is the whole rest of the stream. So after each rejection, the decoder reads the rest
+    // again.
     let mut rest = " ".repeat(40_000);
     for _ in 0..1_000 {
         rest = format!("(Content-Length: {}\r\n\r\n{rest}", rest.len());
@@ -233,8 +235,8 @@ fn returning_bytes_ends_when_nothing_else_happens() {
     assert!((8 * stream.len()..10 * stream.len()).contains(&seen), "{seen} of {}", stream.len());
 }
 
-/// How long it takes to read a body without JSON that swallows many small frames, each of which swallows a header
-/// again.
+/// Returns the time to read a body that is not JSON and contains many small frames. The body of each small frame is not
+/// JSON either and contains a header.
 fn time_to_give_back(frames: usize) -> Duration {
     let inner = frame("(Content-Length: 2\r\n\r\n").repeat(frames);
     let stream = frame(&format!("(\n{inner}"));
@@ -246,8 +248,8 @@ fn time_to_give_back(frames: usize) -> Duration {
 
 #[test]
 fn giving_back_costs_no_more_for_each_byte_of_a_long_message() {
-    // A message of 16 times the length takes 16 times as long; it took 256 times as long when the rest was copied each
-    // time.
+    // A message of 16 times the length must take about 16 times as long. If the decoder copied the rest for each frame,
+    // the message would take 256 times as long.
     let ratio = || time_to_give_back(48_000).as_secs_f64() / time_to_give_back(3_000).as_secs_f64();
     let ratios: Vec<f64> = (0..3).map(|_| ratio()).collect();
     assert!(ratios.iter().any(|ratio| *ratio < 64.0), "{ratios:?}");

@@ -1,4 +1,4 @@
-//! Messages that take too long.
+//! Messages that do not arrive completely before a timeout.
 
 use portway::Framing;
 use portway::Limits;
@@ -31,7 +31,7 @@ fn a_message_has_begun_from_its_first_byte_to_its_last() {
     }
     feed_all(&mut decoder, "}");
     assert_eq!(decoder.unfinished(), None);
-    // White space between messages belongs to none.
+    // White space between messages does not belong to a message.
     feed_all(&mut decoder, "\r\n\r\n");
     assert_eq!(decoder.unfinished(), None);
     feed_all(&mut decoder, "C");
@@ -71,7 +71,7 @@ fn no_part_of_an_abandoned_message_comes_back() {
         assert_eq!(decoder.unfinished(), None);
         assert_eq!(feed_all(&mut decoder, &frame("[1]")), [body("[1]")]);
 
-        // The rest arrives late.
+        // The rest of the message arrives after the timeout.
         let mut decoder = self::decoder(Framing::ContentLength);
         feed_all(&mut decoder, sent);
         decoder.time_out();
@@ -119,7 +119,7 @@ fn a_body_that_is_dropped_is_a_message_that_has_begun() {
 #[test]
 fn a_header_that_is_too_large_has_begun_up_to_its_end() {
     let mut decoder = FrameDecoder::new(Framing::ContentLength, &limits(10, 40));
-    // This line alone is too long, by a byte.
+    // This line is one byte longer than the limit of a header.
     let found = feed_all(&mut decoder, &format!("Content-Length: {}\r\n", "9".repeat(23)));
     assert_eq!(found.first(), Some(&HEADER_TOO_LARGE));
     assert!(decoder.unfinished().is_some());
@@ -139,7 +139,7 @@ fn an_abandoned_line_is_dropped_to_its_end() {
     assert_eq!(feed_all(&mut decoder, ":1"), []);
     assert_eq!(decoder.unfinished(), None);
     assert_eq!(feed_all(&mut decoder, "}\n[1]\n"), [body("[1]")]);
-    // Before a message has begun, no message can time out.
+    // A timeout between messages drops no bytes.
     assert_eq!(decoder.time_out(), FrameFault::TimedOut { held: 0 });
     assert_eq!(feed_all(&mut decoder, "[2]\n["), [body("[2]")]);
     assert!(decoder.unfinished() > begun);

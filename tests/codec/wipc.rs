@@ -16,7 +16,7 @@ fn call(payload: impl AsRef<[u8]>) -> Vec<u8> {
     frame(FrameType::Call, payload)
 }
 
-/// Returns the events of a stream, read whole and in pieces of each length.
+/// Returns the content of a stream. Asserts that pieces of up to 39 bytes have the same content.
 fn read_within(max_payload: u32, stream: &[u8]) -> Finds {
     let whole = find_in(max_payload, [stream]);
     for length in 1..stream.len().min(40) {
@@ -29,7 +29,7 @@ fn read(stream: impl AsRef<[u8]>) -> Finds {
     read_within(MAX_PAYLOAD, stream.as_ref())
 }
 
-/// One frame, with `before` and `after` passed through around it.
+/// Returns one frame, with `before` and `after` as the passthrough around it.
 fn one(before: &[u8], frame_type: FrameType, payload: &[u8], after: &[u8]) -> Finds {
     Finds {
         frames: vec![(before.len(), frame_type, payload.to_vec())],
@@ -101,7 +101,7 @@ fn a_call_that_is_too_long_costs_no_memory_and_does_not_wait_for_its_end() {
     });
     assert_eq!(used.bytes_total, 0);
     assert_eq!(decoder.unfinished(), unfinished);
-    // The sender stops: later bytes do not belong to it.
+    // After `give_up`, later bytes do not belong to the call.
     assert_eq!(decoder.give_up(), 100_001_033);
     assert_eq!((decoder.unfinished(), decoder.give_up()), (None, 0));
     let next = call("next");
@@ -205,7 +205,7 @@ fn the_end_inside_a_frame_passes_it_through_and_is_reported() {
         let expected = (&stream[..length], Some(length as u64), true);
         assert_eq!((&finds.passthrough[..], finds.truncated, finds.frames.is_empty()), expected, "{length}");
     }
-    // Bytes that are not even the magic are text that happens to end so.
+    // An incomplete magic at the end of the input is text, not a truncated frame.
     for length in 0..4 {
         let finds = read(&stream[..length]);
         assert_eq!((&finds.passthrough[..], finds.truncated), (&stream[..length], None));
@@ -231,12 +231,12 @@ fn an_abandoned_header_is_text_and_the_frames_it_hid_are_found() {
                 finds.record(event);
             }
         }
-        assert_eq!(finds, Finds::default(), "all of it may be a payload");
+        assert_eq!(finds, Finds::default(), "all bytes may belong to the first payload");
         assert_eq!(decoder.give_up(), stream.len());
         while let Some(event) = decoder.next(&mut &b""[..]) {
             finds.record(event);
         }
-        assert!(decoder.unfinished().is_some(), "the second header is as good as the first was");
+        assert!(decoder.unfinished().is_some(), "the second header may begin a frame, too");
         assert_eq!(decoder.give_up(), 9 + call("2").len());
         let mut end = &b"end"[..];
         while let Some(event) = decoder.next(&mut end) {
@@ -257,7 +257,7 @@ fn unfinished_counts_frames_that_have_begun() {
     let mut decoder = Decoder::new();
     let mut input = &call("{}")[..8];
     assert_eq!(decoder.next(&mut input), None);
-    assert_eq!(decoder.unfinished(), None, "a part of a header tells nothing");
+    assert_eq!(decoder.unfinished(), None, "a part of a header does not begin a frame");
     assert_eq!(decoder.next(&mut &b"\0{"[..]), None);
     let first = decoder.unfinished();
     assert!(first.is_some());
@@ -286,7 +286,7 @@ fn nothing_is_lost_when_headers_are_abandoned_repeatedly() {
                     Event::Passthrough(bytes) => found.extend_from_slice(bytes),
                     Event::Frame(Frame { frame_type, payload }) => encode(frame_type, payload, &mut found).unwrap(),
                     Event::Oversize { .. } | Event::Dropped { .. } | Event::Truncated { .. } => {
-                        panic!("there is no limit, and no end has come")
+                        panic!("this event needs a limit or the end of the input")
                     }
                 }
             }
@@ -297,7 +297,7 @@ fn nothing_is_lost_when_headers_are_abandoned_repeatedly() {
                 decoder.give_up();
             }
         }
-        // The decoder abandons any pending frame.
+        // A header without its whole payload may hide the last frame, so the decoder abandons all such headers.
         let good = call("good");
         take(&mut decoder, &good);
         while decoder.give_up() > 0 {
@@ -332,11 +332,11 @@ fn memory_is_bounded_by_the_received_bytes_and_is_released() {
             for mut piece in stream.chunks(length) {
                 while decoder.next(&mut piece).is_some() {}
             }
-            // It goes on waiting, for longer than it is measured.
+            // The decoder is not dropped, so that `bytes_current` includes its memory.
             std::mem::forget(decoder);
         });
         assert!(read.bytes_max <= 1_000_000, "{} bytes, {length} at a time", read.bytes_max);
-        assert!(read.bytes_current <= 8_192, "{} bytes are kept, {length} at a time", read.bytes_current);
+        assert!(read.bytes_current <= 8_192, "{} bytes are still allocated, {length} at a time", read.bytes_current);
     }
 }
 
@@ -349,7 +349,7 @@ fn a_payload_that_is_whole_is_read_without_an_allocation() {
         let mut decoder = Decoder::new();
         let mut input = &stream[..];
         while decoder.next(&mut input).is_some() {}
-        // Its header has come before.
+        // The header of this payload arrives in an earlier read.
         let (mut header, mut payload) = header_before.split_at(9);
         assert_eq!(decoder.next(&mut header), None);
         assert!(matches!(decoder.next(&mut payload), Some(Event::Frame(_))));

@@ -1,4 +1,4 @@
-//! `tests/data/wipc-vectors.json`, which the JavaScript codec is tested by as well.
+//! The vectors of `tests/data/wipc-vectors.json`. The tests of the JavaScript codec use the same vectors.
 
 use portway::codec::wipc::{FrameType, MAX_PAYLOAD};
 use serde::Deserialize;

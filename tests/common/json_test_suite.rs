@@ -1,4 +1,4 @@
-//! JSONTestSuite, read by the decoder: natively and in browsers, with the same outcome.
+//! The cases of JSONTestSuite. The decoder must have the same results natively and in browsers.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use portway::profile::Profile;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The cases that may go either way, and that we take.
+/// The cases that a decoder may accept or reject, and that this decoder accepts.
 const TAKEN: &[&str] = &[
     "i_number_double_huge_neg_exp.json",
     "i_number_real_underflow.json",
@@ -18,7 +18,7 @@ const TAKEN: &[&str] = &[
     "i_number_very_big_negative_int.json",
 ];
 
-/// A case of the file: a repeated part, and then text or bytes.
+/// A case of the file. The input is `repeated`, as often as `times`, then `input`, and then the bytes of `base64`.
 #[derive(Deserialize)]
 struct Case {
     name: String,
@@ -39,7 +39,7 @@ impl Case {
     }
 }
 
-/// Reads all cases; fails with the first that comes out otherwise than it should.
+/// Decodes all cases. Panics at the first case with an unexpected result.
 pub(crate) fn run() {
     let cases: Vec<Case> = serde_json::from_str(include_str!("../data/json_text.json")).unwrap();
     let mut counts = [0; 3];
@@ -66,14 +66,13 @@ pub(crate) fn run() {
         }
     }
     assert_eq!(taken, TAKEN);
-    // All of them are there, each once, and in those that are about bytes the bytes are.
+    // The file must have each case of the suite once. 25 of the cases are not UTF-8.
     assert_eq!((counts, not_text), ([95, 188, 35], 25));
     let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
     assert_eq!(names.len(), cases.len());
 }
 
-/// The bytes that base64 stands for (RFC 4648 §4). It is the file of the cases that is read, and anything else in it is
-/// a mistake.
+/// Decodes base64 (RFC 4648 §4). Panics at an invalid character, since the file of the cases has none.
 fn from_base64(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let (mut held, mut bits) = (0_u32, 0);
@@ -84,7 +83,7 @@ fn from_base64(text: &str) -> Vec<u8> {
             b'0'..=b'9' => letter - b'0' + 52,
             b'+' => 62,
             b'/' => 63,
-            other => panic!("{other} is no letter of base64"),
+            other => panic!("{other} is not a character of base64"),
         };
         held = (held << 6) | u32::from(value);
         bits += 6;
@@ -97,7 +96,7 @@ fn from_base64(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Nests so deep that a decoder that recurs would trap, and then reads on.
+/// Decodes params whose nesting would overflow the stack of a recursive decoder. Then decodes a valid request.
 pub(crate) fn run_deep() {
     for levels in [10_000, 1_000_000] {
         let params = "[".repeat(levels) + &"]".repeat(levels);

@@ -1,5 +1,5 @@
-//! An application that compiles for both Rust APIs: a `match` on the errors of calls, and the methods that the handles
-//! share. The native tests and the tests in browsers run the same code.
+//! An application that compiles with the native and with the browser API. It uses a `match` on the errors of calls, and
+//! the methods that the handles of both APIs have. The native tests and the tests in browsers run the same code.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -16,7 +16,7 @@ use portway::{
 
 const BUILD_FAILED: ErrorCode = ErrorCode::new(-32001);
 
-/// Describes an error. Each variant has an arm, so a variant that only one of the targets has does not compile.
+/// Describes an error. Each variant has an arm, so this function does not compile if a target lacks a variant.
 pub(crate) fn describe(error: &CallError) -> String {
     match error {
         CallError::Remote(error) => match (error.code, error.data::<Vec<String>>(), error.reason()) {
@@ -59,7 +59,7 @@ fn describe_end(closed: &Closed) -> String {
     }
 }
 
-/// Each variant that an application can construct, with its description.
+/// Returns the computed and the expected description of each variant that an application can construct.
 pub(crate) fn descriptions() -> Vec<(String, &'static str)> {
     let files = RpcError::new(BUILD_FAILED, "build failed").with_data(&["a.rs", "b.rs"]);
     let busy = RpcError::internal("busy").with_data(&BTreeMap::from([("reason", "too-many-requests")]));
@@ -91,7 +91,7 @@ pub(crate) fn descriptions() -> Vec<(String, &'static str)> {
     .collect()
 }
 
-/// The numbers from `next` to 1.
+/// A stream of the numbers from `next` down to 1.
 struct Countdown {
     next: u32,
 }
@@ -141,7 +141,7 @@ async fn talk(client: &Client) -> Result<Vec<String>, CallError> {
     Ok(vec![built, double.to_string(), sum.to_string(), failure.unwrap_or_else(|error| error)])
 }
 
-/// Calls a server by a client, and then by a peer. Returns the results.
+/// Calls a server with a client, and then with a peer. Returns the results.
 pub(crate) async fn run() -> Result<Vec<String>, Box<dyn Error>> {
     let (here, there) = Transport::pair()?;
     let server = Server::new(there.with_limits(Limits::DEFAULT));

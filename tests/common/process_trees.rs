@@ -1,4 +1,4 @@
-//! Programs that start other programs, and the processes that are left of them.
+//! Programs that start other programs, and the search for processes that still run after the test.
 
 use std::fs;
 use std::io;
@@ -7,29 +7,29 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// How a server is started. It ends neither at the end of its input nor with its parent.
+/// The way in which a program starts a server. The server ignores the end of its input and the exit of its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// By the shell, which waits for it.
+    /// The shell starts the server, and waits until the server exits.
     Shell,
-    /// By Node, which waits for it.
+    /// Node starts the server, and waits until the server exits.
     Node,
     Npx,
-    /// By a process that ends at once, so that the server gets another parent.
+    /// A process starts the server and exits at once, so that the server gets another parent.
     ForksAgain,
-    /// In a group and a session of its own. Its parent waits for it.
+    /// The server is in a separate process group and session. Its parent waits until the server exits.
     OtherGroup,
-    /// As above, but the parent ends at the end of its input.
+    /// The server is in a separate process group and session. Its parent exits at the end of its own input.
     OtherGroupAndAlone,
 }
 
 pub const SHAPES: [Shape; 6] =
     [Shape::Shell, Shape::Node, Shape::Npx, Shape::ForksAgain, Shape::OtherGroup, Shape::OtherGroupAndAlone];
 
-/// No wait takes longer, on any machine.
+/// Maximum time of one wait in a test. It is long enough for a slow machine.
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Answers the first call, in lines.
+/// Shell commands that read one line and print the response to the first call.
 const ANSWER: &str = r#"IFS= read -r line; echo '{"jsonrpc":"2.0","id":1,"result":true}'"#;
 
 /// A program that starts a server.
@@ -39,7 +39,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The server ends at `SIGTERM` after it has saved something, or ignores it.
+    /// Creates the script of the server. If `handles_term` is set, the server writes a file at `SIGTERM` and exits. If
+    /// `handles_term` is not set, the server ignores `SIGTERM`.
     pub fn new(shape: Shape, handles_term: bool) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
         let tree = Self { folder, shape };
@@ -55,7 +56,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Whether the server inherits the input of the program.
+    /// Returns whether the server inherits the input of the program.
     fn has_input(&self) -> bool {
         !matches!(self.shape, Shape::ForksAgain | Shape::OtherGroupAndAlone)
     }
@@ -64,7 +65,8 @@ impl Tree {
         self.folder.path().join(name).display().to_string()
     }
 
-    /// The program and its arguments. It answers one call, in lines, once the server is there.
+    /// Returns the program and its arguments. Once the server runs, the program answers one call, with one message a
+    /// line.
     pub fn command(&self) -> Vec<String> {
         let server = self.path("server");
         let once_there = format!("while [ ! -e '{}' ]; do sleep 0.02; done; {ANSWER}", self.path("pid"));
@@ -88,7 +90,7 @@ impl Tree {
         }
     }
 
-    /// Waits until the server is there.
+    /// Waits until the server runs. Returns its process id.
     pub fn wait(&self) -> io::Result<u32> {
         let start = Instant::now();
         loop {
@@ -96,13 +98,13 @@ impl Tree {
                 return Ok(pid);
             }
             if start.elapsed() > TEST_TIMEOUT {
-                return Err(io::Error::other(format!("no server: {:?}", self.shape)));
+                return Err(io::Error::other(format!("the server has not started: {:?}", self.shape)));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Waits until no process of the program is left, up to the limit. Returns the processes that are left.
+    /// Waits until all processes of the program have exited, for at most `limit`. Returns the processes that still run.
     pub fn left_after(&self, limit: Duration) -> Vec<String> {
         let start = Instant::now();
         loop {
@@ -114,7 +116,8 @@ impl Tree {
         }
     }
 
-    /// The processes that have the folder of this program in their arguments. A zombie has ended.
+    /// Returns the processes that have the folder of this program in their arguments. A zombie has no arguments, so it
+    /// is not among them.
     fn left(&self) -> Vec<String> {
         let folder = self.path("");
         let processes = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
@@ -125,14 +128,14 @@ impl Tree {
         lines.filter(|line| line.contains(&folder)).collect()
     }
 
-    /// Whether the server got `SIGTERM`, and had the time to save.
+    /// Returns whether the server has received `SIGTERM` and has written its file.
     pub fn has_saved(&self) -> bool {
         fs::exists(self.path("saved")).unwrap_or(false)
     }
 }
 
 impl Drop for Tree {
-    /// A test that fails leaves nothing behind either.
+    /// Kills the processes that still run after a failed test.
     fn drop(&mut self) {
         for line in self.left() {
             let pid = line.trim_start_matches("/proc/").split(':').next().unwrap_or_default();

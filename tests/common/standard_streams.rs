@@ -1,7 +1,7 @@
-//! A process whose standard streams are made non-blocking: before it starts, just after that, or while it waits.
+//! A process whose standard streams become non-blocking before it starts, just after its start, or while it waits.
 //!
-//! `O_NONBLOCK` belongs to the open file description. A test that keeps a duplicate of a descriptor of the process can
-//! therefore set the flag at any time, as another process can.
+//! `O_NONBLOCK` is a flag of the open file description. So a test with a duplicate of a descriptor of the process can
+//! set the flag at any time, as another process can.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,12 +17,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::retry_on_intr;
 
-/// Nothing that a test waits for takes longer, on any machine.
+/// Maximum time of one wait in a test. It is long enough for a slow machine.
 pub const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 const CHUNK: usize = 64 * 1024;
 
-/// When the flag is set.
+/// The time at which `O_NONBLOCK` is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     BeforeTheStart,
@@ -35,7 +35,7 @@ impl When {
     pub const ALL: [Self; 3] = [Self::BeforeTheStart, Self::AtTheStart, Self::Later];
 }
 
-/// On which streams the flag is set.
+/// The streams on which `O_NONBLOCK` is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
     Input,
@@ -57,7 +57,7 @@ pub enum Kind {
 impl Kind {
     pub const ALL: [Self; 2] = [Self::Pipes, Self::Sockets];
 
-    /// Returns the end that is read and the end that is written.
+    /// Returns the end for reading and the end for writing.
     pub fn make(self) -> (OwnedFd, OwnedFd) {
         match self {
             Self::Pipes => {
@@ -82,21 +82,21 @@ pub fn is_nonblocking(descriptor: &impl AsFd) -> bool {
     fcntl_getfl(descriptor).unwrap().contains(OFlags::NONBLOCK)
 }
 
-/// Waits until a descriptor is ready, at most for [`TEST_TIMEOUT`].
+/// Waits until a descriptor is ready, for at most [`TEST_TIMEOUT`].
 fn until_ready(descriptor: &impl AsFd, readiness: PollFlags) {
     let limit = Timespec { tv_sec: TEST_TIMEOUT.as_secs() as i64, tv_nsec: 0 };
-    // The end of a child interrupts it.
+    // A signal, for example after the exit of a child, can interrupt `poll`.
     let ready = retry_on_intr(|| poll(&mut [PollFd::new(descriptor, readiness)], Some(&limit))).unwrap();
-    assert!(ready > 0, "nothing happened within {TEST_TIMEOUT:?}");
+    assert!(ready > 0, "the descriptor must be ready within {TEST_TIMEOUT:?}");
 }
 
-/// Reads the bytes that have come, and returns their number; 0 is the end.
+/// Waits for bytes and reads them into `buffer`. Returns the number of bytes, or 0 at the end of the stream.
 pub fn read_some(reader: &OwnedFd, buffer: &mut [u8]) -> usize {
     until_ready(reader, PollFlags::IN);
     rustix::io::read(reader, buffer).unwrap()
 }
 
-/// Reads to the end, slowly.
+/// Reads to the end of the stream, with a pause after each read.
 pub fn read_to_end(reader: &OwnedFd) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut chunk = vec![0; CHUNK];
@@ -109,7 +109,7 @@ pub fn read_to_end(reader: &OwnedFd) -> Vec<u8> {
     }
 }
 
-/// Writes all bytes to our end, which is non-blocking too.
+/// Writes all bytes to a non-blocking descriptor of the test.
 pub fn write_all(writer: &OwnedFd, bytes: &[u8]) {
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -126,26 +126,26 @@ pub fn write_all(writer: &OwnedFd, bytes: &[u8]) {
 #[derive(Clone, Copy)]
 pub struct Subject {
     pub command: fn() -> Command,
-    /// The output before the first answer ends with this.
+    /// The last bytes of the output before the first answer.
     pub preamble: &'static [u8],
     pub request: fn(&str) -> Vec<u8>,
     pub answer: fn(&str) -> Vec<u8>,
 }
 
-/// A running program and our ends of its streams.
+/// A running program, with the ends of its streams that the test uses.
 pub struct Running {
     subject: Subject,
     child: Child,
-    /// `None` once it was closed.
+    /// `None` after the test has closed the input.
     input: Option<OwnedFd>,
     output: OwnedFd,
-    /// Duplicates of the descriptors of the process.
+    /// Duplicates of the descriptors of the process, on which the test sets the flag.
     duplicates: Vec<OwnedFd>,
     sent: usize,
 }
 
 impl Running {
-    /// Starts the program and sets the flag on these streams, unless the test sets it later.
+    /// Starts the program, and sets the flag on `streams` unless `when` is [`When::Later`].
     pub fn start(subject: Subject, streams: Streams, when: When, kind: Kind) -> Self {
         let mut running = Self::start_as((subject.command)(), subject, streams, kind, when == When::BeforeTheStart);
         if when == When::AtTheStart {
@@ -186,12 +186,18 @@ impl Running {
         let mut written = Vec::new();
         while !written.ends_with(self.subject.preamble) {
             let mut byte = [0];
-            assert_eq!(read_some(&self.output, &mut byte), 1, "it ended: {}", String::from_utf8_lossy(&written));
+            assert_eq!(
+                read_some(&self.output, &mut byte),
+                1,
+                "the output must not end before the preamble, got {}",
+                String::from_utf8_lossy(&written)
+            );
             written.push(byte[0]);
         }
     }
 
-    /// Sends a request with this many bytes, in pieces of this size with a pause after each, and reads the answer.
+    /// Sends a request whose payload has `bytes` bytes, and reads the answer. Writes the request in pieces of `piece`
+    /// bytes, with a pause after each piece.
     pub fn exchange(&mut self, bytes: usize, piece: usize) {
         let payload = payload(self.sent, bytes);
         self.sent += 1;
@@ -208,7 +214,8 @@ impl Running {
         });
     }
 
-    /// Reads the answer to a request with this payload, with a pause after each piece.
+    /// Reads the answer to a request with this payload, with a pause after each read. Asserts that the answer is
+    /// correct.
     pub fn expect(&self, payload: &str, pause: Duration) {
         let answer = (self.subject.answer)(payload);
         let mut rest = &answer[..];
@@ -218,15 +225,16 @@ impl Running {
             let count = read_some(&self.output, &mut chunk[..most]);
             assert_ne!(count, 0, "the output ended {} bytes before the end of an answer", rest.len());
             let (expected, after) = rest.split_at(count);
-            assert!(chunk[..count] == *expected, "{} bytes before the end of an answer, other bytes come", rest.len());
+            assert!(chunk[..count] == *expected, "the last {} bytes of an answer are wrong", rest.len());
             rest = after;
             thread::sleep(pause);
         }
     }
 
-    /// Closes the input, and checks that the program succeeds, writes nothing more, and has not changed the flag.
+    /// Closes the input. Asserts that the program exits with code 0, writes no further output, and has not changed the
+    /// flag.
     pub fn finish(mut self) {
-        assert!(self.duplicates.iter().all(is_nonblocking), "the program has changed the flag");
+        assert!(self.duplicates.iter().all(is_nonblocking), "the program must not change the flag");
         self.duplicates.clear();
         self.input = None;
         let rest = read_to_end(&self.output);
@@ -234,19 +242,20 @@ impl Running {
         assert!(self.end().success());
     }
 
-    /// Waits until the program ends.
+    /// Waits until the program exits.
     pub fn end(&mut self) -> ExitStatus {
         let start = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(start.elapsed() < TEST_TIMEOUT, "it does not end");
+            assert!(start.elapsed() < TEST_TIMEOUT, "the program must exit within {TEST_TIMEOUT:?}");
             thread::sleep(Duration::from_millis(2));
         }
     }
 
-    /// Returns the processor time that the program uses in the given time; zero without `/proc`.
+    /// Waits for `time`. Returns the processor time that the program used during the wait, or zero on a system without
+    /// `/proc`.
     pub fn processor_time_within(&self, time: Duration) -> Duration {
         let before = processor_time(self.child.id());
         thread::sleep(time);
@@ -256,13 +265,14 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has ended, unless the test has failed.
+        // If the test has failed, the program may still run.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// User and system time of all threads (proc_pid_stat(5), fields 14 and 15), in ticks of 10 ms.
+/// Returns the user and system time of all threads of a process: fields 14 and 15 of proc_pid_stat(5), in ticks of
+/// 10 ms.
 fn processor_time(process: u32) -> Duration {
     let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else { return Duration::ZERO };
     let (_, fields) = stat.rsplit_once(") ").unwrap();
@@ -270,7 +280,7 @@ fn processor_time(process: u32) -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// Text that shows its number, and where a part of it is missing.
+/// Returns a text of this length. The text contains `number` and positions, so that a missing part changes the text.
 pub fn payload(number: usize, bytes: usize) -> String {
     let mut text = format!("{number} ");
     while text.len() < bytes {
@@ -280,11 +290,11 @@ pub fn payload(number: usize, bytes: usize) -> String {
     text
 }
 
-/// Checks small and large exchanges, with input that comes in pieces and output that is read slowly.
+/// Checks small and large exchanges. The input arrives in pieces, and the test reads the output slowly.
 pub fn serves(subject: Subject, streams: Streams, when: When, kind: Kind) {
     let mut running = Running::start(subject, streams, when, kind);
     running.read_preamble();
-    // The program finds no input, which is not the end of the input.
+    // The program reads before input is available. It must not treat this as the end of the input.
     thread::sleep(Duration::from_millis(20));
     running.exchange(10, usize::MAX);
     if when == When::Later {
@@ -296,7 +306,7 @@ pub fn serves(subject: Subject, streams: Streams, when: When, kind: Kind) {
     running.finish();
 }
 
-/// Checks that at all times, on all streams.
+/// Runs [`serves`] for each time, each choice of streams and each kind of stream.
 pub fn serves_whenever_the_flag_is_set(subject: Subject) {
     for when in When::ALL {
         thread::scope(|scope| {
@@ -311,11 +321,11 @@ pub fn serves_whenever_the_flag_is_set(subject: Subject) {
     }
 }
 
-/// The processor time that a process may use within [`WATCHED`] while it can neither read nor write.
+/// Maximum processor time of a process within [`WATCHED`], while it can neither read nor write.
 const IDLE: Duration = Duration::from_millis(30);
 const WATCHED: Duration = Duration::from_millis(400);
 
-/// Checks 100 MB in and 100 MB out, with a reader that first waits and then is slow.
+/// Checks 100 MB of input and 100 MB of output. The test does not read at first, and then reads slowly.
 pub fn carries_100_megabytes_each_way(subject: Subject) {
     const MESSAGES: usize = 128;
     let sizes = (0..MESSAGES).map(|number| 700_000 + number * 1_283);
@@ -324,26 +334,26 @@ pub fn carries_100_megabytes_each_way(subject: Subject) {
     running.read_preamble();
     running.exchange(10, usize::MAX);
     let idle = running.processor_time_within(WATCHED);
-    assert!(idle <= IDLE, "it waits for input, and takes {idle:?} of {WATCHED:?}");
+    assert!(idle <= IDLE, "while the program waits for input, it uses {idle:?} of {WATCHED:?}");
     let payloads: Vec<String> = sizes.enumerate().map(|(number, size)| payload(number, size)).collect();
     thread::scope(|scope| {
         let input = running.input();
         let writer = scope.spawn(|| payloads.iter().for_each(|payload| write_all(input, &(subject.request)(payload))));
-        // The program continues until it can neither write nor hold more input.
+        // The program continues until it can neither write nor buffer more input.
         let start = Instant::now();
         let mut waiting = WATCHED;
         while waiting > IDLE {
-            assert!(start.elapsed() < TEST_TIMEOUT, "it cannot write, and takes {waiting:?} of {WATCHED:?}");
+            assert!(start.elapsed() < TEST_TIMEOUT, "while the program waits, it uses {waiting:?} of {WATCHED:?}");
             waiting = running.processor_time_within(WATCHED);
         }
-        assert!(!writer.is_finished(), "all of it is held in memory");
+        assert!(!writer.is_finished(), "the program must not buffer the whole input");
         payloads.iter().for_each(|payload| running.expect(payload, Duration::from_micros(300)));
     });
     running.finish();
 }
 
-/// Starts a program with its own standard streams. It touches them at the start of the program, or at a signal, and
-/// Node then makes them non-blocking.
+/// A script for Node that starts a program with the standard streams of the script. The script uses these streams at
+/// the start of the program, or at a signal. Node then makes them non-blocking.
 const WRAPPER: &str = "
     const [when, program, ...rest] = process.argv.slice(1);
     const touch = () => [process.stdin, process.stdout];
@@ -353,10 +363,10 @@ const WRAPPER: &str = "
     child.on('exit', (code) => process.exit(code ?? 99));
 ";
 
-/// Returns a command in which a script for Node starts the program; `None` without Node.
+/// Returns a command that runs `WRAPPER`, which starts the program. Returns `None` if Node is not installed.
 pub fn behind_node(command: &Command, when: When) -> Option<Command> {
     if Command::new("node").arg("--version").stdout(Stdio::null()).status().is_err() {
-        eprintln!("there is no node in PATH: nothing is tested");
+        eprintln!("node is not in PATH: this test is skipped");
         return None;
     }
     let mut wrapper = Command::new("node");
@@ -366,16 +376,16 @@ pub fn behind_node(command: &Command, when: When) -> Option<Command> {
     Some(wrapper)
 }
 
-/// Waits until Node has set the flag on this description.
+/// Waits until Node has set `O_NONBLOCK` on the open file description of this descriptor.
 pub fn until_nonblocking(descriptor: &impl AsFd) {
     let start = Instant::now();
     while !is_nonblocking(descriptor) {
-        assert!(start.elapsed() < TEST_TIMEOUT, "node does not set the flag");
+        assert!(start.elapsed() < TEST_TIMEOUT, "Node must set the flag within {TEST_TIMEOUT:?}");
         thread::sleep(Duration::from_millis(2));
     }
 }
 
-/// Checks the same exchanges with a program that a script for Node has started.
+/// Checks exchanges with a program that a script for Node has started.
 pub fn serves_behind_node(subject: Subject) {
     for when in [When::AtTheStart, When::Later] {
         let Some(command) = behind_node(&(subject.command)(), when) else { return };
@@ -389,13 +399,13 @@ pub fn serves_behind_node(subject: Subject) {
         running.duplicates.iter().for_each(until_nonblocking);
         running.exchange(10, usize::MAX);
         running.exchange(2_000_001, 100_000);
-        // Node changes the flag at its end.
+        // Node changes the flag when it exits, so `finish` must not check the flag.
         running.duplicates.clear();
         running.finish();
     }
 }
 
-/// Runs a command to its end with this input, and streams that are non-blocking. Returns the exit code and the output.
+/// Runs a command with this input and with non-blocking streams until it exits. Returns the exit code and the output.
 pub fn run(mut command: Command, input: &[u8], when: When, kind: Kind) -> (Option<i32>, Vec<u8>) {
     let (their_input, our_input) = kind.make();
     let (our_output, their_output) = kind.make();
@@ -404,12 +414,12 @@ pub fn run(mut command: Command, input: &[u8], when: When, kind: Kind) -> (Optio
         duplicates.iter().for_each(set_nonblocking);
     }
     let mut child = command.stdin(their_input).stdout(their_output).spawn().unwrap();
-    // It has our copies of their ends.
+    // The command has copies of the ends of the process. While a copy is open, the output does not end.
     drop(command);
     if when == When::AtTheStart {
         duplicates.iter().for_each(set_nonblocking);
     }
-    // The command finds no input at first, and then a part of it.
+    // At first, the process has no input. Then it has the first half of the input.
     thread::sleep(Duration::from_millis(30));
     let (first, rest) = input.split_at(input.len() / 2);
     let output = thread::scope(|scope| {

@@ -1,11 +1,11 @@
-//! Any bytes, cut anywhere, against a reading of the specification that is as plain as can be.
+//! Compares the decoder with a simple implementation of the specification, for random bytes in random pieces.
 
 use portway::codec::wipc::{Decoder, Event, Frame, FrameType, HEADER_BYTES, MAX_PAYLOAD, encode, header};
 
 /// The content of a stream: frames with their positions in the passthrough.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Finds {
-    /// Each frame, and how many bytes were passed through before it.
+    /// Each frame, with the number of passthrough bytes before it.
     pub frames: Vec<(usize, FrameType, Vec<u8>)>,
     pub passthrough: Vec<u8>,
     pub truncated: Option<u64>,
@@ -13,16 +13,16 @@ pub struct Finds {
 
 impl Finds {
     pub fn record(&mut self, event: Event<'_>) {
-        assert_eq!(self.truncated, None, "there is more behind the end");
+        assert_eq!(self.truncated, None, "no event may follow the end of the input");
         match event {
             Event::Frame(Frame { frame_type, payload }) => {
                 self.frames.push((self.passthrough.len(), frame_type, payload.to_vec()));
             }
             Event::Passthrough(bytes) => {
-                assert!(!bytes.is_empty(), "an empty piece is passed through");
+                assert!(!bytes.is_empty(), "a passthrough event must have bytes");
                 self.passthrough.extend_from_slice(bytes);
             }
-            Event::Oversize { .. } | Event::Dropped { .. } => panic!("there is no limit"),
+            Event::Oversize { .. } | Event::Dropped { .. } => panic!("this event needs a limit of calls"),
             Event::Truncated { held } => self.truncated = Some(held),
         }
     }
@@ -41,7 +41,7 @@ impl Finds {
     }
 }
 
-/// Returns the content that a decoder finds in these pieces and their end.
+/// Returns the content that a decoder finds in these pieces and at the end of the input.
 pub fn find_in<'p>(max_payload: u32, pieces: impl IntoIterator<Item = &'p [u8]>) -> Finds {
     let mut decoder = Decoder::with_max_payload(max_payload);
     let mut finds = Finds::default();
@@ -49,7 +49,7 @@ pub fn find_in<'p>(max_payload: u32, pieces: impl IntoIterator<Item = &'p [u8]>)
         while let Some(event) = decoder.next(&mut piece) {
             finds.record(event);
         }
-        assert!(piece.is_empty(), "not all of a piece is used");
+        assert!(piece.is_empty(), "the decoder must consume the whole piece");
     }
     while let Some(event) = decoder.finish() {
         finds.record(event);
@@ -58,7 +58,7 @@ pub fn find_in<'p>(max_payload: u32, pieces: impl IntoIterator<Item = &'p [u8]>)
     finds
 }
 
-/// Decodes byte by byte from the whole stream.
+/// Returns the content of a stream according to the specification. Searches the whole stream byte by byte.
 pub fn expected(max_payload: u32, stream: &[u8]) -> Finds {
     let mut finds = Finds::default();
     let mut at = 0;
@@ -85,7 +85,7 @@ pub fn expected(max_payload: u32, stream: &[u8]) -> Finds {
     finds
 }
 
-/// Numbers that come again for the same seed (xorshift).
+/// A xorshift generator, which returns the same numbers for the same seed.
 pub struct Dice(u64);
 
 impl Dice {
@@ -101,7 +101,7 @@ impl Dice {
     }
 }
 
-/// A stream in which nearly everything looks nearly like a frame.
+/// Returns a stream of valid frames, damaged frames and parts of frames.
 pub fn any_stream(dice: &mut Dice) -> Vec<u8> {
     let mut stream = Vec::new();
     for _ in 0..dice.below(7) {
@@ -116,7 +116,7 @@ pub fn any_stream(dice: &mut Dice) -> Vec<u8> {
         frame[4] = if code == 4 { dice.below(256) as u8 } else { code };
         match dice.below(10) {
             0..=4 => frame.extend(payload),
-            // Cut off, too long, or a length of which nothing is true.
+            // A part of a header, a wrong length, or half of a payload.
             5 => frame.truncate(dice.below(HEADER_BYTES)),
             6 => frame[5 + dice.below(4)] = dice.below(256) as u8,
             7 => frame.extend(&payload[payload.len() / 2..]),
@@ -128,7 +128,7 @@ pub fn any_stream(dice: &mut Dice) -> Vec<u8> {
     stream
 }
 
-/// Cuts a stream anywhere.
+/// Cuts a stream at random positions.
 pub fn cut<'s>(dice: &mut Dice, mut stream: &'s [u8]) -> Vec<&'s [u8]> {
     let longest = [1, 3, 10, 40][dice.below(4)];
     let mut pieces = Vec::new();

@@ -1,4 +1,4 @@
-// The bytes that a page would ship of each library: bundles by esbuild, all with the same settings.
+// Measures the bytes of each library that a page would load. esbuild bundles all libraries with the same settings.
 
 import { build } from "esbuild";
 import { readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { outcome } from "./probes/channel.mjs";
 const here = dirname(fileURLToPath(import.meta.url));
 export const pkg = resolve(here, "../../pkg");
 
-/** Portway comes from the folder where it was built, and in a page it is not the module for Node. */
+/** Resolves `portway` in the folder of its build. `module` is the entry for pages, because `node.js` is for Node. */
 function fromPackage(module, pkg) {
   return {
     name: "portway",
@@ -21,7 +21,7 @@ function fromPackage(module, pkg) {
   };
 }
 
-/** The code of a page or worker, from its source. `folder` has the build of Portway that goes into it. */
+/** Returns the bundled code of a page or worker, from its source. `folder` has the build of Portway to bundle. */
 export async function bundle(contents, module = "inline.js", folder = pkg) {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: here },
@@ -36,19 +36,19 @@ export async function bundle(contents, module = "inline.js", folder = pkg) {
   return outputFiles[0].contents;
 }
 
-/** The size of the typical import, and of another that includes more. */
+/** Returns the sizes of a library as an outcome: the size of the typical import, and of `more` if it is set. */
 export async function size({ typicalImport, more, wasm }) {
   const says = [await weight(typicalImport, wasm)];
   if (more) says.push(`${await weight(more.typicalImport, wasm)} with ${more.has}`);
   return outcome(says.join("; "), says.join("; "));
 }
 
-/** The size of an import, with its wasm if it has one, in KiB after gzip. */
+/** Returns the size of an import after gzip, in KiB. The size includes the wasm file, if the library has one. */
 async function weight(source, wasm) {
   const parts = [await bundle(source, "portway.js")];
   if (wasm) parts.push(readFileSync(join(pkg, wasm)));
   const bytes = parts.reduce((sum, part) => sum + gzipSync(part, { level: 9 }).length, 0);
-  // Coarse, so that not every changed line shows.
+  // The size is rounded, so that a small change of the code does not change the table of the README.
   const kib = bytes / 1024;
   return `${kib.toFixed(kib < 10 ? 1 : 0)} KiB`;
 }

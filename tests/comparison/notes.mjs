@@ -1,22 +1,22 @@
-// The footnotes of the table, by behaviour and library. They explain outcomes of the probes (`saw` in
-// expected.json). An asterisk in place of a library marks the note of a row.
+// Lists the footnotes of the table, by behaviour and library. A footnote explains the outcome of a probe, which is
+// `saw` in expected.json. An asterisk in place of a library marks the footnote of a row.
 
 export const notes = {
   "uncloneable-result": {
-    birpc: "Sending the response fails in the realm of the handler; the call stays pending.",
-    "json-rpc-2.0": "Sending the response fails in the realm of the handler; the call stays pending.",
+    birpc: "The realm of the handler fails to send the response. The call stays pending.",
+    "json-rpc-2.0": "The realm of the handler fails to send the response. The call stays pending.",
   },
   "thrown-nothing": {
-    "post-me": "`undefined` does not count as an error: the call resolves.",
-    birpc: "None of them counts as an error: the call resolves.",
+    "post-me": "If a handler throws `undefined`, the call resolves.",
+    birpc: "If a handler throws one of these values, the call resolves.",
   },
   errors: {
-    comlink: "An `Error` with its name and its original stack.",
-    penpal: "An `Error` with its name and its original stack.",
-    "post-me": "An object with `name` and `message`.",
-    birpc: "The error as the browser clones it.",
-    "vscode-jsonrpc": "If the handler throws a `ResponseError`.",
-    "json-rpc-2.0": "If the handler throws a `JSONRPCErrorException`.",
+    comlink: "The caller receives an `Error` with its name and its original stack.",
+    penpal: "The caller receives an `Error` with its name and its original stack.",
+    "post-me": "The caller receives an object with `name` and `message`.",
+    birpc: "The caller receives the error as the browser clones it.",
+    "vscode-jsonrpc": "The handler must throw a `ResponseError`.",
+    "json-rpc-2.0": "The handler must throw a `JSONRPCErrorException`.",
   },
   disclosure: {
     "*": "The HTTP request of the handler had an `Authorization` header, and its response had a cookie.",
@@ -24,35 +24,36 @@ export const notes = {
   "two-clients": {
     "post-me": "The handshake of the second client fails.",
     "vscode-jsonrpc":
-      "It sets `onmessage` of the port: the second client replaces the first, whose call stays pending.",
-    "json-rpc-2.0": "Both clients number their calls from 1: the first receives the response of the second.",
+      "Each client sets `onmessage` of the port. The second client replaces the first client, whose call stays pending.",
+    "json-rpc-2.0":
+      "Both clients number their calls from 1. The first client receives the response to the second client.",
   },
   cancel: {
-    portway: "By an `AbortSignal`.",
-    "vscode-jsonrpc": "By a `CancellationToken`: the handler is notified, and the call waits for its response.",
+    portway: "An `AbortSignal` cancels the call.",
+    "vscode-jsonrpc": "A `CancellationToken` notifies the handler. The call stays pending until the handler responds.",
   },
   progress: {
-    comlink: "By a callback among the arguments, in `Comlink.proxy`.",
-    "post-me": "By a callback among the arguments.",
-    "vscode-jsonrpc": "By `ProgressType` and a token that is sent with the params.",
+    comlink: "The caller passes a callback in `Comlink.proxy` as an argument.",
+    "post-me": "The caller passes a callback as an argument.",
+    "vscode-jsonrpc": "The caller uses `ProgressType`, and sends a token with the params.",
   },
   transfer: {
-    "vscode-jsonrpc": "Its writer for browsers has no transfer list. An application can write another writer.",
-    "json-rpc-2.0": "By the send function that the application writes.",
+    "vscode-jsonrpc": "The writer for browsers has no transfer list. An application can implement another writer.",
+    "json-rpc-2.0": "The send function of the application must pass the transfer list.",
   },
   foreign: {
-    birpc: "It logs each foreign message, unless the application filters them.",
-    "vscode-jsonrpc": "It sets `onmessage` of the port, and answers foreign messages that look like calls.",
-    "json-rpc-2.0": "It logs each foreign message, unless the application filters them.",
+    birpc: "The library logs each foreign message that the application does not filter.",
+    "vscode-jsonrpc": "The library sets `onmessage` of the port, and answers foreign messages that resemble calls.",
+    "json-rpc-2.0": "The library logs each foreign message that the application does not filter.",
   },
   notification: {
-    "post-me": "By its events, `emit`.",
+    "post-me": "The function `emit` sends events.",
   },
   "slow-worker": {
-    portway: "With `portway/early` as the first import of the worker.",
-    penpal: "By its handshake, which may begin on either side.",
+    portway: "The worker must import `portway/early` first.",
+    penpal: "Either peer may begin the handshake.",
   },
   size: {
-    "*": "The code that connects a page to its worker, bundled by esbuild for a browser, gzip -9. Portway includes its wasm.",
+    "*": "The size of the code that connects a page to its worker, after esbuild and gzip -9. Portway includes its wasm.",
   },
 };

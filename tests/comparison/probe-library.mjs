@@ -1,9 +1,10 @@
-// Runs every probe on the one library that is named, in a process of its own: `fork("probe-library.mjs", [module])`.
-// Sends the outcomes by id.
+// Runs every probe on the library that the first argument names. run.mjs starts one process of this file for each
+// library. The process sends the outcomes, by the ids of the behaviours.
 
 import { behaviours } from "./probes/all.mjs";
 
-// A page would show this in its console. Here it would end the process.
+// A page would log these errors in its console. In Node, an unhandled error would end the process. A probe counts the
+// errors.
 const noise = [];
 for (const event of ["unhandledRejection", "uncaughtException"]) process.on(event, (error) => noise.push(error));
 for (const method of ["warn", "error"]) console[method] = (...values) => noise.push(values);
@@ -19,7 +20,8 @@ async function run({ id, probe }) {
   }
 }
 
-// In turn, so that noise and memory are of the probe that looks at them.
+// The probes run one after another, so that a probe does not count the errors of another probe. Probes that measure
+// memory run last.
 for (const behaviour of behaviours) if (!behaviour.alone) await run(behaviour);
 for (const behaviour of behaviours) if (behaviour.alone) await run(behaviour);
 process.send(outcomes, () => process.exit());

@@ -1,6 +1,6 @@
-// The comparison suite: `node tests/comparison/run.mjs`. Probes Portway and the libraries beside it for the same
-// behaviours, over real channels, and compares the outcomes with expected.json. The table in the README is made from
-// these outcomes; suite.mjs has the options. The behaviour when the peer dies is in tests/interop.
+// Runs the comparison suite: `node tests/comparison/run.mjs`. The suite probes the behaviours of Portway and of other
+// libraries over real channels. It compares the outcomes with expected.json, and creates a table of the README from
+// them. suite.mjs describes the options. tests/interop probes calls whose peer closes or crashes.
 
 import { fork } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -17,7 +17,7 @@ import { table } from "./table.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const MODULES = catalogue.map(({ module }) => module);
-/** As bundlers for browsers do; vscode-jsonrpc has its entry for browsers nowhere else. */
+/** Bundlers for browsers set this condition. vscode-jsonrpc exports its entry for browsers only with this condition. */
 const CONDITIONS = "--conditions=browser";
 const LIMIT = 45_000;
 
@@ -29,7 +29,7 @@ const behaviours = [
 const { values: options } = parseArgs({ options: { write: { type: "boolean" }, accept: { type: "boolean" } } });
 const suite = new Suite(options);
 
-/** The outcomes of one library, by behaviour. */
+/** Returns the outcomes of one library, by behaviour. */
 function probe(module) {
   return new Promise((done) => {
     const script = join(here, "probe-library.mjs");
@@ -40,11 +40,11 @@ function probe(module) {
   });
 }
 
-/** Everything that can be seen: outcomes by behaviour and library. */
+/** Returns all outcomes, by behaviour and library. */
 async function look() {
   const failed = (error) => ({ says: "the probe failed", saw: String(error) });
-  // In this order, whichever ends first.
-  const inOrder = () => Object.fromEntries(MODULES.map((module) => [module, failed("its process ended early")]));
+  // The outcomes have the order of the catalogue, regardless of the order in which the processes end.
+  const inOrder = () => Object.fromEntries(MODULES.map((module) => [module, failed("its process sent no outcome")]));
   const seen = Object.fromEntries(behaviours.map(({ id }) => [id, inOrder()]));
   const inNode = MODULES.map(async (module) => {
     for (const [id, outcome] of Object.entries(await probe(module))) seen[id][module] = outcome;
@@ -58,7 +58,7 @@ async function look() {
 }
 
 if (!existsSync(join(pkg, "package.json"))) {
-  suite.test("the package in pkg/", "it is not there; `cargo xtask build` makes it");
+  suite.test("the package in pkg/", "pkg/package.json is missing; run `cargo xtask build`");
 } else {
   const seen = await look();
   suite.checkOutcomes(behaviours, MODULES, seen, join(here, "expected.json"));

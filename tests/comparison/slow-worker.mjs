@@ -1,5 +1,6 @@
-// A call that is made while a module worker is still loading: it awaits something at its top level, such as its wasm,
-// before it listens. In Node a worker's port waits for that; in a browser it does not, so this runs in Chromium.
+// Probes a call to a module worker that is still loading. The worker awaits a promise at its top level before it
+// listens, as a worker that loads wasm does. In Node, the port of a worker buffers messages until the module has
+// loaded. The port of a worker in a browser does not, so this probe runs in Chromium.
 
 import { createServer } from "node:http";
 import { launch } from "../chromium.mjs";
@@ -8,7 +9,7 @@ import { outcome } from "./probes/channel.mjs";
 
 const TEST_TIMEOUT_MS = 6000;
 
-/** The outcomes of the libraries of a catalogue, by module. */
+/** Returns the outcomes of the libraries of a catalogue, by module. */
 export async function slowWorker(catalogue) {
   const files = new Map([["/", { type: "text/html", body: "<!doctype html><title>slow worker</title>" }]]);
   for (const { module, firstImportOfWorker } of catalogue) {

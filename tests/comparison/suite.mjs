@@ -1,10 +1,10 @@
-// Shared by the suites that make tables of the README: they compare the outcomes with an expected.json, a test for each
-// behaviour and library, and the table with the one in the README.
+// The suites that create tables of the README share the class `Suite`. It compares the outcomes with expected.json, in
+// one test for each behaviour and library. It also compares the created table with the table in the README.
 //
 //   --write    writes the table to the README
 //   --accept   writes the outcomes to expected.json
 //
-// With PORTWAY_REPORT set, the counts are written there as JSON.
+// If PORTWAY_REPORT names a file, the suite writes the counts of tests to this file, as JSON.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -34,8 +34,8 @@ export class Suite {
   }
 
   /**
-   * Compares the outcomes, `{ says, saw }` by behaviour and library, with the file; `show` returns the text that must
-   * be equal.
+   * Compares the outcomes with the expected outcomes in `file`. Each outcome is `{ says, saw }`, by behaviour and
+   * library. `show` returns the text of an outcome that must be equal.
    */
   checkOutcomes(behaviours, modules, seen, file, show = ({ says, saw }) => `${says} (${saw})`) {
     if (this.#options.accept) writeFileSync(file, `${JSON.stringify(seen, null, 2)}\n`);
@@ -44,16 +44,17 @@ export class Suite {
       for (const module of modules) {
         const [is, was] = [seen[id][module], expected[id]?.[module]];
         const name = `${text}: ${module}, ${is.says}`;
-        if (was === undefined) this.test(name, `nothing is expected in expected.json; seen: ${show(is)}`);
+        if (was === undefined)
+          this.test(name, `expected.json must have this outcome: ${show(is)}; \`--accept\` writes it`);
         else this.test(name, show(is) === show(was) ? undefined : `expected: ${show(was)}\nseen:     ${show(is)}`);
       }
     }
   }
 
-  /** Checks that the table of this name in the README is the wanted one. */
+  /** Checks that the table of this name in the README equals `wanted`. */
   checkTable(table, wanted) {
-    const name = `the table "${table}" in README.md is what was seen`;
-    if (!existsSync(readme)) return console.log(`  -     ${name}: there is no README.md\n\n${wanted}\n`);
+    const name = `the table "${table}" in README.md shows the outcomes`;
+    if (!existsSync(readme)) return console.log(`  -     ${name}: README.md is missing\n\n${wanted}\n`);
     const text = readFileSync(readme, "utf8");
     const found = tableIn(text, table);
     if (found === undefined)
@@ -73,7 +74,7 @@ export class Suite {
   }
 }
 
-/** Returns the column of a library. The title of other libraries contains the tested version. */
+/** Returns the column of a library. Its title contains the tested version, except for Portway. */
 export function column({ module, title, name = module, own }) {
   if (own) return { module, title };
   const { version } = JSON.parse(readFileSync(join(root, "node_modules", name, "package.json"), "utf8"));

@@ -4,13 +4,13 @@
 const BEGIN = (name) => `<!-- ${name}:begin -->`;
 const END = (name) => `<!-- ${name}:end -->`;
 
-/** Returns the part of the README between the markers of this name, or undefined without them. */
+/** Returns the part of the README between the markers of this name, or `undefined` if a marker is missing. */
 export function tableIn(readme, name) {
   const [start, end] = [readme.indexOf(BEGIN(name)), readme.indexOf(END(name))];
   return start < 0 || end < start ? undefined : readme.slice(start + BEGIN(name).length, end).trim();
 }
 
-/** Returns the README with another table of this name. */
+/** Returns the README in which `table` replaces the table of this name. */
 export function withTable(readme, name, table) {
   const start = readme.indexOf(BEGIN(name)) + BEGIN(name).length;
   return `${readme.slice(0, start)}\n${table}\n${readme.slice(readme.indexOf(END(name)))}`;
@@ -21,8 +21,8 @@ export function withTable(readme, name, table) {
  *
  * @param columns `{ module, title }` of each library
  * @param outcomes `says` by behaviour and module; other members are not used
- * @param notes the footnotes by behaviour and module. An asterisk as the module marks the note of a row, and as the
- * behaviour the note of a column
+ * @param notes the footnotes by behaviour and module. An asterisk as the module marks the footnote of a row. An
+ * asterisk as the behaviour marks the footnote of a column
  */
 export function table(behaviours, columns, outcomes, notes) {
   const footnotes = [];
@@ -34,7 +34,7 @@ export function table(behaviours, columns, outcomes, notes) {
   };
   const cells = (row) => `| ${row.join(" | ")} |`;
   const verdicts = (id) => columns.map(({ module }) => outcomes[id][module].says);
-  // First, so that its footnotes are the first.
+  // The titles are created before the rows, so that their footnotes have the first numbers.
   const titles = cells(["", ...columns.map(({ module, title }) => title + mark("*", module))]);
   const alike = behaviours.filter(({ id }) => verdicts(id).every((says) => says === "yes"));
   const rows = behaviours

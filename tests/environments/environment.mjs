@@ -1,4 +1,4 @@
-// A folder with the package, installed from its tarball, and the packages that the groups use.
+// Creates a folder that has Portway, installed from its tarball, and the npm packages that the tests use.
 
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 
 export class Environment {
   folder;
-  /** The code of docs/environments.md. */
+  /** The code blocks of docs/environments.md. */
   page;
 
   static async make() {
@@ -23,7 +23,7 @@ export class Environment {
     await mkdir(modules);
     const names = await readdir(join(installed, "node_modules"));
     await Promise.all(names.map((name) => symlink(join(installed, "node_modules", name), join(modules, name))));
-    // A folder and not a link: test runners treat files in node_modules in a special way.
+    // Portway is not a link to pkg/, because test runners handle files in node_modules differently from other files.
     await run("npm", ["pack", join(root, "pkg"), "--pack-destination", environment.folder], {
       cwd: environment.folder,
     });
@@ -36,7 +36,7 @@ export class Environment {
     return environment;
   }
 
-  /** Makes a project of its files in `projects`, and of those in the page. Resolves to its folder. */
+  /** Creates a project from its files in `projects` and its blocks in docs/environments.md. Resolves to its folder. */
   async project(name) {
     const folder = join(this.folder, name);
     await mkdir(folder, { recursive: true });
@@ -48,7 +48,7 @@ export class Environment {
     return folder;
   }
 
-  /** A file of an installed package. */
+  /** Returns the path of a file in an installed package. */
   module(path) {
     return join(this.folder, "node_modules", path);
   }
@@ -58,7 +58,7 @@ export class Environment {
   }
 }
 
-/** Adds the tests that a runner has written to a report; Jest and Vitest have the same form. */
+/** Adds the tests in the report of a test runner to the suite. Jest and Vitest write reports of the same form. */
 export async function addTests(suite, group, file, ended) {
   const report = await readFile(file, "utf8").then(JSON.parse, () =>
     ended.then(() => Promise.reject(new Error("no report was written"))),
@@ -73,10 +73,10 @@ export async function addTests(suite, group, file, ended) {
   }
 }
 
-/** Runs a script of a project that prints its tests (`projects/shared/report.js`), and adds them to a report. */
+/** Runs a script that prints the results of its tests (`projects/shared/report.js`), and adds them to the suite. */
 export async function addPrinted(suite, group, folder, program, ...args) {
   const { stdout } =
-    (await suite.test(`${group}: the script ends by itself`, () =>
+    (await suite.test(`${group}: the script exits by itself`, () =>
       run(program, args, { cwd: folder, timeout: 60_000 }),
     )) ?? {};
   for (const line of stdout?.trim().split("\n") ?? []) {

@@ -1,4 +1,5 @@
-// The code of a page: each block names its file after the language, as in ```js jest/pair.test.js
+// Reads the code blocks of a Markdown page. The first line of a block has the language and the name of a file, as in
+// ```js jest/pair.test.js
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -10,14 +11,14 @@ export class Page {
   static async read(path) {
     const page = new Page();
     for (const [, , file, text] of (await readFile(path, "utf8")).matchAll(/^```(\w+) ?(\S*)\n(.*?)^```$/gms)) {
-      assert.notEqual(file, "", `a block names no file:\n${text}`);
+      assert.notEqual(file, "", `a block must name its file after the language, but this block does not:\n${text}`);
       page.#files.set(file, text);
     }
     page.#left = new Set(page.#files.keys());
     return page;
   }
 
-  /** The files of a project, as pairs of name and text. */
+  /** Returns the files of a project, as pairs of name and text. */
   take(project) {
     const files = [...this.#files].filter(([file]) => file.startsWith(`${project}/`));
     for (const [file] of files) this.#left.delete(file);

@@ -1,9 +1,9 @@
-// The environments suite: `node tests/environments/run.mjs`. Runs the packed package under the test runners,
-// frameworks, bundlers and runtimes of docs/environments.md, with the code of that page. package.json beside this file
-// lists them; PORTWAY_ENVIRONMENTS is the folder where they are installed (`cargo xtask test --only environments` does
-// that).
+// Runs the environments suite: `node tests/environments/run.mjs`. The suite tests the packed package with the code of
+// docs/environments.md. It uses the test runners, frameworks, bundlers and runtimes of that page. package.json in this
+// folder lists their npm packages. PORTWAY_ENVIRONMENTS names the folder in which these packages are installed.
+// `cargo xtask test --only environments` installs them and sets this variable.
 //
-// Names of groups as arguments run only those: `node tests/environments/run.mjs vitest jest`.
+// Arguments select groups of tests: `node tests/environments/run.mjs vitest jest`.
 
 import { launch } from "../packaging/browser.mjs";
 import { Suite } from "../packaging/suite.mjs";
@@ -13,9 +13,7 @@ const groups = ["node", "vitest", "jest", "sinon", "frameworks", "bundles", "run
 const asked = process.argv.slice(2);
 
 const suite = new Suite();
-const environment = await suite.test("the package is packed and installed beside the other packages", () =>
-  Environment.make(),
-);
+const environment = await suite.test("the package can be packed and installed", () => Environment.make());
 if (environment) {
   try {
     for (const name of groups.filter((name) => asked.length === 0 || asked.includes(name))) {
@@ -23,7 +21,9 @@ if (environment) {
       await group(suite, environment, launch);
     }
     if (asked.length === 0) {
-      await suite.test("all code of the page was run", () => environment.page.assertAllTaken());
+      await suite.test("the tests used every code block of docs/environments.md", () =>
+        environment.page.assertAllTaken(),
+      );
     }
   } finally {
     await environment.remove();

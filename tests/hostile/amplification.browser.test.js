@@ -1,5 +1,6 @@
-// For each kind of message: bytes in and out, milliseconds of blocking beyond the engine's own deserialization, and
-// bytes held afterwards. The table in SECURITY.md has the same rows.
+// Measures the cost of each kind of message: the bytes in both directions, the blocking of the event loop, and the
+// bytes that stay allocated. The time of blocking excludes the deserialization by the engine. The table in SECURITY.md
+// has a row for each kind of message.
 
 import { assert } from "chai";
 import { connected } from "../web/support/connections.js";
@@ -13,7 +14,7 @@ import { progress } from "./support/settings.js";
 const TRIES = 20;
 const { gc, performance } = globalThis;
 
-/** The size of the heap after garbage collection; Chromium alone reports it. */
+/** Returns the size of the heap in bytes after garbage collection. Only Chromium reports this size. */
 async function heap() {
   if (gc === undefined || performance.memory === undefined) return undefined;
   for (let n = 0; n < 3; n++) {
@@ -23,7 +24,7 @@ async function heap() {
   return performance.memory.usedJSHeapSize;
 }
 
-/** A peer whose document plays the hostile messages. */
+/** Connects the page to an iframe whose document sends the hostile messages. */
 async function attacked() {
   const frame = await party("friend");
   await frame.run(() => {
@@ -49,7 +50,7 @@ async function attacked() {
   return { frame, peer: await connecting };
 }
 
-/** The milliseconds of blocking if a listener only reads such messages. */
+/** Returns the milliseconds for which messages of this kind block the event loop if a listener only reads them. */
 async function bare(frame, kind) {
   const { port1, port2 } = new MessageChannel();
   const last = new Promise((resolve) => {
@@ -73,7 +74,7 @@ describe("the cost of one message of a peer for a page", function () {
       let counts;
       let reading = 0;
       const before = await heap();
-      // A busy machine interrupts at random; the cost of the message is there each time.
+      // A busy machine delays some tries at random. The smallest measured time is the cost of the message.
       for (let n = 0; n < TRIES && ms > row.blocks; n++) {
         reading = await bare(frame, row.id);
         const task = longestTask();
@@ -81,7 +82,7 @@ describe("the cost of one message of a peer for a page", function () {
         ms = Math.min(ms, Math.max(0, task.stop() - reading));
         progress(`${row.id} ${n}`);
       }
-      // Streams without credit stay open until the session ends.
+      // Streams without credit stay open until the session ends, so their memory is not compared.
       const after = row.id === "streams" ? undefined : await heap();
       const held = after === undefined ? undefined : after - before;
       check(row, { ...counts, ms, held }, engine === "chromium");

@@ -1,4 +1,5 @@
-// The cost of one message over WIPC, in JavaScript: bytes in and out, and milliseconds of blocking.
+// Measures the cost of one message over WIPC in JavaScript: the bytes in both directions, and the time for which it
+// blocks the event loop.
 
 import { assert } from "chai";
 import { afterThisTest } from "../web/support/cleanup.js";
@@ -24,8 +25,8 @@ const kinds = {
 };
 
 /**
- * A server in the host, and a guest that the test plays. The function posts bytes and resolves to the bytes of all
- * answers.
+ * Creates a server in the host. The test plays the guest. The returned function writes bytes to the host, and resolves
+ * to the number of bytes in all responses.
  */
 function attacked() {
   const input = new TransformStream();
@@ -37,7 +38,8 @@ function attacked() {
       if (bytes.length < 1_000 && text(bytes).includes('"last"')) onLast();
     },
   });
-  // A length above this limit makes no header.
+  // The decoder handles a header with a length above `maxPayload` as passthrough. The headers of `noise` exceed this
+  // length.
   const channel = new WipcChannel(
     { readable: input.readable, writable: output },
     { role: "host", maxPayload: 2_000_000, onPassthrough() {}, onError() {} },

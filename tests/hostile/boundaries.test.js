@@ -1,4 +1,4 @@
-// Several clients and servers on one boundary, and messages that claim to belong to a session.
+// Tests several clients and servers on one boundary, and messages that falsely claim to belong to a session.
 
 import { assert } from "chai";
 import { ScriptedPeer, connected, hexId, ports } from "../web/support/connections.js";
@@ -15,7 +15,7 @@ import {
 
 const message = (rest) => ({ jsonrpc: "2.0", ...rest });
 
-/** A port with the interface of a worker: it is always started, and has no `start`. */
+/** Starts a port, and returns an object that has the interface of a worker and uses this port. */
 function asWorker(port) {
   port.start();
   return {
@@ -54,14 +54,14 @@ function client(transport) {
 
 describe("two clients or servers on one boundary", () => {
   for (const [name, make] of Object.entries(boundaries)) {
-    it(`get their own answers, over a ${name}`, async () => {
+    it(`receive only their own responses over a ${name}`, async () => {
       const { near, far } = make();
       const server = peer(far());
       server.method("echo", async ([value, ms]) => (await pause(ms), value));
       const [one, other] = [client(near()), client(near())];
       const calls = [];
       for (let n = 0; n < 20; n++) {
-        // In another order than they were asked.
+        // Because of the pauses, the responses have another order than the requests.
         calls.push(one.request("echo", [`one ${n}`, (20 - n) % 7]), other.request("echo", [`other ${n}`, n % 5]));
       }
       const got = await Promise.all(calls.map((call) => call.catch(({ message }) => message)));
@@ -71,7 +71,7 @@ describe("two clients or servers on one boundary", () => {
       );
     });
 
-    it(`cancel their own calls only, over a ${name}`, async () => {
+    it(`cancel only their own calls over a ${name}`, async () => {
       const { near, far } = make();
       const server = peer(far());
       server.method("wait", async ([value], { signal }) => {
@@ -92,7 +92,7 @@ describe("two clients or servers on one boundary", () => {
     });
 
     if (name === "broadcast channel") continue;
-    it(`serve each their methods, and answer each request once, over a ${name}`, async () => {
+    it(`serve only their own methods and answer each request once over a ${name}`, async () => {
       const { near, far } = make();
       peer(near()).method("first", () => "first");
       peer(near()).method("second", () => "second");
@@ -107,7 +107,7 @@ describe("two clients or servers on one boundary", () => {
 const numbers = (count) => Array.from({ length: count }, (_, n) => n);
 
 describe("a lane over a worker", () => {
-  /** A peer of a session over a lane, played by the test. */
+  /** Opens a session over a lane. The test plays its peer. */
   async function openScripted(options) {
     const [port, far] = ports();
     const scriptedPeer = new ScriptedPeer(far);
@@ -123,7 +123,7 @@ describe("a lane over a worker", () => {
     return { scriptedPeer, calls, id };
   }
 
-  it("with another name, or with a value that only resembles one, is ignored", async () => {
+  it("ignores messages with another name, or with a value that only resembles its name", async () => {
     const { scriptedPeer, calls, id } = await openScripted();
     const secret = message({ id: 1, method: "secret", params: ["forged"] });
     for (const portway of [
@@ -144,17 +144,17 @@ describe("a lane over a worker", () => {
     scriptedPeer.post({ portway: hexId("a"), message: null });
     scriptedPeer.post({ portway: hexId("a"), message: { portway: hexId("a"), message: secret } });
     scriptedPeer.post([{ portway: hexId("a"), message: secret }]);
-    // Without a wrapping, during a session.
+    // This message is not wrapped, although the session uses a lane.
     scriptedPeer.post(secret);
     scriptedPeer.post({
       portway: hexId("a"),
       message: message({ id: 2, method: "secret", params: ["through the lane"] }),
     });
-    await until(() => calls.length > 0, "the lane itself is not served");
+    await until(() => calls.length > 0, "messages with the name of the lane must be served");
     assert.deepEqual(calls, [["through the lane"]]);
   });
 
-  it("of a session that has ended is ignored in the next", async () => {
+  it("is ignored after its session has ended, even in the next session", async () => {
     const { scriptedPeer, calls } = await openScripted();
     scriptedPeer.post({ portway: hexId("a"), message: message({ method: "rpc.bye", params: { reason: "closed" } }) });
     scriptedPeer.post({
@@ -178,13 +178,13 @@ describe("a lane over a worker", () => {
       message: message({ id: 2, method: "secret", params: ["of the last session"] }),
     });
     scriptedPeer.post({ portway: lane, message: message({ id: 3, method: "secret", params: ["of this session"] }) });
-    await until(() => calls.some(([text]) => text === "of this session"), "the next session is not served");
+    await until(() => calls.some(([text]) => text === "of this session"), "the next session must be served");
     assert.notDeepInclude(calls, ["of the last session"]);
   });
 });
 
 describe("a port of a session", () => {
-  it("that has ended is ignored in the next, and its handlers send nothing there", async () => {
+  it("is ignored after the session has ended, and its running handlers send nothing to the next session", async () => {
     const [port, far] = ports();
     const scriptedPeer = new ScriptedPeer(far);
     const calls = [];
@@ -207,7 +207,7 @@ describe("a port of a session", () => {
     await connecting;
     first.post(message({ id: 1, method: "job" }));
     await pause(30);
-    // The port stays open after the goodbye, as if another realm held it.
+    // The port stays open after the goodbye, as if another realm still used it.
     first.bye();
     const timer = setInterval(() => scriptedPeer.hello(hexId(0)), 20);
     afterThisTest(() => clearInterval(timer));
@@ -220,13 +220,13 @@ describe("a port of a session", () => {
     proceed();
     await pause(100);
     second.post(message({ id: 3, method: "secret", params: ["by the new port"] }));
-    await until(() => calls.length > 0, "the new port is not served");
+    await until(() => calls.length > 0, "the new port must be served");
     assert.deepEqual(calls, [["by the new port"]]);
     assert.notInclude(JSON.stringify(second.received), "late");
-    assert.isAtLeast(reports.length, 1, "the dropped messages were not reported");
+    assert.isAtLeast(reports.length, 1, "the dropped messages must be reported");
   });
 
-  it("of a second answer to the same hello is closed, and the first goes on", async () => {
+  it("is closed if it comes with a second response to the same hello, and the first session continues", async () => {
     const [port, far] = ports();
     const scriptedPeer = new ScriptedPeer(far);
     const calls = [];
@@ -246,7 +246,7 @@ describe("a port of a session", () => {
       return end;
     });
     first.post(message({ id: 2, method: "secret", params: ["by the first"] }));
-    await until(() => calls.length > 0, "the first is not served");
+    await until(() => calls.length > 0, "the first session must be served");
     await pause(50);
     assert.deepEqual(calls, [["by the first"]]);
     assert.deepEqual(

@@ -1,5 +1,5 @@
-// `portway/early` listens before the allowed senders are known. It keeps and answers a bounded number of messages of
-// strangers.
+// `portway/early` listens before the application names the allowed senders. So strangers can send messages to it, and
+// the number of messages that it buffers or answers must be limited.
 
 import { assert } from "chai";
 import { pause } from "../web/support/outcomes.js";
@@ -8,7 +8,7 @@ import { origins, party } from "./support/parties.js";
 
 const indexOf = ({ window }) => Array.from(frames).indexOf(window);
 
-/** A document of the host that has imported `portway/early`, and counts its listeners for messages from then on. */
+/** Opens a document of the host that imports `portway/early` and records its listeners for messages. */
 async function listeningFrame() {
   const frame = await party("host");
   await frame.run(async (early) => {
@@ -28,7 +28,7 @@ async function listeningFrame() {
   return frame;
 }
 
-/** Posts `count` notifications to a frame, and waits until that has handled them. */
+/** Posts `count` notifications to an iframe, and waits until the iframe has received `total` messages. */
 async function flood(stranger, frame, count, total = count) {
   await stranger.run(
     (index, count) => {
@@ -37,14 +37,14 @@ async function flood(stranger, frame, count, total = count) {
     indexOf(frame),
     count,
   );
-  // The document counts its messages, too.
+  // The document itself counts the messages that it receives.
   for (let least = 0; least < total; await pause(50)) least = await frame.run(() => receivedCount);
 }
 
 describe("portway/early", function () {
   this.timeout(60_000);
 
-  it("keeps no more than 10 000 messages of all senders together", async () => {
+  it("buffers at most 10 000 messages of all senders together", async () => {
     const frame = await listeningFrame();
     const strangers = [await party("stranger"), await party("outsider"), await party("third")];
     for (const [n, stranger] of strangers.entries()) await flood(stranger, frame, 8_000, 8_000 * (n + 1));
@@ -65,7 +65,7 @@ describe("portway/early", function () {
     assert.isAtMost(kept, 10_000);
   });
 
-  it("removes its listener and the messages that it kept ten seconds after the wasm has started", async () => {
+  it("removes its listener and its buffered messages ten seconds after the wasm has started", async () => {
     const frame = await listeningFrame();
     const stranger = await party("stranger");
     await flood(stranger, frame, 5_000);
@@ -73,8 +73,8 @@ describe("portway/early", function () {
     await frame.run(() => library().then(() => {}));
     const started = performance.now();
     while ((await listeners()) > 0 && performance.now() - started < 14_000) await pause(250);
-    assert.equal(await listeners(), 0, "it still listens");
-    assert.isAbove(performance.now() - started, 5_000, "a transport that is made soon after the start gets nothing");
+    assert.equal(await listeners(), 0, "the listener must be removed");
+    assert.isAbove(performance.now() - started, 5_000, "the listener was removed too soon after the start");
     const kept = await frame.run(
       async (index, origin) => {
         const { JSONRPCServer, windowTransport } = await library();
@@ -90,14 +90,14 @@ describe("portway/early", function () {
   });
 
   for (const when of ["before", "after"]) {
-    it(`whose wasm does not load answers requests that arrived ${when} that with a fixed text, a bounded number of times`, async () => {
+    it(`answers requests with a fixed text, at most 10 000 times, if they arrive ${when} the wasm has failed to load`, async () => {
       const frame = await listeningFrame();
       const stranger = await party("stranger");
       const ask = () =>
         stranger.run((index) => {
           const target = parent.frames[index];
           for (let n = 0; n < 10_000; n++) target.postMessage(message({ id: n, method: "a" }), "*");
-          // One object, named many times.
+          // Each of these arrays contains one object 10 000 times.
           const one = message({ id: 1, method: "x".repeat(1_000) });
           for (let n = 0; n < 10; n++) target.postMessage(Array(10_000).fill(one), "*");
         }, indexOf(frame));
@@ -118,7 +118,7 @@ describe("portway/early", function () {
         assert.equal(error.code, -32603);
         assert.notMatch(error.message, /private|4711|token|s3cret|localhost|404|http/i);
       }
-      // A hundred thousand and ten thousand were asked.
+      // The stranger sent 110 000 requests.
       assert.isAtMost(count, 10_000);
     });
   }

@@ -1,4 +1,5 @@
-// Windows that are not the peer pretend to be it: beside it, around it, below it, in its place, and before it.
+// Tests windows that pretend to be the peer: iframes beside and inside the peer, the embedding page, and other
+// documents in the iframe of the peer.
 
 import { assert } from "chai";
 import { afterThisTest } from "../web/support/cleanup.js";
@@ -7,7 +8,7 @@ import { connect } from "../web/support/portway.js";
 import { engine, origins, party } from "./support/parties.js";
 import { inFull } from "./support/settings.js";
 
-/** A connection to `frame`, and the calls of its handlers and listeners. */
+/** Connects to an iframe. `events` records the calls of the handlers and listeners. */
 function attacked(frame, options) {
   const events = [];
   const peer = connect(frame.element, {
@@ -21,7 +22,7 @@ function attacked(frame, options) {
     },
     ...options,
   });
-  // Each test checks the outcome later.
+  // Each test checks the outcome of `peer` later.
   peer.catch(() => {});
   afterThisTest(
     () =>
@@ -33,7 +34,7 @@ function attacked(frame, options) {
   return { peer, events };
 }
 
-/** The host and a friend in a frame, connected; `overheard` are the ids that went over their windows. */
+/** Connects the host to a friend in an iframe. `overheard` has the ids that the window of the host received. */
 async function connectedFriend({ sandbox } = {}) {
   const friend = await party("friend", { sandbox });
   const origin = sandbox === undefined ? origins.friend : "null";
@@ -47,7 +48,7 @@ async function connectedFriend({ sandbox } = {}) {
   return { friend, peer, events, overheard: overheard.filter((id) => typeof id === "string") };
 }
 
-/** Both ends are served, and nothing has happened to their session. */
+/** Checks that the host and the friend answer calls, and that their session is still the first one. */
 async function assertUnharmed({ friend, peer, events }) {
   assert.deepEqual(await peer.request("echo", ["to the friend"]), ["to the friend"]);
   assert.deepEqual(await friend.run(() => peer.request("echo", ["to the host"])), ["to the host"]);
@@ -59,16 +60,16 @@ async function assertUnharmed({ friend, peer, events }) {
 }
 
 const assertNothingReceived = async (stranger) =>
-  assert.deepEqual(await stranger.received(), [], "a stranger has received something");
-/** The longest wait of a goodbye copied over a window for the one through the port. */
+  assert.deepEqual(await stranger.received(), [], "a stranger must receive nothing");
+/** After a goodbye over the window, a session waits for the goodbye through its port. This pause exceeds that wait. */
 const settled = () => pause(1_300);
 
 describe("forged messages", function () {
   this.timeout(30_000);
 
   for (const sandbox of [undefined, "allow-scripts"]) {
-    const what = sandbox === undefined ? "" : ', where both are of the origin "null"';
-    it(`of a frame beside the peer reach neither end${what}`, async () => {
+    const what = sandbox === undefined ? "" : ', even if both iframes have the origin "null"';
+    it(`of an iframe beside the peer have no effect on the session${what}`, async () => {
       const pair = await connectedFriend({ sandbox });
       const stranger = await party("stranger", { sandbox });
       const call = pair.peer.request("never", [], { timeout: 0 });
@@ -86,7 +87,7 @@ describe("forged messages", function () {
     });
   }
 
-  it("of a page that embeds the peer begin no session with it, and are not answered", async () => {
+  it("of an embedding page of another origin begin no session with the peer, and are not answered", async () => {
     const stranger = await party("stranger");
     const friend = await stranger.within("friend");
     const connecting = friend.run(
@@ -100,9 +101,9 @@ describe("forged messages", function () {
     await assertNothingReceived(stranger);
   });
 
-  // WebKit's driver lets no script open a window.
+  // The driver of WebKit does not let scripts open a window.
   if (engine !== "webkit") {
-    it("of the opener of the peer, which it does not connect to, begin no session with it, and are not answered", async () => {
+    it("of an opener of another origin begin no session with the peer, and are not answered", async () => {
       const stranger = await party("stranger");
       const friend = await stranger.opened("friend");
       const connecting = friend.run(
@@ -117,7 +118,7 @@ describe("forged messages", function () {
     });
   }
 
-  it("of a frame below the peer reach neither end", async () => {
+  it("of an iframe inside the peer have no effect on the session", async () => {
     const pair = await connectedFriend();
     const stranger = await pair.friend.within("stranger");
     await stranger.run((overheard) => forge(parent, overheard) + forge(top, overheard), pair.overheard);
@@ -126,7 +127,7 @@ describe("forged messages", function () {
     await assertNothingReceived(stranger);
   });
 
-  it("that a third frame passes on between the two begin no session on either side", async () => {
+  it("that a third window relays between two peers begin no session", async () => {
     const relay = await party("stranger");
     const friend = await relay.within("friend");
     await relay.run(() => {
@@ -142,7 +143,7 @@ describe("forged messages", function () {
       (origin) => connectTo(parent, { origin, connectTimeout: 3_000 }).catch(({ reason }) => reason),
       origins.host,
     );
-    // The relay sends a hello of its own, too.
+    // The relay also sends its own hello.
     await relay.run(() =>
       parent.postMessage(
         message({ id: hexId("a"), method: "rpc.hello", params: { version: 1, channel: "", features: [] } }),
@@ -156,7 +157,7 @@ describe("forged messages", function () {
     assert.equal(await relay.run(() => relayed), 0);
   });
 
-  it("of a window that is gone, which have no source, end nothing without the key", async () => {
+  it("of a removed window, which have no source, cannot end a session without its key", async () => {
     const pair = await connectedFriend();
     const stranger = await party("stranger");
     const inner = await stranger.within("stranger");
@@ -187,7 +188,7 @@ describe("forged messages", function () {
     await assertUnharmed(pair);
   });
 
-  it("of an old session, answered anew with fresh ports, begin no other, and nothing goes to their ports", async () => {
+  it("that answer an old hello again with new ports begin no session, and the ports receive nothing", async () => {
     const evil = await party("friend");
     const { peer: connecting, events } = attacked(evil, { origin: origins.friend });
     const hello = await evil.run(() => answerHello(parent));
@@ -203,7 +204,7 @@ describe("forged messages", function () {
         );
         port1.postMessage(message({ id: 1, method: "secret", params: ["replayed"] }));
       }
-      // And its own hello, as an echo.
+      // The host also receives its own hello as an echo.
       parent.postMessage(hello, "*");
     };
     await evil.run(replay, hello);
@@ -217,11 +218,11 @@ describe("forged messages", function () {
       (await evil.received()).filter(({ method }) => method !== "rpc.hello"),
       [],
     );
-    // The id is spent for the next document, too.
+    // The id of the old hello is also invalid in messages of the next document.
     const next = await evil.go("friend");
     await next.run(replay, hello);
     await next.run((origin) => connectTo(parent, { origin }), origins.host);
-    await until(() => events.at(-1).session === 2, "the next document gets no session");
+    await until(() => events.at(-1).session === 2, "the next document must get a session");
     assert.deepEqual(
       events.filter((event) => "secret" in event),
       [],
@@ -232,7 +233,7 @@ describe("forged messages", function () {
     );
   });
 
-  it("that answer a hello with -32601 are believed from the peer only", async () => {
+  it("that answer a hello with -32601 are ignored, unless the peer sends them before the session", async () => {
     const friend = await party("friend");
     const stranger = await party("stranger");
     const { peer: connecting, events } = attacked(friend, { origin: origins.friend });
@@ -246,7 +247,7 @@ describe("forged messages", function () {
     assert.deepEqual(events, []);
     await friend.run((origin) => connectTo(parent, { origin }), origins.host);
     await connecting;
-    // Once there is a session, neither the spent id nor the present one makes it plain.
+    // During a session, the error -32601 for its hello must not turn the session into a plain connection.
     await friend.run((id) => {
       parent.postMessage(message({ id, error: { code: -32601, message: "Method not found" } }), "*");
       parent.postMessage(message({ id: 1, method: "secret", params: ["downgraded"] }), "*");
@@ -274,14 +275,14 @@ describe("forged messages", function () {
     assert.deepEqual(events, []);
   });
 
-  it("with a key or a lock that is not the peer's end no session", async () => {
+  it("with a wrong key or a wrong lock do not end the session", async () => {
     const evil = await party("friend");
     const { peer: connecting, events } = attacked(evil, { origin: origins.friend });
     await evil.run(() => answerHello(parent));
     const peer = await connecting;
     await evil.run(() => {
       const bye = (key) => parent.postMessage(message({ method: "rpc.bye", params: { reason: "closed", key } }), "*");
-      // No key has been named yet: a goodbye without one must not match that.
+      // The peer has sent no key yet. A goodbye without a key must not match the missing key.
       bye(undefined);
       for (const key of [null, 5, {}, "", hexId("c")]) {
         session.port.postMessage(message({ method: "rpc.key", params: { key } }));
@@ -300,10 +301,10 @@ describe("forged messages", function () {
   });
 });
 
-describe("a frame that is navigated to and fro while the host posts each millisecond", function () {
+describe("a host that posts each millisecond to an iframe, while the iframe navigates between origins,", function () {
   this.timeout(120_000);
 
-  it("sends nothing to a document of another origin, and serves no call of it", async () => {
+  it("sends nothing to a document of a foreign origin, and serves no call of such a document", async () => {
     const friend = await party("friend");
     const { peer: connecting, events } = attacked(friend, { origin: origins.friend });
     await friend.run((origin) => connectTo(parent, { origin }), origins.host);
@@ -313,7 +314,7 @@ describe("a frame that is navigated to and fro while the host posts each millise
         peer.notify("tell", { secret: true });
         peer.request("echo", ["secret"], { timeout: 500 }).catch(() => {});
       } catch {
-        // Too many wait, or the peer is refused until the friend is back.
+        // Too many calls are pending, or the peer accepts no calls until the friend has returned.
       }
     }, 1);
     afterThisTest(() => clearInterval(timer));
@@ -327,7 +328,7 @@ describe("a frame that is navigated to and fro while the host posts each millise
       await pause(150);
       assert.deepEqual(await frame.received(), [], `the stranger has received something in round ${round}`);
       frame = await frame.go("friend");
-      // At any moment of the handshake.
+      // The next navigation interrupts the handshake at different moments.
       const connected = frame.run((origin) => connectTo(parent, { origin }), origins.host).catch(() => {});
       if (round % 3 === 0) await connected;
       else await pause(round * 7);
@@ -336,7 +337,8 @@ describe("a frame that is navigated to and fro while the host posts each millise
       events.filter((event) => "secret" in event),
       [],
     );
-    // And the friend is served in the end. Of two connections on one frame, either may take the place of the other.
+    // At the end, the friend is served over a new connection. The first connection is closed before, because two
+    // connections on one iframe may replace each other.
     clearInterval(timer);
     peer.destroy();
     frame = await frame.go("friend");
@@ -360,7 +362,7 @@ describe("a frame that is navigated to and fro while the host posts each millise
     await frame.run((origin) => connectTo(parent, { origin }), origins.host);
     const peer = await connecting;
     const timer = setInterval(() => {
-      // Without a session, a message would wait for the next document.
+      // Without a session, the message would be queued for the next document.
       if (current !== undefined) peer.notify("tell", { for: current });
     }, 1);
     afterThisTest(() => clearInterval(timer));
@@ -371,7 +373,7 @@ describe("a frame that is navigated to and fro while the host posts each millise
       await pause(60);
       const notified = (await frame.run(() => events)).filter((event) => "notified" in event);
       const foreign = notified.filter((event) => event.notified.for !== origins[name]);
-      assert.deepEqual(foreign, [], `in round ${round}, the document of ${name} received a message for another`);
+      assert.deepEqual(foreign, [], `in round ${round}, the document of ${name} received a message for another origin`);
     }
     assert.deepEqual(
       events.filter((event) => "secret" in event),

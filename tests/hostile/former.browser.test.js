@@ -1,13 +1,16 @@
-// A document that was in the frame before. Its functions run on where a window of its origin has kept one: Firefox
-// still delivers their messages, under the old origin, with the frame as the source. Other browsers deliver them
-// without a source.
+// Tests messages of the former document of an iframe. Another window of the same origin can keep a function of this
+// document, and call the function later. Firefox delivers the messages of such a function with the old origin, and with
+// the iframe as the source. Other browsers deliver these messages without a source.
 
 import { assert } from "chai";
 import { connected } from "../web/support/connections.js";
 import { pause } from "../web/support/outcomes.js";
 import { origins, party } from "./support/parties.js";
 
-/** A frame with a document of a friend, and a function by which the document before it, of `former`, sends a hello. */
+/**
+ * Opens an iframe with a document of the party `former`, and replaces this document by a document of the friend.
+ * `hello` sends a hello with a function of the former document.
+ */
 async function scene(former) {
   const frame = await party(former);
   const sibling = await party(former);
@@ -21,20 +24,20 @@ async function scene(former) {
         const params = { version: 1, channel: "", features: [] };
         postAsFormer(parent, message({ id: randomId(), method: "rpc.hello", params }));
       } catch {
-        // WebKit does not run it.
+        // WebKit does not run functions of a former document.
       }
     });
   return { frame: await frame.go("friend"), hello };
 }
 
-describe("a document that was in the frame before", function () {
+describe("the former document of an iframe", function () {
   this.timeout(30_000);
 
   for (const [former, origin] of [
     ["stranger", origins.friend],
     ["third", [origins.friend, origins.third]],
   ]) {
-    it(`does not keep the present one from a session, if it is of ${former === "third" ? "another allowed origin" : "a stranger"}`, async () => {
+    it(`does not prevent a session of the new document, if the former origin is ${former === "third" ? "also allowed" : "not allowed"}`, async () => {
       const { frame, hello } = await scene(former);
       const connecting = connected(frame.element, { origin, connectTimeout: 20_000 });
       await pause(50);
@@ -44,7 +47,7 @@ describe("a document that was in the frame before", function () {
       assert.deepEqual(await (await connecting).request("echo", [1]), [1]);
     });
 
-    it(`ends no session of the present one, if it is of ${former === "third" ? "another allowed origin" : "a stranger"}`, async () => {
+    it(`does not end the session of the new document, if the former origin is ${former === "third" ? "also allowed" : "not allowed"}`, async () => {
       const { frame, hello } = await scene(former);
       const events = [];
       const options = {
@@ -58,7 +61,7 @@ describe("a document that was in the frame before", function () {
         await hello();
         await pause(300);
       }
-      // Longer than a peer may be silent that is asked.
+      // A session ends if its peer does not answer a ping in time. This pause is longer than that time.
       await pause(1_500);
       assert.deepEqual(await peer.request("echo", [2]), [2]);
       assert.deepEqual(events, [1]);

@@ -1,5 +1,6 @@
-// The handshake between windows, with generated messages: of the peer's own document, of a frame beside it, of former
-// documents, and of a document of another origin in its place. A run is repeated by its seed.
+// Tests the handshake between windows with generated messages. The peer, its former documents and an iframe beside it
+// send these messages. In some rounds, a document of another origin in the iframe of the peer also sends them.
+// PORTWAY_SEED repeats a run.
 
 import { assert } from "chai";
 import { afterThisTest } from "../web/support/cleanup.js";
@@ -13,13 +14,16 @@ import { SessionChecker } from "./support/session-checker.js";
 const PER_ROUND = 3_000;
 const PER_BURST = 300;
 const COUNT = Math.ceil(0.6 * messageCount);
-/** In each of several rounds, the document is replaced, and before that by one of another origin. */
+/**
+ * Every `NAVIGATION`th round replaces the document of the friend. Every `INTRUSION`th round replaces this document by a
+ * document of another origin, and then by a new document of the friend.
+ */
 const NAVIGATION = 10;
 const INTRUSION = 25;
 
 const totals = { sent: 0, received: 0, bytesOut: 0, bytesReceived: 0, sessions: 0, calls: 0, strangers: 0 };
 
-/** Waits for the markers behind bursts, by the window that they came from. */
+/** Waits for the marker that a window posts after a burst of messages. */
 class Marks {
   #waiting = new Map();
   #listener = ({ data, source }) => {
@@ -41,7 +45,7 @@ class Marks {
 describe("a handshake with generated messages", function () {
   this.timeout(600_000);
 
-  it("between windows serves the peer's calls in their own session only, sends nothing to strangers, and serves the next peer", async () => {
+  it("between windows serves calls only in their own session, sends nothing to strangers, and serves the next peer", async () => {
     const marks = new Marks();
     const stranger = await party("stranger");
     let friend = await party("friend");
@@ -54,7 +58,7 @@ describe("a handshake with generated messages", function () {
     }, 20);
     afterThisTest(() => clearInterval(look));
 
-    /** Has a party post a burst, and waits until it has been handled. */
+    /** Makes a party post a burst of messages, and waits until the host has handled the burst. */
     async function burst(party, count, begins = false) {
       const handled = marks.next(party.window);
       const counts = await party.run((count, begins) => burst(parent, count, begins), count, begins);
@@ -67,8 +71,8 @@ describe("a handshake with generated messages", function () {
       const random = new Random(run);
       const fail = (what) => assert.fail(`${what}; PORTWAY_SEED=${seed}, round ${number}`);
       const limit = (promise, what) => Promise.race([promise, pause(10_000).then(() => fail(what))]);
-      // Every other round, the attacker does nothing that ends a connection for good, so that this very one has to go
-      // on.
+      // In every second round, the attacker sends nothing that ends the connection permanently. The connection must
+      // then serve the real peer.
       const intrudes = number % INTRUSION === INTRUSION - 1;
       const mayEnd = number % 2 === 1 || intrudes;
       const checker = new SessionChecker(["peer"]);
@@ -111,7 +115,7 @@ describe("a handshake with generated messages", function () {
         await intruder.run((knows) => attacker.learn(knows), counts.knows);
         for (let n = 0; n < 5; n++) counts = await burst(intruder, 100, true);
         add(counts);
-        if (counts.received > 0) fail("a document of another origin in the frame has received something");
+        if (counts.received > 0) fail("a document of another origin in the iframe must receive nothing");
         friend = await intruder.go("friend");
       } else if (number % NAVIGATION === 0) {
         await friend.run(() => {
@@ -121,7 +125,7 @@ describe("a handshake with generated messages", function () {
         });
         friend = await friend.go("friend");
       }
-      // The real peer comes, and the stranger goes on.
+      // The real peer connects, while the stranger continues to send messages.
       await stranger.run(() => void (globalThis.timer = setInterval(() => attacker.burst(20), 5)));
       let again = connecting;
       if (ended || mayEnd) {
@@ -139,18 +143,18 @@ describe("a handshake with generated messages", function () {
       );
       const host = await limit(
         again.catch((error) => fail(`connect: ${error.message}`)),
-        "the host's connect does not resolve",
+        "the connect of the host must resolve",
       );
-      await limit(real, "the real peer gets no session");
+      await limit(real, "the real peer must get a session");
       const served = [host.request("whoami"), friend.run(() => peer.request("echo", ["real"]))];
       const answers = await limit(
         Promise.all(served).catch((error) => fail(`a call fails: ${error.message}`)),
-        "the real peer is not served",
+        "the real peer must be served",
       );
       assert.deepEqual(answers, ["real", ["real"]]);
       counts = await stranger.run(() => (clearInterval(timer), burst(parent, 0)));
       add(counts, "strangers");
-      if (counts.received > 0) fail("a stranger has received something");
+      if (counts.received > 0) fail("a stranger must receive nothing");
       await stranger.run(() => attacker.ports.forEach((port) => port.close()));
       for (const one of [host, peer]) one?.destroy();
       await friend.run(() => {
@@ -158,8 +162,8 @@ describe("a handshake with generated messages", function () {
         globalThis.onReceived = undefined;
         globalThis.attacker?.ports.forEach((port) => port.close());
       });
-      await limit(Promise.all(calls), "a call does not end");
-      if (host.pending > 0) fail("a call waits on");
+      await limit(Promise.all(calls), "each call must end");
+      if (host.pending > 0) fail("a call is still pending");
       if (checker.wrong.length > 0) fail(checker.wrong.join("; "));
       totals.sessions += checker.sessions;
       totals.calls += checker.calls;
@@ -179,6 +183,6 @@ describe("a handshake with generated messages", function () {
     assert.isAbove(sessions, 0);
     assert.isAbove(calls, 0);
     assert.isAtMost(bytesReceived, 10 * bytesOut);
-    assert.isAtMost(ms, sent, "a message takes a millisecond");
+    assert.isAtMost(ms, sent, "a message must take at most a millisecond on average");
   });
 });

@@ -1,4 +1,4 @@
-// The handshake over ports and workers, with generated messages. A run is repeated by its seed.
+// Tests the handshake over ports and workers with generated messages. PORTWAY_SEED repeats a run.
 
 import { assert } from "chai";
 import { pause } from "../web/support/outcomes.js";
@@ -9,10 +9,10 @@ import { SessionChecker } from "./support/session-checker.js";
 
 const PER_ROUND = 2_000;
 const PER_BURST = 250;
-/** In a browser, the windows have the greater part. */
+/** In a browser, handshake-windows.browser.test.js sends the other messages. */
 const COUNT = Math.ceil((inBrowser ? 0.4 : 1) * messageCount);
 
-/** A port with the interface of a worker: it is always started, and has no `start`. */
+/** Starts a port, and returns an object that has the interface of a worker and uses this port. */
 function asWorker(port) {
   port.start();
   return {
@@ -22,7 +22,7 @@ function asWorker(port) {
   };
 }
 
-/** Resolves once all earlier messages to `near` are handled. */
+/** Resolves after `near` has handled all earlier messages of `far`. */
 const settled = (near, far) =>
   new Promise((resolve) => {
     const take = ({ data }) => {
@@ -38,7 +38,8 @@ const totals = { sent: 0, received: 0, bytesOut: 0, bytesReceived: 0, sessions: 
 
 async function round(number, isWorker) {
   const run = (seed + number * 7919) >>> 0;
-  // Every other round, the attacker does nothing that ends a connection for good, so that this very one has to go on.
+  // In every second round, the attacker sends nothing that ends the connection permanently. The connection must then
+  // serve the real peer.
   const mayEnd = number % 2 === 1;
   const checker = new SessionChecker(["peer", "past"]);
   const { port1, port2 } = new MessageChannel();
@@ -61,7 +62,7 @@ async function round(number, isWorker) {
   let left = PER_ROUND;
   for (let burst = 0; left > 0; burst++) {
     if (burst === 6) peerAttacker.past = peerAttacker.leave();
-    // Without a session a few messages are enough.
+    // Small bursts are enough while the attacker has no session.
     const hasReply = peerAttacker.received > received;
     received = peerAttacker.received;
     const size = Math.min(left, 1 + random.below(hasReply ? 2 * PER_BURST : random.below(4) > 0 ? 8 : PER_BURST));
@@ -75,12 +76,12 @@ async function round(number, isWorker) {
         ),
       );
     await settled(near, port2);
-    // Hellos are looked at each 10 ms; some sessions end only after 100 ms.
+    // The library handles at most one hello per 10 ms. After it has answered a hello, it ignores others for 100 ms.
     if (hasReply) continue;
     if (random.below(2)) peerAttacker.begin();
     await pause(random.below(20) === 0 ? 110 : 11);
   }
-  // The real peer comes, while messages still come through the old ports.
+  // The real peer connects, while the attacker still sends messages through the old ports.
   port2.onmessage = null;
   const past = peerAttacker.leave();
   const late = new Attacker(run + 1, "past", () => {}, { mayEnd, run: number });
@@ -105,17 +106,17 @@ async function round(number, isWorker) {
   });
   const host = await limit(
     again.catch((error) => fail(`connect: ${error.message}`)),
-    "the host's connect does not resolve",
+    "the connect of the host must resolve",
   );
-  const other = await limit(real, "the real peer gets no session");
+  const other = await limit(real, "the real peer must get a session");
   const answers = await limit(
     Promise.all([host.request("whoami"), other.request("echo", ["real"])]),
-    "the real peer is not served",
+    "the real peer must be served",
   );
   clearInterval(timer);
   assert.deepEqual(answers, ["real", ["real"]]);
   for (const one of [host, other, peer]) one?.destroy();
-  await limit(Promise.all(calls), "a call does not end");
+  await limit(Promise.all(calls), "each call must end");
   assert.equal(host.pending, 0);
   if (checker.wrong.length > 0) fail(checker.wrong.join("; "));
   for (const one of peerAttacker.ports) one.close();
@@ -130,7 +131,7 @@ async function round(number, isWorker) {
 describe("a handshake with generated messages", function () {
   this.timeout(400_000);
 
-  it("over ports and workers serves calls in their own session only, and serves the next peer", async () => {
+  it("over ports and workers serves calls only in their own session, and serves the next peer", async () => {
     const started = performance.now();
     for (let number = 0; totals.sent < COUNT; number++) {
       await round(number, number % 4 >= 2);
@@ -144,6 +145,6 @@ describe("a handshake with generated messages", function () {
     assert.isAbove(sessions, 0);
     assert.isAbove(calls, 0);
     assert.isAtMost(bytesReceived, 10 * bytesOut);
-    assert.isAtMost(seconds * 1_000, sent, "a message takes a millisecond");
+    assert.isAtMost(seconds * 1_000, sent, "a message must take at most a millisecond on average");
   });
 });

@@ -1,4 +1,4 @@
-// One small message does not make a peer send, hold or compute without a bound.
+// Tests that one small message cannot make a peer send, buffer or compute without a limit.
 
 import { assert } from "chai";
 import { hexId, connectToScripted } from "../web/support/connections.js";
@@ -11,16 +11,16 @@ import { engine } from "./support/parties.js";
 const message = (rest) => ({ jsonrpc: "2.0", ...rest });
 const columns = (ids, methods, values) => message({ method: "rpc.columns", params: { ids, methods, values } });
 const numbers = (count) => Array.from({ length: count }, (_, n) => n + 1);
-/** All messages that have come, whether in lists or not. */
+/** Returns all received messages, including the messages in lists. */
 const each = (end) => end.received.flat();
 
-/** The longest run of one letter in any text of a message, its id aside. */
+/** Returns the length of the longest run of the letter x in a message, without its id. */
 function longestRun({ id, ...rest }) {
   const runs = JSON.stringify(rest).match(/x+/g) ?? [];
   return Math.max(0, ...runs.map((run) => run.length));
 }
 
-describe("streams that are asked for all at once", function () {
+describe("many streams that a peer requests at once", function () {
   this.timeout(30_000);
   const STREAMS = 256;
   const MAX_CREDIT = 65_536;
@@ -34,7 +34,7 @@ describe("streams that are asked for all at once", function () {
           message({ id, method: "rpc.stream", params: { method: "ticks", credit: MAX_CREDIT } }),
         ),
       ),
-    "and then get credit repeatedly": (end) => {
+    "with repeated credit": (end) => {
       end.post(
         numbers(STREAMS).map((id) => message({ id, method: "rpc.stream", params: { method: "ticks", credit: 1 } })),
       );
@@ -49,7 +49,7 @@ describe("streams that are asked for all at once", function () {
     },
   };
   for (const [way, ask] of Object.entries(ways)) {
-    it(`${way} leave turns to others, and send no more than a bound without further credit`, async () => {
+    it(`${way} let other tasks run, and send a limited number of items without further credit`, async () => {
       let items = 0;
       let atTurn = 0;
       let maxInTurn = 0;
@@ -64,7 +64,7 @@ describe("streams that are asked for all at once", function () {
         features: ["batch", "columns", "stream"],
         methods: {
           async *ticks() {
-            // A peer without a bound stops here, so that the test ends.
+            // If the library has no limit, the test ends after this number of items.
             while (items < 500_000) yield items++;
           },
         },
@@ -78,7 +78,7 @@ describe("streams that are asked for all at once", function () {
       }
       assert.isAbove(items, 0);
       await pause(20);
-      // 256 items in a turn, and each stream may have one more under way.
+      // The library sends 256 items in one task. Each stream may have produced one more item.
       assert.isAtMost(maxInTurn, 1_024);
       assert.isAtMost(items, 2 * MAX_CREDIT);
     });
@@ -88,7 +88,7 @@ describe("streams that are asked for all at once", function () {
 describe("a text that a peer sent", () => {
   const long = "x".repeat(1_000);
 
-  /** All that is answered to odd messages. */
+  /** Returns the responses to the messages that `post` sends. */
   async function answers(post, features = ["batch", "columns", "stream"]) {
     const { end } = await connectToScripted({
       features,
@@ -103,11 +103,11 @@ describe("a text that a peer sent", () => {
     });
     await post(end);
     end.post(message({ id: "last", method: "no such method" }));
-    await until(() => each(end).some(({ id }) => id === "last"), "the peer answers no more");
+    await until(() => each(end).some(({ id }) => id === "last"), "the peer must answer the last request");
     return each(end).filter(({ method, id }) => method === undefined && id !== "last");
   }
 
-  it("is repeated in errors for at most a hundred characters, with any name", async () => {
+  it("is repeated in errors with at most a hundred characters", async () => {
     const stream = (method, id) => message({ id, method: "rpc.stream", params: { method, credit: 1 } });
     const got = await answers((end) => {
       end.post(message({ id: 1, method: "x".repeat(1_024) }));
@@ -126,7 +126,7 @@ describe("a text that a peer sent", () => {
     for (const answer of got) assert.isAtMost(longestRun(answer), 100, JSON.stringify(answer).slice(0, 300));
   });
 
-  it("is not looked up and not repeated where it is a method's name of more than 1 024 characters", async () => {
+  it("is neither looked up nor repeated if it is a method name of more than 1 024 characters", async () => {
     const name = "x".repeat(1_025);
     const got = await answers((end) => {
       end.post(message({ id: 1, method: name }));
@@ -142,13 +142,13 @@ describe("a text that a peer sent", () => {
     }
   });
 
-  it("that names 256 requests of a megabyte each is answered in kilobytes", async () => {
+  it("causes at most 128 kB of responses if it is the method name of 256 requests and has 1 MB", async () => {
     const got = await answers((end) => end.post(columns(numbers(256), "x".repeat(1_000_000), Array(256).fill([]))));
     assert.isAtMost(JSON.stringify(got).length, 256 * 500);
   });
 });
 
-describe("requests that come together and share an object", () => {
+describe("requests that are sent together and share an object", () => {
   const shared = () => ({ path: "public", deep: { list: [1] } });
   const ways = {
     "in columns": (one) => columns([1, 2], ["first", "second"], [one, one]),
@@ -164,7 +164,7 @@ describe("requests that come together and share an object", () => {
   };
   for (const [way, make] of Object.entries(ways)) {
     for (const features of [["batch", "columns"], []]) {
-      it(`${way} have a copy for each handler, ${features.length > 0 ? "as a list" : "as a batch"}`, async () => {
+      it(`${way} pass a copy to each handler, ${features.length > 0 ? "as a list" : "as a batch"}`, async () => {
         const seen = [];
         const { end } = await connectToScripted({
           features,
@@ -180,7 +180,7 @@ describe("requests that come together and share an object", () => {
           },
         });
         end.post(make(shared()));
-        await until(() => seen.length === 2, "not both are called");
+        await until(() => seen.length === 2, "both handlers must be called");
         const [first, { params, saw }] = seen;
         assert.notStrictEqual(first, params);
         assert.notStrictEqual(first.deep, params.deep);
@@ -192,12 +192,12 @@ describe("requests that come together and share an object", () => {
 });
 
 describe("a flood of values that are not messages", () => {
-  it("over a plain port leaves a peer that serves, and holds nothing", async () => {
+  it("over a plain port does not stop a peer from answering, and leaves no pending call", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport, { onError() {} }).method("echo", (params) => params);
     afterThisTest(() => peer.destroy());
     const holes = [];
-    // WebKit visits each index of an array that it clones.
+    // WebKit visits each index of an array that it clones, so it needs too long for the long array.
     holes.length = engine === "webkit" ? 1_000 : 4_000_000_000;
     let deep = [];
     for (let n = 0; n < 500; n++) deep = [deep];
@@ -224,7 +224,7 @@ describe("a flood of values that are not messages", () => {
     remoteEnd.post(message({ id: 5, method: "echo", params: [1] }));
     await until(
       () => remoteEnd.received.flat().some(({ id, result }) => id === 5 && result[0] === 1),
-      "it does not serve",
+      "the peer must answer after the flood",
     );
     assert.equal(peer.pending, 0);
   });

@@ -1,14 +1,15 @@
-// Attacks of hostile peers and strangers: `node tests/hostile/run.mjs <chromium|firefox|webkit|node> [part of a spec's
-// name]`. The specs play the attacker with messages of their own; they test the built package: `cargo xtask build`
-// first.
+// Runs attacks of hostile peers and strangers. The specs send the messages of the attackers. They test the built
+// package, so `cargo xtask build` must run before:
+//
+//   node tests/hostile/run.mjs <chromium|firefox|webkit|node> [part of a spec's name]
 //
 //   --full         a million messages of the generator, and more rounds of each race
 //   --seed N       repeats the choices of an earlier run
 //   --messages N   the number of generated messages
 //   --write        writes measurements to bounds.json (Chromium and Node), and the table to SECURITY.md (Chromium)
 //
-// PORTWAY_FULL=1, PORTWAY_SEED and PORTWAY_MESSAGES do the same. With PORTWAY_REPORT set, the counts are written there
-// as JSON.
+// PORTWAY_FULL=1, PORTWAY_SEED and PORTWAY_MESSAGES have the same effects as the first three options. If PORTWAY_REPORT
+// names a file, the suite writes the counts of tests to this file, as JSON.
 
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -36,11 +37,11 @@ if (!engines.includes(engine)) {
   process.exit(2);
 }
 if (!existsSync(new URL("../../pkg/package.json", import.meta.url))) {
-  console.error("pkg/ is not there; `cargo xtask build` makes it");
+  console.error("pkg/package.json is missing; run `cargo xtask build`");
   process.exit(2);
 }
 
-// As in tests/web: `*.browser.test.js` needs a page, `*.node.test.js` needs Node, any other runs everywhere.
+// As in tests/web, `*.browser.test.js` needs a page, `*.node.test.js` needs Node, and the other specs run everywhere.
 const foreign = engine === "node" ? ".browser.test.js" : ".node.test.js";
 const specs = readdirSync(fileURLToPath(new URL(".", import.meta.url)))
   .filter((file) => file.endsWith(".test.js") && file.includes(part) && !file.endsWith(foreign))
@@ -61,8 +62,8 @@ Object.assign(env, { PORTWAY_FULL: settings.full, PORTWAY_SEED: settings.seed })
 if (settings.messages !== undefined) env.PORTWAY_MESSAGES = settings.messages;
 
 /**
- * WebKit slows down with each port that it has had: there, a browser gets this many generated messages, and then comes
- * a new one.
+ * The number of generated messages for one browser of WebKit. WebKit becomes slower with each port that it creates, so
+ * each part of the messages gets a new browser.
  */
 const PART = 50_000;
 
@@ -102,7 +103,7 @@ if (options.write && measured.length > 0) accept(measured);
 if (engine === "chromium" && part === "") {
   const fault = checkSecurity(options.write);
   if (fault === undefined) passed++;
-  else failures.push({ name: "the table in SECURITY.md is that of bounds.json", message: fault });
+  else failures.push({ name: "the table in SECURITY.md matches bounds.json", message: fault });
 }
 for (const [file, { passed, failed }] of Object.entries(files)) {
   console.log(

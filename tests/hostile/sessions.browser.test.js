@@ -1,5 +1,5 @@
-// Messages of a session do not reach the next document. Signs of life and death are believed only where they can be
-// trusted.
+// Tests that messages of a session do not reach the next document, and that forged locks neither begin nor end a
+// session.
 
 import { assert } from "chai";
 import { afterThisTest } from "../web/support/cleanup.js";
@@ -8,11 +8,11 @@ import { deferred, pause, rejection, until } from "../web/support/outcomes.js";
 import { connect } from "../web/support/portway.js";
 import { origins, party } from "./support/parties.js";
 
-describe("a handler that runs on after its session has ended", function () {
+describe("a handler that still runs after its session has ended", function () {
   this.timeout(30_000);
 
   for (const allowed of ["each of two origins", "any origin"]) {
-    it(`sends nothing to the next document, where ${allowed} may connect, and reports that`, async () => {
+    it(`sends nothing to the next document if ${allowed} may connect, and its messages are reported`, async () => {
       const going = deferred();
       const done = deferred();
       const sessions = [];
@@ -48,8 +48,8 @@ describe("a handler that runs on after its session has ended", function () {
       await pause(100);
       const next = await frame.go("third");
       await next.run(() => sendHello(parent));
-      await until(() => sessions.length === 2, "the next document gets no session");
-      // It uses the same ids, so that it would accept answers to them.
+      await until(() => sessions.length === 2, "the next document must get a session");
+      // The next document uses the ids of the former requests, so it would accept their responses.
       await next.run(() => session.port.postMessage(message({ id: 1, method: "unknown" })));
       going.resolve();
       await done.promise;
@@ -63,7 +63,7 @@ describe("a handler that runs on after its session has ended", function () {
         got.filter(({ id }) => id === 1).map(({ error }) => error?.code),
         [-32601],
       );
-      assert.isAtLeast(reports.length, 1, "the dropped messages were not reported");
+      assert.isAtLeast(reports.length, 1, "the dropped messages must be reported");
     });
   }
 });
@@ -71,7 +71,7 @@ describe("a handler that runs on after its session has ended", function () {
 describe("a plain session", function () {
   this.timeout(30_000);
 
-  it("accepts only the origin that it began with, though another is allowed, too", async () => {
+  it("accepts only the origin with which it began, although a second origin is allowed", async () => {
     const events = [];
     const frame = await party("friend");
     const connecting = connect(frame.element, {
@@ -89,7 +89,7 @@ describe("a plain session", function () {
     const peer = await connecting;
     afterThisTest(() => peer.destroy());
     await frame.run(() => parent.postMessage(message({ id: 1, method: "secret", params: [origin] }), "*"));
-    await until(() => events.some(([what]) => what === "called"), "the friend is not served");
+    await until(() => events.some(([what]) => what === "called"), "the friend must be served");
     const next = await frame.go("third");
     await next.run(() => parent.postMessage(message({ id: 2, method: "secret", params: [origin] }), "*"));
     await pause(1_500);
@@ -106,8 +106,8 @@ describe("a lock", function () {
   this.timeout(30_000);
 
   /**
-   * A connection to a peer of another origin that hangs after it has named a lock as its own; by default, the one of
-   * this side.
+   * Connects to a peer of another origin. The peer names the lock of `session` as its own, and then sends nothing more.
+   * By default, the peer names the lock of the host.
    */
   async function naming(session, connectTimeout) {
     const frame = await party("friend");
@@ -124,11 +124,11 @@ describe("a lock", function () {
     return connecting;
   }
 
-  it("of this side, named by a peer, begins no session", async () => {
+  it("of the host begins no session if the peer names this lock as its own", async () => {
     assert.equal((await rejection(naming(undefined, 2_000))).reason, "no-answer");
   });
 
-  it("of another session, named by a peer that hangs, does not stop the heartbeat", async () => {
+  it("of another session does not stop the heartbeat if a silent peer names this lock as its own", async () => {
     const name = "b".repeat(32);
     const release = deferred();
     const held = deferred();
@@ -140,13 +140,13 @@ describe("a lock", function () {
     const started = performance.now();
     const { reason } = await Promise.race([
       rejection(peer.request("any", [], { timeout: 0 })),
-      pause(8_000).then(() => ({ reason: "nothing: the call waits on" })),
+      pause(8_000).then(() => ({ reason: "none: the call is still pending" })),
     ]);
     assert.equal(reason, "unresponsive");
     assert.isBelow(performance.now() - started, 4_000);
   });
 
-  it("that another document of the origin steals ends no session whose peer answers a ping", async () => {
+  it("that another document of the origin steals does not end a session whose peer answers pings", async () => {
     const [frame, thief] = [await party("host"), await party("host")];
     const lost = [];
     const connecting = connected(frame.element, {
@@ -155,7 +155,7 @@ describe("a lock", function () {
     });
     await frame.run(() => connectTo(parent, {}));
     const peer = await connecting;
-    // Until both sides watch each other's lock.
+    // During this pause, the host and the iframe begin to watch each other's lock.
     await pause(500);
     const stolen = await thief.run(async () => {
       const names = (await navigator.locks.query()).held

@@ -1,4 +1,4 @@
-// The cost of messages of strangers: no listener of the library may deserialize them.
+// Tests the cost of messages from strangers. The listeners of the library must not deserialize these messages.
 
 import { assert } from "chai";
 import { afterThisTest } from "../web/support/cleanup.js";
@@ -9,7 +9,10 @@ import { longestTask } from "./support/measure.js";
 import { origins, party } from "./support/parties.js";
 import { figure } from "./support/settings.js";
 
-/** Posts one large message, and waits until it has come. Its listener reads no data. */
+/**
+ * Posts one large message, and waits until it has arrived. Returns the milliseconds for which the message blocked the
+ * event loop. The listener of this function does not read the data.
+ */
 async function block(stranger, kind) {
   let came = 0;
   const count = () => came++;
@@ -27,7 +30,7 @@ async function block(stranger, kind) {
     };
     parent.postMessage(all[kind](), "*");
   }, kind);
-  await until(() => came > 0, "the message does not come");
+  await until(() => came > 0, "the message must arrive");
   await pause(20);
   removeEventListener("message", count);
   return task.stop();
@@ -59,12 +62,13 @@ describe("a large message of a stranger", function () {
     it(`is not read by ${name}`, async () => {
       const [friend, stranger] = [await party("friend"), await party("stranger")];
       const bare = {};
-      // The longest of three, against the shortest below: Firefox and WebKit deserialize before a listener runs.
+      // Firefox and WebKit deserialize a message before a listener runs. So the longest time of three messages without
+      // the library is compared with the shortest time below.
       for (const kind of kinds)
         bare[kind] = Math.max(await block(stranger, kind), await block(stranger, kind), await block(stranger, kind));
       await listen(friend);
       for (const kind of kinds) {
-        // A busy machine interrupts at random; a slow listener is slow each time.
+        // A busy machine delays some tries at random. A slow listener would be slow in each try.
         let least = Infinity;
         for (let tries = 0; tries < 6 && least > bare[kind] + 50; tries++)
           least = Math.min(least, await block(stranger, kind));
@@ -87,7 +91,7 @@ describe("a large message of a stranger", function () {
           "*",
         );
       }, index);
-    // The page script of the victim reads each message once, too.
+    // The script of the host's document, party.js, also reads each message once.
     await host.run(async (early) => {
       globalThis.reads = 0;
       const { get } = Object.getOwnPropertyDescriptor(MessageEvent.prototype, "data");
@@ -101,7 +105,7 @@ describe("a large message of a stranger", function () {
     }, packaged("early.js"));
     await measure();
     await pause(1_500);
-    // Its senders are not known yet, so a message may be read once.
+    // `portway/early` does not know the allowed senders yet, so it may read the message once.
     assert.isAtMost(await host.run(() => reads), 2);
   });
 });

@@ -1,4 +1,4 @@
-// The table of SECURITY.md, made from bounds.json.
+// Creates the table of SECURITY.md from bounds.json.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { tableIn, withTable } from "../comparison/table.mjs";
@@ -7,7 +7,7 @@ const NAME = "amplification";
 const file = new URL("bounds.json", import.meta.url);
 const security = new URL("../../SECURITY.md", import.meta.url);
 
-/** The steps of stated figures. They are coarse, so that two runs state the same. */
+/** The possible values of the figures in bounds.json. They are few, so that two runs write equal figures. */
 const TIMES = [0, 1, 2, 5, 10];
 const MS = [5, 10, 20, 50];
 const PLACES = { page: "a page, by `connect`", wipc: "JavaScript over WIPC", native: "a native server, on a socket" };
@@ -19,7 +19,10 @@ function step(steps, measured, room) {
   return steps.find((one) => measured * room <= one) ?? Infinity;
 }
 
-/** Writes measurements to bounds.json, up to the limits of all rows: a measurement above them still fails its test. */
+/**
+ * Writes measurements to bounds.json. A written figure does not exceed the limit of all rows, so a measurement above
+ * this limit still fails its test.
+ */
 export function accept(measured) {
   const bounds = read();
   for (const { id, where, sends, blocks, holds } of measured) {

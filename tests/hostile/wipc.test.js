@@ -1,4 +1,4 @@
-// A peer over WIPC that sends requests and reads no answers, or requests that cannot be answered under their ids.
+// Tests a peer over WIPC that sends requests but reads no responses, and a peer whose requests have invalid ids.
 
 import { assert } from "chai";
 import { afterThisTest } from "../web/support/cleanup.js";
@@ -8,7 +8,7 @@ import { CALL, WipcChannel, concat, encodeWipc } from "../web/support/wipc.js";
 
 const frame = (message) => encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", ...message }));
 
-/** A server over a channel. The test writes for the peer, which reads nothing before `read()`. */
+/** Creates a server over a channel. The test plays its peer, which reads nothing before a call of `read()`. */
 function served(methods) {
   const input = new TransformStream(undefined, { highWaterMark: 1 });
   let open;
@@ -27,10 +27,10 @@ function served(methods) {
   return { channel, server, writer: input.writable.getWriter(), read: () => open(), written: () => written };
 }
 
-describe("a WIPC peer that reads no answers", function () {
+describe("a WIPC peer that reads no responses", function () {
   this.timeout(30_000);
 
-  it("has its requests wait unread, so that no more than a bound is held for it, and gets all answers once it reads", async () => {
+  it("makes the server stop reading at a limit, and receives all responses after it has started to read", async () => {
     const SIZE = 64 * 1_024;
     const COUNT = 6_000;
     const text = "x".repeat(SIZE);
@@ -48,34 +48,34 @@ describe("a WIPC peer that reads no answers", function () {
       before = taken;
       await pause(300);
     }
-    // 16 MiB are 256 answers; up to 1 024 requests may be in progress beside them.
-    assert.isAtMost(calls, 1_400, "it goes on for a peer that reads nothing");
+    // The server buffers 16 MiB, which are 256 responses. In addition, up to 1 024 requests may be running.
+    assert.isAtMost(calls, 1_400, "the server must stop reading");
     read();
     await writing;
-    await until(() => calls === COUNT && written() > COUNT * SIZE, "not all is answered");
+    await until(() => calls === COUNT && written() > COUNT * SIZE, "all requests must be answered");
   });
 
-  it("by its notifications alone does not stop the reading", async () => {
+  it("does not make the server stop reading if it sends only notifications", async () => {
     let notes = 0;
     const { writer, server } = served({});
     server.onNotify("note", () => notes++);
     for (let n = 0; n < 5_000; n++) await writer.write(frame({ method: "note", params: ["x".repeat(1_000)] }));
-    await until(() => notes === 5_000, "not all have come");
+    await until(() => notes === 5_000, "all notifications must arrive");
   });
 });
 
-describe("a WIPC peer whose requests cannot be answered under their ids", function () {
+describe("a WIPC peer", function () {
   this.timeout(30_000);
 
   const odd = {
     "strings of 5 000 characters": (n) => `${n}`.padEnd(5_000, "z"),
     objects: (n) => ({ n }),
     arrays: (n) => [n],
-    "truth values": () => true,
-    "whole numbers, for comparison,": (n) => n,
+    booleans: () => true,
+    "valid numbers": (n) => n,
   };
   for (const [what, id] of Object.entries(odd)) {
-    it(`since those are ${what}, leaves nothing behind: the channel is idle after them`, async () => {
+    it(`that sends requests whose ids are ${what} leaves the channel idle`, async () => {
       const { channel, writer, read } = served({ echo: (params) => params });
       read();
       for (let n = 0; n < 500; n++) await writer.write(frame({ id: id(n), method: "echo" }));
@@ -85,7 +85,7 @@ describe("a WIPC peer whose requests cannot be answered under their ids", functi
     });
   }
 
-  it("since they are not messages, or there are none, leaves nothing behind", async () => {
+  it("that sends invalid messages leaves the channel idle", async () => {
     const { channel, writer, read } = served({ echo: (params) => params });
     read();
     const payloads = [

@@ -1,5 +1,5 @@
-//! The cost of one message for a server: bytes in and out, and the time that another connection waits. The rows and
-//! their bounds are in tests/hostile/bounds.json.
+//! The cost of one message for a server: the received and sent bytes, and the time that another connection waits. The
+//! rows and their bounds are in tests/hostile/bounds.json.
 
 use std::io::Write;
 use std::path::Path;
@@ -26,11 +26,11 @@ struct Row {
     blocks: f64,
 }
 
-/// A few answers are always allowed, however short the message was.
+/// The number of bytes that a server may always send, even after a short message.
 const CONSTANT: usize = 1_024;
-/// The stated times are those of an optimised build.
+/// The factor for the times in the rows, which are for an optimised build.
 const SLOWNESS: f64 = if cfg!(debug_assertions) { 10.0 } else { 1.0 };
-/// A busy machine interrupts at random; the cost of the message is there each time.
+/// Maximum number of tries. The shortest time counts, since other processes delay some tries.
 const TRIES: usize = 5;
 
 fn message(id: &str) -> Vec<u8> {
@@ -56,7 +56,7 @@ fn message(id: &str) -> Vec<u8> {
             let answer = |id: usize| json!({"jsonrpc": "2.0", "id": id + 1_000_000, "result": id});
             frame(&json!((0..10_000).map(answer).collect::<Vec<_>>()).to_string())
         }
-        other => panic!("there is no message for the row {other}"),
+        other => panic!("the row {other} needs a message in this function"),
     }
 }
 
@@ -80,7 +80,7 @@ fn the_cost_of_one_message_for_a_server_is_within_its_row() -> Test {
         let mut out = 0;
         for _ in 0..TRIES {
             let mut connection = connect(&path)?;
-            // A thread sends, so that this one can measure.
+            // Another thread sends, so that this thread can measure meanwhile.
             let mut sender = connection.stream.try_clone()?;
             let asked = bytes.clone();
             let sending = std::thread::spawn(move || sender.write_all(&asked));
@@ -93,7 +93,7 @@ fn the_cost_of_one_message_for_a_server_is_within_its_row() -> Test {
                 longest = longest.max(other.ping()?);
             }
             if row.id == "noise" {
-                // Noise ends where a frame begins.
+                // The blank line separates the noise from the next frame.
                 connection.stream.write_all(b"\r\n\r\n")?;
             }
             connection.before()?;

@@ -1,4 +1,5 @@
-//! A connection to a server under attack, by hand: frames with a `Content-Length`, or lines, and all bytes are counted.
+//! A connection to the server under attack. It reads and writes `Content-Length` frames or lines without the library,
+//! and counts the received bytes.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -14,7 +15,7 @@ pub(crate) struct Connection {
     held: Vec<u8>,
     /// Whether messages are lines.
     lines: bool,
-    /// How many bytes have come.
+    /// The number of received bytes.
     pub(crate) bytes: usize,
 }
 
@@ -42,7 +43,7 @@ impl Connection {
         Ok(frame.len())
     }
 
-    /// The next message.
+    /// Returns the next message.
     pub(crate) fn receive(&mut self) -> io::Result<Value> {
         let mut chunk = vec![0; 1 << 16];
         loop {
@@ -70,7 +71,7 @@ impl Connection {
         }
     }
 
-    /// All messages up to the answer to a request that is sent now; that one is not among them.
+    /// Sends a request. Returns all messages that arrive before its answer.
     pub(crate) fn before(&mut self) -> io::Result<Vec<Value>> {
         self.send(&json!({"jsonrpc": "2.0", "id": "before", "method": "no such method"}))?;
         let mut messages = Vec::new();
@@ -83,7 +84,7 @@ impl Connection {
         }
     }
 
-    /// How long a call takes.
+    /// Returns the duration of a call.
     pub(crate) fn ping(&mut self) -> io::Result<Duration> {
         let start = Instant::now();
         self.send(&json!({"jsonrpc": "2.0", "id": "ping", "method": "echo", "params": [1]}))?;
@@ -97,7 +98,7 @@ impl Connection {
     }
 }
 
-/// The longest run of the letter x in a text.
+/// Returns the length of the longest run of the letter x in a text.
 pub(crate) fn longest_run(text: &str) -> usize {
     text.split(|letter| letter != 'x').map(str::len).max().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Processes under attack, and hostile processes: each is this program in a role.
+//! Processes under attack, and hostile processes. Each process runs this test program in a role.
 
 use std::env;
 use std::error::Error;
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 pub(crate) type Test = Result<(), Box<dyn Error>>;
 
-/// The longest wait of a test.
+/// Maximum time of one wait in a test.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 const ROLE: &str = "PORTWAY_HOSTILE_ROLE";
@@ -25,7 +25,7 @@ pub(crate) fn in_full() -> bool {
     env::var("PORTWAY_FULL").is_ok_and(|value| value == "1")
 }
 
-/// This program, in a role.
+/// Returns a command that runs this program in a role.
 pub(crate) fn role(name: &str, path: &Path) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "process::this_program_plays_a_role_if_it_is_asked_to", "--nocapture"]);
@@ -57,7 +57,7 @@ fn block_on(work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
 }
 
-/// The methods that are attacked.
+/// Registers the methods that the tests attack.
 fn set_up(server: &Server) {
     server.method("echo", |params: Box<RawValue>, _: Context| async move { Ok::<_, RpcError>(params) });
     server.method("hang", |params: Box<RawValue>, _: Context| async move {
@@ -86,7 +86,7 @@ async fn wipc_server() -> io::Result<()> {
     Ok(())
 }
 
-/// Listens and stops again, in a process with an empty umask.
+/// Creates and drops listeners repeatedly, in a process with an empty umask.
 async fn bind_over_and_over(path: &Path) -> io::Result<()> {
     rustix::process::umask(rustix::fs::Mode::empty());
     for _ in 0..if in_full() { 3_000 } else { 500 } {
@@ -110,12 +110,12 @@ impl Running {
         Ok(Self(command.stdout(Stdio::null()).spawn()?))
     }
 
-    /// A server on a socket, once it listens.
+    /// Starts a server on a socket, and waits until it listens.
     pub(crate) fn server(path: &Path) -> io::Result<Self> {
         Self::server_in(path, "serve")
     }
 
-    /// Starts a process in another serving role.
+    /// Starts a process in the role of a server, and waits until it listens.
     pub(crate) fn server_in(path: &Path, name: &str) -> io::Result<Self> {
         let server = Self::start(&mut role(name, path))?;
         let start = Instant::now();
@@ -128,12 +128,12 @@ impl Running {
         Ok(server)
     }
 
-    /// The peak of its resident memory, in MiB.
+    /// Returns the peak of the resident memory of the process, in MiB.
     pub(crate) fn peak_mib(&self) -> io::Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.0.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kb = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-        kb.map(|kb| kb / 1_024).ok_or_else(|| io::Error::other("no VmHWM in its status"))
+        kb.map(|kb| kb / 1_024).ok_or_else(|| io::Error::other("the status of the process must have VmHWM"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Requests that make a server send or hold more than they are.
+//! Requests that make a server send or buffer more bytes than the requests have.
 
 use std::io::Write;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::connection::{Connection, frame, longest_run};
 use crate::process::{Running, Test};
 
-/// A server, its folder, and a connection to it.
+/// Returns a server, its folder, and a connection to the server.
 fn attacked() -> Result<(Running, tempfile::TempDir, Connection), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
@@ -24,7 +24,7 @@ fn an_id_of_more_than_1_024_characters_is_refused_and_repeated_by_nothing() -> T
         connection.send(&json!({"jsonrpc": "2.0", "id": "x".repeat(length), "method": "steps"}))?;
     }
     let answers = connection.before()?;
-    assert_eq!(answers.len(), 3, "each is answered once, and none is served");
+    assert_eq!(answers.len(), 3, "each request must have one answer, and no handler may run");
     for answer in &answers {
         assert_eq!(answer["id"], Value::Null);
         assert_eq!(answer["error"]["code"], -32_600);
@@ -107,7 +107,7 @@ fn running_requests_are_bounded_in_bytes() -> Test {
         sent += 1;
     }
     let grown = server.peak_mib()? - before;
-    // 64 MiB, and the buffers for reading.
+    // The bound covers the limit of 64 MiB for running requests, and the buffers for reading.
     assert!(grown <= 160, "{grown} MiB for {sent} requests of a megabyte");
     assert!(Connection::to(&folder.path().join("a.sock"))?.ping()? < Duration::from_secs(2));
     Ok(())
@@ -120,7 +120,7 @@ fn requests_that_are_cancelled_before_their_turn_are_not_held() -> Test {
     let path = folder.path().join("a.sock");
     let server = Running::server_in(&path, "serve one by one")?;
     let mut connection = Connection::to(&path)?;
-    // The others wait for this one.
+    // All later requests wait until this request ends.
     connection.send(&json!({"jsonrpc": "2.0", "id": "first", "method": "hang", "params": []}))?;
     let before = server.peak_mib()?;
     let filler = "x".repeat(1_000_000);
@@ -140,7 +140,7 @@ fn requests_that_are_cancelled_before_their_turn_are_not_held() -> Test {
 #[test]
 fn replies_that_wait_for_their_batch_are_bounded_in_bytes() -> Test {
     let refused = |index: usize| match index % 2 {
-        // Each is refused, the second under the id that it has.
+        // Each element is refused. The error for the second element has its id.
         0 => json!(1),
         _ => json!({"jsonrpc": "2.0", "id": "x".repeat(1_024), "method": 1}),
     };
@@ -157,16 +157,16 @@ fn replies_that_wait_for_their_batch_are_bounded_in_bytes() -> Test {
             batch.extend_from_slice(&rest);
             connection.send(&Value::Array(batch))?;
             for answers in connection.before()? {
-                // Each of its requests is refused, under its own id, and nothing of it waits.
-                let answers = answers.as_array().ok_or("it is answered as a batch")?;
-                let first = answers.iter().find(|answer| answer["id"] == id).ok_or("the request is answered")?;
+                // A refused batch is answered at once and completely. So the server buffers no reply to it.
+                let answers = answers.as_array().ok_or("the answer must be a batch")?;
+                let first = answers.iter().find(|answer| answer["id"] == id).ok_or("the request must be answered")?;
                 assert_eq!(first["error"]["data"]["reason"], "too-many-requests");
                 assert_eq!(answers.len(), 1_000);
                 refused += 1;
             }
         }
         let grown = server.peak_mib()? - before;
-        // 64 MiB, and the buffers for reading.
+        // The bound covers the limit of 64 MiB for waiting replies, and the buffers for reading.
         assert!(grown <= 130, "{grown} MiB, kind {number}, {refused} batches refused");
         assert_ne!(refused, 0, "kind {number} was never refused");
         assert!(Connection::to(&folder.path().join("a.sock"))?.ping()? < Duration::from_secs(5));

@@ -1,4 +1,4 @@
-//! The rights of a socket file, and the cost of connections that send half a message or read nothing.
+//! The permissions of a socket file, and the cost of connections that send half a message or read nothing.
 
 use std::fs;
 use std::io::Write;
@@ -13,23 +13,23 @@ fn a_socket_file_is_for_its_owner_alone_from_its_first_moment() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     let mut seen = 0_u32;
-    // On a loaded machine this thread may sleep while another binds.
+    // On a busy machine, this thread may not run while the other process binds the socket. So the test repeats.
     for _ in 0..50 {
         let mut binding = Running::start(&mut role("bind", &path))?;
         while binding.0.try_wait()?.is_none() {
-            // Between two listeners there is no file.
+            // Between two listeners, the file does not exist.
             let Ok(metadata) = fs::metadata(&path) else { continue };
             seen += 1;
             let mode = metadata.permissions().mode() & 0o777;
             assert!(metadata.file_type().is_socket());
-            assert_eq!(mode & 0o077, 0, "others could connect: {mode:o}, seen {seen} times");
+            assert_eq!(mode & 0o077, 0, "only the owner may have permissions: {mode:o}, seen {seen} times");
         }
         assert!(binding.0.wait()?.success());
         if seen > 100 {
             return Ok(());
         }
     }
-    Err(format!("it was seen only {seen} times").into())
+    Err(format!("the socket file must be seen more than 100 times, got {seen}").into())
 }
 
 #[test]
@@ -62,10 +62,10 @@ fn a_peer_that_reads_nothing_is_read_no_more_and_others_are_served() -> Test {
     silent.stream.set_write_timeout(Some(Duration::from_millis(500)))?;
     let request = frame(r#"{"jsonrpc":"2.0","id":1,"method":"big"}"#);
     let mut sent = 0_usize;
-    // Each is answered by 100 KB.
+    // The answer to each request has 100 KB.
     while silent.stream.write_all(&request).is_ok() {
         sent += 1;
-        assert!(sent < 200_000, "it is read for ever");
+        assert!(sent < 200_000, "the server must stop reading");
     }
     let start = Instant::now();
     for _ in 0..100 {
@@ -73,7 +73,7 @@ fn a_peer_that_reads_nothing_is_read_no_more_and_others_are_served() -> Test {
     }
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     let grown = server.peak_mib()? - before;
-    // 16 MiB of answers, and the answers of requests in progress.
+    // The bound covers the limit of 16 MiB for unwritten answers, and the answers to requests in progress.
     assert!(grown <= 160, "{grown} MiB for {sent} requests");
     Ok(())
 }

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::process::{Running, TEST_TIMEOUT, Test, role, write_out};
 
-/// The header of a call with a payload of this length.
+/// Returns the header of a call with a payload of this length.
 fn announced(length: usize) -> io::Result<[u8; 9]> {
     header(FrameType::Call, length).map_err(io::Error::other)
 }
@@ -22,7 +22,7 @@ fn announced(length: usize) -> io::Result<[u8; 9]> {
 /// The roles of guests, which a host starts.
 pub(crate) fn play(name: &str) -> io::Result<()> {
     match name {
-        // A payload that is announced and never comes.
+        // A header whose payload never arrives.
         "guest that announces" => write_out(&announced(u32::MAX as usize)?)?,
         // A message above the limit, and then a short one.
         "guest that floods" => {
@@ -34,9 +34,9 @@ pub(crate) fn play(name: &str) -> io::Result<()> {
             encode(FrameType::Call, br#"{"jsonrpc":"2.0","method":"done"}"#, &mut one).map_err(io::Error::other)?;
             write_out(&one)?;
         }
-        // Text that looks like headers, each within the payload of the one before.
+        // Headers, each within the payload of the previous header.
         "guest of headers" => write_out(&announced(0x7fff_ffff)?.repeat(100_000))?,
-        // Answers to calls that were not made.
+        // Answers to calls that the host has not made.
         "guest that answers" => {
             for id in 0..10_000 {
                 let mut one = Vec::new();
@@ -45,18 +45,18 @@ pub(crate) fn play(name: &str) -> io::Result<()> {
                 write_out(&one)?;
             }
         }
-        other => return Err(io::Error::other(format!("there is no role {other}"))),
+        other => return Err(io::Error::other(format!("the role {other} does not exist"))),
     }
     thread::sleep(TEST_TIMEOUT);
     Ok(())
 }
 
-/// The resident memory of this process, in MiB.
+/// Returns the resident memory of this process, in MiB.
 fn resident_mib() -> io::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kb = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    kb.map(|kb| kb / 1_024).ok_or_else(|| io::Error::other("no VmRSS in the status"))
+    kb.map(|kb| kb / 1_024).ok_or_else(|| io::Error::other("the status of the process must have VmRSS"))
 }
 
 #[tokio::test]
@@ -74,15 +74,15 @@ async fn a_guest_makes_its_host_keep_no_message_above_the_limit() -> Test {
             most = most.max(resident_mib()?);
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        assert!(call.await??.is_err(), "{name} answers nothing that was asked");
-        // Other tests of this program run beside it.
+        assert!(call.await??.is_err(), "{name} must not answer the call");
+        // The limit is high, since other tests of this program run at the same time.
         assert!(most - before <= 120, "{name}: {} MiB in {:?}", most - before, start.elapsed());
         drop(client);
     }
     Ok(())
 }
 
-/// A guest that serves, and the test as its host.
+/// A guest with a server. The test is its host.
 struct Guest {
     running: Running,
 }
@@ -123,7 +123,7 @@ fn a_host_that_reads_nothing_is_read_no_more() -> Test {
     while let Ok(count) = sent.recv_timeout(Duration::from_secs(1)) {
         last = count;
     }
-    assert!(last < 100_000, "the guest reads for ever");
+    assert!(last < 100_000, "the guest must stop reading");
     let grown = guest.running.peak_mib()? - before;
     assert!(grown <= 160, "{grown} MiB for {last} requests of process {pid}");
     drop(guest);
@@ -145,7 +145,7 @@ fn a_host_whose_requests_cannot_be_answered_under_their_ids_gets_one_answer_each
     let mut chunk = vec![0; 4_096];
     while answers.last().is_none_or(|answer| answer["id"] != "last") {
         let count = output.read(&mut chunk)?;
-        assert!(count > 0, "it has ended after {answers:?}");
+        assert!(count > 0, "the output ended after {answers:?}");
         let mut bytes = &chunk[..count];
         while let Some(event) = decoder.next(&mut bytes) {
             if let Event::Frame(frame) = event {

@@ -1,9 +1,12 @@
-// The boundaries of the page with a library at both ends, and how calls over them end.
+// Creates boundaries in the page between two peers of one library, and observes how calls over these boundaries end.
 
 import { deaths } from "./deaths.mjs";
 import { methods } from "./methods.mjs";
 
-/** How every death ends with one library, watched for a number of milliseconds: by id, `says`, `saw` and the times. */
+/**
+ * Observes how calls of one library end after each event of deaths.mjs. A call is observed for `patience` ms. `done`
+ * resolves to `says`, `saw` and the times, by the id of the event. `calm` resolves when the next library may start.
+ */
 export async function look(library, name, elsewhere, patience) {
   const boundaries = library.boundaries ?? ["frame", "worker", "port"];
   const strikes = [];
@@ -32,7 +35,7 @@ export async function look(library, name, elsewhere, patience) {
     }
     factory.clear();
   });
-  // Calls that end at once have ended by then, and the next library may put load on the machine.
+  // Calls that end at once have ended after this time. The load of the next library cannot delay them.
   const calm = new Promise((resolve) => setTimeout(resolve, 2_500));
   return { calm, done: Promise.all(watches).then(() => outcomes) };
 }
@@ -56,7 +59,7 @@ async function watch(death, library, strike, patience) {
   };
 }
 
-/** How a call ends, and after how many milliseconds. */
+/** Resolves to the state and the error of a call, and the number of milliseconds until its end. */
 async function ending(promise, start, patience) {
   const since = () => Math.round(performance.now() - start);
   let timer;
@@ -72,16 +75,18 @@ async function ending(promise, start, patience) {
 
 function describe(error) {
   if (!(error instanceof Error)) return `rejected with ${String(error)}`;
-  // Where there is a word for the reason, the text is a matter of other tests.
+  // If the error has a reason, the suite compares the reason. Other tests compare the text.
   return `rejected with ${error.name}: ${typeof error.reason === "string" ? error.reason : error.message}`;
 }
 
 function limited(promise, ms) {
-  const late = new Promise((_, reject) => setTimeout(() => reject(new Error("it was not ready in time")), ms));
+  const late = new Promise((_, reject) =>
+    setTimeout(() => reject(new Error(`the boundary must be ready within ${ms} ms`)), ms),
+  );
   return Promise.race([promise, late]);
 }
 
-/** Each library has a module of its own, and they all ask the same server. */
+/** Each library has its own copy of this module, but all copies use one server. So the copies need distinct numbers. */
 let lastNumber = Math.floor(performance.now() * 1000);
 
 class BoundaryFactory {
@@ -96,7 +101,7 @@ class BoundaryFactory {
     this.#elsewhere = elsewhere;
   }
 
-  /** Whether the library supports the transports of this death. */
+  /** Returns whether the library has the functions that this event needs. */
   offers({ needs }) {
     if (needs === undefined) return true;
     const { port1, port2 } = new MessageChannel();
@@ -106,8 +111,8 @@ class BoundaryFactory {
   }
 
   /**
-   * Each has an address of its own, and so has its script: WebKit lets one load serve several frames, and if two of
-   * them reload at once, that load can be cut off for both.
+   * Adds an iframe with a unique address. The address of its script is also unique. WebKit uses one load for several
+   * iframes with equal addresses. If two of these iframes reload at the same time, WebKit can abort this load.
    */
   async frame(query = `?frame=${++lastNumber}`) {
     const element = document.createElement("iframe");
@@ -119,7 +124,7 @@ class BoundaryFactory {
     return { element, elsewhere: this.#elsewhere, ...(await this.#library.call(element, "frame")) };
   }
 
-  /** A frame whose script is not served on its second request before `release`. */
+  /** Adds an iframe. After a reload, the server does not send the script of the iframe before `release`. */
   async heldFrame() {
     const query = `?hold=${++lastNumber}`;
     const made = await this.frame(query);
@@ -132,7 +137,7 @@ class BoundaryFactory {
     return { worker, ...(await this.#library.call(worker, "worker")) };
   }
 
-  /** To a worker that may never come. */
+  /** Connects to a worker whose script may be missing or throw. */
   connect = async (script, options) => this.#library.call(this.#start(script), "worker", options);
 
   async port() {
@@ -152,7 +157,7 @@ class BoundaryFactory {
     for (const dispose of this.#dispose) dispose();
   }
 
-  /** A worker that listens: not every handshake waits for a slow one. */
+  /** Resolves to a worker that listens. Not every library waits for a slow worker. */
   async #started(script) {
     const worker = this.#start(script);
     await new Promise((ready) => {

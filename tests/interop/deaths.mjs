@@ -1,6 +1,6 @@
-// The events that end the peer of a call, or its caller. This runs in the page. `prepare` of each entry connects the
-// ends and returns `strike`, which triggers the event and returns the calls to watch. `judge` returns the text of the
-// table for their outcomes. `boundaries` are those that a library must support.
+// Lists the events that end the peer of a call, or the caller. This file runs in the page. `prepare` of an event
+// connects two peers and returns `strike`. `strike` triggers the event and returns the calls to observe. `judge`
+// returns the text of the table for the outcomes of the calls. A library must support the `boundaries` of an event.
 
 import { pause } from "../comparison/probes/channel.mjs";
 import { speed } from "./speed.mjs";
@@ -21,7 +21,7 @@ function during(boundary, strike) {
     const { call, callWithTimeout } = made;
     await call("echo", {});
     const waiting = call("hang", {});
-    // The call has arrived once a later call is answered.
+    // When the next call is answered, the peer has received the pending call.
     await call("echo", {});
     return () => {
       const watched = { call: waiting, asked: callWithTimeout?.("hang", {}, ASKED) };
@@ -31,7 +31,7 @@ function during(boundary, strike) {
   };
 }
 
-/** Returns a `prepare` function for a worker that never listens: the call includes connecting. */
+/** Returns a `prepare` function for a worker that never listens. The observed call includes the connecting. */
 function atStart(script) {
   return async ({ connect }) =>
     () => ({
@@ -144,7 +144,7 @@ export const deaths = [
       await call("echo", {});
       return async () => {
         element.contentWindow.location.reload();
-        // The new document exists, and none of its scripts listens yet.
+        // The new document exists, but its scripts do not listen yet.
         await scriptAsked();
         const watched = {
           call: () => call("echo", {}),
@@ -174,7 +174,7 @@ export const deaths = [
   },
 ];
 
-/** Calls repeatedly until a call is answered: a library may need some time to connect again. */
+/** Calls repeatedly until a call is answered, because a library may need some time to connect again. */
 function firstOf(times, call) {
   return new Promise((resolve, reject) => {
     (async () => {

@@ -1,4 +1,4 @@
-// The methods of the peer.
+// The methods of the peer in all events.
 
 export const methods = {
   echo: () => 1,

@@ -1,5 +1,5 @@
-// Runs in the page: the specs with other peers; then the libraries begin one after another, and all of them are
-// watched. `window.seen` is the result.
+// Runs in the page. First, it runs the specs with other peers. Then it starts the libraries one after another, and
+// observes all of them. `window.seen` is the result.
 
 const query = new URLSearchParams(location.search);
 

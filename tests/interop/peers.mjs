@@ -1,5 +1,5 @@
-// Portway at one end of a port and another JSON-RPC 2.0 library, as published, at the other, in both roles. Runs in the
-// page; `check` returns a fault, or undefined, by name.
+// Tests Portway with other published JSON-RPC 2.0 libraries over a port. Each library is once the client and once the
+// server. This file runs in the page. `check` returns the fault of each spec, or `null`, by the name of the spec.
 
 import { assert } from "chai";
 import * as jsonrpc from "json-rpc-2.0";
@@ -19,13 +19,13 @@ function ends() {
   return { ours: portTransport(port1), theirs: port2 };
 }
 
-/** Their end, with our client at the other. */
+/** Returns our client, and a connection of vscode-jsonrpc as its peer. */
 function ourClient(options) {
   const { ours, theirs } = ends();
   return { client: new JSONRPCClient(ours, { timeout: 5_000 }), connection: vscodeEnd(theirs, options) };
 }
 
-/** Our server, with their end at the other. */
+/** Returns our server, and a connection of vscode-jsonrpc as its peer. */
 function ourServer() {
   const { ours, theirs } = ends();
   const connection = vscodeEnd(theirs);
@@ -38,7 +38,11 @@ async function rejection(promise) {
     (value) => ({ value }),
     (error) => ({ error }),
   );
-  assert.property(outcome, "error", `it is fulfilled with ${JSON.stringify(outcome.value)}`);
+  assert.property(
+    outcome,
+    "error",
+    `the promise must be rejected, but is fulfilled with ${JSON.stringify(outcome.value)}`,
+  );
   return outcome.error;
 }
 
@@ -51,7 +55,7 @@ function deferred() {
 const progress = new vscode.ProgressType();
 
 const specs = {
-  async "our client, vscode-jsonrpc's server: requests with params by name, by position and without"() {
+  async "vscode-jsonrpc's server answers requests of our client with params by name, by position and without params"() {
     const { client, connection } = ourClient();
     connection.onRequest("build", ({ entry }) => ({ output: `${entry}.js` }));
     connection.onRequest("add", (a, b) => a + b);
@@ -62,7 +66,7 @@ const specs = {
     assert.isNull(await client.request("refresh"));
   },
 
-  async "our client, vscode-jsonrpc's server: errors with code, message and data, and unknown methods"() {
+  async "our client receives errors of vscode-jsonrpc's server with code, message and data, and for unknown methods"() {
     const { client, connection } = ourClient();
     connection.onRequest("fail", () => new vscode.ResponseError(-32001, "no such file", { line: 3 }));
     connection.listen();
@@ -72,7 +76,7 @@ const specs = {
     assert.equal((await rejection(client.request("missing", {}))).code, -32601);
   },
 
-  async "our client, vscode-jsonrpc's server: notifications arrive in order"() {
+  async "vscode-jsonrpc's server receives notifications of our client in order"() {
     const { client, connection } = ourClient();
     const received = [];
     connection.onNotification("console", ({ n }) => void received.push(n));
@@ -82,7 +86,7 @@ const specs = {
     assert.deepEqual(await client.request("flush", {}), [0, 1, 2, 3, 4]);
   },
 
-  async "our client, vscode-jsonrpc's server: a call that is aborted rejects at once, and the handler's token is cancelled"() {
+  async "an aborted call of our client rejects at once, and cancels the token of vscode-jsonrpc's handler"() {
     const { client, connection } = ourClient();
     const [started, cancelled] = [deferred(), deferred()];
     connection.onRequest("build", (_, token) => {
@@ -98,7 +102,7 @@ const specs = {
     assert.equal(await cancelled.promise, "cancelled");
   },
 
-  async "our client, vscode-jsonrpc's server: progress under the id of the request"() {
+  async "our client receives progress of vscode-jsonrpc's server under the id of the request"() {
     let id;
     const messageStrategy = {
       handleMessage(message, next) {
@@ -118,7 +122,7 @@ const specs = {
     assert.deepEqual(seen, [1, 2]);
   },
 
-  async "vscode-jsonrpc's client, our server: requests with params by name, by position and without"() {
+  async "our server answers requests of vscode-jsonrpc's client with params by name, by position and without params"() {
     const { server, connection } = ourServer();
     server.method("build", ({ entry }) => ({ output: `${entry}.js` }));
     server.method("add", ([a, b]) => a + b);
@@ -128,7 +132,7 @@ const specs = {
     assert.isTrue(await connection.sendRequest("refresh"));
   },
 
-  async "vscode-jsonrpc's client, our server: errors with code, message and data, and unknown methods"() {
+  async "vscode-jsonrpc's client receives errors of our server with code, message and data, and for unknown methods"() {
     const { server, connection } = ourServer();
     server.method("fail", () => {
       throw new RPCError(-32001, "no such file", { line: 3 });
@@ -139,7 +143,7 @@ const specs = {
     assert.equal((await rejection(connection.sendRequest("missing", {}))).code, vscode.ErrorCodes.MethodNotFound);
   },
 
-  async "vscode-jsonrpc's client, our server: notifications arrive in order"() {
+  async "our server receives notifications of vscode-jsonrpc's client in order"() {
     const { server, connection } = ourServer();
     const received = [];
     server.onNotify("console", ({ n }) => void received.push(n));
@@ -148,7 +152,7 @@ const specs = {
     assert.deepEqual(await connection.sendRequest("flush", {}), [0, 1, 2, 3, 4]);
   },
 
-  async "vscode-jsonrpc's client, our server: its token aborts the handler's signal, and the call ends"() {
+  async "a cancelled token of vscode-jsonrpc's client aborts the signal of our handler, and ends the call"() {
     const { server, connection } = ourServer();
     const [started, aborted] = [deferred(), deferred()];
     server.method("build", (_, { signal }) => {
@@ -164,7 +168,7 @@ const specs = {
     assert.equal((await call).code, -32800);
   },
 
-  async "vscode-jsonrpc's client, our server: progress under the id of the request, and under a token of the caller"() {
+  async "vscode-jsonrpc's client receives progress of our server under the id of the request and under its own token"() {
     const { server, connection } = ourServer();
     server.method("build", (params, context) => {
       context.progress(1);
@@ -172,7 +176,7 @@ const specs = {
       return "done";
     });
     const seen = [];
-    // The first of its ids is 0.
+    // The first request of vscode-jsonrpc has the id 0.
     connection.onProgress(progress, 0, (value) => void seen.push(["id", value]));
     connection.onProgress(progress, "t", (value) => void seen.push(["token", value]));
     assert.equal(await connection.sendRequest("build", { token: "t" }), "done");
@@ -192,7 +196,7 @@ const specs = {
     assert.equal(await connection.sendRequest("ask", { n: 4 }), 9);
   },
 
-  async "connect finds vscode-jsonrpc, which knows no connect, and they call each other"() {
+  async "connect begins a plain session with vscode-jsonrpc, and both peers call each other"() {
     const { port1, port2 } = new MessageChannel();
     const connection = vscodeEnd(port2);
     connection.onRequest("twice", ({ n }) => 2 * n);
@@ -210,7 +214,7 @@ const specs = {
     );
   },
 
-  async "connect finds json-rpc-2.0, which knows no connect, and they call each other"() {
+  async "connect begins a plain session with json-rpc-2.0, and both peers call each other"() {
     const { port1, port2 } = new MessageChannel();
     const other = await jsonrpcEnds.both(port2, { twice: ({ n }) => 2 * n });
     const peer = await connect(port1, { methods: { half: ({ n }) => n / 2 } });
@@ -218,7 +222,7 @@ const specs = {
     assert.equal(await other.call("half", { n: 4 }), 2);
   },
 
-  async "a session of connect outlives the port that it was made over, if the other side closes that"() {
+  async "a session of connect continues after the peer has closed the port over which the session began"() {
     const { port1, port2 } = new MessageChannel();
     connect(port2, { methods: { twice: ({ n }) => 2 * n } });
     const peer = await connect(port1);
@@ -226,7 +230,7 @@ const specs = {
     assert.equal(await peer.request("twice", { n: 4 }), 8);
   },
 
-  async "our client, json-rpc-2.0's server: results, errors, notifications and batches"() {
+  async "our client exchanges results, errors, notifications and batches with json-rpc-2.0's server"() {
     const { ours, theirs } = ends();
     const client = new JSONRPCClient(ours, { timeout: 5_000 });
     const received = [];
@@ -251,7 +255,7 @@ const specs = {
     );
   },
 
-  async "json-rpc-2.0's client, our server: results, errors, notifications and batches"() {
+  async "json-rpc-2.0's client exchanges results, errors, notifications and batches with our server"() {
     const { ours, theirs } = ends();
     const server = new JSONRPCServer(ours);
     const received = [];
@@ -275,7 +279,7 @@ const specs = {
 export async function check() {
   const faults = {};
   for (const [name, spec] of Object.entries(specs)) {
-    const late = new Promise((_, reject) => setTimeout(() => reject(new Error("it does not end")), 10_000));
+    const late = new Promise((_, reject) => setTimeout(() => reject(new Error("a spec must end within 10 s")), 10_000));
     faults[name] = await Promise.race([spec(), late]).then(
       () => null,
       (error) => `${error}\n${error?.stack}`,

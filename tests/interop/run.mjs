@@ -1,10 +1,11 @@
-// The interop suite: `node tests/interop/run.mjs [chromium|firefox|webkit]`. Each library, as published and in its
-// ordinary setup, goes through the same deaths of the peer in a real browser, with a call under way. The outcomes are
-// compared with expected.json; the times are printed, and only their class is compared. And Portway talks to other
-// JSON-RPC 2.0 libraries, in both roles.
+// Runs the interop suite: `node tests/interop/run.mjs [chromium|firefox|webkit]`. In a real browser, the suite ends the
+// peer of a pending call in different ways. It uses the published version and the usual setup of each library. It
+// compares the outcomes with expected.json, and prints the times. Of the times, it compares only their classes. The
+// suite also tests Portway with other JSON-RPC 2.0 libraries, as their client and as their server.
 //
-// The second table of the README is made from the outcomes in Chromium; tests/comparison/suite.mjs has the options. The
-// other engines must have equal outcomes, except the text of errors, and are watched for a shorter time.
+// The suite creates the second table of the README from the outcomes in Chromium. tests/comparison/suite.mjs describes
+// the options. Other engines must have equal outcomes, except the text of errors. In these engines, calls are observed
+// for a shorter time.
 
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -21,7 +22,7 @@ import { serve } from "./site.mjs";
 import { TEST_TIMEOUT_MS, SHORT_TEST_TIMEOUT_MS, seenInShort } from "./speed.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-/** Portway twice: by `connect`, and by its plain classes as in the other table. */
+/** The catalogue has Portway twice: by `connect`, and by its plain classes as in the table of tests/comparison. */
 const catalogue = [
   { module: "portway-connect", title: "Portway, `connect`", own: true },
   ...compared.map((entry) => (entry.own ? { ...entry, title: "Portway, plain classes" } : entry)),
@@ -37,7 +38,7 @@ const [engine = "chromium"] = positionals;
 const inFull = engine === "chromium";
 const suite = new Suite(options);
 
-/** Returns the faults of the specs with other peers, and the outcomes by library and death. */
+/** Returns the faults of the specs with other peers, and the outcomes by library and event. */
 async function look() {
   const site = await serve(catalogue);
   let browser;
@@ -62,7 +63,7 @@ async function results(driver) {
   for (;;) {
     const seen = await driver.executeScript("return window.seen && JSON.stringify(window.seen);");
     if (seen) return JSON.parse(seen);
-    if (Date.now() > deadline) throw new Error("the page does not end");
+    if (Date.now() > deadline) throw new Error(`the page must end within ${LIMIT} ms`);
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
 }
@@ -75,7 +76,7 @@ function times({ says, saw, ms = {} }) {
 }
 
 if (!existsSync(join(pkg, "package.json"))) {
-  suite.test("the package in pkg/", "it is not there; `cargo xtask build` makes it");
+  suite.test("the package in pkg/", "pkg/package.json is missing; run `cargo xtask build`");
 } else {
   const { error, peers, libraries } = await look().catch((error) => ({ error: String(error?.stack ?? error) }));
   if (error !== undefined) suite.test("the page runs", error);

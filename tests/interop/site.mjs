@@ -1,5 +1,6 @@
-// Serves the page of the suite, and for each library the scripts of its page, frames and workers; `elsewhere` is
-// another origin. A script that is asked for with a `hold` waits if that was taken by `/take`, until `/release`.
+// Serves the page of the suite, and the scripts of each library for the page, the iframes and the workers. `elsewhere`
+// is an address of another origin. After a request for `/take?hold=n`, a script whose address contains `hold=n` is not
+// sent before a request for `/release?hold=n`. A response for `/asked?hold=n` is sent when this script is requested.
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -8,7 +9,7 @@ import { bundle } from "../comparison/bundles.mjs";
 const page = `<!doctype html><meta charset="utf-8"><title>Deaths</title><link rel="icon" href="data:,">
   <script type="module" src="page.js"></script>`;
 
-/** The addresses of the page and of elsewhere, and how to stop. */
+/** Starts the servers. Resolves to the addresses of the page and of another origin, and to the function `stop`. */
 export async function serve(modules) {
   const files = new Map([["/", { type: "text/html", body: page }]]);
   files.set("/page.js", { type: "text/javascript", body: readFileSync(new URL("page.js", import.meta.url)) });
@@ -56,7 +57,7 @@ async function put(files, { module, firstImportOfWorker: first }) {
   files.set(`/${module}/frame.html`, { type: "text/html", body: frame });
 }
 
-/** Scripts that wait. */
+/** Delays the responses for scripts. */
 class Holds {
   #taken = new Map();
 

@@ -1,8 +1,9 @@
-// How long a call took to end, in the words of the table: coarse, so that a busy machine makes no other table.
+// Converts the time that a call took to end into a text of the table. The classes of times are wide, so that a busy
+// machine does not change the table.
 
-/** How long a call is watched, in milliseconds after the event; one that has not ended by then `waits`. */
+/** The milliseconds after the event for which a call is observed. A call that has not ended by then `waits`. */
 export const TEST_TIMEOUT_MS = 66_000;
-/** Enough for all but the longest default, which is 60 s: that is seen in Chromium alone. */
+/** The milliseconds for which a call is observed in other engines than Chromium. Only timeouts of 60 s are longer. */
 export const SHORT_TEST_TIMEOUT_MS = 13_000;
 
 const classes = [
@@ -16,7 +17,7 @@ export function speed({ state, ms }) {
   return classes.find(({ within }) => ms <= within).says;
 }
 
-/** The result of an action that is watched for the short time. */
+/** Returns the expected text for a call that is observed for `SHORT_TEST_TIMEOUT_MS`. */
 export function seenInShort(says) {
   return says === "in 60 s" ? "waits" : says;
 }

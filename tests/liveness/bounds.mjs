@@ -1,4 +1,5 @@
-// bounds.json for the runners: the kinds that an engine runs, and their allowed outcomes.
+// Reads bounds.json for the runners. A kind is one way in which a peer ends, or one state in which a peer must not be
+// reported as ended. The file lists the kinds, the engines that run them, and their allowed outcomes.
 
 import { readFileSync } from "node:fs";
 import { RUNS } from "./page/measure.js";
@@ -8,7 +9,7 @@ const browsers = engines.slice(0, 3);
 
 export const { deaths, alive } = JSON.parse(readFileSync(new URL("bounds.json", import.meta.url), "utf8"));
 
-/** The kinds that this engine runs, and those that it cannot; `part` is in the names of all of them. */
+/** Returns the kinds that this engine runs, and those that it cannot run. The ids of all these kinds contain `part`. */
 export function kindsOf(engine, part = "") {
   const kinds = [];
   const left = [];
@@ -30,9 +31,9 @@ export function kindsOf(engine, part = "") {
   return { kinds, left };
 }
 
-/** The outcome of a kind; `fault` describes the violation, if there is one. */
+/** Compares the result of a kind with its bounds. `fault` describes the violation, or is `undefined`. */
 export function verdict(kind, result) {
-  if (result?.ends === undefined) return { fault: result?.error ?? "it has not been run", count: 0, good: 0 };
+  if (result?.ends === undefined) return { fault: result?.error ?? "the kind was not run", count: 0, good: 0 };
   const { ends } = result;
   if (kind.alive) {
     return { count: ends.length, fault: ends.length > 0 ? `calls ended: ${ends.join(", ")}` : undefined };
@@ -47,7 +48,7 @@ export function verdict(kind, result) {
     const latest = Math.max(...those.map(({ ms }) => ms ?? 0));
     return `${those.length} times ${reason}${latest === 0 ? "" : `, after ${latest.toFixed(0)} ms at the latest`}`;
   });
-  if (ends.length < RUNS) faults.push(`only ${ends.length} of ${RUNS} have died`);
+  if (ends.length < RUNS) faults.push(`only ${ends.length} of ${RUNS} peers have ended`);
   return {
     count: ends.length,
     good: ends.length - wrong.length,

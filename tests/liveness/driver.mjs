@@ -1,4 +1,4 @@
-// Actions that the page cannot do by itself.
+// Does the actions that a page cannot do, by the driver of the browser.
 
 import { readFileSync, readdirSync } from "node:fs";
 
@@ -10,7 +10,7 @@ const deeds = {
   "freeze the page": freeze,
 };
 
-/** Does an action for the page, and returns the answer to it. */
+/** Does an action for the page. Returns its result as `answer`, or the text of its error as `error`. */
 export async function doFor(driver, what, argument) {
   try {
     return { answer: await deeds[what](driver, argument) };
@@ -19,7 +19,7 @@ export async function doFor(driver, what, argument) {
   }
 }
 
-/** Ends a renderer of Chromium as a crash does. Returns the time of death, by the clock of the page. */
+/** Kills a renderer process of Chromium, as a crash does. Returns the time of the kill, by the clock of the page. */
 async function kill(driver) {
   const before = renderers();
   await driver.executeScript("window.begin()");
@@ -27,14 +27,16 @@ async function kill(driver) {
   const after = renderers();
   const spent = [...after].map(([pid, ticks]) => [ticks - (before.get(pid) ?? ticks), pid]).sort(([a], [b]) => b - a);
   const [[most = 0, pid] = [], [next = 0] = []] = spent;
-  if (most < 10 || most < 3 * next) throw new Error(`it cannot be told which process spins: ${JSON.stringify(spent)}`);
+  if (most < 10 || most < 3 * next)
+    throw new Error(`exactly one renderer must be busy, got [ticks, pid] ${JSON.stringify(spent)}`);
   const at = await driver.executeScript("return performance.now()");
   process.kill(pid, "SIGKILL");
   return at;
 }
 
 /**
- * The renderers below this process, and the processor time of their main threads: workers may be busy at the same time.
+ * Returns the renderers among the descendants of this process, and the processor time of their main threads. The time
+ * of other threads does not count, because workers may be busy at the same time.
  */
 function renderers() {
   const all = readdirSync("/proc")
@@ -53,18 +55,18 @@ function renderers() {
 function status(name) {
   try {
     const isRenderer = readFileSync(`/proc/${name}/cmdline`, "utf8").includes("--type=renderer");
-    // The name of the command, in brackets, may have spaces in it. See proc(5).
+    // The name of the command is in brackets and may contain spaces; see proc(5).
     const fields = readFileSync(`/proc/${name}/task/${name}/stat`, "utf8").split(") ").at(-1).split(" ");
     return [
       { pid: Number(name), parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]), isRenderer },
     ];
   } catch {
-    // It has just ended.
+    // The process has exited during the reads.
     return [];
   }
 }
 
-/** Has another tab in front for a while. */
+/** Hides the page behind another tab for `ms` milliseconds. */
 async function hide(driver, ms) {
   const page = await driver.getWindowHandle();
   await driver.switchTo().newWindow("tab");

@@ -1,16 +1,17 @@
-// The kinds in a browser: a page of ours runs them, posts the outcomes, and asks for actions that only a driver can do.
+// Runs the kinds of bounds.json in a browser. page.html runs them, posts the outcomes, and requests actions that only a
+// driver can do.
 
 import { startBrowser } from "../web/runner/browsers.mjs";
 import { startServers } from "../web/runner/server.mjs";
 import { doFor } from "./driver.mjs";
 import { RUNS } from "./page/measure.js";
 
-/** Without news for so long, the page is stuck. */
+/** The page is stuck if it posts nothing for this number of milliseconds. */
 const TEST_TIMEOUT_MS = 60_000;
-/** Kinds that may take so long are run at once, before the others. */
+/** Kinds that may take this number of milliseconds or more run at the same time, before the other kinds. */
 const SLOW = 10_000;
 
-/** The outcomes of these kinds, by id. */
+/** Resolves to the outcomes of the kinds, by id. */
 export async function runKinds(engine, kinds) {
   const slow = kinds.filter(({ within }) => within >= SLOW);
   const others = kinds.filter((kind) => !slow.includes(kind)).sort((a, b) => (b.alive ?? 0) - (a.alive ?? 0));

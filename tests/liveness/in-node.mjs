@@ -1,4 +1,4 @@
-// The kinds in Node: workers, and ports to them.
+// Runs the kinds of bounds.json in Node: workers, and ports to workers.
 
 import { MessageChannel, Worker } from "node:worker_threads";
 import init, { connect } from "../../pkg/node.js";
@@ -64,7 +64,7 @@ const kinds = {
     stayAlive({ heartbeat: 500 }, async () => spin(3_000)),
 };
 
-/** The outcomes of these kinds, by id. */
+/** Resolves to the outcomes of the kinds, by id. */
 export async function runKinds(_engine, wanted) {
   await init();
   const results = {};

@@ -1,12 +1,13 @@
 // Measures how fast the loss of a peer is detected: `node tests/liveness/run.mjs <chromium|firefox|webkit|node>
 // [--part text] [--write]`. Each kind of loss is repeated with a pending call that has no timeout. bounds.json contains
-// the longest wait of that call, and its end. The suite checks that the README states the same bounds.
+// the maximum time until this call ends, and the reason of its end. The suite checks that the README states these
+// bounds.
 //
-//   --part     only the kinds with this text in their names
+//   --part     runs only the kinds with this text in their ids
 //   --write    writes the table to the README
 //
-// With PORTWAY_REPORT set, counts and figures are written there as JSON. PORTWAY_RUNS is the number of repetitions of
-// each kind. Default: 20.
+// If PORTWAY_REPORT names a file, the suite writes counts and figures to this file, as JSON. PORTWAY_RUNS is the number
+// of repetitions of each kind. Default: 20.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -56,7 +57,7 @@ function checkReadme() {
 
 async function measureAll() {
   if (!existsSync(new URL("../../pkg/package.json", import.meta.url))) {
-    return void test("the package in pkg/", "it is not there; `cargo xtask build` makes it");
+    return void test("the package in pkg/", "pkg/package.json is missing; run `cargo xtask build`");
   }
   const { kinds, left } = kindsOf(engine, options.part);
   const { runKinds } = await import(engine === "node" ? "./in-node.mjs" : "./in-browser.mjs");
@@ -78,10 +79,10 @@ async function measureAll() {
     }
     if (fault) console.log(fault.replace(/^/gm, "          "));
   }
-  for (const { id, why } of left) figure(`  -     not here: ${id} (${why})`);
+  for (const { id, why } of left) figure(`  -     not run: ${id} (${why})`);
   const { deaths, inTime, alive, falseDeaths } = counts;
   figure(
-    `${engine}: ${deaths} deaths, ${inTime} noticed as stated; ${alive} kinds of false alarm tried, ${falseDeaths} false deaths`,
+    `${engine}: ${deaths} ends of a peer, ${inTime} detected as stated; ${alive} kinds without an end, ${falseDeaths} false ends`,
   );
 }
 

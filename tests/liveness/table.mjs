@@ -1,4 +1,4 @@
-// The table of the README, made from bounds.json.
+// Creates the table of the README from bounds.json.
 
 import { alive, deaths } from "./bounds.mjs";
 
@@ -6,13 +6,13 @@ const BEGIN = "<!-- liveness:begin -->";
 const END = "<!-- liveness:end -->";
 const names = { chromium: "Chromium", firefox: "Firefox", webkit: "WebKit", node: "Node" };
 
-/** Returns the part of the README between its markers, or undefined without them. */
+/** Returns the part of the README between its markers, or `undefined` if a marker is missing. */
 export function tableIn(readme) {
   const [start, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
   return start < 0 || end < start ? undefined : readme.slice(start + BEGIN.length, end).trim();
 }
 
-/** Returns the README with another table. */
+/** Returns the README in which `table` replaces the former table. */
 export function withTable(readme, table) {
   if (tableIn(readme) === undefined) throw new Error(`README.md has no ${BEGIN} and ${END}`);
   const start = readme.indexOf(BEGIN) + BEGIN.length;
@@ -20,7 +20,7 @@ export function withTable(readme, table) {
 }
 
 const seconds = (ms) => `${ms / 1000} s`;
-/** Returns the bound of a row. A call that only its timeout ends has no bound of its own. */
+/** Returns the bound of a row. The text is empty if only the timeout of a call ends the call. */
 const bound = ({ within, reason }) => (reason === "timeout" ? "" : seconds(within));
 
 /** Returns sentences about the events that an engine does not measure. */

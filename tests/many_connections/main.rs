@@ -1,4 +1,4 @@
-//! Ten thousand connections to one process, some of them bad clients.
+//! Ten thousand connections to one process, beside connections of bad clients.
 #![cfg(all(unix, feature = "native"))]
 
 mod process;
@@ -16,11 +16,11 @@ use tokio::time::timeout;
 use self::process::{ServerProcess, raise_open_files};
 
 const CONNECTIONS: usize = 10_000;
-/// How many of each kind of bad clients there are besides.
+/// The number of bad clients of each kind.
 const BAD_CLIENTS: usize = 100;
-/// How many calls are under way at a time.
+/// Maximum number of calls that are pending at the same time.
 const AT_ONCE: usize = 256;
-/// For the sockets of both sides, and the other open files of a process.
+/// The number of open files that each process needs: its sockets and some other files.
 const OPEN_FILES: u64 = (CONNECTIONS + 3 * BAD_CLIENTS + 200) as u64;
 const MAX_MEMORY_KB: u64 = 400 * 1024;
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -28,7 +28,7 @@ const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_connections_are_held_and_answered_beside_bad_clients() -> Result<(), Box<dyn Error>> {
     if !raise_open_files(OPEN_FILES) {
-        println!("NOT RUN: this needs {OPEN_FILES} open files a process; see `ulimit -Hn`");
+        println!("NOT RUN: this test needs {OPEN_FILES} open files a process; see `ulimit -Hn`");
         return Ok(());
     }
     let folder = tempfile::tempdir()?;
@@ -51,12 +51,12 @@ async fn ten_thousand_connections_are_held_and_answered_beside_bad_clients() -> 
     );
 
     let bad_clients = bad_clients(&path).await?;
-    // Another order than that of their beginning.
+    // This order differs from the order in which the clients connected.
     let latencies = ask_all(&clients, |number| number * 7919 % CONNECTIONS).await?;
     let percentile = |percent: usize| latencies.get(latencies.len() * percent / 100).copied().unwrap_or_default();
     let all = server.memory_kb()?;
     println!(
-        "beside {} bad clients: median {:?}, 99 % {:?}; {} KB at the most",
+        "beside {} bad clients: median {:?}, 99 % {:?}; peak {} KB",
         3 * BAD_CLIENTS,
         percentile(50),
         percentile(99),
@@ -68,7 +68,7 @@ async fn ten_thousand_connections_are_held_and_answered_beside_bad_clients() -> 
     Ok(())
 }
 
-/// Calls through each client once, and returns the durations, sorted.
+/// Makes one call with each client. Returns the durations in ascending order.
 async fn ask_all(clients: &[Client], order: impl Fn(usize) -> usize) -> Result<Vec<Duration>, Box<dyn Error>> {
     let turns = Arc::new(Semaphore::new(AT_ONCE));
     let mut tasks = Vec::with_capacity(clients.len());
@@ -91,7 +91,9 @@ async fn ask_all(clients: &[Client], order: impl Fn(usize) -> usize) -> Result<V
     Ok(latencies)
 }
 
-/// Some ask for more than a socket holds and read nothing, some stop in the middle of a message, some vanish there.
+/// Connects bad clients of three kinds. A client of the first kind requests more than a socket buffers, and reads
+/// nothing. A client of the second kind sends a part of a message. A client of the third kind sends a part of a message
+/// and closes the connection.
 async fn bad_clients(path: &std::path::Path) -> Result<Vec<UnixStream>, Box<dyn Error>> {
     let mut kept = Vec::new();
     for number in 0..BAD_CLIENTS {
@@ -109,9 +111,9 @@ async fn bad_clients(path: &std::path::Path) -> Result<Vec<UnixStream>, Box<dyn 
     Ok(kept)
 }
 
-/// The server, in a process of its own; see [`ServerProcess`].
+/// Runs the server in a separate process, see [`ServerProcess`].
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "runs as a process of the other test"]
+#[ignore = "the other test runs it in a separate process"]
 async fn serve() -> Result<(), Box<dyn Error>> {
     raise_open_files(OPEN_FILES);
     let path = ServerProcess::path_of_this()?;

@@ -1,4 +1,4 @@
-//! The server as a process of its own: this very program, with another test of it.
+//! The server in a separate process. The process runs this program with the test `serve`.
 
 use std::env;
 use std::fs;
@@ -14,7 +14,7 @@ use tokio::process::{Child, Command};
 const PATH: &str = "PORTWAY_TEST_SOCKET";
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// It is killed when it is dropped.
+/// The process of the server. It is killed when it is dropped.
 pub(crate) struct ServerProcess(Child);
 
 /// The memory of a process, in KB.
@@ -24,7 +24,7 @@ pub(crate) struct Memory {
 }
 
 impl ServerProcess {
-    /// Starts it, and waits until it listens.
+    /// Starts the server, and waits until it listens.
     pub(crate) async fn start(path: &Path) -> io::Result<Self> {
         let child = Command::new(env::current_exe()?)
             .args(["--exact", "serve", "--ignored"])
@@ -42,9 +42,10 @@ impl ServerProcess {
         Ok(Self(child))
     }
 
-    /// Where the server that this process is should listen.
+    /// Returns the path at which the server in this process must listen.
     pub(crate) fn path_of_this() -> io::Result<PathBuf> {
-        env::var_os(PATH).map(PathBuf::from).ok_or_else(|| io::Error::other("it is started by the other test"))
+        let missing = || io::Error::other(format!("{PATH} must be set; the other test sets it"));
+        env::var_os(PATH).map(PathBuf::from).ok_or_else(missing)
     }
 
     pub(crate) fn memory_kb(&self) -> io::Result<Memory> {
@@ -53,13 +54,13 @@ impl ServerProcess {
         let field = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name));
             let number = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
-            number.ok_or_else(|| io::Error::other(format!("no {name} in its status")))
+            number.ok_or_else(|| io::Error::other(format!("the status of the process must have {name}")))
         };
         Ok(Memory { resident: field("VmRSS:")?, peak: field("VmHWM:")? })
     }
 }
 
-/// Lets this process have `count` files open; returns `false` if the system does not allow it.
+/// Raises the limit of open files of this process to `count`. Returns `false` if the system does not allow it.
 pub(crate) fn raise_open_files(count: u64) -> bool {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current.is_none_or(|current| current >= count) {

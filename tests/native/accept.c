@@ -1,4 +1,5 @@
-/* accept4() fails for every second connection, as Linux reports an error that is pending on a new socket (accept(2)). */
+/* This accept4() fails for every second connection. On Linux, accept4() fails if a new socket has a pending error, see
+   accept(2). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

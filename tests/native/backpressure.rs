@@ -1,4 +1,4 @@
-//! A peer that does not read, or sends too much, harms no other peer, and loses no message.
+//! A peer that does not read or sends too much. It must not disturb other peers, and no message may be lost.
 
 use std::error::Error;
 use std::time::Duration;
@@ -20,7 +20,7 @@ async fn reading_goes_on_while_replies_wait_to_be_written_up_to_the_limit() -> T
     let server = Server::new(transport.with_limits(limits));
     server.method_sync("big", |(): (), _: Context| Ok::<_, RpcError>("x".repeat(100_000)));
     server.forget();
-    // Three replies fit; after the fourth nothing more is read, until they have been taken.
+    // Three replies fit into the limit. After the fourth reply, the server reads nothing until the peer reads replies.
     let request = |id: u32| frame(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"big"}}"#));
     let mut sent = 0;
     while timeout(Duration::from_millis(200), there.send_bytes(&request(sent))).await.is_ok() {
@@ -28,7 +28,7 @@ async fn reading_goes_on_while_replies_wait_to_be_written_up_to_the_limit() -> T
         assert!(sent < 1_000, "reading never paused");
     }
     assert!(sent >= 4, "{sent}");
-    // The truncated one is not sent again: all others are answered, in order.
+    // The last request is incomplete. All complete requests are answered, in order.
     for id in 0..sent {
         let answer = there.receive().await?;
         assert_eq!(answer["id"], id);
@@ -47,18 +47,18 @@ async fn a_peer_that_does_not_read_is_not_called_for_ever_by_calls_that_have_end
         let mut ended = 0;
         loop {
             let call = client.call::<Value>("work", &(&filler,));
-            // One that is dropped is cancelled.
+            // A dropped call is cancelled.
             let outcome = if cancels { timeout(Duration::from_millis(10), call).await } else { Ok(call.await) };
             match outcome {
                 Ok(Err(CallError::Congested)) => break,
                 Ok(Err(CallError::TimedOut)) | Err(_) => ended += 1,
                 Ok(other) => return Err(format!("{other:?}").into()),
             }
-            assert!(ended < 100, "it was never refused");
+            assert!(ended < 100, "a call must be refused");
         }
-        // The number that the limit allows.
+        // The limit allows about ten requests of this length.
         assert!((8..=14).contains(&ended), "{ended}");
-        // Once the peer reads, it is called again.
+        // Once the peer reads, calls are possible again.
         let serving = tokio::spawn(async move {
             loop {
                 let message = there.receive().await?;
@@ -66,7 +66,7 @@ async fn a_peer_that_does_not_read_is_not_called_for_ever_by_calls_that_have_end
                     there.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": 1 }).to_string()).await?;
                 }
             }
-            #[allow(unreachable_code, reason = "it says what the errors are")]
+            #[allow(unreachable_code, reason = "this line sets the type of the error")]
             Ok::<_, Box<dyn Error + Send + Sync>>(())
         });
         timeout(TEST_TIMEOUT, client.ready()).await?;
@@ -90,7 +90,7 @@ async fn notifications_to_a_peer_that_does_not_read_are_refused_and_none_is_lost
                 break;
             }
         }
-        assert!(sent < 1_000, "it was never refused");
+        assert!(sent < 1_000, "a notification must be refused");
     }
     let reader = tokio::spawn(async move {
         for number in 0..=sent {
@@ -184,7 +184,7 @@ async fn requests_with_more_bytes_than_the_limit_are_refused_and_the_others_go_o
     });
     server.method_sync("version", |(): (), _: Context| Ok::<_, RpcError>(1));
     server.forget();
-    // 64 MiB hold 67 of these.
+    // The limit of 64 MiB allows 67 requests of this length.
     let params = format!("[\"{}\"]", "p".repeat(1_000_000));
     for id in 1..=70 {
         there.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"wait","params":{params}}}"#)).await?;
@@ -193,17 +193,17 @@ async fn requests_with_more_bytes_than_the_limit_are_refused_and_the_others_go_o
         let refused = there.receive().await?;
         assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&json!(id), &json!("too-many-requests")));
     }
-    // A call without params is not refused, and an end makes room.
+    // A call without params is not refused. The cancellation of a request makes room for another request.
     there.send(r#"{"jsonrpc":"2.0","id":71,"method":"version"}"#).await?;
     assert_eq!(there.receive().await?["result"], 1);
     there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":5}}"#).await?;
     assert_eq!(there.receive().await?["id"], 5);
     there.send(&format!(r#"{{"jsonrpc":"2.0","id":72,"method":"version","params":{params}}}"#)).await?;
-    assert_eq!(there.receive().await?["error"]["code"], -32602, "it is no longer refused for its size");
+    assert_eq!(there.receive().await?["error"]["code"], -32602, "the request must not be refused for its size");
     Ok(())
 }
 
-/// Sends this again and again until nothing more is read; how often it was.
+/// Sends messages until the link stops reading. Returns the number of messages that were sent completely.
 async fn send_until_pause(
     there: &mut crate::wire::RemoteEnd,
     message: impl Fn(u32) -> Vec<u8>,
@@ -244,11 +244,11 @@ async fn where_one_request_runs_at_a_time_reading_pauses_while_too_much_waits_fo
         let sent = send_until_pause(&mut there, |_| one.clone()).await?;
         assert!(sent >= 5, "{method}: {sent}");
         let _ = open.send(());
-        // It goes on where it has paused: the rest of the frame that was cut short is still to come.
+        // The server reads on from the position at which it paused. The last frame stays incomplete.
         assert_eq!(there.receive().await?["id"], 0);
         if method == "then" {
             for _ in 0..sent {
-                assert_eq!(there.receive().await?["id"], 7, "nothing was refused");
+                assert_eq!(there.receive().await?["id"], 7, "no request may be refused");
             }
         }
     }
@@ -278,7 +278,7 @@ async fn a_peer_that_does_not_read_is_not_read_in_every_role_and_framing() -> Te
                     peer.forget();
                 }
             }
-            // Each is answered with "Method not found", as a batch of two, too.
+            // Each request, alone or in a batch, is answered with "Method not found".
             let one = r#"{"jsonrpc":"2.0","id":1,"method":"nothing of the kind"}"#;
             for text in [one.to_owned(), format!("[{one},{one}]")] {
                 let bytes = message(framing, &text).repeat(10);
@@ -298,7 +298,7 @@ async fn answers_are_read_before_the_peer_has_read_all_calls() -> Test {
     server.method("echo", |value: Value, _: Context| async move { Ok::<_, RpcError>(value) });
     server.forget();
     let client = Client::new(here);
-    // More, in each direction, than either side holds unwritten.
+    // The calls and the answers both exceed the limit of unwritten bytes.
     let params = json!(["x".repeat(100_000)]);
     let calls: Vec<_> = (0..400).map(|_| client.call::<Value>("echo", &params).timeout(None).start()).collect();
     for call in calls {
@@ -342,9 +342,9 @@ async fn running_notifications_are_bounded_like_requests_and_dropped_beyond() ->
             assert_eq!(timeout(TEST_TIMEOUT, dropped.recv()).await?.as_deref(), Some("wait"));
         }
         for _ in 0..2 {
-            timeout(TEST_TIMEOUT, begun.recv()).await?.ok_or("it has not begun")?;
+            timeout(TEST_TIMEOUT, begun.recv()).await?.ok_or("the handler has not begun")?;
         }
-        // An end makes room again.
+        // The end of a handler makes room for another notification.
         gate.add_permits(2);
         let taken = async {
             loop {
@@ -375,12 +375,13 @@ async fn credit_that_the_peer_does_not_read_pauses_reading() -> Test {
         });
         let mut item = Vec::new();
         framing.encode(r#"{"jsonrpc":"2.0","method":"rpc.item","params":{"id":1,"value":5}}"#, &mut item);
-        // Its window is one. Each taken item makes room for another one, which the client grants by a notification.
+        // The window of the stream is one item. For each item that the application takes, the client grants credit for
+        // another item by a notification.
         assert_eq!(there.receive_frame(framing).await?["method"], "rpc.stream");
         let mut sent = 0;
         loop {
             let exchange = async {
-                there.send_bytes(&item).await.map_err(|_| "it cannot be sent")?;
+                there.send_bytes(&item).await.map_err(|_| "the item cannot be sent")?;
                 taken.recv().await.ok_or("the stream has ended")
             };
             match timeout(Duration::from_secs(1), exchange).await {
@@ -391,7 +392,7 @@ async fn credit_that_the_peer_does_not_read_pauses_reading() -> Test {
             assert!(sent < 5_000, "{framing}: reading never paused");
         }
         assert!(sent > 100, "{framing}: {sent}");
-        // It goes on once the client is read.
+        // Once the peer reads the credit, the client reads items again.
         for _ in 0..sent {
             let credit = there.receive_frame(framing).await?;
             assert_eq!((&credit["method"], &credit["params"]["count"]), (&json!("rpc.credit"), &json!(1)));
@@ -403,7 +404,7 @@ async fn credit_that_the_peer_does_not_read_pauses_reading() -> Test {
     Ok(())
 }
 
-/// A peer may send a million members that mean nothing.
+/// A peer may send a million unknown members.
 #[test]
 fn a_rejected_message_does_not_allocate_a_list_of_its_members() -> Test {
     let most = |other_members: &str| -> Result<u64, Box<dyn Error>> {
@@ -432,7 +433,7 @@ fn a_rejected_message_does_not_allocate_a_list_of_its_members() -> Test {
     Ok(())
 }
 
-/// After SECURITY.md: the calls of both end by their timeouts, and so does any later one.
+/// See SECURITY.md: the pending calls and all later calls of both peers end by their timeouts.
 #[tokio::test]
 async fn two_peers_that_both_leave_too_many_answers_unread_wait_for_each_other_and_their_calls_time_out() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
@@ -462,10 +463,10 @@ async fn two_peers_that_both_leave_too_many_answers_unread_wait_for_each_other_a
                 }
             }
         }
-        assert!(timed_out > 0, "{framing}: they do not wait for each other: say so in SECURITY.md");
+        assert!(timed_out > 0, "{framing}: a call must time out, or SECURITY.md is wrong");
         let later = one.client().call::<String>("big", &()).timeout(Duration::from_millis(50));
         assert_eq!(timeout(TEST_TIMEOUT, later).await?, Err(CallError::TimedOut));
-        // An end of one ends both.
+        // The end of one link ends the other link, too.
         one.client().destroy();
         timeout(TEST_TIMEOUT, one.client().closed()).await?;
         timeout(TEST_TIMEOUT, other.client().closed()).await?;

@@ -1,4 +1,4 @@
-//! Notifications of the protocol work in a batch as they do alone, in order among the other elements.
+//! Notifications of the protocol in a batch. They have the same effect as single messages, in the order of the batch.
 
 use std::error::Error;
 use std::num::NonZeroU32;
@@ -30,7 +30,7 @@ fn serve(transport: Transport) {
     server.forget();
 }
 
-/// Each reply of a batch by its id: its result, or the code of its error.
+/// Returns the replies of a batch, sorted by id. Each reply is its id, and its result or the code of its error.
 fn replies(batch: &Value) -> Vec<(String, Value)> {
     let mut replies: Vec<_> = batch.as_array().map_or(&[][..], Vec::as_slice).iter().map(reply).collect();
     replies.sort_by(|one, other| one.0.cmp(&other.0));
@@ -48,7 +48,7 @@ fn reply(message: &Value) -> (String, Value) {
 const HANG: &str = r#"{"jsonrpc":"2.0","id":"a","method":"hang"}"#;
 const ECHO: &str = r#"{"jsonrpc":"2.0","id":"b","method":"echo","params":[1]}"#;
 
-/// A notification whose names are written in several ways.
+/// The same notification, with its names escaped in several ways.
 const CANCELS: [&str; 4] = [
     r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"a"}}"#,
     r#"{"jsonrpc":"2.0","\u006dethod":"$/cancelReques\u0074","par\u0061ms":{"id":"a"}}"#,
@@ -121,7 +121,7 @@ async fn a_batch_that_is_refused_cancels_nothing() -> Test {
     there.send(&format!("[{},{ECHO},{ECHO}]", CANCELS[0])).await?;
     assert_eq!(there.receive().await?["error"]["data"]["reason"], "batch-too-large");
     there.send(ECHO).await?;
-    assert_eq!(there.receive().await?["id"], "b", "the request hangs on");
+    assert_eq!(there.receive().await?["id"], "b", "the request must still be pending");
     Ok(())
 }
 
@@ -143,7 +143,7 @@ async fn progress_in_a_batch_comes_before_the_answer_behind_it() -> Test {
         there.send(&format!("[{},{},{result},{}]", progress(10), progress(20), progress(30))).await?;
         assert_eq!(timeout(TEST_TIMEOUT, call).await??, 7);
         assert_eq!((seen.try_recv(), seen.try_recv()), (Ok(10), Ok(20)));
-        assert!(seen.try_recv().is_err(), "the call has ended by then");
+        assert!(seen.try_recv().is_err(), "progress after the end of the call must be ignored");
     }
     Ok(())
 }
@@ -184,13 +184,13 @@ async fn credit_in_a_batch_is_for_the_stream_that_is_asked_for_before_it() -> Te
             assert_eq!(there.receive().await?["params"]["value"], value);
         }
         there.send(ECHO).await?;
-        assert_eq!(there.receive().await?["id"], "b", "there is credit for no more");
+        assert_eq!(there.receive().await?["id"], "b", "the server must not send more items than its credit");
     }
     Ok(())
 }
 
-/// Such an error may be about a batch of ours. A peer sends them as fast as it can: each must not cost a look at all
-/// calls.
+/// An error with the id `null` may be the answer to a batch. A hostile peer can send many such errors, so the search
+/// for the batch must not visit all pending calls.
 #[test]
 fn an_error_under_no_id_costs_the_same_beside_many_calls() -> Test {
     let cost = |others: usize| -> Result<Duration, Box<dyn Error>> {

@@ -1,5 +1,5 @@
-//! Input that has arrived is read before a call or a message times out: a thread may be blocked, or its process
-//! stopped.
+//! Timeouts after the thread was blocked or its process was suspended. Input that has arrived must be read before a
+//! call or a message times out.
 
 use std::error::Error;
 use std::io::Write;
@@ -19,7 +19,7 @@ type Test = Result<(), Box<dyn Error>>;
 
 const SOON: Duration = Duration::from_millis(50);
 
-/// A link over a real socket: only the reactor knows whether there is input.
+/// Returns a client on a real socket, and the socket of the peer. Only the reactor knows whether input has arrived.
 fn socket() -> Result<(Client, Blocking), Box<dyn Error>> {
     let (near, far) = Blocking::pair()?;
     near.set_nonblocking(true)?;
@@ -35,7 +35,7 @@ async fn an_answer_that_came_while_the_thread_was_blocked_is_read_before_its_cal
         let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{}"}}"#, "x".repeat(bytes));
         far.write_all(&frame(&answer))?;
         thread::sleep(2 * SOON);
-        // The link runs before the reactor gets its turn.
+        // This call wakes the task of the link, so the task runs before the reactor.
         let next = client.call::<Value>("next", &()).start();
         assert_eq!(timeout(TEST_TIMEOUT, call).await?.map(|text| text.len()), Ok(bytes));
         drop(next);
@@ -55,7 +55,7 @@ async fn the_rest_of_a_message_that_came_while_the_thread_was_blocked_is_read_be
     let answer = frame(r#"{"jsonrpc":"2.0","id":1,"result":7}"#);
     let (start, rest) = answer.split_at(40);
     far.write_all(start)?;
-    // This lets the link read the beginning.
+    // During this pause, the link reads the beginning of the message.
     tokio::time::sleep(Duration::from_millis(10)).await;
     far.write_all(rest)?;
     thread::sleep(2 * SOON);

@@ -1,4 +1,4 @@
-//! Calls end exactly once, each by its own answer.
+//! Each call ends exactly once, with the answer to its own request.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ async fn the_death_of_a_peer_or_of_a_handler_is_distinguished_from_its_errors() 
         (reason("handler-panicked"), CallError::HandlerPanicked),
         (reason("destroyed"), CallError::Remote(remote(-32603).with_data(&json!({ "reason": "destroyed" })))),
         (json!({ "code": -32603, "message": "m" }), CallError::Remote(remote(-32603))),
-        // An error of an application may look the same.
+        // An error of an application may have the same `reason`. Its code differs.
         (
             json!({ "code": 5, "message": "m", "data": { "reason": "peer-died" } }),
             CallError::Remote(remote(5).with_data(&json!({ "reason": "peer-died" }))),
@@ -100,7 +100,7 @@ async fn the_death_of_a_peer_or_of_a_handler_is_distinguished_from_its_errors() 
         there.receive().await?;
         there.send(&json!({ "jsonrpc": "2.0", "id": 1, "error": error }).to_string()).await?;
         assert_eq!(call.await, Err(expected.clone()));
-        // A peer that passes the error on has not died itself.
+        // A peer that forwards this error has not died. So the forwarded error must not have the reason `peer-died`.
         if expected.remote().is_none() {
             assert_eq!(RpcError::from(expected).reason(), None);
         }
@@ -108,7 +108,7 @@ async fn the_death_of_a_peer_or_of_a_handler_is_distinguished_from_its_errors() 
     Ok(())
 }
 
-/// The texts of an error and of each of its sources.
+/// Returns the texts of an error and of each of its sources.
 fn chain(error: &dyn Error) -> Vec<String> {
     let mut texts = vec![error.to_string()];
     let mut next = error.source();
@@ -162,7 +162,7 @@ async fn a_call_ends_when_its_time_is_up_and_not_before() -> Test {
     let call = client.call::<u32>("slow", &()).timeout(Duration::from_millis(70));
     assert_eq!(call.await, Err(CallError::TimedOut));
     assert!((70..100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
-    // A late answer is dropped.
+    // An answer that arrives after the timeout is dropped.
     there.send(r#"{"jsonrpc":"2.0","id":1,"result":1}"#).await?;
     let call = client.call::<u32>("next", &()).start();
     for _ in 0..3 {
@@ -209,7 +209,7 @@ async fn a_call_that_is_dropped_is_cancelled() -> Test {
     assert_eq!(there.receive().await?["method"], "build");
     let cancel = json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": 1 } });
     assert_eq!(there.receive().await?, cancel);
-    // One that has its answer is not.
+    // A call that has its answer is not cancelled.
     let call = client.call::<()>("quick", &()).start();
     there.receive().await?;
     there.send(r#"{"jsonrpc":"2.0","id":2,"result":null}"#).await?;
@@ -272,14 +272,14 @@ async fn progress_reaches_the_call_that_asked() -> Test {
         })
         .await?;
     assert_eq!((result.as_str(), seen.load(Ordering::Relaxed)), ("done", 60));
-    // Without a listener it is nothing to wait for.
+    // Without a listener, the call completes in the same way.
     let result: String = client.call("build", &()).await?;
     assert_eq!(result, "done");
     Ok(())
 }
 
-/// A listener of progress may own the last client of its link, and another call. Both lock the link as they are
-/// dropped.
+/// A listener of progress may own the last client of its link, and another call. The drops of the client and of the
+/// call lock the link.
 #[test]
 fn the_listener_of_a_call_that_is_refused_may_own_the_link() -> Test {
     async fn calls() -> Test {
@@ -304,7 +304,7 @@ fn the_listener_of_a_call_that_is_refused_may_own_the_link() -> Test {
         assert_eq!(call.await, Err(CallError::TooManyCalls));
         Ok(())
     }
-    // A thread of its own: one that waits for a lock for ever does not end.
+    // A separate thread runs the calls, since a deadlock would block the thread for ever.
     let (report, ended) = mpsc::channel();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

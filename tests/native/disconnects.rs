@@ -1,4 +1,4 @@
-//! However a link ends, no call is left waiting.
+//! Each way in which a link can end. After the end, no call may be pending.
 
 use std::error::Error;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -64,7 +64,7 @@ async fn a_peer_that_only_stops_reading_is_noticed_at_the_next_write() -> Test {
     }
     assert_eq!(client.pending(), 0);
     assert!(matches!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::Io(ErrorKind::BrokenPipe, _)));
-    // It could still have written.
+    // The peer has closed only its reading direction until now.
     drop(far);
     Ok(())
 }
@@ -80,7 +80,7 @@ async fn destroy_ends_all_calls_once_and_twice_is_harmless() -> Test {
     assert_eq!(call.await, Err(CallError::Destroyed));
     assert_eq!(client.call::<()>("more", &()).await, Err(CallError::Destroyed));
     assert_eq!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::Local);
-    assert_eq!(there.rest().await?, "", "the stream has ended");
+    assert_eq!(there.rest().await?, "", "the client must close the stream");
     Ok(())
 }
 
@@ -247,7 +247,7 @@ async fn a_peer_that_does_not_read_is_abandoned_after_the_grace_period() -> Test
     Ok(())
 }
 
-/// `count` notifications and the response to the first call, encoded.
+/// Returns the encoded text of `count` notifications and of the response to the first call.
 fn final_messages(framing: Framing, count: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for number in 0..count {
@@ -266,7 +266,7 @@ async fn expect_final_messages(transport: Transport, begun: impl FnOnce() -> Tes
     let back = peer.client().clone();
     peer.on_notify("note", move |_: Value, _: Context| {
         counted.fetch_add(1, Ordering::Relaxed);
-        // A peer that has gone takes nothing.
+        // A peer that has closed the connection receives nothing.
         let _ = back.notify("heard", &());
         std::thread::sleep(Duration::from_millis(1));
     });
@@ -283,7 +283,7 @@ async fn expect_final_messages(transport: Transport, begun: impl FnOnce() -> Tes
 #[tokio::test]
 async fn messages_before_the_end_are_handled_by_slow_handlers() -> Test {
     const COUNT: usize = 800;
-    // A socket that is closed with the call unread.
+    // The peer closes its socket and leaves a part of the input unread.
     let (here, mut there) = UnixStream::pair()?;
     here.set_nonblocking(true)?;
     let (reader, writer) = tokio::net::UnixStream::from_std(here)?.into_split();
@@ -296,7 +296,7 @@ async fn messages_before_the_end_are_handled_by_slow_handlers() -> Test {
     };
     expect_final_messages(transport, say, COUNT).await?;
 
-    // A process that exits.
+    // The peer is a process that exits.
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("words");
     std::fs::write(&file, final_messages(Framing::ContentLength, COUNT))?;

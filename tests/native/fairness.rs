@@ -1,4 +1,4 @@
-//! Tasks beside a link have their turns, however much its peer sends.
+//! Other tasks run regularly, even if the peer of a link sends without a pause.
 
 use std::error::Error;
 use std::io;
@@ -18,7 +18,7 @@ use crate::wire::{TEST_TIMEOUT, frame, limits, wire, wire_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// Counts the turns that a task of the same thread has.
+/// Starts a task on the same thread that counts how often it runs. Returns the count and the task.
 fn counter() -> (Arc<AtomicUsize>, JoinHandle<()>) {
     let turns = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&turns);
@@ -31,7 +31,7 @@ fn counter() -> (Arc<AtomicUsize>, JoinHandle<()>) {
     (turns, task)
 }
 
-/// An input that has this many pieces, and never waits for one.
+/// An input with `left` pieces, each of which is available without waiting.
 struct Pieces {
     left: usize,
 }
@@ -55,7 +55,7 @@ async fn an_input_that_never_waits_leaves_others_their_turns() -> Test {
         assert_eq!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::End);
         counting.abort();
         let turns = turns.load(Ordering::Relaxed);
-        assert!(turns > 100, "{turns} turns while 100 000 pieces were read, {framing}");
+        assert!(turns > 100, "the other task ran {turns} times while 100 000 pieces were read, {framing}");
     }
     Ok(())
 }
@@ -73,11 +73,11 @@ async fn rescanned_bytes_count_towards_the_turn_of_a_link_like_new_ones() -> Tes
         }
     }));
     let serving = tokio::spawn(server.run());
-    // Bytes received before pay for repeated reading of the rest.
+    // Received bytes increase the number of bytes that the decoder may read repeatedly.
     for _ in 0..16 {
         there.send_bytes(&frame(&format!("{{\"jsonrpc\":\"2.0\",\"method\":\"n\"{}}}", " ".repeat(LENGTH)))).await?;
     }
-    // Each header claims all that follows, and is read again behind the one before it.
+    // The body of each header is the whole rest of the text. After its rejection, the decoder reads the next header.
     let mut body = " ".repeat(LENGTH);
     for _ in 0..100 {
         body = format!("(Content-Length: {}\r\n\r\n{body}", body.len());
@@ -89,7 +89,7 @@ async fn rescanned_bytes_count_towards_the_turn_of_a_link_like_new_ones() -> Tes
     let at: Vec<usize> = received.try_iter().collect();
     assert!(at.len() >= 100, "{} bodies were rejected", at.len());
     let most = at.chunk_by(|one, next| one == next).map(<[usize]>::len).max().unwrap_or_default();
-    assert!(most <= 40, "{most} megabytes were read again in one turn");
+    assert!(most <= 40, "{most} megabytes were read again before another task ran");
     Ok(())
 }
 
@@ -109,7 +109,7 @@ async fn the_handlers_of_one_batch_leave_others_their_turns() -> Test {
     let calls: Vec<String> =
         (1..=CALLS).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"turn\"}}")).collect();
     there.send(&format!("[{}]", calls.join(","))).await?;
-    // Messages behind the batch, received before all of it is handled, are handled after it.
+    // A message after the batch may arrive while the batch is being handled. It is handled after the batch.
     there.send("{\"jsonrpc\":\"2.0\",\"id\":\"last\",\"method\":\"turn\"}").await?;
     let replies = timeout(TEST_TIMEOUT, there.receive()).await??;
     assert_eq!(replies.as_array().map(Vec::len), Some(CALLS));
@@ -119,9 +119,9 @@ async fn the_handlers_of_one_batch_leave_others_their_turns() -> Test {
     counting.abort();
     let at: Vec<usize> = reported.try_iter().collect();
     assert_eq!(at.len(), CALLS + 1);
-    assert!(at.is_sorted(), "the handlers ran in another order than their calls came");
+    assert!(at.is_sorted(), "the handlers must run in the order of their calls");
     let most = at.chunk_by(|one, next| one == next).map(<[usize]>::len).max().unwrap_or_default();
-    assert!(most <= 300, "{most} handlers of one batch began in one turn");
+    assert!(most <= 300, "{most} handlers of one batch began before another task ran");
     Ok(())
 }
 
@@ -150,7 +150,7 @@ async fn a_link_that_ends_within_a_batch_answers_the_calls_before() -> Test {
     Ok(())
 }
 
-/// Runs a handler that blocks its thread for `ms` milliseconds.
+/// Blocks the thread, as a slow handler does.
 fn block(milliseconds: u64) {
     std::thread::sleep(Duration::from_millis(milliseconds));
 }
@@ -175,7 +175,8 @@ async fn a_message_that_is_complete_is_not_timed_out_while_its_link_is_behind() 
             framing.encode(&text, &mut bytes);
             bytes
         };
-        // Half of a message arrives 200 ms before its rest, and the handlers after it take longer than its timeout.
+        // The beginning of the first message arrives 200 ms before its rest. Then the handlers of all messages take
+        // longer than the timeout of an incomplete message.
         let all: Vec<u8> = (1..=CALLS).flat_map(request).collect();
         let (first, rest) = all.split_at(30);
         there.send_bytes(first).await?;

@@ -1,4 +1,4 @@
-//! Answers to requests that the peer cannot know of: they have not left yet.
+//! Forged answers: answers to requests that have not been written yet, so that the peer cannot know them.
 
 use std::error::Error;
 use std::io;
@@ -38,7 +38,7 @@ impl AsyncWrite for Stopping {
     }
 }
 
-/// A transport that accepts `bytes` bytes of output, and the stream that feeds its input.
+/// Returns a transport that accepts `bytes` bytes of output, and the stream for its input.
 fn stopping(bytes: usize, framing: Framing) -> io::Result<(Transport, DuplexStream)> {
     let (near, far) = tokio::io::duplex(64 * 1024);
     Ok((Transport::new(near, Stopping(bytes), framing)?, far))
@@ -54,7 +54,7 @@ fn frame_of(framing: Framing, text: &str) -> Vec<u8> {
 async fn an_answer_ends_a_call_once_its_request_has_left_but_for_its_last_byte() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let length = frame_of(framing, r#"{"jsonrpc":"2.0","id":1,"method":"ask","params":[1]}"#).len();
-        // Of the second, which leaves with the first, nothing is read at all.
+        // The writer accepts no byte of the second request, so its answer is always forged.
         for (bytes, is_answered) in [(0, false), (length - 2, false), (length - 1, true), (length, true)] {
             let (transport, mut there) = stopping(bytes, framing)?;
             let client = Client::new(transport);
@@ -100,7 +100,7 @@ async fn forged_answers_do_not_have_a_caller_hold_requests_without_end() -> Test
                 }
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            #[allow(unreachable_code, reason = "it says what the errors are")]
+            #[allow(unreachable_code, reason = "this line sets the type of the error")]
             Ok::<_, io::Error>(())
         });
         let filler = "x".repeat(10_000);
@@ -111,7 +111,7 @@ async fn forged_answers_do_not_have_a_caller_hold_requests_without_end() -> Test
                 Err(CallError::Congested) => break,
                 other => return Err(format!("{other:?} to {}", form(1)).into()),
             }
-            assert!(ended < 100, "it was never refused");
+            assert!(ended < 100, "a call must be refused");
         }
         assert!((8..=14).contains(&ended), "{ended}");
         assert!(unmatched.load(Ordering::SeqCst) > 0, "no diagnostic for {}", form(1));
@@ -149,7 +149,7 @@ async fn forged_progress_and_items_are_ignored() -> Test {
 async fn responses_to_written_requests_are_accepted_while_later_requests_are_written() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let (transport, mut there) = wire_of(1_000, framing)?;
-        // A further call would be refused, if one of these counted as one that has ended before it left.
+        // If an answered call counted as a call that ended before it was written, a later call would be refused.
         let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000);
         let client = Client::new(transport.with_limits(limits));
         let filler = "x".repeat(10_000);

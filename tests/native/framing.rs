@@ -1,4 +1,4 @@
-//! Bytes outside of frames, and frames without a message, are reported or answered; the next good frame is always
+//! Bytes outside of frames, and frames without a message. They are reported or answered, and the next valid frame is
 //! served.
 
 use std::error::Error;
@@ -27,7 +27,7 @@ fn serving(transport: Transport) {
     server.forget();
 }
 
-/// The codes of the errors that come before the answer to [`PING`].
+/// Returns the errors that arrive before the answer to [`PING`].
 async fn errors_before_pong(there: &mut RemoteEnd) -> Result<Vec<Value>, Box<dyn Error>> {
     let mut errors = Vec::new();
     loop {
@@ -40,7 +40,7 @@ async fn errors_before_pong(there: &mut RemoteEnd) -> Result<Vec<Value>, Box<dyn
     }
 }
 
-/// Sends bytes, then a good request, and returns the errors in answer to the bytes.
+/// Sends bytes and then a valid request. Returns the errors with which the server answers the bytes.
 async fn answers_to(bytes: &[u8]) -> Result<Vec<Value>, Box<dyn Error>> {
     let (transport, mut there) = wire()?;
     serving(transport);
@@ -83,7 +83,7 @@ async fn a_server_answers_once_for_each_slip_and_serves_on() -> Test {
     ] {
         assert_eq!(answers_to(&bytes).await?, expected, "{}", String::from_utf8_lossy(&bytes));
     }
-    // A fault after a good message is a fault of its own.
+    // A fault after a valid message has a separate answer.
     let answers = answers_to(&short).await?;
     assert_eq!(answers.len(), 2);
     assert_eq!(answers.get(1), Some(&parse_error()));
@@ -128,7 +128,7 @@ async fn a_stalled_message_is_abandoned_without_a_reply() -> Test {
     assert!((30_000..30_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
     there.send(PING).await?;
     assert_eq!(errors_before_pong(&mut there).await?, [] as [Value; 0]);
-    // Without a message no timeout runs.
+    // Between messages, no timeout runs.
     tokio::time::sleep(Duration::from_secs(3_600)).await;
     there.send(PING).await?;
     assert_eq!(errors_before_pong(&mut there).await?, [] as [Value; 0]);
@@ -152,7 +152,7 @@ async fn stalled_messages_are_abandoned_one_after_the_other() -> Test {
     }
     there.send(PING).await?;
     assert_eq!(errors_before_pong(&mut there).await?, [] as [Value; 0]);
-    assert!(received.try_recv().is_err(), "each was told once");
+    assert!(received.try_recv().is_err(), "each fault must be reported once");
     Ok(())
 }
 
@@ -178,7 +178,7 @@ async fn a_stalled_message_over_the_limit_is_abandoned_with_its_received_part() 
         assert_eq!(received.recv().await, Some(FrameFault::TimedOut { held: came }));
     }
     there.send(PING).await?;
-    assert_eq!(errors_before_pong(&mut there).await?.len(), 3, "once for each");
+    assert_eq!(errors_before_pong(&mut there).await?.len(), 3, "each message must have one answer");
     Ok(())
 }
 
@@ -197,7 +197,7 @@ async fn a_client_hands_noise_to_the_application_and_answers_nothing() -> Test {
     there.send(r#"{"jsonrpc":"2.0","id":1,"result":3}"#).await?;
     assert_eq!(call.await, Ok(3));
     client.notify("next", &())?;
-    assert_eq!(there.receive().await?["method"], "next", "nothing was answered");
+    assert_eq!(there.receive().await?["method"], "next", "the client must not answer noise");
     let mut noise = String::new();
     while let Ok(piece) = received.try_recv() {
         noise.push_str(&piece);
@@ -221,7 +221,7 @@ async fn one_byte_at_a_time_is_a_message_too() -> Test {
     Ok(())
 }
 
-/// An input whose every read is interrupted before it returns one byte.
+/// An input that returns `Interrupted` before each byte.
 struct Interrupted<R> {
     input: R,
     is_next: bool,
@@ -293,7 +293,7 @@ async fn several_lines_in_a_row_that_are_no_json_are_answered_once() -> Test {
         b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"none\"}\n",
     ];
     there.send_bytes(&sent.concat()).await?;
-    // Each value of any kind is answered, and ends a run.
+    // Each JSON value is answered, and ends a run of lines that are not JSON.
     let mut answers = Vec::new();
     for _ in 0..6 {
         let answer: Value = serde_json::from_str(&there.receive_line().await?)?;
@@ -413,7 +413,11 @@ async fn a_rejected_message_is_reported_with_its_id_null_included() -> Test {
     }
     there.send_bytes(b"Content-Length: x\r\n\r\n").await?;
     there.receive().await?;
-    assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?.as_deref(), Some("InvalidHeader"), "once");
+    assert_eq!(
+        timeout(TEST_TIMEOUT, received.recv()).await?.as_deref(),
+        Some("InvalidHeader"),
+        "one report for one fault"
+    );
     there.send(PING).await?;
     there.receive().await?;
     assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?.as_deref(), Some("ping 7 false"));

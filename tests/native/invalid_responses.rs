@@ -22,7 +22,7 @@ fn frame_of(framing: Framing, text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Some calls that wait for ever, whose requests have been read, over a link that accepts messages of 2 000 bytes.
+/// Starts `count` calls without a timeout, and reads their requests. The link accepts messages of up to 2,000 bytes.
 async fn waiting(
     framing: Framing,
     count: usize,
@@ -38,7 +38,7 @@ async fn waiting(
     Ok((client, calls, there))
 }
 
-/// Unreadable answers to the call with this id.
+/// Returns unreadable answers to the call with this id.
 fn unreadable(id: u64) -> Vec<(String, Unreadable)> {
     let answer = |result: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
     let long = "x".repeat(3_000);
@@ -103,7 +103,7 @@ async fn many_unreadable_answers_end_their_own_calls_and_no_other() -> Test {
     Ok(())
 }
 
-/// Answers with unreadable ids.
+/// Returns answers without a readable id.
 fn nameless() -> Vec<(String, Unreadable)> {
     let long = "x".repeat(3_000);
     vec![
@@ -166,7 +166,7 @@ async fn the_late_answer_to_a_call_that_was_dropped_ends_no_other() -> Test {
     there.send(r#"{"jsonrpc":"2.0","result":NaN}"#).await?;
     assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?, Some(Unreadable::NotJson));
     assert_eq!(client.pending(), 1);
-    // Once its answer has come, a later answer can only belong to the other call.
+    // After the answer to the dropped call, a further answer can only belong to the other call.
     there.send(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32800,"message":"Request cancelled"}}"#).await?;
     there.send(r#"{"jsonrpc":"2.0","result":NaN}"#).await?;
     assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Unreadable(Unreadable::NotJson)));
@@ -187,7 +187,7 @@ async fn an_unreadable_call_of_the_peer_ends_no_own_call() -> Test {
             r#"{"jsonrpc":"2.0","id":1,"method":"log","params":[NaN]}"#.to_owned(),
             r#"{"level":30,"id":1,"result":NaN}"#.to_owned(),
         ] {
-            // A line of a log is not of the protocol; the same text in a frame might be.
+            // A line of a log is not an answer. The same text in a frame could be an answer.
             if framing == Framing::Newline || text.contains("method") {
                 there.send_bytes(&frame_of(framing, &text)).await?;
             }
@@ -201,7 +201,7 @@ async fn an_unreadable_call_of_the_peer_ends_no_own_call() -> Test {
 #[tokio::test]
 async fn the_id_of_an_answer_that_is_too_long_is_found_in_its_first_kibibyte() -> Test {
     for framing in FRAMINGS {
-        // The length up to the comma behind the id.
+        // `id_ends_at` is the number of bytes up to and including the comma after the id.
         let answer = |id_ends_at: usize| {
             let (start, end) = (r#"{"jsonrpc":"2.0","x":""#, r#"","id":2,"#);
             let padding = "x".repeat(id_ends_at - start.len() - end.len());
@@ -212,7 +212,7 @@ async fn the_id_of_an_answer_that_is_too_long_is_found_in_its_first_kibibyte() -
         there.send_bytes(&frame_of(framing, &answer(1_024))).await?;
         let call = calls.into_iter().nth(1).ok_or("")?;
         assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Unreadable(Unreadable::TooLarge)), "{framing}");
-        assert_eq!(client.pending(), 0, "the first call was dropped with the list");
+        assert_eq!(client.pending(), 0, "the list of calls and its first call must be dropped");
     }
     Ok(())
 }
@@ -272,7 +272,7 @@ async fn an_answer_whose_bytes_keep_coming_is_accepted_however_long_it_takes() -
                 tokio::time::sleep(Duration::from_secs(20)).await;
             }
             assert_eq!(call.await, Ok("here".into()), "{framing}");
-            // Without a pending call, it has the time of any other message.
+            // Without a pending call, the timeout of a message counts from its first byte.
             let (sender, mut received) = mpsc::unbounded_channel();
             let (transport, mut there) = wire_of(64 * 1024, framing)?;
             let client = Client::new(transport.on_diagnostic(move |diagnostic| {

@@ -1,5 +1,5 @@
-//! The table of limits (limits.toml), row by row: the library has the value of the row. A count equal to the value is
-//! accepted, and one more has the effect stated by the row.
+//! Tests of the rows in limits.toml. The library accepts a count that is equal to the value of the row. A count above
+//! the value has the effect that the row states.
 
 use std::error::Error;
 use std::future::pending;
@@ -39,7 +39,7 @@ fn value_of(name: &str) -> Result<u64, Box<dyn Error>> {
     Ok(row["value"].as_u64().ok_or("it has no value")?)
 }
 
-/// Makes a test of each driver, and a list of them all.
+/// Generates a test for each driver, and the list `DRIVERS`. A driver is the function that tests a row.
 macro_rules! drivers {
     ($($name:literal => $driver:ident $(($($paused:tt)+))?),+ $(,)?) => {
         const DRIVERS: &[&str] = &[$($name),+];
@@ -93,7 +93,7 @@ fn request(id: &Value, method: &str, params: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
 }
 
-/// A server with a method that answers at once, one that never does, and one that returns endless items.
+/// Starts a server with three methods: one answers at once, one never answers, and one returns endless items.
 fn serving(transport: Transport) {
     let server = Server::new(transport);
     server.method("now", |_: Value, _: Context| async { Ok::<_, RpcError>(1) });
@@ -108,7 +108,7 @@ fn served() -> Result<RemoteEnd, Box<dyn Error>> {
     Ok(there)
 }
 
-/// The answers to some messages, up to that to a last one.
+/// Sends messages and a last request to a server. Returns the answers before the answer to the last request.
 async fn answers(messages: &[String]) -> Result<Vec<Value>, Box<dyn Error>> {
     let mut there = served()?;
     for message in messages {
@@ -186,7 +186,7 @@ async fn batch_items(most: u64) -> Test {
 }
 
 async fn id_length(most: u64) -> Test {
-    // One character of two bytes, and one of two code units and four bytes.
+    // `é` has two bytes. `😀` has two UTF-16 code units and four bytes.
     for (character, units) in [("x", 1), ("é", 1), ("😀", 2)] {
         let id = character.repeat(most as usize / units);
         let longer = format!("{id}x");
@@ -289,7 +289,7 @@ async fn partial_frame(most: u64) -> Test {
     }));
     let message = frame(&request(&json!(1), "now", &json!([])));
     let (start, rest) = message.split_at(30);
-    // It is taken if it is whole a moment before.
+    // A message that is complete 100 ms before the timeout is accepted.
     there.send_bytes(start).await?;
     tokio::time::sleep(Duration::from_millis(most - 100)).await;
     there.send_bytes(rest).await?;
@@ -333,7 +333,7 @@ async fn unwritten_bytes(most: u64) -> Test {
         while timeout(Duration::from_millis(500), there.send_bytes(&message)).await.is_ok() {
             assert!(begun.load(Ordering::SeqCst) < 100, "reading never paused");
         }
-        // The answer that passes the limit is the last, and one is being written.
+        // The last answer is the answer that exceeds the limit. Another answer is being written.
         let begun = begun.load(Ordering::SeqCst) as u64;
         assert!((most / 1_000_000..=most / 1_000_000 + 2).contains(&begun), "{begun} with {framing}");
     }
@@ -373,7 +373,7 @@ async fn link_grace(most: u64) -> Test {
 
 async fn wipc_payload(most: u64) -> Test {
     let header = |length: u32| [b"WIPC\x02", &length.to_le_bytes()[..]].concat();
-    // One more is beyond the largest length in a header.
+    // A header cannot state a length above this limit, so this test cannot exceed it.
     let most = u32::try_from(most)?;
     let mut decoder = Decoder::new();
     assert!(decoder.next(&mut &header(most)[..]).is_none() && decoder.unfinished().is_some());

@@ -1,4 +1,4 @@
-//! Listeners: their names, their errors, and the errors of connections.
+//! Listeners: their names, their errors, and the errors of single connections.
 
 use std::env;
 use std::error::Error;
@@ -23,7 +23,7 @@ fn adding(peer: &Peer) {
     peer.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
 }
 
-/// This program again, with one ignored test to run.
+/// Returns a command that runs one ignored test of this program.
 fn this_program(test: &str) -> io::Result<Command> {
     let mut command = Command::new(env::current_exe()?);
     command.args(["--exact", &format!("listeners::{test}"), "--ignored", "--nocapture"]);
@@ -67,8 +67,8 @@ async fn an_error_names_its_path_or_address() -> Test {
         ),
         (Transport::tcp("no.such.host.invalid:1", newline).await.err(), "no.such.host.invalid:1: ".to_owned()),
     ] {
-        let text = problem.ok_or("it cannot succeed")?.to_string();
-        assert!(text.starts_with(&expected), "{text}, and not {expected}");
+        let text = problem.ok_or("an error is expected")?.to_string();
+        assert!(text.starts_with(&expected), "the error must start with {expected}, got {text}");
     }
     Ok(())
 }
@@ -103,12 +103,12 @@ async fn the_file_of_a_relative_path_is_removed_after_a_change_of_the_working_di
     let mut program = this_program("listener_on_a_relative_path_whose_program_changes_its_directory")?;
     let output = timeout(TEST_TIMEOUT, program.current_dir(&folder).output()).await??;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    assert_eq!(fs::read_dir(&folder)?.count(), 0, "nothing is left behind");
+    assert_eq!(fs::read_dir(&folder)?.count(), 0, "the folder must be empty");
     Ok(())
 }
 
 #[tokio::test]
-#[ignore = "it changes the working directory; the test above runs it"]
+#[ignore = "this test changes the working directory; the test above runs it in a separate process"]
 async fn listener_on_a_relative_path_whose_program_changes_its_directory() -> Test {
     let folder = env::current_dir()?;
     let listener = Listener::unix("a.sock", Framing::Newline).await?;
@@ -155,14 +155,14 @@ async fn another_user_is_not_served_in_the_abstract_namespace() -> Test {
         }
     }
     let client = Client::new(Transport::unix(&name, Framing::Newline).await?);
-    assert_eq!(client.call::<i64>("add", &(1, 2)).await, Ok(3), "it serves on");
+    assert_eq!(client.call::<i64>("add", &(1, 2)).await, Ok(3), "the listener must continue");
     serving.abort();
     Ok(())
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-#[ignore = "it is run by the test above, as another user"]
+#[ignore = "the test above runs this test as another user"]
 fn other_user_in_the_abstract_namespace() -> Test {
     use std::io::{Read, Write};
     use std::os::linux::net::SocketAddrExt;
@@ -171,7 +171,7 @@ fn other_user_in_the_abstract_namespace() -> Test {
     let name = env::var("NAME_OF_SOCKET")?;
     let address = SocketAddr::from_abstract_name(name.trim_start_matches('@'))?;
     let mut stream = BlockingStream::connect_addr(&address)?;
-    // The connection may be closed by now, which resets it.
+    // The write fails if the listener has already closed the connection.
     let _ = stream.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"add\",\"params\":[1,2]}\n");
     let mut answer = String::new();
     let _ = stream.read_to_string(&mut answer);
@@ -179,7 +179,7 @@ fn other_user_in_the_abstract_namespace() -> Test {
     Ok(())
 }
 
-/// A preloaded library replaces `accept4`.
+/// The test preloads a library that replaces `accept4`.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[tokio::test]
 async fn an_error_of_one_connection_does_not_end_the_listener() -> Test {
@@ -188,7 +188,7 @@ async fn an_error_of_one_connection_does_not_end_the_listener() -> Test {
     let folder = tempfile::tempdir()?;
     let library = folder.path().join("accept.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/native/accept.c");
-    // Rust also links with `cc`.
+    // `cc` is available, since Rust links with it, too.
     let mut compiler = Command::new("cc");
     let compiled = compiler.args(["-shared", "-fPIC", "-o"]).arg(&library).args([source, "-ldl"]).status();
     assert!(compiled.await?.success());
@@ -246,7 +246,7 @@ async fn after(
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[tokio::test]
-#[ignore = "it serves for ever; the test above runs it"]
+#[ignore = "this test does not end; the test above runs it in a separate process"]
 async fn listener_of_a_program() -> Test {
     let address = env::var("ADDRESS_OF_LISTENER")?;
     let listener = match env::var("KIND_OF_LISTENER")?.as_str() {

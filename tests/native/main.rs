@@ -1,6 +1,6 @@
 //! Clients, servers and peers over real byte streams: pipes, sockets and processes.
 #![cfg(unix)]
-#![allow(clippy::indexing_slicing, reason = "a JSON value gives null for a member that it has not")]
+#![allow(clippy::indexing_slicing, reason = "indexing a JSON value returns null for a missing member")]
 
 mod backpressure;
 mod batches;

@@ -26,7 +26,7 @@ async fn notifications_are_handled_in_the_order_in_which_they_arrive() -> Test {
     server.on_notify("line", move |(number,): (u32,), _: Context| {
         let _ = sender.send(number);
     });
-    // A name that is only a method is run all the same, and not answered.
+    // A notification whose name is only a registered method runs this method, and is not answered.
     server.method("count", move |(number,): (u32,), _: Context| {
         let late = late.clone();
         async move {
@@ -139,7 +139,7 @@ async fn params_that_do_not_fit_are_reported_without_a_position_in_the_text() ->
     Ok(())
 }
 
-/// Counts itself while it is there.
+/// A value that increases a count until it is dropped.
 struct Counted(Arc<AtomicUsize>);
 
 impl Counted {
@@ -155,7 +155,7 @@ impl Drop for Counted {
     }
 }
 
-/// A server whose handlers of "hang" count themselves and never end.
+/// Returns a server with the method "hang". Its handlers never end, and `count` is the number of running handlers.
 fn hanging_server(transport: Transport, count: &Arc<AtomicUsize>) -> Server {
     let server = Server::new(transport);
     let count = Arc::clone(count);
@@ -191,7 +191,11 @@ async fn handlers_of_notifications_are_dropped_with_their_link_however_it_ends()
         }
         let start = Instant::now();
         while at_work.load(Ordering::SeqCst) > 0 {
-            assert!(start.elapsed() < TEST_TIMEOUT, "{end}: {} are at work", at_work.load(Ordering::SeqCst));
+            assert!(
+                start.elapsed() < TEST_TIMEOUT,
+                "{end}: {} handlers are still running",
+                at_work.load(Ordering::SeqCst)
+            );
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -216,19 +220,19 @@ async fn a_running_notification_is_finished_within_the_grace_period_when_the_inp
     let start = Instant::now();
     timeout(TEST_TIMEOUT, server.run()).await?;
     assert_eq!(received.try_recv(), Ok("saved"));
-    // The link ends with it, and waits for nothing else.
+    // The link ends once the handler has ended, before the grace period is over.
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
     Ok(())
 }
 
-/// Wakes nothing.
+/// A waker that does nothing.
 struct Nobody;
 
 impl Wake for Nobody {
     fn wake(self: Arc<Self>) {}
 }
 
-/// The futures that wait for the end of a link, or of a request.
+/// Tests the futures that wait for the end of a link or of a request.
 #[tokio::test]
 async fn a_dropped_future_removes_its_waker() -> Test {
     let (transport, mut there) = wire()?;
@@ -246,7 +250,7 @@ async fn a_dropped_future_removes_its_waker() -> Test {
     there.send(r#"{"jsonrpc":"2.0","id":1,"method":"hang"}"#).await?;
     let (note, request) = (given.recv().await.ok_or("none")?, given.recv().await.ok_or("none")?);
     for _ in 0..100 {
-        // Each is a task of its own, so no waker is known.
+        // Each round has a new waker, so that the futures cannot reuse a registered waker.
         let task = Arc::new(Nobody);
         let kept = Arc::downgrade(&task);
         let waker = Waker::from(task);
@@ -265,9 +269,9 @@ async fn a_dropped_future_removes_its_waker() -> Test {
         }
         assert!(kept.strong_count() > 1);
         drop(futures);
-        assert_eq!(kept.strong_count(), 1, "a waker is kept");
+        assert_eq!(kept.strong_count(), 1, "the dropped futures must release the waker");
     }
-    // Those that wait are woken.
+    // The end of the link wakes futures that still wait.
     let ends = tokio::spawn(async move { tokio::join!(note.cancelled(), request.cancelled(), client.closed()) });
     tokio::task::yield_now().await;
     drop(there);

@@ -1,4 +1,4 @@
-//! Code for both Rust APIs, natively. The tests in browsers are in `tests/wasm/portability.rs`.
+//! The native tests of code for both Rust APIs. The tests in browsers are in `tests/wasm/portability.rs`.
 
 use std::error::Error;
 

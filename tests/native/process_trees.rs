@@ -1,4 +1,4 @@
-//! Child processes that start other processes: none is left after the end of the link.
+//! Child processes that start other processes. No process may run after the end of the link.
 
 use std::error::Error;
 use std::io;
@@ -16,7 +16,7 @@ type Test = Result<(), Box<dyn Error>>;
 
 const GRACE: Duration = Duration::from_millis(200);
 
-/// A limit for an end that takes 700 ms by the documentation: the machine may be busy.
+/// Maximum time for the end of a link. The documentation states 700 ms, but a busy machine may need more time.
 const LIMIT: Duration = Duration::from_secs(10);
 
 fn command(tree: &Tree) -> Command {
@@ -162,7 +162,7 @@ async fn a_process_that_was_started_elsewhere_ends_with_the_link_as_well() -> Te
     Ok(())
 }
 
-/// How often this thread has read from files.
+/// Returns the number of read calls of this thread.
 #[cfg(target_os = "linux")]
 fn reads() -> Result<usize, Box<dyn Error>> {
     let counts = std::fs::read_to_string("/proc/thread-self/io")?;
@@ -176,7 +176,7 @@ async fn a_process_that_stays_does_not_have_all_processes_read_all_the_time() ->
     let grace = Duration::from_secs(3);
     for leftover in ["sh", "setsid sh"] {
         let mut command = Command::new("sh");
-        // The process answers itself, so that it has changed its group before the answer.
+        // The leftover process answers the call, so that it has changed its group before the answer.
         let script = format!(
             r#"read line; {leftover} -c 'echo "$1"; exec sleep 77' sh '{{"jsonrpc":"2.0","id":1,"result":1}}' & cat >/dev/null"#
         );
@@ -187,8 +187,8 @@ async fn a_process_that_stays_does_not_have_all_processes_read_all_the_time() ->
         let (start, before) = (Instant::now(), reads()?);
         client.destroy();
         timeout(LIMIT, client.closed()).await?;
-        assert!(start.elapsed() >= grace, "{leftover}: nothing was left");
-        // A file takes a read or two. There are a few looks at all of them, not one each 20 ms.
+        assert!(start.elapsed() >= grace, "{leftover}: the leftover process must delay the end of the link");
+        // The link reads the file of each process a few times, not every 20 ms. A file needs one or two reads.
         let (read, most) = (reads()? - before, 2 * 20 * processes + 1_000);
         assert!(read <= most, "{leftover}: {read} reads, of {processes} processes");
     }

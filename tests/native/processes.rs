@@ -1,4 +1,4 @@
-//! Child processes: real ones, of the shell.
+//! Child processes that run scripts of the shell.
 
 use std::error::Error;
 use std::fs;
@@ -23,14 +23,14 @@ fn shell(script: &str) -> io::Result<Transport> {
     Transport::child(Command::new("sh").args(["-c", script]), Framing::ContentLength)
 }
 
-/// A script that answers the first call with this result, after a while.
+/// Returns a shell command that prints the response to the first call, with this result.
 fn answering(result: &str) -> String {
     let body = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
     format!("printf 'Content-Length: {}\\r\\n\\r\\n%s' '{body}'", body.len())
 }
 
 fn is_alive(process: u32) -> bool {
-    // An ended process that was not waited for is a zombie, not an orphan.
+    // A zombie is an exited process whose parent has not read its exit status.
     let state = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     !state.is_empty() && !state.contains(") Z ")
 }
@@ -69,7 +69,7 @@ async fn a_process_that_dies_ends_all_calls() -> Test {
 async fn a_process_that_only_closes_its_input_is_noticed_at_the_next_write() -> Test {
     let client = Client::new(shell(&format!("read line; exec <&-; {}; exec sleep 60", answering("1")))?);
     let waiting = client.call::<u32>("count", &()).timeout(None).start();
-    // Its answer shows that the input is closed.
+    // This answer shows that the process has closed its input.
     assert_eq!(timeout(TEST_TIMEOUT, waiting).await?, Ok(1));
     let outcome = timeout(TEST_TIMEOUT, client.call::<u32>("count", &()).timeout(None)).await?;
     assert!(matches!(outcome, Err(CallError::Lost(Closed::Io(io::ErrorKind::BrokenPipe, _)))), "{outcome:?}");
@@ -83,7 +83,7 @@ async fn a_missing_program_is_an_error_at_once() {
     assert_eq!(missing.err().map(|error| error.kind()), Some(io::ErrorKind::NotFound));
 }
 
-/// Writes a megabyte and a line to standard error, and then answers.
+/// Returns a script that writes a megabyte and a line to standard error, and then answers.
 fn complaining() -> String {
     format!("read line; head -c 1000000 /dev/zero >&2; echo done >&2; {}; cat >/dev/null", answering("1"))
 }
@@ -91,7 +91,7 @@ fn complaining() -> String {
 #[tokio::test]
 async fn a_megabyte_on_an_unread_standard_error_does_not_block() -> Test {
     let complaining = complaining();
-    // A pipe is closed, for which a process may go on or end, but not wait.
+    // The library closes a pipe for standard error. A process may then continue or exit, but must not block.
     for (stderr, script, expected) in [
         (Stdio::null(), complaining.clone(), Ok(1)),
         (Stdio::piped(), format!("trap '' PIPE; {complaining}"), Ok(1)),
@@ -107,7 +107,7 @@ async fn a_megabyte_on_an_unread_standard_error_does_not_block() -> Test {
 
 #[test]
 fn standard_error_of_a_process_goes_to_that_of_its_host() -> Test {
-    // The host is this program again, with nothing to run but the test below.
+    // The host is this program, which runs only the test below.
     let output = std::process::Command::new(std::env::current_exe()?)
         .args(["--exact", "processes::host_of_a_process_that_complains", "--ignored", "--nocapture"])
         .stdin(Stdio::null())
@@ -120,7 +120,7 @@ fn standard_error_of_a_process_goes_to_that_of_its_host() -> Test {
 }
 
 #[tokio::test]
-#[ignore = "it fills standard error; the test above runs it"]
+#[ignore = "this test writes to standard error; the test above runs it in a separate process"]
 async fn host_of_a_process_that_complains() -> Test {
     let client = Client::new(shell(&complaining())?);
     assert_eq!(timeout(TEST_TIMEOUT, client.call::<u32>("count", &())).await?, Ok(1));
@@ -203,7 +203,7 @@ async fn pid_in(file: &Path) -> io::Result<u32> {
 async fn a_supervised_process_is_restarted_as_often_as_the_application_allows() -> Test {
     let folder = tempfile::tempdir()?;
     let count = folder.path().join("count");
-    // It answers one call, with how often it was started, and dies.
+    // The process answers one call with the number of starts, and exits.
     let script = format!(
         "echo x >> '{0}'; read line; body='{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":'$(wc -l < '{0}')'}}'; \
          printf 'Content-Length: %s\\r\\n\\r\\n%s' ${{#body}} \"$body\"",
@@ -222,7 +222,7 @@ async fn a_supervised_process_is_restarted_as_often_as_the_application_allows() 
         let call = client.call::<u32>("count", &());
         assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok(starts));
         assert_eq!(timeout(TEST_TIMEOUT, exits.recv()).await?, Some(starts));
-        // The client of a process that has ended does not come to life again.
+        // The client of an exited process is not connected to the restarted process.
         assert!(client.call::<u32>("count", &()).await.is_err());
         while starts < 3 && count_of(&count) == starts {
             tokio::time::sleep(Duration::from_millis(2)).await;
@@ -238,7 +238,7 @@ async fn a_supervised_process_is_restarted_as_often_as_the_application_allows() 
 async fn a_restarted_process_gets_no_message_for_its_predecessor() -> Test {
     let folder = tempfile::tempdir()?;
     let path = |name| folder.path().join(name);
-    // The first dies with a call half read; the second keeps all that it gets.
+    // The first process exits after it has read a part of a call. The second process writes its input to a file.
     let script = format!(
         "cd '{}'; if [ ! -e first ]; then : > first; read line; exit 1; fi; echo $$ > pid; cat > input; exit 0",
         folder.path().display()
@@ -247,7 +247,8 @@ async fn a_restarted_process_gets_no_message_for_its_predecessor() -> Test {
         .on_exit(|_, starts| (starts < 2).then_some(Duration::ZERO))
         .start(|_| {})?;
     let first = process.client();
-    // More than a pipe holds, so that most of it is not even written; and one behind it.
+    // The first call is larger than the buffer of a pipe, so most of it is not written. The second call waits in the
+    // queue.
     let large = first.call::<()>("before", &["x".repeat(1_000_000)]).timeout(None).start();
     let small = first.call::<()>("before", &()).timeout(None).start();
     for call in [large, small] {
@@ -258,11 +259,11 @@ async fn a_restarted_process_gets_no_message_for_its_predecessor() -> Test {
     let pid = pid_in(&path("pid")).await?;
     let start = Instant::now();
     while process.client().notify("after", &()).is_err() {
-        assert!(start.elapsed() < TEST_TIMEOUT, "it was not started again");
+        assert!(start.elapsed() < TEST_TIMEOUT, "the process must start again");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     while !fs::read_to_string(path("input")).is_ok_and(|input| input.contains("after")) {
-        assert!(start.elapsed() < TEST_TIMEOUT, "nothing came");
+        assert!(start.elapsed() < TEST_TIMEOUT, "the notification must arrive");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     drop(process);
@@ -321,7 +322,7 @@ async fn a_watched_process_ends_when_it_is_dropped_and_is_not_started_again() ->
 async fn a_process_that_is_being_started_again_while_its_handle_is_dropped_ends() -> Test {
     let folder = tempfile::tempdir()?;
     let path = |name| folder.path().join(name);
-    // The first exits; the second stays, whether or not it loses its input.
+    // The first process exits. The second process runs on, even if its input is closed.
     let script = format!(
         "cd '{}'; if [ ! -e first ]; then : > first; exit 1; fi; echo $$ > pid; exec sleep 600",
         folder.path().display()
@@ -335,7 +336,7 @@ async fn a_process_that_is_being_started_again_while_its_handle_is_dropped_ends(
         .on_exit(|_, _| Some(Duration::ZERO))
         .start(move |_| {
             let _ = sender.send(());
-            // In the second run, the task stays in here until the handle is dropped.
+            // In the second run, the task blocks in this function until the handle is dropped.
             let is_second = runs.fetch_add(1, Ordering::Relaxed) == 1;
             let start = Instant::now();
             while is_second && !dropped.load(Ordering::Relaxed) && start.elapsed() < TEST_TIMEOUT {
@@ -345,7 +346,7 @@ async fn a_process_that_is_being_started_again_while_its_handle_is_dropped_ends(
     for _ in 0..2 {
         timeout(TEST_TIMEOUT, starts.recv()).await?;
     }
-    // No timer of tokio: the worker that has them may be the one in `start`.
+    // The test uses no timer of tokio, since the worker that drives the timers may be blocked in `start`.
     let start = Instant::now();
     while fs::read_to_string(path("pid")).unwrap_or_default().is_empty() && start.elapsed() < TEST_TIMEOUT {
         std::thread::sleep(Duration::from_millis(5));
@@ -353,7 +354,7 @@ async fn a_process_that_is_being_started_again_while_its_handle_is_dropped_ends(
     drop(process);
     is_dropped.store(true, Ordering::Relaxed);
     let pid = pid_in(&path("pid")).await?;
-    assert!(until_gone(pid).await < TEST_TIMEOUT / 2, "it runs on");
+    assert!(until_gone(pid).await < TEST_TIMEOUT / 2, "the second process must end");
     Ok(())
 }
 
@@ -369,7 +370,7 @@ async fn a_process_is_over_when_a_function_of_the_application_panics() -> Test {
 
 #[tokio::test]
 async fn standard_error_is_closed_after_the_exit_though_a_grandchild_has_it_open() -> Test {
-    // The grandchild goes on, and writes until its standard error is closed.
+    // The grandchild writes until its standard error is closed.
     let stays = "(while echo still >&2; do sleep 0.05; done) </dev/null >/dev/null &";
     for (script, is_dropped) in [(format!("{stays} cat >/dev/null"), true), (format!("{stays} exit 3"), false)] {
         let (sender, mut lines) = mpsc::unbounded_channel();
@@ -380,9 +381,9 @@ async fn standard_error_is_closed_after_the_exit_though_a_grandchild_has_it_open
             .start(|_| {})?;
         assert_eq!(timeout(TEST_TIMEOUT, lines.recv()).await?.as_deref(), Some("still"));
         let process = (!is_dropped).then_some(process);
-        // The function is dropped with the last reader, once the process is not started again.
+        // Once the process is not started again, the callback is dropped with the last reader. Then `lines` ends.
         let until_closed = async { while lines.recv().await.is_some() {} };
-        assert!(timeout(TEST_TIMEOUT / 2, until_closed).await.is_ok(), "it is still read: {script}");
+        assert!(timeout(TEST_TIMEOUT / 2, until_closed).await.is_ok(), "standard error must be closed: {script}");
         drop(process);
     }
     Ok(())

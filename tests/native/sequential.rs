@@ -1,5 +1,4 @@
-//! The end of a link whose profile runs one request at a time: the running request is answered, and waiting ones are
-//! not forgotten.
+//! Links whose profile runs one request at a time: the requests that run or wait when the link ends, and streams.
 
 use std::error::Error;
 use std::io;
@@ -23,7 +22,7 @@ use crate::wire::{RemoteEnd, TEST_TIMEOUT, frame, wire};
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// Requests with the ids 1, 2, ..., in one piece.
+/// Returns requests with the ids 1 to `count`, as one sequence of bytes.
 fn requests(count: u64) -> Vec<u8> {
     let request = |id| json!({ "jsonrpc": "2.0", "id": id, "method": "work", "params": [id] }).to_string();
     (1..=count).flat_map(|id| frame(&request(id))).collect()
@@ -59,7 +58,7 @@ async fn a_stopped_server_answers_the_running_request_and_starts_no_waiting_one(
     there.send_bytes(&requests(5)).await?;
     assert_eq!(timeout(TEST_TIMEOUT, begun.recv()).await?, Some(1));
     stopper.stop();
-    // Later messages, too.
+    // A request that arrives after the stop does not start either.
     there.send_bytes(&requests(1)).await?;
     yield_now().await;
     assert!(open.send(()).is_ok());
@@ -120,7 +119,7 @@ async fn a_request_that_exceeds_the_grace_period_after_a_stop_is_dropped_without
     assert_eq!(running.await?, Closed::Local);
     assert!((2_000..2_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
     assert_eq!(received.recv().await, Some("dropped"));
-    assert_eq!(received.recv().await, None, "the next one was begun");
+    assert_eq!(received.recv().await, None, "the next request must not begin");
     assert_eq!(there.rest().await?, "");
     Ok(())
 }
@@ -166,7 +165,7 @@ async fn at_the_end_of_the_input_all_that_wait_are_answered_in_order() -> Test {
     Ok(())
 }
 
-/// An output whose first write takes until two requests are answered, each of which is reported.
+/// An output whose first write blocks until two requests are answered. `answered` receives a message for each answer.
 struct Slow {
     output: WriteHalf<DuplexStream>,
     answered: mpsc::Receiver<()>,
@@ -177,7 +176,7 @@ impl AsyncWrite for Slow {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut TaskContext<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if !std::mem::replace(&mut self.has_waited, true) {
             let answered = block_in_place(|| (0..2).all(|_| self.answered.recv_timeout(TEST_TIMEOUT).is_ok()));
-            assert!(answered, "the second request does not run while the first answer is written");
+            assert!(answered, "the second request must run while the first answer is written");
         }
         Pin::new(&mut self.output).poll_write(context, bytes)
     }
@@ -191,7 +190,8 @@ impl AsyncWrite for Slow {
     }
 }
 
-/// Then the third one is ready to begin, and nothing runs and nothing is left to write.
+/// After the first write, the third request is ready to begin, while no request runs and no answer is unwritten. The
+/// link must not end in this state.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_is_answered_while_the_one_before_is_written_does_not_end_the_link() -> Test {
     let (near, far) = tokio::io::duplex(64 * 1024);
@@ -201,12 +201,12 @@ async fn a_request_that_is_answered_while_the_one_before_is_written_does_not_end
     let transport = Transport::new(input, Slow { output, answered, has_waited: false }, Framing::ContentLength)?;
     let server = Server::new(transport.with_profile(Profile::DAEMON).on_diagnostic(move |diagnostic| {
         if let Diagnostic::Answered { .. } = diagnostic {
-            // The receiver is gone with the output.
+            // The receiver is dropped with the output.
             let _ = sender.send(());
         }
     }));
     server.method("work", |(number,): (u64,), _: Context| async move {
-        // The first is not done before the end of the input is known.
+        // The first request runs until the server has read the end of the input.
         tokio::time::sleep(Duration::from_millis(if number == 1 { 100 } else { 1 })).await;
         Ok::<_, RpcError>(number)
     });

@@ -1,4 +1,4 @@
-//! Each request is answered exactly once, with any handler.
+//! Each request is answered exactly once, whatever its handler does.
 
 use std::error::Error;
 use std::io;
@@ -117,7 +117,7 @@ async fn a_call_error_brings_no_text_of_its_source_to_another_caller() -> Test {
     Ok(())
 }
 
-/// Fails at once, with a path in its text.
+/// An input whose reads fail with an error that contains a path.
 struct Broken;
 
 impl AsyncRead for Broken {
@@ -161,7 +161,7 @@ async fn a_handler_that_panics_is_an_internal_error_without_its_text() -> Test {
     Ok(())
 }
 
-#[allow(clippy::panic, reason = "this is what handlers do here")]
+#[allow(clippy::panic, reason = "a handler of these tests panics")]
 fn panics(text: &str) {
     panic!("{text}");
 }
@@ -246,7 +246,7 @@ async fn with_a_sequential_profile_requests_run_one_by_one_and_are_answered_in_o
     server.method("work", move |(number,): (u64,), _: Context| {
         let busy = Arc::clone(&busy);
         async move {
-            assert!(!busy.swap(true, Ordering::SeqCst), "one at a time");
+            assert!(!busy.swap(true, Ordering::SeqCst), "only one request may run at a time");
             if number % 3 == 0 {
                 tokio::time::sleep(Duration::from_micros(200)).await;
             }
@@ -255,7 +255,7 @@ async fn with_a_sequential_profile_requests_run_one_by_one_and_are_answered_in_o
         }
     });
     server.forget();
-    // More than may be in flight: requests that were read wait, and none is refused.
+    // The number of requests exceeds the limit of running requests. They wait in a queue, and none is refused.
     let sender = tokio::spawn(async move {
         for number in 0..3_000 {
             there
@@ -303,7 +303,7 @@ async fn a_cancelled_request_is_answered_and_its_work_is_dropped() -> Test {
     }
     received.sort_unstable();
     assert_eq!(received, [Some("dropped"), Some("elsewhere")]);
-    // And once is enough.
+    // A second cancellation has no effect.
     there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"b"}}"#).await?;
     there.send(r#"{"jsonrpc":"2.0","id":2,"method":"none"}"#).await?;
     assert_eq!(there.receive().await?["id"], 2);
@@ -359,7 +359,8 @@ async fn names_that_are_reserved_are_not_registered() -> Test {
     Ok(())
 }
 
-/// An agent that sends its editor a request while it works: both halves are taken back.
+/// An agent calls its editor while it handles a request of the editor. If the editor cancels its request, the call of
+/// the agent is cancelled, too.
 #[tokio::test]
 async fn a_cancelled_request_takes_its_own_calls_back_in_the_form_of_the_profile() -> Test {
     let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;

@@ -67,7 +67,7 @@ async fn requests_of_a_browser_on_a_tcp_port_are_refused() -> Test {
                 async move { Ok::<_, RpcError>(a + b) }
             });
         }));
-        // With the first byte alone, and in one piece.
+        // The first write has 1 byte, 5 bytes, or all bytes.
         for first in [1, 5, 1_000] {
             for start in ["POST / HTTP/1.1\r\n", "GET / HTTP/1.1\r\n", "OPTIONS * HTTP/1.1\r\n", "\u{16}\u{3}\u{1}\r\n"]
             {
@@ -77,12 +77,12 @@ async fn requests_of_a_browser_on_a_tcp_port_are_refused() -> Test {
                 let mut stream = TcpStream::connect(address).await?;
                 stream.set_nodelay(true)?;
                 for piece in [&sent[..first.min(sent.len())], &sent[first.min(sent.len())..]] {
-                    // It may have been closed by now.
+                    // The server may have closed the connection already.
                     let _ = stream.write_all(piece).await;
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
                 let mut answers = Vec::new();
-                // A connection that is closed before all was read is reset.
+                // The read fails if the server closed the connection before it had read all bytes.
                 let _ = timeout(TEST_TIMEOUT, stream.read_to_end(&mut answers)).await?;
                 assert!(!String::from_utf8_lossy(&answers).contains("result"), "{framing}, {start}");
             }
@@ -105,7 +105,7 @@ async fn nobody_listens() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_name_in_the_abstract_namespace_is_not_empty() -> Test {
-    // Linux would choose a name at random.
+    // For an empty name, Linux would choose a random name.
     let error = Listener::unix("@", Framing::Newline).await.err().ok_or("it listens")?;
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     assert_eq!(error.to_string(), "@: the name is empty");
@@ -124,13 +124,13 @@ async fn only_a_socket_without_a_listener_is_replaced() -> Test {
     assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
     assert!(error.to_string().contains("another listener is using"), "{error}");
     drop(listener);
-    assert!(!path.exists(), "the file goes with the listener");
+    assert!(!path.exists(), "the file must be removed with the listener");
 
-    // The state after a process was killed.
+    // A killed process leaves its socket file behind. This line creates such a file.
     drop(std::os::unix::net::UnixListener::bind(&path)?);
     assert!(path.exists());
     let listener = Listener::unix(&path, Framing::ContentLength).await?;
-    // A listener does not remove its file once that belongs to another listener.
+    // A listener does not remove a file that has replaced its own file.
     fs::remove_file(&path)?;
     fs::write(&path, "precious")?;
     drop(listener);
@@ -159,7 +159,7 @@ async fn a_socket_file_has_the_mode_600_from_the_start_with_any_umask() -> Test 
             seen
         }
     });
-    // The umask is that of the whole process, whose other tests do not depend on the mode of their files.
+    // The umask applies to the whole process. The other tests of this process do not depend on the mode of their files.
     let usual = rustix::process::umask(Mode::empty());
     for umask in [0o000, 0o022] {
         rustix::process::umask(Mode::from_raw_mode(umask));
@@ -174,7 +174,7 @@ async fn a_socket_file_has_the_mode_600_from_the_start_with_any_umask() -> Test 
     Ok(())
 }
 
-/// No mode is set by name: a file that takes the name of a new socket keeps its own.
+/// The library must not set the mode by the path, since another file may have replaced the new socket.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_file_that_takes_the_name_of_a_new_socket_keeps_its_mode() -> Test {
@@ -202,11 +202,12 @@ async fn a_file_that_takes_the_name_of_a_new_socket_keeps_its_mode() -> Test {
     }
     is_over.store(true, Ordering::Relaxed);
     attacker.join().map_err(|_| "the attacker has failed")?;
-    assert_ne!(swaps.load(Ordering::Relaxed), 0, "the attacker was never quick enough");
+    assert_ne!(swaps.load(Ordering::Relaxed), 0, "the attacker must replace a socket at least once");
     Ok(())
 }
 
-/// A socket that was bound refuses connections until it listens: it is looked at twice, with a moment in between.
+/// A bound socket refuses connections until it listens. So `Listener::unix` checks an existing socket twice, with a
+/// pause between the checks.
 #[tokio::test(start_paused = true)]
 async fn a_socket_that_is_bound_and_then_listens_is_not_replaced() -> Test {
     let folder = tempfile::tempdir()?;
@@ -222,7 +223,7 @@ async fn a_socket_that_is_bound_and_then_listens_is_not_replaced() -> Test {
         Poll::Pending => listening.await,
     };
     assert_eq!(outcome.err().map(|error| error.kind()), Some(io::ErrorKind::AddrInUse));
-    assert_eq!(fs::symlink_metadata(&path)?.ino(), inode, "the socket of another process was replaced");
+    assert_eq!(fs::symlink_metadata(&path)?.ino(), inode, "the socket of another process must not be replaced");
     Ok(())
 }
 
@@ -248,7 +249,7 @@ async fn of_several_listeners_that_replace_a_socket_at_once_one_keeps_its_file()
         assert_eq!(listeners.len(), 1, "round {round}");
         UnixStream::connect(&path).await.map_err(|error| format!("round {round}: {error}"))?;
         drop(listeners);
-        assert_eq!(fs::read_dir(folder.path())?.count(), 0, "nothing is left behind");
+        assert_eq!(fs::read_dir(folder.path())?.count(), 0, "the folder must be empty");
     }
     Ok(())
 }
@@ -273,7 +274,7 @@ async fn a_listener_leaves_a_newer_socket_of_its_name_alone() -> Test {
 async fn to_remove_a_socket_destroys_no_other_file() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
-    // Names that can be guessed, of which none is needed.
+    // These are names that a simple implementation would choose for a temporary file.
     let others: Vec<_> =
         (0..2_000).map(|count| folder.path().join(format!("a.sock.{}.{count}", std::process::id()))).collect();
     for other in &others {
@@ -285,7 +286,7 @@ async fn to_remove_a_socket_destroys_no_other_file() -> Test {
     for other in &others {
         assert_eq!(fs::read_to_string(other)?, "precious", "{}", other.display());
     }
-    assert_eq!(fs::read_dir(folder.path())?.count(), others.len(), "nothing is left behind");
+    assert_eq!(fs::read_dir(folder.path())?.count(), others.len(), "all temporary files must be removed");
     Ok(())
 }
 
@@ -300,14 +301,14 @@ async fn a_socket_file_is_removed_from_its_folder_after_that_was_renamed() -> Te
     fs::rename(&mine, &moved)?;
     fs::rename(&theirs, &mine)?;
     drop(listener);
-    assert_eq!(fs::read_dir(&moved)?.count(), 0, "the file and the temporary folder are removed");
+    assert_eq!(fs::read_dir(&moved)?.count(), 0, "the file and the temporary folder must be removed");
     assert_eq!(fs::read_dir(&mine)?.count(), 1);
     UnixStream::connect(mine.join("a.sock")).await?;
     drop(socket);
     Ok(())
 }
 
-/// The attacker can rename one part of the path.
+/// The attacker can replace one folder in the path of the socket.
 #[tokio::test]
 async fn removing_a_socket_leaves_the_files_in_other_folders() -> Test {
     let folder = tempfile::tempdir()?;
@@ -343,7 +344,11 @@ async fn removing_a_socket_leaves_the_files_in_other_folders() -> Test {
     attacker.join().map_err(|_| "the attacker has failed")?;
     let swaps = swaps.load(Ordering::Relaxed);
     assert!(listeners > 10 && swaps > 10, "{listeners} listeners, {swaps} swaps");
-    assert_eq!(fs::read_dir(&mine)?.count() + fs::read_dir(&theirs)?.count(), 1, "the temporary folder is removed");
+    assert_eq!(
+        fs::read_dir(&mine)?.count() + fs::read_dir(&theirs)?.count(),
+        1,
+        "the temporary folder must be removed"
+    );
     Ok(())
 }
 
@@ -369,7 +374,7 @@ async fn connections_know_nothing_of_each_other() -> Test {
         let number = connections.fetch_add(1, Ordering::Relaxed);
         peer.method("number", move |(): (), _: Context| async move { Ok::<_, RpcError>(number) });
     }));
-    // One stops in the middle of a message, one reads nothing, one goes away.
+    // The first connection sends a part of a message, the second connection reads nothing, and the third is closed.
     let mut half = UnixStream::connect(&path).await?;
     half.write_all(b"Content-Length: 100\r\n\r\n{").await?;
     let mut deaf = UnixStream::connect(&path).await?;
@@ -407,7 +412,7 @@ async fn a_server_that_is_stopped_ends_the_calls_of_its_clients() -> Test {
 async fn a_busy_socket_is_asked_again() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
-    // A server that is too busy to accept: few connections can be queued.
+    // The server does not accept connections yet, and its queue has little space.
     let door = rustix::net::socket(rustix::net::AddressFamily::UNIX, rustix::net::SocketType::STREAM, None)?;
     rustix::net::bind(&door, &rustix::net::SocketAddrUnix::new(&path)?)?;
     rustix::net::listen(&door, 1)?;
@@ -418,7 +423,7 @@ async fn a_busy_socket_is_asked_again() -> Test {
         })
         .collect();
     tokio::time::sleep(Duration::from_millis(50)).await;
-    assert!(waiting.iter().any(|task| !task.is_finished()), "not all fit");
+    assert!(waiting.iter().any(|task| !task.is_finished()), "some connections must wait for the queue");
     let doorman = tokio::task::spawn_blocking(move || (0..4).try_for_each(|_| rustix::net::accept(&door).map(drop)));
     for task in waiting {
         timeout(TEST_TIMEOUT, task).await???;

@@ -1,4 +1,4 @@
-//! A program that serves on its standard streams: this program itself, started with the name of a role.
+//! A program that serves on its standard streams. The tests start this test program with the name of a role.
 
 use std::env;
 use std::io;
@@ -32,9 +32,9 @@ fn this_program_serves_if_it_is_asked_to() {
     process::exit(if served.is_ok() { 0 } else { 9 });
 }
 
-/// Serves, and drops its runtime, as a program does at the end of `#[tokio::main]`.
+/// Serves, and then drops its runtime, as a program with `#[tokio::main]` does.
 fn serve() -> io::Result<()> {
-    // It ends the output of libtest.
+    // This line separates the output of libtest from the frames.
     println!("ready");
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(async {
@@ -75,7 +75,7 @@ fn a_program_ends_with_its_server_while_its_input_is_open() {
         let mut running = Running::start(SERVER, Streams::Both, when, Kind::Pipes);
         running.read_preamble();
         running.exchange(10, usize::MAX);
-        // The next read waits for input, and there will be none.
+        // During this pause, the server begins a read that never returns.
         std::thread::sleep(Duration::from_millis(20));
         write_all(running.input(), &frame(r#"{"jsonrpc":"2.0","method":"stop"}"#));
         assert_eq!(running.end().code(), Some(0), "{when:?}");
@@ -86,7 +86,7 @@ fn a_program_ends_with_its_server_while_its_input_is_open() {
 fn bytes_that_std_has_buffered_from_standard_input_are_served() {
     let subject = Subject { command: || program("after a line"), ..SERVER };
     let mut running = Running::start(subject, Streams::Both, When::Later, Kind::Pipes);
-    // The line and the first request are read at once.
+    // The program reads the line and the first request in one read.
     write_all(running.input(), &[b"a line\n", &(SERVER.request)("with it")[..]].concat());
     running.read_preamble();
     running.set_nonblocking();

@@ -1,4 +1,4 @@
-//! Programs that cannot be started: the error names the missing file or folder.
+//! Programs that cannot be started. The error must name the file or the folder, and the reason.
 
 use std::error::Error;
 use std::fs;
@@ -50,11 +50,11 @@ async fn a_program_that_cannot_be_started_is_named_with_the_reason() -> Result<(
         let by_host = wipc::Host::spawn(&mut command).err();
         let by_process = Process::from_command(command, Framing::Newline).start(|_| {}).err();
         for error in [by_transport, by_host, by_process] {
-            let text = error.ok_or("it cannot be started")?.to_string();
-            assert!(text.starts_with(&expected), "{text}, and not {expected}");
+            let text = error.ok_or("an error is expected")?.to_string();
+            assert!(text.starts_with(&expected), "the error must start with {expected}, got {text}");
         }
     }
-    // The program is found by the `PATH` of the new process.
+    // The search for the program uses the `PATH` of the new process.
     let mut command = Command::new("crlf");
     let error = Transport::child(command.env("PATH", folder.path()), Framing::Newline).err().ok_or("no interpreter")?;
     assert!(error.to_string().starts_with("crlf: the interpreter /bin/sh"), "{error}");

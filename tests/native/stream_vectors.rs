@@ -1,4 +1,4 @@
-//! The vectors of `tests/data/streams.json` over a byte stream; `tests/data/README.md` defines them.
+//! The vectors of `tests/data/streams.json` over a byte stream. `tests/data/README.md` defines the vectors.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -77,7 +77,7 @@ async fn check(profile: Option<&str>, steps: &[Step]) -> Test {
     let profile = match profile {
         None => Profile::GENERIC,
         Some("acp") => Profile::ACP,
-        Some(unknown) => return Err(format!("no such profile: {unknown}").into()),
+        Some(unknown) => return Err(format!("the profile must be acp, got {unknown}").into()),
     };
     let (transport, mut there) = wire_of(64 * 1024, Framing::ContentLength)?;
     let peer = Peer::new(transport.with_profile(profile));
@@ -92,10 +92,12 @@ async fn check(profile: Option<&str>, steps: &[Step]) -> Test {
             Step::Receive(message) => there.send(&message.to_string()).await?,
             Step::Send(expected) => {
                 let sent =
-                    timeout(TEST_TIMEOUT, there.receive()).await.map_err(|_| format!("step {index}: silence"))??;
+                    timeout(TEST_TIMEOUT, there.receive()).await.map_err(|_| format!("step {index}: no message"))??;
                 same(index, canonical(sent), canonical(expected.clone()))?;
             }
-            Step::Quiet(quiet) => assert!(*quiet && drain(&mut there).await?.is_empty(), "step {index}: a message"),
+            Step::Quiet(quiet) => {
+                assert!(*quiet && drain(&mut there).await?.is_empty(), "step {index}: unexpected message")
+            }
             Step::Call(CallOptions { method, params, progress }) => {
                 let call = client.call(method, params);
                 let call = if *progress { observed(call, report.clone()) } else { call };
@@ -120,7 +122,7 @@ async fn check(profile: Option<&str>, steps: &[Step]) -> Test {
     Ok(())
 }
 
-/// Serves the methods of the vectors, and passes the notifications `$/progress` of the peer on.
+/// Serves the methods of the vectors, and sends the params of each notification `$/progress` to `notifications`.
 fn serve(peer: &Peer, notifications: UnboundedSender<Value>) {
     type Numbers = Pin<Box<dyn Stream<Item = Result<u32, RpcError>> + Send>>;
 
@@ -152,7 +154,7 @@ fn observed(call: Call<Value>, report: UnboundedSender<Value>) -> Call<Value> {
 /// Returns the outcome of the call, or of the next read of the stream. `success` is the name of its value.
 async fn outcome(operation: &mut Operation, success: &str) -> Result<Value, Box<dyn Error>> {
     let outcome = match operation {
-        Operation::None => return Err("there is neither a call nor a stream".into()),
+        Operation::None => return Err("this step needs a call or a stream".into()),
         Operation::Call(call) => Some(timeout(TEST_TIMEOUT, call).await?),
         Operation::Stream(items) => timeout(TEST_TIMEOUT, items.next()).await?,
     };
@@ -171,8 +173,8 @@ async fn next(values: &mut UnboundedReceiver<Value>) -> Result<Value, Box<dyn Er
     Ok(timeout(TEST_TIMEOUT, values.recv()).await?.ok_or("nothing was reported")?)
 }
 
-/// Returns the messages that the peer sends before its answer to a request that is sent now. Tasks that earlier
-/// messages have woken run before.
+/// Lets the tasks of earlier messages run, and then sends a request. Returns the messages that the peer sends before
+/// its answer to this request.
 async fn drain(there: &mut RemoteEnd) -> Result<Vec<Value>, Box<dyn Error>> {
     for _ in 0..20 {
         tokio::task::yield_now().await;
@@ -188,7 +190,7 @@ async fn drain(there: &mut RemoteEnd) -> Result<Vec<Value>, Box<dyn Error>> {
     }
 }
 
-/// The texts of errors are not compared.
+/// Removes the texts of errors, which are not compared.
 fn canonical(message: Value) -> Value {
     match message {
         Value::Array(messages) => messages.into_iter().map(canonical).collect(),

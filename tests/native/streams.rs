@@ -1,4 +1,4 @@
-//! Streams: items come in order, no more of them than there is room for, and each stream ends once.
+//! Streams: items arrive in order and within the credit, and each stream ends once.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ async fn items_without_a_consumer_are_not_produced() -> Test {
     let mut items = client.stream::<u32>("count", &(1_000_000,)).window(8);
     assert_eq!(items.next().await, Some(Ok(0)));
     tokio::time::sleep(Duration::from_millis(50)).await;
-    // Eight on their way, and one that waits for credit.
+    // Eight items were sent, and one item waits for credit.
     assert_eq!(made.load(Ordering::SeqCst), 9);
     for number in 1..100 {
         assert_eq!(items.next().await, Some(Ok(number)));
@@ -102,7 +102,7 @@ async fn more_items_than_were_asked_for_end_the_stream() -> Test {
         let item = json!({ "jsonrpc": "2.0", "method": "rpc.item", "params": { "id": 1, "value": value } });
         there.send(&item.to_string()).await?;
     }
-    // The end takes effect at once, and the items that are not consumed are dropped.
+    // The surplus item ends the stream at once, and items that are not consumed are dropped.
     let (first, second, third, fourth) = timeout(TEST_TIMEOUT, all).await??;
     let reads = [first, second, third, fourth];
     let items = reads.iter().take_while(|read| matches!(read, Some(Ok(_)))).count();
@@ -135,7 +135,7 @@ async fn a_stream_that_is_dropped_is_cancelled_and_its_source_too() -> Test {
     drop(items);
     assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?, Some("dropped"));
     assert_eq!(client.pending(), 0);
-    // One that was never polled was never asked for.
+    // A stream that was never polled sends no request.
     drop(client.stream::<u32>("endless", &()));
     Ok(())
 }
@@ -171,7 +171,7 @@ async fn the_timeout_counts_only_while_a_consumer_waits() -> Test {
     there.send(&send(1)).await?;
     let (item, mut items) = first.await?;
     assert_eq!(item, Some(Ok(1)));
-    // No consumer waits.
+    // No consumer waits during this hour.
     tokio::time::sleep(Duration::from_secs(3_600)).await;
     there.send(&send(2)).await?;
     assert_eq!(items.next().await, Some(Ok(2)));
@@ -210,7 +210,7 @@ async fn a_stream_that_waits_for_credit_does_not_hold_the_end_of_the_link() -> T
     Ok(())
 }
 
-/// The request of a stream, and its answer if it is refused.
+/// Returns the request of a stream.
 fn asked(id: u32, credit: u32) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": "rpc.stream",
         "params": { "method": "count", "params": [1_000_000], "credit": credit } })
@@ -232,7 +232,7 @@ async fn streams_that_never_wait_take_turns_with_other_tasks() -> Test {
             most = most.max(now - last);
             last = now;
         }
-        // Two turns may lie between two of this task, and the first items leave as the requests are read.
+        // The link may run twice between two runs of this task. The first items are sent while the requests are read.
         assert!(most <= 2 * 256 + 2 * streams, "{most} items of {streams} streams");
         reader.abort();
     }
@@ -256,7 +256,7 @@ async fn all_streams_of_a_peer_have_a_bound_of_credit_together() -> Test {
     }
     there.send(&asked(1, 65_526)).await?;
     there.send(&asked(3, 9)).await?;
-    // 8 are spare.
+    // The bound allows 8 further items.
     there.send(r#"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":2,"count":100}}"#).await?;
     for _ in 0..65_526 + 10 + 1 {
         note(timeout(TEST_TIMEOUT, there.receive()).await??);
@@ -264,7 +264,7 @@ async fn all_streams_of_a_peer_have_a_bound_of_credit_together() -> Test {
     assert!(timeout(Duration::from_millis(100), there.receive()).await.is_err());
     let error = json!({ "code": -32600, "message": "Invalid Request", "data": { "reason": "too-much-credit" } });
     assert_eq!((items, answers), ([65_526, 12], vec![json!({ "jsonrpc": "2.0", "id": 3, "error": error })]));
-    // Each stream has made one item more, which waits for credit.
+    // Each stream has produced one further item, which waits for credit.
     assert_eq!(made.load(Ordering::SeqCst), 65_526 + 12 + 2);
     there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#).await?;
     assert_eq!(timeout(TEST_TIMEOUT, there.receive()).await??["error"]["code"], -32800);

@@ -1,4 +1,4 @@
-//! Everything at once, on several threads, with the end at any moment: no call is left waiting.
+//! Random operations on several threads, with the end of the link at a random time. No call may stay pending.
 
 use std::error::Error;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::wire::TEST_TIMEOUT;
 
-/// A generator of the xorshift kind: the same calls for the same seed, as far as threads allow.
+/// A xorshift generator. The same seed results in the same operations, but the order of threads may differ.
 struct Random(u64);
 
 impl Random {
@@ -37,7 +37,7 @@ fn serving(peer: &Peer) {
     peer.on_notify("told", |_: (u64,), _: Context| {});
 }
 
-/// Calls in every way, until the link has ended.
+/// Runs random operations until the link has ended. Returns the number of operations.
 async fn caller(client: Client, seed: u64) -> u64 {
     let mut random = Random(seed | 1);
     let mut calls = 0;
@@ -62,7 +62,7 @@ async fn caller(client: Client, seed: u64) -> u64 {
         match outcome {
             Ok(_) => {}
             Err(CallError::Destroyed | CallError::PeerGone | CallError::Lost(_)) => return calls,
-            // A call back fails as the link does.
+            // A nested call of the handler `back` fails when the link ends.
             Err(CallError::Remote(error)) => assert_eq!(error.code.value(), -32603, "{error}"),
             Err(error) => unexpected(&error),
         }
@@ -73,7 +73,7 @@ fn late(error: CallError) -> Result<u64, CallError> {
     if error == CallError::TimedOut { Ok(0) } else { Err(error) }
 }
 
-#[allow(clippy::panic, reason = "a test may")]
+#[allow(clippy::panic, reason = "a failed test is a panic")]
 fn unexpected(error: &CallError) {
     panic!("{error:?}");
 }

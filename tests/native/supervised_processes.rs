@@ -17,7 +17,7 @@ use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// A process that answers one call with the number of its starts, and exits.
+/// Returns a process that answers one call with the number of its starts, and exits.
 fn counting(folder: &TempDir) -> Process {
     let script = format!(
         "echo x >> '{0}'; echo started >&2; read line; printf '{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":%d}}\\n' $(wc -l < '{0}')",
@@ -36,7 +36,7 @@ async fn the_client_of_a_new_process_is_there_before_its_set_up() -> Test {
     let (sender, mut starts) = mpsc::unbounded_channel();
     let process = counting(&folder).on_exit(|_, starts| (starts < 3).then_some(Duration::ZERO)).start(move |_| {
         let _ = sender.send(());
-        // Other tasks go on meanwhile.
+        // Other tasks continue during this pause.
         std::thread::sleep(Duration::from_millis(100));
     })?;
     for number in 1..=3 {
@@ -54,7 +54,7 @@ async fn ready_returns_a_client_whose_calls_work() -> Test {
     for number in 1..=5 {
         let client = timeout(TEST_TIMEOUT, process.ready()).await??;
         assert_eq!(count(&client).await?, Ok(number));
-        // After the end of the process, its client is not returned any more.
+        // After the exit of the process, `ready` must not return this client.
         while client.notify("tick", &()).is_ok() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -100,7 +100,7 @@ async fn a_process_that_is_shut_down_leaves_nothing_behind_and_is_not_started_ag
     assert_eq!(starts.recv().await, Some(1));
     assert_eq!(timeout(TEST_TIMEOUT, starts.recv()).await?, None);
 
-    // A process that has ended by itself has a reason.
+    // If the process has exited before, `shutdown` returns its exit status.
     let process = Process::new("sh", ["-c", "exit 3"], Framing::Newline).start(|_| {})?;
     timeout(TEST_TIMEOUT, process.ended()).await?;
     let Closed::Exited(status) = timeout(TEST_TIMEOUT, process.shutdown()).await? else {
@@ -153,7 +153,7 @@ async fn a_panic_in_a_function_of_a_watched_process_is_reported_and_ends_nothing
         .start(move |_| {
             let mut number = sets_up.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             *number += 1;
-            // The second start.
+            // The set-up of the second start panics.
             if *number == 2 {
                 drop(number);
                 panics();

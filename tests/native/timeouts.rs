@@ -1,5 +1,5 @@
-//! Calls that time out: the peer is notified, its handler stops, and its late answer is dropped in silence. Progress
-//! restarts the timeout.
+//! Calls that time out. The peer receives a cancellation, its handler stops, and a later answer is dropped without a
+//! report. Progress restarts the timeout.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +29,7 @@ async fn a_call_that_times_out_is_cancelled_at_the_peer() -> Test {
         assert_eq!(there.receive_frame(framing).await?["method"], "slow");
         let cancel = json!({ "jsonrpc": "2.0", "method": "$/cancelRequest", "params": { "id": 1 } });
         assert_eq!(there.receive_frame(framing).await?, cancel);
-        // It is cancelled once, although the future was dropped afterwards.
+        // The call is cancelled once, although its future is dropped after the timeout.
         client.notify("last", &())?;
         assert_eq!(there.receive_frame(framing).await?["method"], "last");
     }
@@ -97,7 +97,7 @@ struct Working {
 impl Working {
     async fn new(make: impl FnOnce(portway::Call<u32>) -> portway::Call<u32>) -> Result<Self, Box<dyn Error>> {
         let (transport, mut there) = wire()?;
-        // The client lives as long as its link: the test ends both.
+        // The leaked client keeps the link open until the end of the test.
         let client = Box::leak(Box::new(Client::new(transport).with_timeout(STEP)));
         let seen = Arc::new(Mutex::new(Vec::new()));
         let reported = Arc::clone(&seen);
@@ -115,7 +115,7 @@ impl Working {
         Ok(self.there.send(&progress.to_string()).await?)
     }
 
-    /// The time in milliseconds until the call ends in spite of constant progress.
+    /// Sends progress until the call ends. Returns the time until then, in milliseconds.
     async fn end(mut self) -> Result<u128, Box<dyn Error>> {
         let Self { call, there, start, .. } = &mut self;
         let progress = r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":1}}"#;
@@ -124,7 +124,7 @@ impl Working {
                 there.send(progress).await?;
                 sleep(STEP / 4).await;
             }
-            #[allow(unreachable_code, reason = "it says what the errors are")]
+            #[allow(unreachable_code, reason = "this line sets the type of the error")]
             Ok::<_, std::io::Error>(())
         };
         tokio::select! {
@@ -174,7 +174,7 @@ async fn progress_does_not_restart_the_timeout_of_a_call_without_a_listener() ->
     Ok(())
 }
 
-/// Records the ids of the answers that a client reports.
+/// Returns a transport that records the ids of the answers without a pending call, and the record.
 fn logged(transport: Transport) -> (Transport, Arc<Mutex<Vec<Id>>>) {
     let unmatched = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&unmatched);
@@ -214,7 +214,7 @@ async fn the_answer_to_a_call_that_was_cancelled_or_timed_out_is_not_logged() ->
         assert_eq!(timeout(TEST_TIMEOUT, last).await?, Ok(3), "{framing}");
         let ids: Vec<String> =
             unmatched.lock().unwrap_or_else(PoisonError::into_inner).iter().map(ToString::to_string).collect();
-        assert_eq!(ids, ["99", "\"a\"", "0"], "what nobody asked for is: {framing}");
+        assert_eq!(ids, ["99", "\"a\"", "0"], "only answers without a request are reported: {framing}");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The other end of a link, by hand: bytes in, bytes out.
+//! The remote end of a link. A test reads and writes its bytes without the library.
 
 use std::io;
 use std::time::Duration;
@@ -11,22 +11,22 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
 use tokio::time::timeout;
 
-/// Nothing that is waited for here takes longer, on any machine.
+/// Maximum time of one wait in a test. It is long enough for a slow machine.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// One end of a stream whose other end a test holds.
+/// The end of a stream that the test uses. The library uses the other end.
 pub(crate) struct RemoteEnd {
     reader: ReadHalf<DuplexStream>,
     writer: Option<WriteHalf<DuplexStream>>,
     held: Vec<u8>,
 }
 
-/// Returns a transport, and its other end.
+/// Returns a transport, and the remote end of its stream.
 pub(crate) fn wire() -> io::Result<(Transport, RemoteEnd)> {
     wire_of(64 * 1024, Framing::ContentLength)
 }
 
-/// Returns a transport through a pipe of this capacity, and its other end.
+/// Returns a transport over a stream of this capacity, and the remote end of the stream.
 pub(crate) fn wire_of(capacity: usize, framing: Framing) -> io::Result<(Transport, RemoteEnd)> {
     let (near, far) = tokio::io::duplex(capacity);
     let (reader, writer) = tokio::io::split(near);
@@ -55,7 +55,7 @@ impl RemoteEnd {
         }
     }
 
-    /// Closes the half that writes.
+    /// Closes the writing half of the stream.
     pub(crate) async fn finish(&mut self) -> io::Result<()> {
         match self.writer.take() {
             Some(mut writer) => writer.shutdown().await,
@@ -63,7 +63,7 @@ impl RemoteEnd {
         }
     }
 
-    /// Returns the next message. Its frame must be exactly as we write them.
+    /// Returns the next message. Its frame must have the exact form that the library writes.
     pub(crate) async fn receive(&mut self) -> io::Result<Value> {
         loop {
             if let Some((body, used)) = complete(&self.held)? {
@@ -77,7 +77,7 @@ impl RemoteEnd {
         }
     }
 
-    /// The next message in a framing, written as we write it.
+    /// Returns the next message in this framing. Its frame must have the form that the library writes.
     pub(crate) async fn receive_frame(&mut self, framing: Framing) -> io::Result<Value> {
         match framing {
             Framing::ContentLength => self.receive().await,
@@ -98,7 +98,7 @@ impl RemoteEnd {
         }
     }
 
-    /// The next line, in the framing that has lines.
+    /// Returns the next line, for the framing with one message a line.
     pub(crate) async fn receive_line(&mut self) -> io::Result<String> {
         loop {
             if let Some(end) = self.held.iter().position(|byte| *byte == b'\n') {
@@ -111,7 +111,7 @@ impl RemoteEnd {
         }
     }
 
-    /// Reads until the end of the stream.
+    /// Reads until the end of the stream. Returns the unread text.
     pub(crate) async fn rest(&mut self) -> io::Result<String> {
         while self.read().await? > 0 {}
         String::from_utf8(std::mem::take(&mut self.held)).map_err(io::Error::other)
@@ -125,19 +125,19 @@ impl RemoteEnd {
     }
 }
 
-/// Where the body of the first frame is, if it is complete.
+/// Returns the start and the end of the body of the first frame, or `None` if the frame is incomplete.
 fn complete(bytes: &[u8]) -> io::Result<Option<(usize, usize)>> {
     let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
     let header = std::str::from_utf8(bytes.get(..end).unwrap_or_default()).map_err(io::Error::other)?;
     let length: usize = header
         .strip_prefix("Content-Length: ")
         .and_then(|digits| digits.parse().ok())
-        .ok_or_else(|| io::Error::other(format!("not a frame of ours: {header:?}")))?;
+        .ok_or_else(|| io::Error::other(format!("the header must be only Content-Length, got {header:?}")))?;
     let used = end + 4 + length;
     Ok((bytes.len() >= used).then_some((end + 4, used)))
 }
 
-/// A limit that a test can reach.
+/// Returns the default limits after a change.
 pub(crate) fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
     let mut limits = Limits::DEFAULT;
     change(&mut limits);

@@ -1,4 +1,4 @@
-// Opens pages in headless Chromium and collects their results, and every error on the way.
+// Opens pages in headless Chromium, and collects their results and all their errors.
 
 export { launch } from "../chromium.mjs";
 
@@ -7,7 +7,7 @@ const TEST_TIMEOUT_MS = 20_000;
 /**
  * Opens a page and waits until it has set `globalThis.outcome`.
  *
- * `faults` are its console errors and warnings, uncaught exceptions, failed requests and policy violations.
+ * `faults` are the console errors and warnings, uncaught exceptions, failed requests and policy violations of the page.
  */
 export async function visit(browser, url) {
   const page = await browser.newPage();
@@ -36,10 +36,10 @@ export async function visit(browser, url) {
   }
 }
 
-// By polling and not by `waitForFunction`, whose script in the page a Content-Security-Policy can forbid.
+// Polls the outcome. `waitForFunction` runs a script in the page, which a Content-Security-Policy can forbid.
 async function outcomeOf(page, faults) {
   for (const end = Date.now() + TEST_TIMEOUT_MS; Date.now() < end; await page.waitForTimeout(50)) {
-    // Fails while the page is loading itself anew, as with a development server.
+    // This call fails while the page reloads. A development server can make a page reload.
     const outcome = await page.evaluate(() => globalThis.outcome).catch(() => undefined);
     if (outcome !== undefined) return outcome;
   }

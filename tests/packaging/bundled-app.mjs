@@ -1,4 +1,4 @@
-// The result that each bundler must make of apps/bundled: the same calls, and an empty console.
+// Checks the bundles of apps/bundled. Each bundle must make the expected calls without an error in the console.
 
 import assert from "node:assert/strict";
 import { visit } from "./browser.mjs";
@@ -16,8 +16,8 @@ export async function assertWorks(browser, url) {
   assert.deepEqual(await visit(browser, url), { outcome: expected, faults: [] });
 }
 
-/** Builds these sources with the wasm inside of the module. */
+/** Returns the source with imports of the inline entry, which contains the wasm. */
 export const withInlineEntry = (source) => source.replaceAll('from "portway"', 'from "portway/inline"');
 
-/** Builds these sources with a worker that waits for the wasm by a top-level `await`. */
+/** Returns the source with a top-level `await`, by which the worker waits for the wasm. */
 export const withTopLevelAwait = (source) => source.replace("init().then(serve);", "await init();\nserve();");

@@ -1,4 +1,4 @@
-// Packs the built package once, and installs the tarball into fresh copies of the apps beside this file.
+// Packs the built package once, and installs the tarball into copies of the apps in the folder `apps`.
 
 import { cp, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { root, run } from "./tool.mjs";
 
 export class Installation {
-  /** Everything is made in here, far from the node_modules of this repository. */
+  /** The folder of all copies. It is outside of the repository, so that no app finds node_modules of the repository. */
   folder;
   tarball;
-  /** The files that `npm pack` reports: `{ path, size, mode }` each. */
+  /** The files that `npm pack` reports, each as `{ path, size, mode }`. */
   files;
 
   static async make() {
@@ -24,7 +24,7 @@ export class Installation {
   }
 
   /**
-   * A fresh copy of an app with the package installed; resolves to its folder.
+   * Copies an app, and installs the package in the copy. Resolves to the folder of the copy.
    *
    * @param rewrite Gets the text of each source file of the app, and returns the text to write.
    */

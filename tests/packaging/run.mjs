@@ -1,7 +1,7 @@
-// The packaging suite: `node tests/packaging/run.mjs`. Packs pkg/, installs the tarball into small apps as a user
-// would, builds each with its tool, and lets the result make real calls in Chromium and in Node.
+// Runs the packaging suite: `node tests/packaging/run.mjs`. The suite packs pkg/, and installs the tarball into small
+// apps, as a user would. It builds each app with the tool of the app, and runs the result in Chromium or in Node.
 //
-// Names of groups as arguments run only those: `node tests/packaging/run.mjs vite node`.
+// Arguments select groups of tests: `node tests/packaging/run.mjs vite node`.
 
 import { launch } from "./browser.mjs";
 import { Installation } from "./installation.mjs";

@@ -1,4 +1,4 @@
-// A static server, as plain as that of any user: files of one folder, with the headers that a test wants.
+// A simple static server. It serves the files of one folder, with the headers that a test sets.
 
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -11,13 +11,13 @@ const types = {
   ".wasm": "application/wasm",
 };
 
-/** Serves a folder while `visit` runs, which gets the address. */
+/** Serves a folder while `visit(address)` runs. Resolves to the result of `visit`. */
 export async function withSite(folder, visit, { headers = {}, types: otherTypes = {} } = {}) {
   const server = createServer(async ({ url }, response) => {
     const path = decodeURIComponent(new URL(url, "http://localhost").pathname);
     const file = normalize(join(folder, path.endsWith("/") ? `${path}index.html` : path));
     const body = file.startsWith(folder + sep) && (await readFile(file).catch(() => undefined));
-    // Browsers ask for it by themselves.
+    // Browsers request this icon although no page names it.
     if (path === "/favicon.ico") return response.writeHead(204).end();
     if (!body) return response.writeHead(404, { "Content-Type": "text/plain" }).end("not found");
     const type = { ...types, ...otherTypes }[extname(file)] ?? "application/octet-stream";

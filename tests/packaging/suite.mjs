@@ -1,4 +1,4 @@
-// Runs named tests one after another, prints a line for each, and writes the report.
+// Runs named tests one after another, prints a line for each test, and writes the report.
 
 import { writeFileSync } from "node:fs";
 
@@ -6,7 +6,7 @@ export class Suite {
   #passed = 0;
   #failures = [];
 
-  /** Runs one test; resolves to the result of `body`, or to `undefined` when it failed. */
+  /** Runs one test. Resolves to the result of `body`, or to `undefined` if `body` fails. */
   async test(name, body) {
     const start = Date.now();
     try {

@@ -1,8 +1,8 @@
-// The public surface of pkg/ beside tests/surface/npm.txt: the exports of each entry at run time, and all declarations
-// without comments. The group `surface` of the suite compares them.
+// Compares the public surface of pkg/ with tests/surface/npm.txt. The surface consists of the exports of each entry at
+// run time, and of all declarations without comments. The group `surface` of the packaging suite uses this file.
 //
 //   node tests/packaging/surface.mjs            compares
-//   node tests/packaging/surface.mjs --write    accepts the surface of pkg/
+//   node tests/packaging/surface.mjs --write    writes the surface of pkg/ to tests/surface/npm.txt
 
 import { readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { root } from "./tool.mjs";
 const list = join(root, "tests/surface/npm.txt");
 const pkg = join(root, "pkg");
 
-/** Compares, and returns a text of the lines that differ, or `undefined`. */
+/** Returns a text with the lines that differ, or `undefined` if no line differs. */
 export async function surfaceDifference() {
   const [expected, found] = [await readFile(list, "utf8"), await surface()];
   const lines = differences(expected.split("\n"), found.split("\n"));
@@ -20,7 +20,7 @@ export async function surfaceDifference() {
   return [
     "the surface of pkg/ differs from tests/surface/npm.txt:",
     ...lines,
-    "`node tests/packaging/surface.mjs --write` accepts it",
+    "`node tests/packaging/surface.mjs --write` accepts the new surface",
   ].join("\n");
 }
 
@@ -42,9 +42,9 @@ async function surface() {
   return `${lines.join("\n")}\n`;
 }
 
-/** The names that a module exports, each with its public members. */
+/** Returns the names that a module exports, and the members of exported objects. */
 async function exported(file) {
-  // It adds its listeners at once, as it can only do in a worker.
+  // This module adds listeners when it is imported, which is possible only in a worker.
   if (file === "./wasi-worker.js") return [];
   const module = await import(pathToFileURL(join(pkg, file)));
   return Object.entries(module).flatMap(([name, value]) => {
@@ -55,7 +55,7 @@ async function exported(file) {
   });
 }
 
-/** Each statement on a line of its own, members of interfaces and classes behind the name of theirs. */
+/** Returns each statement as one line. A member of an interface or class is a line that begins with the outer name. */
 function declarations(text) {
   const plain = text.replace(/("(?:[^"\\\n]|\\.)*")|\/\*[\s\S]*?\*\/|\/\/.*/g, (_, string) => string ?? "");
   return statements(plain).flatMap(({ head, body }) => {
@@ -66,7 +66,7 @@ function declarations(text) {
   });
 }
 
-/** Splits at each `;` outside of brackets, and behind the body of an interface or class, which has no `;`. */
+/** Splits a text at each `;` outside of brackets, and after each body of an interface or class, which has no `;`. */
 function statements(text) {
   const found = [];
   let [depth, start, body] = [0, 0];
@@ -82,14 +82,14 @@ function statements(text) {
   return found.filter(({ head }) => head.trim() !== "");
 }
 
-/** Whether a body may follow: the text begins an interface or a class, and its `<` are closed. */
+/** Returns whether a body may follow a text: it begins an interface or a class, and has a `>` for each `<`. */
 function isHead(text) {
   const angles = text.replaceAll("=>", "");
   const isDeclaration = /^\s*(?:export |declare |abstract )*(?:interface|class|namespace) /.test(text);
   return isDeclaration && angles.split("<").length === angles.split(">").length;
 }
 
-/** The text as the formatter would write it, had it no limit of width. */
+/** Returns the text on one line, as a formatter without a limit of width would write it. */
 function oneLine(text) {
   return text
     .replace(/\s+/g, " ")
@@ -100,7 +100,7 @@ function oneLine(text) {
     .trim();
 }
 
-/** The lines that only one of the two has, or that it has more often. */
+/** Returns the lines that one list contains more often than the other list. */
 function differences(expected, found) {
   const counts = new Map();
   for (const line of expected) counts.set(line, (counts.get(line) ?? 0) - 1);

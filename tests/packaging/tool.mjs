@@ -1,4 +1,5 @@
-// Runs the programs that a user of the package would run. Those that come from npm are the ones of this repository.
+// Runs the programs that a user of the package would run. Programs of npm packages come from the node_modules of this
+// repository.
 
 import { spawn } from "node:child_process";
 import { dirname, join, resolve } from "node:path";
@@ -6,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 
-/** Runs a program to its end; resolves to its output, and rejects with the output when it fails. */
+/** Runs a program until it exits. Resolves to its output, or rejects with its output if the program fails. */
 export function run(program, args, { cwd, timeout = 60_000 }) {
   return new Promise((done, fail) => {
     const child = spawn(program, args, { cwd, timeout, stdio: ["ignore", "pipe", "pipe"] });

@@ -1,4 +1,4 @@
-//! The language server for JSON of Visual Studio Code, from npm `vscode-langservers-extracted`.
+//! Tests of our peer with the JSON language server of Visual Studio Code, from npm `vscode-langservers-extracted`.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,8 @@ use tokio::process::Command;
 use crate::language_client::{Editor, position, uri};
 use crate::program;
 
-/// The capabilities of the server, and a session with it; `None` if it was not installed.
+/// Starts a session with the server. Returns the session and the capabilities of the server, or `None` if the server
+/// is not installed.
 async fn session() -> Option<(Editor, Value)> {
     let server: PathBuf = program("PORTWAY_JSON_LANGUAGE_SERVER")?;
     let mut command = Command::new(server);

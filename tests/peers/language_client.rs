@@ -1,4 +1,4 @@
-//! The editor's role towards a language server, on our own client.
+//! An editor as the client of a language server, based on our peer.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::process::Command;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
 
-/// How long a server may take for anything: it may have to start on a machine that is busy.
+/// The time in which a server must answer. A server may have to start on a busy machine.
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A session with a language server.
@@ -19,13 +19,13 @@ pub(crate) struct Editor {
 }
 
 impl Editor {
-    /// Starts a server, and begins the session. Returns the capabilities of the server, too.
+    /// Starts a server and begins a session. Also returns the capabilities of the server.
     pub(crate) async fn start(command: &mut Command, configuration: Value, options: Value) -> (Self, Value) {
         let transport = Transport::child(command, Framing::ContentLength).unwrap();
         let peer = Peer::new(transport);
         let (sender, diagnostics) = unbounded_channel();
         peer.on_notify("textDocument/publishDiagnostics", move |params: Value, _: Context| {
-            // The receiver is gone once the test is over.
+            // Sending fails if the test has ended and has dropped the receiver.
             let _ = sender.send(params);
         });
         peer.method("workspace/configuration", move |params: Value, _: Context| {
@@ -70,7 +70,7 @@ impl Editor {
         self.peer.notify("textDocument/didChange", &params).unwrap();
     }
 
-    /// The next diagnostics of a document for which `is_it` holds.
+    /// Returns the next diagnostics of a document for which `is_it` returns true.
     pub(crate) async fn diagnostics(&mut self, uri: &str, is_it: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         let found = timeout(TEST_TIMEOUT, async {
             loop {
@@ -81,10 +81,10 @@ impl Editor {
                 }
             }
         });
-        found.await.unwrap_or_else(|_| panic!("no diagnostics came for {uri}"))
+        found.await.unwrap_or_else(|_| panic!("the server sent no such diagnostics for {uri}"))
     }
 
-    /// Ends the session as the protocol has it. The server ends by itself, and well.
+    /// Ends the session as the Language Server Protocol requires. The server must exit by itself, with success.
     pub(crate) async fn end(self) {
         let answer: Value = self.peer.call("shutdown", &()).timeout(TEST_TIMEOUT).await.unwrap();
         assert_eq!(answer, Value::Null);
@@ -95,7 +95,7 @@ impl Editor {
     }
 }
 
-/// The place of `text` in a document, `offset` characters behind its start.
+/// Returns the position in a document that is `offset` bytes after the start of `text`.
 pub(crate) fn position(document: &str, text: &str, offset: usize) -> Value {
     let start = document.find(text).unwrap() + offset;
     let before = &document[..start];
@@ -104,7 +104,7 @@ pub(crate) fn position(document: &str, text: &str, offset: usize) -> Value {
     json!({ "line": line, "character": character })
 }
 
-/// The address of a file that is never read.
+/// Returns the address of a file that does not exist. The servers never read this file.
 pub(crate) fn uri(name: &str) -> String {
     format!("file://{}", Path::new("/nowhere").join(name).display())
 }

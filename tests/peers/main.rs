@@ -1,7 +1,7 @@
-//! Portway and programs that others have written, over the streams that they speak on.
+//! Tests of Portway with programs of other authors, over standard streams and sockets.
 //!
-//! `cargo xtask test --only peers` gets the programs and names them in the environment. Without them these tests pass
-//! with a note that they have tested nothing.
+//! `cargo xtask test --only peers` installs the programs and names them in environment variables. If a variable is not
+//! set, its tests pass, and print that they have tested nothing.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 
@@ -14,7 +14,7 @@ mod vscode_jsonrpc;
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// The program that a variable names.
+/// Returns the program that an environment variable names, or `None` if the variable is not set.
 fn program(variable: &str) -> Option<PathBuf> {
     let found = env::var_os(variable).map(PathBuf::from);
     if found.is_none() {
@@ -23,7 +23,7 @@ fn program(variable: &str) -> Option<PathBuf> {
     found
 }
 
-/// A file beside this one.
+/// Returns the path of a file in the folder of this file.
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers").join(name)
 }

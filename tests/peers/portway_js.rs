@@ -1,4 +1,4 @@
-//! The npm package, as a guest of WIPC: the parts that cross of the errors of its handlers.
+//! Tests of the npm package as a WIPC guest: the parts of its handlers' errors that the host receives.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::{file, program};
 
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A client of the guest; `None` without Node.
+/// Starts the guest. Returns a client that calls the guest, or `None` if Node is not installed.
 fn guest() -> Option<Client> {
     let mut command = Command::new(program("PORTWAY_NODE")?);
     Some(Client::new(Transport::child(command.arg(file("node/failing.mjs")), Framing::Wipc).unwrap()))

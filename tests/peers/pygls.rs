@@ -1,4 +1,4 @@
-//! A language server on PyPI `pygls`.
+//! Tests of our peer with a language server that uses the Python package `pygls`.
 
 use serde_json::{Value, json};
 use tokio::process::Command;

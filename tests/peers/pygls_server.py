@@ -1,6 +1,6 @@
-"""A small language server on pygls: what tests/peers/pygls.rs talks to.
+"""A small language server with pygls. tests/peers/pygls.rs calls this server.
 
-Its language has one rule: a line that says TODO is worth a warning.
+The server reports a warning for each line that contains TODO.
 """
 
 from lsprotocol import types
@@ -58,7 +58,7 @@ def hover(params: types.HoverParams) -> types.Hover | None:
 
 @server.command("todo.greeting")
 async def greeting(*arguments) -> str:
-    """Asks the client for its configuration before it answers."""
+    """Requests the configuration of the client, and then returns the greeting."""
     answer = await server.workspace_configuration_async(
         types.ConfigurationParams(items=[types.ConfigurationItem(section="todo")])
     )

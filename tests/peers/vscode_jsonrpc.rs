@@ -1,4 +1,4 @@
-//! npm `vscode-jsonrpc`, in both roles.
+//! Tests of Portway with the npm package `vscode-jsonrpc`, as its client and as its server.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use crate::{file, program};
 
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A server on vscode-jsonrpc, and a peer of ours that calls it; `None` without Node.
+/// Starts a server with vscode-jsonrpc. Returns a peer that calls the server, or `None` if Node is not installed.
 fn server() -> Option<Peer> {
     let mut command = Command::new(program("PORTWAY_NODE")?);
     let transport = Transport::child(command.arg(file("node/server.mjs")), Framing::ContentLength).unwrap();
@@ -118,7 +118,7 @@ async fn calls_end_when_a_server_on_vscode_jsonrpc_dies() {
     assert_eq!(failure, portway::CallError::PeerGone);
 }
 
-/// The state shared by the handlers of our server.
+/// The state that the handlers of our server share.
 #[derive(Default)]
 struct Seen {
     lines: Mutex<Vec<String>>,
@@ -126,7 +126,7 @@ struct Seen {
     was_dropped: AtomicBool,
 }
 
-/// Notes that the handler that had it was dropped.
+/// Records that the handler that owns this guard was dropped.
 struct Guard(Arc<Seen>);
 
 impl Drop for Guard {
@@ -140,7 +140,7 @@ struct Logged {
     line: String,
 }
 
-/// The methods that tests/peers/node/client.mjs calls.
+/// Registers the methods that tests/peers/node/client.mjs calls.
 fn register(peer: &Peer) {
     let seen = Arc::<Seen>::default();
     let with_seen = || Arc::clone(&seen);

@@ -1,18 +1,19 @@
-// The calling side of a link: makes calls by the hundred thousand and records how each one ended.
+// Makes hundreds of thousands of calls over a link, and records the end of each call.
 
 import { after, forget, later } from "./instruments.js";
 import { WORKLOADS, pick } from "./workloads.js";
 
-/** The sizes of bursts, used in turn. The server accepts 1 024 requests at a time. */
+/** The sizes of bursts, which are used one after another. The server accepts 1 024 requests at a time. */
 const BURSTS = [10, 100, 30, 300, 1000];
 const MAX_IN_FLIGHT = 1000;
-/** Every call ends within this time. */
+/** Every call must end within this number of milliseconds. */
 const DRAIN_TIMEOUT_MS = 120_000;
 const MAX_FAILURES = 20;
 
 export class Caller {
-  /** Aborted once the calls of a burst are on their way. */
+  /** Aborts the calls of the workload `cancelledTogether`, after all calls of a burst were sent. */
   group = new AbortController();
+  /** The signal of the workload `watched`, which is never aborted. */
   forever = new AbortController();
   made = 0;
   ended = 0;
@@ -37,7 +38,7 @@ export class Caller {
     this.#random = generator(seed);
   }
 
-  /** Makes `count` calls, spread over `ms` milliseconds or longer if the machine is slow, and waits for their ends. */
+  /** Makes `count` calls, spread over at least `ms` milliseconds, and waits until they have ended. */
   async run(count, ms) {
     const start = performance.now();
     for (let sent = 0, burst = 0; sent < count; burst++) {
@@ -92,7 +93,7 @@ export class Caller {
     if (this.wrong.length < MAX_FAILURES) this.wrong.push(text);
   }
 
-  /** Resolves once at most `limit` calls are in flight. Throws with the numbers of calls that do not end. */
+  /** Resolves when at most `limit` calls are pending. Throws an error with the numbers of calls that do not end. */
   async #below(limit) {
     let isLate = false;
     const timer = later(() => {
@@ -106,16 +107,16 @@ export class Caller {
     const open = Array.from(this.#ends.subarray(0, this.made).entries()).filter(([, ends]) => ends === 0);
     const named = open.slice(0, MAX_FAILURES).map(([n]) => `${n} (${WORKLOADS[this.#workloads[n]].name})`);
     throw new Error(
-      `${this.name}: ${open.length} calls have no end after ${DRAIN_TIMEOUT_MS / 1000} s: ${named.join(", ")}`,
+      `${this.name}: ${open.length} calls have not ended after ${DRAIN_TIMEOUT_MS / 1000} s: ${named.join(", ")}`,
     );
   }
 
-  /** Compares the calls with those the peer served: `served[n]` is how many times a handler ran for call `n`. */
+  /** Compares the calls with those that the peer served. `served[n]` is how often a handler ran for call `n`. */
   compare(served) {
     for (let n = 0; n < this.made; n++) {
       const workload = WORKLOADS[this.#workloads[n]];
       const wanted = workload.numbered ? 1 : 0;
-      if (this.#ends[n] !== 1) this.#addFailure(`call ${n} (${workload.name}) has ${this.#ends[n]} ends`);
+      if (this.#ends[n] !== 1) this.#addFailure(`call ${n} (${workload.name}) ended ${this.#ends[n]} times`);
       if (served[n] !== wanted) this.#addFailure(`call ${n} (${workload.name}) was served ${served[n]} times`);
     }
   }
@@ -127,7 +128,7 @@ export class Caller {
   }
 }
 
-/** Returns a generator of random numbers that follow from the seed (mulberry32). */
+/** Returns a generator of random numbers that the seed determines (mulberry32). */
 function generator(seed) {
   let state = seed;
   return () => {

@@ -1,8 +1,9 @@
-// How the page controls the other contexts: plain messages on the same transport, which the library ignores.
+// The page controls the other contexts by plain messages. These messages use the boundaries of the links, and the
+// library ignores them.
 
 import { listen } from "./instruments.js";
 
-/** Returns a function that asks the context behind `target`. Its answers arrive as messages on `source`. */
+/** Returns a function that sends questions to the context of `target`. The answers arrive as messages on `source`. */
 export function asker(target, source, origin) {
   let last = 0;
   const waiting = new Map();
@@ -23,7 +24,7 @@ export function asker(target, source, origin) {
     });
 }
 
-/** Answers each question with the function of its name. `post` sends to the asking context. */
+/** Answers each question with the result of the function of its name. `post` sends a message to the page. */
 export function answer(source, post, functions) {
   listen(source, "message", async ({ data }) => {
     if (data?.soak !== "question") return;

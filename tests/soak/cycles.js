@@ -1,4 +1,4 @@
-// Links that come and go, with calls on the way when they go and without.
+// Opens and destroys links, with and without pending calls.
 
 import { after } from "./instruments.js";
 import { TEST_TIMEOUT_MS } from "./workloads.js";
@@ -18,7 +18,7 @@ export class Cycles {
   #service = new Service(1_000_000);
   #number = 0;
 
-  /** `plain` and `connected` are the contexts of the far ends. Those in `connected` also accept `connect`. */
+  /** `plain` and `connected` are the contexts of the peers. The contexts in `connected` also accept `connect`. */
   constructor(portway, plain, connected) {
     this.portway = portway;
     this.contexts = [...plain, ...connected];
@@ -49,18 +49,18 @@ export class Cycles {
     }
   }
 
-  /** Resolves once the far ends are destroyed, too. */
+  /** Resolves after the peers in the other contexts were also destroyed. */
   async settled() {
     for (let tries = 0; ; tries++) {
       const open = await Promise.all(this.contexts.map(({ ask }) => ask("open")));
       const sum = open.reduce((sum, count) => sum + count, 0);
       if (sum === 0) return;
-      if (tries === 100) return this.#addFailure(`${sum} far ends have not gone`);
+      if (tries === 100) return this.#addFailure(`${sum} peers in other contexts are not destroyed`);
       await after(100);
     }
   }
 
-  // Both ends here, on a port.
+  // Both peers are in this context. They use plain transports over a port.
   async #here() {
     const { port1, port2 } = new MessageChannel();
     const { JSONRPCPeer, portTransport } = this.portway;
@@ -69,7 +69,7 @@ export class Cycles {
     far.destroy();
   }
 
-  // One end here, the other in another context, on a port.
+  // One peer is in this context, and one is in another context. They use plain transports over a port.
   async #plain(ask) {
     const { port1, port2 } = new MessageChannel();
     await ask("servePort", { port: port2 }, [port2]);
@@ -77,6 +77,7 @@ export class Cycles {
     await this.#visit(new JSONRPCPeer(portTransport(port1), OPTIONS), true);
   }
 
+  // Both peers are in this context. They connect over a port.
   async #connectedHere() {
     const { port1, port2 } = new MessageChannel();
     const { connect } = this.portway;
@@ -90,6 +91,7 @@ export class Cycles {
     port2.close();
   }
 
+  // One peer is in this context, and one is in another context. They connect over a port.
   async #connectedPort(ask) {
     const { port1, port2 } = new MessageChannel();
     const [near] = await Promise.all([
@@ -100,6 +102,7 @@ export class Cycles {
     port1.close();
   }
 
+  // One peer is in this context, and one is in another context. They connect over the boundary of this context.
   async #connected(ask, target) {
     const channel = `cycle ${this.cycles}`;
     const [near] = await Promise.all([
@@ -109,7 +112,7 @@ export class Cycles {
     await this.#visit(near);
   }
 
-  /** Makes calls, and destroys this end while some of them are pending. */
+  /** Makes calls, and destroys `peer` while some calls are pending. */
   async #visit(peer, sendsLeave = false) {
     const calls = [];
     const call = (method) => {
@@ -123,7 +126,7 @@ export class Cycles {
     if (this.cycles % 3 === 0) await calls.at(-1);
     if (sendsLeave) peer.notify("leave");
     peer.destroy();
-    if (peer.pending !== 0) this.#addFailure(`${peer.pending} calls wait on a link that is destroyed`);
+    if (peer.pending !== 0) this.#addFailure(`${peer.pending} calls are pending on a destroyed link`);
     call("echo");
     await Promise.all(calls);
   }
@@ -133,7 +136,7 @@ export class Cycles {
     try {
       const result = await promise;
       if (result?.n === n) this.answered++;
-      else this.#addFailure(`the answer to call ${n} is for ${result?.n}`);
+      else this.#addFailure(`call ${n} received the result of call ${result?.n}`);
     } catch (error) {
       if (error?.reason === "destroyed") this.ended++;
       else this.#addFailure(`call ${n}: ${error?.reason ?? ""} ${error?.message ?? error}`);

@@ -1,12 +1,12 @@
-// The soak in a browser: a page of ours does it all, and posts how far it is. It is not asked by WebDriver, since each
-// question leaves something in the page's memory.
+// Runs the soak in a browser. page.html makes all calls, and posts its progress. WebDriver does not read the progress,
+// because each of its commands leaves objects in the memory of the page.
 
 import { startBrowser } from "../web/runner/browsers.mjs";
 import { startServers } from "../web/runner/server.mjs";
 
-/** If no call ends for this time, the page is stuck. Its own limit for a call is shorter. */
+/** The page is stuck if no call ends for this number of milliseconds. The page waits a shorter time for a call. */
 const TEST_TIMEOUT_MS = 180_000;
-/** Collections on demand, for scripts and for measuring. */
+/** With these options, scripts and measurements of memory can start a garbage collection. */
 const CHROMIUM = ["--js-flags=--expose-gc", "--enable-blink-features=ForceEagerMeasureMemory"];
 
 export async function soakInBrowser(plan) {
@@ -22,7 +22,7 @@ export async function soakInBrowser(plan) {
       last = `${now} ${ends}`;
       clearTimeout(patience);
       patience = setTimeout(
-        () => end({ ...state, error: `nothing has happened for ${TEST_TIMEOUT_MS / 1000} s: ${now}` }),
+        () => end({ ...state, error: `no call has ended for ${TEST_TIMEOUT_MS / 1000} s: ${now}` }),
         TEST_TIMEOUT_MS,
       );
     }
@@ -35,7 +35,7 @@ export async function soakInBrowser(plan) {
   });
   try {
     browser = await startBrowser(plan.engine, CHROMIUM);
-    patience = setTimeout(() => end({ error: "the page does not load" }), TEST_TIMEOUT_MS);
+    patience = setTimeout(() => end({ error: "the page must load" }), TEST_TIMEOUT_MS);
     const query = new URLSearchParams(plan);
     // Chromium reports the memory of workers only to a page that is isolated from other origins.
     if (plan.engine === "chromium") query.set("isolated", "");
@@ -49,7 +49,7 @@ export async function soakInBrowser(plan) {
   }
 }
 
-/** How many documents are alive: a frame that is loaded again must leave none behind. */
+/** Returns the number of documents in memory. The former documents of a reloaded iframe must be collected. */
 async function documentsOf(driver, engine) {
   if (engine !== "chromium") return undefined;
   return (await driver.sendAndGetDevToolsCommand("Memory.getDOMCounters", {})).documents;

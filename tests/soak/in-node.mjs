@@ -1,4 +1,4 @@
-// The soak in Node, between this thread and another.
+// Runs the soak in Node, between this thread and two other threads.
 
 import { once } from "node:events";
 import { setFlagsFromString } from "node:v8";
@@ -30,14 +30,14 @@ export async function soakInNode(plan) {
 async function thread(portway, name, byConnect) {
   const worker = new Worker(new URL("node-worker.mjs", import.meta.url));
   await once(worker, "message");
-  // The control protocol needs the API of browsers.
+  // control.js needs an `EventTarget`, as in browsers.
   const events = new EventTarget();
   worker.on("message", (data) => events.dispatchEvent(new MessageEvent("message", { data })));
   const ask = asker(worker, events);
   return { name, ask, target: worker, transport: byConnect ? undefined : () => portway.workerTransport(worker) };
 }
 
-/** The heap of this thread and of the others, and the memory of the process. */
+/** Returns the heap of this thread, the heaps of the other threads, and the memory of the process, in bytes. */
 function memory(far) {
   const { heapUsed, rss } = process.memoryUsage();
   return { heap: heapUsed, workerHeap: far.reduce((sum, { heap }) => sum + heap, 0), resident: rss };

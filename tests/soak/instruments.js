@@ -1,8 +1,8 @@
-// Counts the resources that the library uses in this context: listeners, timers, ports, wasm memory. Must be loaded
-// before the library.
+// Counts the resources that the library uses in this context: listeners, timers, ports and wasm memory. This file must
+// be loaded before the library.
 //
-// It wraps the functions of the platform, unnoticed by the library. The soak itself uses the unwrapped functions
-// exported here, so that the counts are those of the library alone.
+// The file replaces functions of the platform by functions that count. It exports the original functions for the soak
+// itself, so that only the resources of the library are counted.
 
 const { addEventListener, removeEventListener } = EventTarget.prototype;
 const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
@@ -18,7 +18,7 @@ export const unlisten = (target, type, listener) => removeEventListener.call(tar
 let listeners = 0;
 const known = new WeakMap();
 
-/** The listeners of a target for one type and phase: the added function, and the one in its place. */
+/** Returns the listeners of a target for one type and phase. Maps each added listener to the function in its place. */
 function listenersOf(target, type, options) {
   let workloads = known.get(target);
   if (workloads === undefined) known.set(target, (workloads = new Map()));
@@ -31,7 +31,7 @@ function listenersOf(target, type, options) {
 EventTarget.prototype.addEventListener = function (type, listener, options) {
   const target = this ?? globalThis;
   if (listener === null || listener === undefined) return;
-  // Node sets these two on each port.
+  // Node adds listeners of these two types to each port.
   if (/^(newListener|removeListener)$/.test(type)) return addEventListener.call(target, type, listener, options);
   const mine = listenersOf(target, type, options);
   if (mine.has(listener) || options?.signal?.aborted) return;
@@ -93,7 +93,7 @@ globalThis.clearInterval = (timer) => {
 
 // -------------------------------------------------------------------- ports
 
-// A port is in use from its start until it is closed. One that is made and sent away is in use where it arrives.
+// A port is in use from its start until it is closed. A transferred port is counted in the context that starts it.
 let ports = 0;
 const started = new WeakSet();
 const { start, close } = MessagePort.prototype;
@@ -138,15 +138,15 @@ for (const name of ["instantiate", "instantiateStreaming"]) {
 
 // ------------------------------------------------------------------- figures
 
-/** Returns the resources in use in this context, after a garbage collection where the engine allows forcing one. */
+/** Returns the resources in use in this context. If the engine allows it, garbage is collected before. */
 export async function figures() {
-  // Objects that a finalizer releases are garbage only for the next collection.
+  // Objects that a finalizer releases become garbage only for the next collection, so one collection is not enough.
   for (let round = 0; round < 3 && globalThis.gc; round++) {
     globalThis.gc();
     await after(20);
   }
   const wasm = memories.reduce((sum, memory) => sum + memory.buffer.byteLength, 0);
-  // Browsers report the heap to the page alone.
+  // In browsers, only the page can measure the heaps.
   const heap = globalThis.process?.memoryUsage?.().heapUsed;
   return { wasm, listeners, timers: timers.size, ports, heap };
 }

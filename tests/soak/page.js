@@ -1,4 +1,4 @@
-// The soak in a browser, between a page and its workers and frames. Posts its progress to the server.
+// Runs the soak in a browser, between this page, its workers and its iframes. Posts the progress to the server.
 
 import { after, listen } from "./instruments.js";
 import * as portway from "/pkg/portway.js";
@@ -11,10 +11,10 @@ const query = new URLSearchParams(location.search);
 const plan = Object.fromEntries(
   ["calls", "cycles", "reloads", "minutes", "seed"].map((name) => [name, Number(query.get(name))]),
 );
-// The memory of workers can be measured only in a page that is isolated from other origins, and they with it.
+// The memory of workers can be measured only if the page and its workers are isolated from other origins.
 const isolated = query.has("isolated") ? "?isolated" : "";
 
-/** Resolves once a context has posted that it is ready. */
+/** Resolves after a context has posted that it is ready. */
 function ready(source, isMine) {
   return new Promise((resolve, reject) => {
     listen(source, "error", ({ message }) => reject(new Error(`a context has failed: ${message}`)));
@@ -46,8 +46,8 @@ async function frame(name, byConnect) {
 }
 
 /**
- * The heap sizes after a collection, where the engine reports them. Frames share the heap of the page; each worker has
- * its own.
+ * Resolves to the sizes of the heaps after a collection, if the engine reports them. Iframes share the heap of the
+ * page. Each worker has its own heap.
  */
 async function memory() {
   if (!isolated) return {};
@@ -77,7 +77,7 @@ async function run() {
   const plain = [await worker("worker", false), await frame("frame", false)];
   const connected = connects ? [await worker("connected worker", true), await frame("connected frame", true)] : [];
   const reloads = connects ? new Reloads(portway, isolated) : undefined;
-  // Before the server answers, it takes the figures that only the driver can see.
+  // Before the server responds, it reads the figures that only the driver can read.
   const onSample = () => post(state());
   soak = new Soak({ portway, plan, plain, connected, reloads, memory, onSample });
   await soak.run();

@@ -1,4 +1,4 @@
-// The part of a worker or an iframe in the soak: one lasting link with the page, and short-lived links.
+// Runs a worker or an iframe of the soak. It has one permanent link to the page, and short-lived links.
 
 import { figures } from "./instruments.js";
 import { TEST_TIMEOUT_MS } from "./workloads.js";
@@ -9,12 +9,12 @@ import { Service } from "./service.js";
 const OPTIONS = { timeout: TEST_TIMEOUT_MS };
 
 /**
- * Runs a context that talks to `owner` by plain transports or by `connect`. `source` and `post` are for `control.js`.
+ * Runs a context that is linked to `owner` by plain transports or by `connect`. `control.js` uses `source` and `post`.
  */
 export function runPeerContext({ portway, source, post, owner, transport }) {
   let service;
   let caller;
-  /** The number of short-lived ends that are open. */
+  /** The number of open short-lived peers. */
   let open = 0;
   const served = new Service(1_000_000);
 
@@ -29,7 +29,7 @@ export function runPeerContext({ portway, source, post, owner, transport }) {
   }
 
   answer(source, post, {
-    /** Opens the lasting end. With `connects`, it is made by `connect`. */
+    /** Opens the peer of the permanent link. If `connects` is true, `connect` creates this peer. */
     async start({ name, total, seed, connects }) {
       service = new Service(total);
       let peer;
@@ -45,17 +45,17 @@ export function runPeerContext({ portway, source, post, owner, transport }) {
     figures,
     progress: () => caller.ended,
     ledger: () => ({ caller: caller.ledger(), service: service.ledger() }),
-    /** Compares the calls made here with those that the page served. */
+    /** Compares the calls of this context with those that the page served. */
     compare: ({ served }) => caller.compare(served),
 
-    /** Opens a plain end on a port, until the notification `leave`. */
+    /** Opens a plain peer on a port. The notification `leave` destroys this peer. */
     servePort({ port }) {
       const peer = served.serve(new portway.JSONRPCPeer(portway.portTransport(port), OPTIONS), portway);
       peer.onNotify("leave", visit(peer));
     },
     /**
-     * Opens an end by `connect`, on a port or on the owner of this context, until the notification `leave` or the loss
-     * of the peer.
+     * Opens a peer by `connect`, on a port or on the owner of this context. The notification `leave` or the end of its
+     * session destroys this peer.
      */
     async serveConnected({ port, channel }) {
       let leave = () => {};

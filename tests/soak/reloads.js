@@ -1,13 +1,14 @@
-// An iframe that reloads repeatedly while calls to it go on.
+// Reloads an iframe repeatedly while the page makes calls to it.
 
 import { after, forget, later } from "./instruments.js";
 import { TEST_TIMEOUT_MS } from "./workloads.js";
 
+/** The numbers of calls before, during and after each reload. */
 const BEFORE = 20;
 const DURING = 5;
 const AFTER = 5;
 const MAX_FAILURES = 20;
-/** The longest time that a document may take to load. */
+/** The longest time that a document may take to load, in milliseconds. */
 const LOAD_TIMEOUT_MS = 60_000;
 
 export class Reloads {
@@ -51,7 +52,7 @@ export class Reloads {
     const seen = this.#sessions;
     const calls = [];
     for (let n = 0; n < BEFORE; n++) calls.push(this.#call(true));
-    // Some of them are answered before the document is unloaded, and some are not.
+    // In every third round, at least one call is answered before the document is unloaded.
     if (i % 3 === 1) await calls[0];
     if (i % 2 === 0) this.#element.contentWindow.location.reload();
     else this.#element.src = `reloading.html${this.query || "?"}&${i}`;
@@ -59,14 +60,14 @@ export class Reloads {
       for (let n = 0; n < DURING; n++) calls.push(this.#call(true));
       await this.#session(10);
       if (this.#sessions === seen && calls.length > (LOAD_TIMEOUT_MS / 10) * DURING)
-        throw new Error("the frame does not come back");
+        throw new Error(`the iframe must begin a session within ${LOAD_TIMEOUT_MS} ms`);
     }
     for (let n = 0; n < AFTER; n++) calls.push(this.#call(false));
     await Promise.all(calls);
     this.reloads++;
   }
 
-  /** Resolves with the next session, or after `ms` milliseconds. */
+  /** Resolves when the next session begins, or after `ms` milliseconds. */
   async #session(ms) {
     await new Promise((resolve) => {
       this.#wake = resolve;
@@ -77,11 +78,11 @@ export class Reloads {
 
   async #call(mayEnd) {
     const n = ++this.made;
-    const limit = later(() => this.#addFailure(`call ${n} has no end`), 2 * TEST_TIMEOUT_MS);
+    const limit = later(() => this.#addFailure(`call ${n} has not ended`), 2 * TEST_TIMEOUT_MS);
     try {
       const result = await this.#peer.request("echo", { n });
       if (result.n === n) this.answered++;
-      else this.#addFailure(`the answer to call ${n} is for ${result.n}`);
+      else this.#addFailure(`call ${n} received the result of call ${result.n}`);
     } catch (error) {
       if (mayEnd && error?.reason === "session-ended") this.ended++;
       else this.#addFailure(`call ${n}: ${error.reason ?? ""} ${error.message ?? error}`);

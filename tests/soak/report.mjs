@@ -2,7 +2,7 @@
 
 /** The largest growth of the heap over the second half, relative to its size at the beginning of that half. */
 const MAX_HEAP_GROWTH = 0.05;
-/** In a short run the engine still compiles code and collects type feedback. */
+/** The largest growth in a short run, in which the engine still compiles code and collects type feedback. */
 const MAX_HEAP_GROWTH_OF_SHORT_RUN = 0.25;
 const LONG_RUN_MINUTES = 5;
 const WASM_PAGE = 65_536;
@@ -23,14 +23,14 @@ const COLUMNS = {
 };
 const BYTES = ["heap", "workerHeap", "wasm", "resident"];
 
-/** Returns the checks. Each has a name and a figure, and a failure if it does not hold. */
+/** Returns the checks. Each check has a name and a figure. A failed check also has `failure`, a text. */
 export function judge(plan, { samples, ledgers, error }) {
   const checks = [];
   const check = (name, holds, figure, more = []) => {
     const failure = holds ? undefined : [figure, ...more].join("\n");
     checks.push({ name, figure, failure });
   };
-  check("the soak comes to its end", error === undefined, error ?? `${samples.length} samples`);
+  check("the soak runs to its end", error === undefined, error ?? `${samples.length} samples`);
   if (ledgers !== undefined) account(plan, ledgers, check);
   if (ledgers !== undefined) flatness(plan, samples, ledgers.links.length, check);
   return checks;
@@ -41,15 +41,15 @@ function account({ calls, cycles, reloads }, ledgers, check) {
   for (const { name, near, far } of ledgers.links) {
     for (const { caller } of [near, far]) {
       sum += caller.made;
-      const figure = `${caller.made} made, ${caller.ended} ended, ${caller.wrongCount} otherwise than expected, at most ${caller.maxInFlight} in flight`;
+      const figure = `${caller.made} made, ${caller.ended} ended, ${caller.wrongCount} with an unexpected outcome, at most ${caller.maxInFlight} pending`;
       const holds = caller.made === caller.ended && caller.wrongCount === 0;
-      check(`${caller.name}: every call has one end, the expected one`, holds, figure, caller.wrong);
+      check(`${caller.name}: every call ends once, with the expected outcome`, holds, figure, caller.wrong);
     }
     const unlike = [...differences(near.caller, far.service), ...differences(far.caller, near.service)];
     check(
-      `${name}: both sides count the same`,
+      `${name}: the counts of both peers are equal`,
       unlike.length === 0,
-      unlike.join("; ") || "notifications, cancellations, late answers, streams that were left",
+      unlike.join("; ") || "notifications, cancellations, late responses, abandoned streams",
     );
   }
   check("all calls are made", sum >= calls, `${sum} of ${calls}`);
@@ -61,9 +61,9 @@ function account({ calls, cycles, reloads }, ledgers, check) {
     const ledger = ledgers[part];
     if (ledger === undefined) continue;
     const { made, answered, ended, wrong, wrongCount } = ledger;
-    const figure = `${ledger[part]} of ${wanted} ${part}; ${made} calls: ${answered} answered, ${ended} ended with the link, ${wrongCount} otherwise`;
+    const figure = `${ledger[part]} of ${wanted} ${part}; ${made} calls: ${answered} answered, ${ended} ended with the link, ${wrongCount} with an unexpected outcome`;
     check(
-      `${name}: every call has one end`,
+      `${name}: every call ends once`,
       made === answered + ended && wrongCount === 0 && ledger[part] >= wanted,
       figure,
       wrong,
@@ -73,15 +73,15 @@ function account({ calls, cycles, reloads }, ledgers, check) {
 
 /** Returns the differences between the counts of the caller and those of the service. */
 function differences({ name, counts, notes }, { empty, notes: received, givenUp, released, left, held }) {
-  // A call that times out is cancelled at the peer, too.
+  // The library also cancels a call at the peer when the call times out.
   const cancelled = counts.cancelledAtOnce + counts.cancelledWhileRunning + counts.cancelledTogether + counts.timedOut;
   return [
     ["empty calls", counts.empty, empty],
     ["notifications", notes, received],
     ["cancelled calls", cancelled, givenUp],
-    ["answers that come too late", counts.timedOut, released],
-    ["streams that were left", counts.streamLeft, left],
-    ["handlers that still wait", 0, held],
+    ["late responses", counts.timedOut, released],
+    ["abandoned streams", counts.streamLeft, left],
+    ["running handlers", 0, held],
   ].flatMap(([what, here, there]) => (here === there ? [] : [`${name}: ${here} ${what}, ${there} at the peer`]));
 }
 
@@ -92,23 +92,23 @@ function flatness({ minutes }, samples, links, check) {
     const values = second.map((sample) => sample[name]);
     if (values.some((value) => value === undefined || value === null)) continue;
     const growth = growthOf(values);
-    const figure = `${percent(growth)} over the second half, at most ${percent(tolerance)} allowed`;
-    check(`${COLUMNS[name]} is flat`, growth <= tolerance, figure);
+    const figure = `${percent(growth)} over the second half, ${percent(tolerance)} allowed`;
+    check(`${COLUMNS[name]} does not grow`, growth <= tolerance, figure);
   }
   const wasm = second.map((sample) => sample.wasm);
-  // wasm memory never shrinks, and in a short run each instance may have its largest burst of calls late.
+  // wasm memory never shrinks. In a short run, the largest burst of an instance may occur in the second half.
   const more = minutes < LONG_RUN_MINUTES ? WASM_PAGE * (links + 1) : 0;
-  check("wasm is flat", wasm.at(-1) - wasm[0] <= more, `${wasm.join(", ")}; ${more} bytes more allowed`);
+  check("wasm does not grow", wasm.at(-1) - wasm[0] <= more, `${wasm.join(", ")}; ${more} bytes more allowed`);
   for (const name of ["listeners", "ports", "locks", "documents"]) {
     const values = second.map((sample) => sample[name]);
     if (values.some((value) => value === undefined || value === null)) continue;
     const [first] = values;
     const holds = values.every((value) => value === first);
-    check(`${COLUMNS[name]}: the same over the second half`, holds, values.join(", "));
+    check(`${COLUMNS[name]}: constant over the second half`, holds, values.join(", "));
   }
-  // Deadlines, heartbeats and grace periods each take a timer. Which of them are set depends on the last event.
+  // Deadlines, heartbeats and grace periods each use a timer. The last event determines which timers are set.
   const timers = Math.max(...second.map(({ timers }) => timers));
-  check("timers: four for each end of a link at most", timers <= 8 * links, `${timers} for ${links} links`);
+  check("timers: at most four for each peer of a link", timers <= 8 * links, `${timers} for ${links} links`);
 }
 
 /** Returns the rise of the regression line from the first value to the last, relative to the first value. */
@@ -129,7 +129,7 @@ function percent(part) {
 }
 
 export function print({ engine, minutes, seed }, { samples, seconds }, checks) {
-  console.log(`soak in ${engine}: ${minutes} min asked for, ${seconds.toFixed(0)} s taken, seed ${seed}\n`);
+  console.log(`soak in ${engine}: ${minutes} min requested, ${seconds.toFixed(0)} s needed, seed ${seed}\n`);
   const names = Object.keys(COLUMNS).filter((name) =>
     samples.some((sample) => sample[name] !== undefined && sample[name] !== null),
   );

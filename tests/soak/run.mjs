@@ -1,6 +1,6 @@
-// The soak: `node tests/soak/run.mjs [--engine chromium|firefox|webkit|node] [--minutes N] [--quick] [--seed N]`. It
-// tests the built package, pkg/. The results are printed, and written to target/soak/report.json. With PORTWAY_REPORT
-// set, the counts of its checks are written there.
+// Runs the soak: `node tests/soak/run.mjs [--engine chromium|firefox|webkit|node] [--minutes N] [--quick] [--seed N]`.
+// The soak tests the built package, pkg/. It prints the results, and writes them to target/soak/report.json. If
+// PORTWAY_REPORT names a file, the soak writes the counts of checks to this file.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ import { soakInBrowser } from "./in-browser.mjs";
 import { soakInNode } from "./in-node.mjs";
 import { judge, print } from "./report.mjs";
 
-/** The amount of work of a minute. */
+/** The numbers of calls, cycles and reloads in a minute. */
 const CALLS = 100_000;
 const CYCLES = 1_000;
 const RELOADS = 100;
@@ -31,11 +31,11 @@ if (!["chromium", "firefox", "webkit", "node"].includes(engine) || !(minutes > 0
 }
 const root = fileURLToPath(new URL("../../", import.meta.url));
 if (!existsSync(`${root}pkg/package.json`)) {
-  console.error("pkg/ is not there; `cargo xtask build` makes it");
+  console.error("pkg/package.json is missing; run `cargo xtask build`");
   process.exit(2);
 }
 
-// All of them are whole numbers for each of the ten slices.
+// A run has ten slices, so each number of the plan must be a multiple of ten.
 const whole = (count) => Math.ceil((count * minutes) / 10) * 10;
 const plan = {
   engine,

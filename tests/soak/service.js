@@ -1,14 +1,16 @@
-// The called side of a link: serves the workloads, and counts the calls.
+// Serves the workloads over a link, and counts the calls.
 
 import { listen } from "./instruments.js";
 
 export class Service {
-  /** How many times a handler ran for each call, by its number. */
+  /** How often a handler ran for each call, by the number of the call. */
   served;
   empty = 0;
   notes = 0;
+  /** The number of handlers whose signal was aborted. */
   givenUp = 0;
   released = 0;
+  /** The number of streams that the caller closed before their end. */
   left = 0;
   #held = new Map();
 
@@ -20,7 +22,7 @@ export class Service {
     return this.#held.size;
   }
 
-  /** Returns the handlers. `peer()` returns the peer once it exists. */
+  /** Returns the handlers. `peer()` must return the peer that serves these handlers. */
   methods(portway, peer) {
     const served = (n) => this.served[n]++;
     return {

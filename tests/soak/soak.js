@@ -1,5 +1,5 @@
-// The soak itself, in browsers and in Node: calls, cycles and reloads at the same time, in ten slices, with figures
-// after each.
+// Runs the soak in browsers and in Node: calls, cycles and reloads at the same time, in ten slices. After each slice,
+// the soak measures its figures.
 
 import { after, figures } from "./instruments.js";
 import { Cycles } from "./cycles.js";
@@ -10,9 +10,10 @@ import { Service } from "./service.js";
 const SLICES = 10;
 
 /**
- * Runs `plan` between this context and others. Those in `plain` are reached by plain transports, those in `connected`
- * by `connect`: each has a name, how to `ask` it, the `target`, and how to make a `transport` to it. `memory`
- * returns the heaps, and `onSample` may wait.
+ * Runs `plan` between this context and other contexts. Contexts in `plain` are linked by plain transports, and contexts
+ * in `connected` are linked by `connect`. A context has a name and a `target`. Its function `ask` sends questions to
+ * it, and `transport` creates a transport to it. `memory` returns the heaps. The soak waits for the promise of
+ * `onSample`.
  */
 export class Soak {
   now = "starting";
@@ -43,13 +44,13 @@ export class Soak {
     await this.#compare();
   }
 
-  /** The number of calls made here that have ended. */
+  /** The progress of this context: the sum of ended calls, cycles, and calls to the reloaded iframe. */
   get ends() {
     const { links = [], cycles, reloads } = this;
     return links.reduce((sum, { caller }) => sum + caller.ended, 0) + (cycles?.cycles ?? 0) + (reloads?.made ?? 0);
   }
 
-  /** Opens a link with a context. Both of its ends make and serve calls. */
+  /** Opens a link with a context. Both peers of the link make and serve calls. */
   async #link({ name, ask, target, transport }, seed) {
     const { portway, total } = this;
     const service = new Service(total);
@@ -80,7 +81,7 @@ export class Soak {
 
   async #sample() {
     const { links, cycles, reloads } = this;
-    // Once the peer answers, it has received all earlier messages.
+    // When a context answers, it has received all earlier messages.
     const far = await Promise.all(links.map(({ ask }) => ask("figures")));
     const all = [await figures(), ...far];
     const sum = (name) => all.reduce((sum, each) => sum + each[name], 0);
@@ -112,7 +113,7 @@ export class Soak {
   }
 }
 
-/** Returns the number of held and requested locks, once it no longer changes: locks are granted asynchronously. */
+/** Returns the number of held and requested locks. Locks are granted asynchronously, so two counts must be equal. */
 async function locks() {
   for (let before; ; ) {
     const { held = [], pending = [] } = (await globalThis.navigator?.locks?.query()) ?? {};

@@ -1,5 +1,5 @@
-// The workloads: kinds of calls, each with its frequency and its expected outcome. `make` takes the caller and the
-// number of the call, and rejects if the call ends with any other outcome.
+// A workload is a kind of call with an expected outcome. `weight` is its frequency, and `width` is the number of calls
+// that `make` makes. `make(caller, number)` rejects if a call has an unexpected outcome.
 
 const TEXT = "portway ".repeat(16_384);
 const SMALL = TEXT.slice(0, 100);
@@ -7,14 +7,14 @@ const MEDIUM = TEXT.slice(0, 10_000);
 const METHOD_NOT_FOUND = -32601;
 const INTERNAL_ERROR = -32603;
 
-/** The timeout of calls that are not meant to time out: the machine may be slow. */
+/** The timeout in milliseconds of calls that must not time out, even on a slow machine. */
 export const TEST_TIMEOUT_MS = 60_000;
 
 function check(condition, text) {
   if (!condition) throw new Error(text);
 }
 
-/** Returns the error of a call that has to fail. */
+/** Returns the error of a call that must fail. */
 async function failure(promise) {
   let value;
   try {
@@ -22,19 +22,19 @@ async function failure(promise) {
   } catch (error) {
     return error;
   }
-  throw new Error(`it resolved, with ${JSON.stringify(value)?.slice(0, 200)}`);
+  throw new Error(`the call must fail, but resolved with ${JSON.stringify(value)?.slice(0, 200)}`);
 }
 
 async function echoes({ peer }, n, text, options) {
   const result = await peer.request("echo", { n, text }, options);
   check(
     result.n === n && result.text === text,
-    `the answer is for ${result.n}, with ${result.text?.length} characters`,
+    `the result is for call ${result.n}, with ${result.text?.length} characters`,
   );
 }
 
 function isTheReason(error, signal) {
-  check(error === signal.reason, `it failed with ${error}, which is not the reason of the signal`);
+  check(error === signal.reason, `the call must fail with the reason of the signal, but failed with ${error}`);
 }
 
 const workloads = {
@@ -42,32 +42,32 @@ const workloads = {
     weight: 200,
     numbered: false,
     async make({ peer }) {
-      check((await peer.request("empty")) === null, "the answer to an empty call is not null");
+      check((await peer.request("empty")) === null, "the result of an empty call must be null");
     },
   },
   small: { weight: 390, make: (caller, n) => echoes(caller, n, SMALL) },
   medium: { weight: 130, make: (caller, n) => echoes(caller, n, MEDIUM) },
-  /** A megabyte now and then. */
+  /** A rare call with a megabyte. */
   large: {
     weight: 1,
     async make({ peer }, n) {
       const bytes = new Uint8Array(1_000_000).fill(n & 255);
       const result = await peer.request("bytes", { n, bytes });
-      check(bytes.length === 1_000_000, "the bytes were not copied");
-      check(result.n === n && result.bytes.length === bytes.length, "the answer is another one");
-      check(result.bytes[0] === (n & 255) && result.bytes.at(-1) === (n & 255), "the bytes are others");
+      check(bytes.length === 1_000_000, "the bytes must be copied");
+      check(result.n === n && result.bytes.length === bytes.length, "the result is for another call");
+      check(result.bytes[0] === (n & 255) && result.bytes.at(-1) === (n & 255), "the bytes differ");
     },
   },
-  /** A signal that many calls share and that is never aborted. */
+  /** All calls of this workload share a signal that is never aborted. */
   watched: { weight: 60, make: (caller, n) => echoes(caller, n, SMALL, { signal: caller.forever.signal }) },
   transferred: {
     weight: 40,
     async make({ peer }, n) {
       const bytes = new Uint8Array(65_536).fill(n & 255);
       const call = peer.request("give", { n, bytes }, { transfer: [bytes.buffer] });
-      check(bytes.length === 0, "the bytes were copied, not transferred");
+      check(bytes.length === 0, "the bytes must be transferred");
       const result = await call;
-      check(result.n === n && result.bytes.length === 65_536 && result.bytes[9] === (n & 255), "the bytes are others");
+      check(result.n === n && result.bytes.length === 65_536 && result.bytes[9] === (n & 255), "the bytes differ");
     },
   },
   thrown: {
@@ -76,7 +76,7 @@ const workloads = {
       const error = await failure(peer.request("fail", { n }));
       check(
         error instanceof portway.RPCError && error.code === -32005 && error.data.n === n,
-        `it failed with ${error}`,
+        `the call failed with ${error}`,
       );
     },
   },
@@ -84,8 +84,8 @@ const workloads = {
     weight: 20,
     async make({ peer, portway }, n) {
       const error = await failure(peer.request("break", { n }));
-      check(error instanceof portway.RPCError && error.code === INTERNAL_ERROR, `it failed with ${error}`);
-      check(error.message === `broken ${n}`, `it failed with ${error}`);
+      check(error instanceof portway.RPCError && error.code === INTERNAL_ERROR, `the call failed with ${error}`);
+      check(error.message === `broken ${n}`, `the call failed with ${error}`);
     },
   },
   unknown: {
@@ -93,16 +93,16 @@ const workloads = {
     numbered: false,
     async make({ peer, portway }, n) {
       const error = await failure(peer.request("unknown", { n }));
-      check(error instanceof portway.RPCError && error.code === METHOD_NOT_FOUND, `it failed with ${error}`);
+      check(error instanceof portway.RPCError && error.code === METHOD_NOT_FOUND, `the call failed with ${error}`);
     },
   },
-  /** A value that cannot be cloned fails at once and is never sent. */
+  /** A call with a value that cannot be cloned fails at once and is never sent. */
   uncloneable: {
     weight: 5,
     numbered: false,
     async make({ peer }, n) {
       const error = await failure(peer.request("echo", { n, run() {} }));
-      check(error.name === "DataCloneError", `it failed with ${error}`);
+      check(error.name === "DataCloneError", `the call failed with ${error}`);
     },
   },
   cancelledAtOnce: {
@@ -130,13 +130,13 @@ const workloads = {
       isTheReason(await failure(peer.request("hold", { n }, { signal, timeout: TEST_TIMEOUT_MS })), signal);
     },
   },
-  /** Answered only once it has timed out: an answer that comes too late. */
+  /** The handler responds only after the call has timed out. So the response is late. */
   timedOut: {
     weight: 15,
     async make({ peer, portway }, n) {
       const error = await failure(peer.request("hold", { n }, { timeout: 20 + (n % 200) }));
       peer.notify("release", { n });
-      check(error instanceof portway.CallError && error.reason === "timeout", `it failed with ${error}`);
+      check(error instanceof portway.CallError && error.reason === "timeout", `the call failed with ${error}`);
     },
   },
   reporting: {
@@ -152,29 +152,29 @@ const workloads = {
     async make({ peer }, n) {
       let last = n;
       for await (const item of peer.stream("count", { n, steps: 20 }, { window: 4 })) {
-        check(item === last + 1, `after ${last} came ${item}`);
+        check(item === last + 1, `the item after ${last} is ${item}`);
         last = item;
       }
       check(last === n + 20, `the last item was ${last}`);
     },
   },
-  /** A stream that its consumer closes early. */
+  /** A stream that its consumer closes before its end. */
   streamLeft: {
     weight: 5,
     async make({ peer }, n) {
       for await (const item of peer.stream("count", { n, steps: Infinity }, { window: 4 })) {
         if (item === n + 5) return;
-        check(item > n && item < n + 5, `there came ${item}`);
+        check(item > n && item < n + 5, `the stream has the item ${item}`);
       }
-      throw new Error("the stream has an end");
+      throw new Error("the stream must not end");
     },
   },
-  /** The handler calls back while its caller waits. */
+  /** The handler calls the caller before it responds. */
   nested: {
     weight: 5,
     async make({ peer }, n) {
       const result = await peer.request("callBack", { n });
-      check(result.n === n, `the answer is for ${result.n}`);
+      check(result.n === n, `the result is for call ${result.n}`);
     },
   },
   batched: {
@@ -208,7 +208,7 @@ export const WORKLOADS = Object.entries(workloads).map(([name, workload], index)
 
 const WEIGHTS = WORKLOADS.flatMap((workload) => Array(workload.weight).fill(workload));
 
-/** Picks a workload by a random number in [0, 1). It is no wider than `room`. */
+/** Returns the workload for a random number in [0, 1). The workload makes at most `room` calls. */
 export function pick(random, room) {
   const workload = WEIGHTS[Math.floor(random * WEIGHTS.length)];
   return workload.width <= room ? workload : WORKLOADS[1];

@@ -1,4 +1,4 @@
-// Calls through JSONRPCClient, with a map and without one.
+// Tests the types of calls by JSONRPCClient, with and without a method map.
 
 import { CallError, JSONRPCClient, RPCError, type MethodMap, type RPCTransport } from "portway";
 import { same, type Equal } from "./equal.js";
@@ -46,13 +46,13 @@ export async function wrongCallsAreRefused(): Promise<void> {
   await client.request("locate");
   // @ts-expect-error too few positional parameters
   await client.request("add", [1]);
-  // @ts-expect-error by name instead of by position
+  // @ts-expect-error the params must be positional
   await client.request("add", { a: 1, b: 2 });
-  // @ts-expect-error parameters for a method that takes none
+  // @ts-expect-error parameters for a method without parameters
   await client.request("ping", { now: true });
-  // @ts-expect-error a notification has no answer to wait for
+  // @ts-expect-error a notification has no response
   await client.request("moved", { x: 1, y: 2 });
-  // @ts-expect-error params are an object or an array
+  // @ts-expect-error params must be an object or an array
   await client.request("locate", "home");
 }
 
@@ -103,7 +103,7 @@ export async function optionsOfACall(signal: AbortSignal): Promise<void> {
   await client.request("ping", undefined, { timeout: undefined, signal: undefined });
   // @ts-expect-error misspelt option
   await client.request("ping", undefined, { timeOut: 1 });
-  // @ts-expect-error time-outs are numbers
+  // @ts-expect-error a timeout must be a number
   await client.request("ping", undefined, { timeout: "1s" });
 }
 
@@ -170,7 +170,7 @@ export async function wrongBatchesAreRefused(): Promise<void> {
   await client.batch([{ method: "locate", params: { name: 1 } }]);
   // @ts-expect-error missing parameters
   await client.batch([{ method: "locate" }]);
-  // @ts-expect-error a notification must be sent as one
+  // @ts-expect-error a notification needs `notify: true`
   await client.batch([{ method: "moved", params: { x: 1, y: 2 } }]);
 }
 
@@ -190,7 +190,7 @@ export async function withoutAMapEverythingIsOpen(): Promise<void> {
   const dynamic: { method: string; params?: object }[] = [];
   const outcomes = await open.batch(dynamic);
   same<Equal<typeof outcomes, PromiseSettledResult<unknown>[]>>(true);
-  // @ts-expect-error params are an object or an array
+  // @ts-expect-error params must be an object or an array
   await open.request("scalar", 5);
 }
 
@@ -206,17 +206,17 @@ export async function failuresAreTold(): Promise<void> {
     } else if (error instanceof CallError) {
       if (error.reason === "timeout") error.message.startsWith("JSON-RPC timeout: ");
       same<Equal<typeof error.id, number | undefined>>(true);
-      // @ts-expect-error not a reason
+      // @ts-expect-error unknown reason
       if (error.reason === "boredom") return;
     }
   }
-  // @ts-expect-error only the library makes these
+  // @ts-expect-error only the library creates this error
   throw new CallError("timeout");
 }
 
 export function lifetime(): void {
   client.pending.toFixed();
-  // @ts-expect-error counts, cannot be set
+  // @ts-expect-error the count of pending calls is read-only
   client.pending = 0;
   client.destroy();
 }
@@ -227,9 +227,9 @@ export function optionsOfAClient(): void {
   new JSONRPCClient(transport, { onError: (error) => error.message.trim(), limits: { pendingCalls: 10 } });
   new JSONRPCClient(transport, { coalesce: true });
   new JSONRPCClient(transport, { coalesce: "columns" });
-  // @ts-expect-error no such option
+  // @ts-expect-error unknown option
   new JSONRPCClient(transport, { retries: 3 });
-  // @ts-expect-error a transport is needed
+  // @ts-expect-error the transport is missing
   new JSONRPCClient();
 }
 
@@ -238,7 +238,7 @@ export function mapsAreChecked(): void {
   new JSONRPCClient<{ a: { params: string; result: null } }>(transport);
   // @ts-expect-error misspelt member of an entry
   new JSONRPCClient<{ a: { parms: object } }>(transport);
-  // @ts-expect-error an entry is not a function
+  // @ts-expect-error an entry must be an object
   new JSONRPCClient<{ a: number }>(transport);
 }
 
@@ -252,7 +252,7 @@ export class Wrapper<M extends MethodMap<M>> {
 export const wrapped = await new Wrapper<Api>(transport).client.request("add", [1, 2]);
 same<Equal<typeof wrapped, number>>(true);
 
-/** A client with a method of its own. */
+/** A subclass with an additional method. */
 export class Locator extends JSONRPCClient<Api> {
   home(): Promise<Point> {
     return this.request("locate", { name: "home" });

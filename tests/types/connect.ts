@@ -1,4 +1,4 @@
-// `connect`: its arguments, and the peer that it returns.
+// Tests the types of `connect`: its arguments, and the peer to which it resolves.
 
 import { CallError, connect, type ConnectOptions, type JSONRPCPeer } from "portway";
 import { same, type Equal } from "./equal.js";
@@ -17,11 +17,11 @@ export async function targets(frame: HTMLIFrameElement, worker: Worker, shared: 
   await connect(window.open("/popup")!, { origin: ["https://a.example", "null"] });
   await connect(worker, undefined);
   await connect(shared.port, { channel: "build" });
-  // @ts-expect-error there may be no window
+  // @ts-expect-error `contentWindow` may be null
   await connect(frame.contentWindow);
-  // @ts-expect-error one cannot connect to a name
+  // @ts-expect-error a name is not a target
   await connect("frame");
-  // @ts-expect-error an origin is an option
+  // @ts-expect-error an origin must be an option
   await connect(window.parent, "https://ide.example");
 }
 
@@ -38,13 +38,13 @@ export async function maps(frame: HTMLIFrameElement): Promise<void> {
   });
   same<Equal<typeof peer, JSONRPCPeer<FrameApi, PageApi>>>(true);
   await peer.remote.navigate({ url: "/" });
-  // @ts-expect-error that is served here
+  // @ts-expect-error this peer serves the method and cannot call it
   await peer.request("fetch", { url: "/" });
-  // @ts-expect-error a handler's result is checked
+  // @ts-expect-error the result must have the type of the map
   await connect<FrameApi, PageApi>(frame, { methods: { fetch: () => ({ body: 1 }) } });
-  // @ts-expect-error a notification is no method
+  // @ts-expect-error a notification is not a method
   await connect<FrameApi, PageApi>(frame, { methods: { console: () => null } });
-  // @ts-expect-error misspelt
+  // @ts-expect-error misspelt notification
   await connect<FrameApi, PageApi>(frame, { notifications: { consol: () => {} } });
   // @ts-expect-error misspelt option
   await connect(frame, { origins: "*" });
@@ -64,7 +64,7 @@ export async function streams(port: MessagePort): Promise<void> {
   });
   await connect<{}, LogApi>(port, {
     methods: {
-      // @ts-expect-error its items are checked
+      // @ts-expect-error the items must have the type of the map
       async *logs() {
         yield 1;
       },

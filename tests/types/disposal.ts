@@ -1,4 +1,4 @@
-// `using`, for projects whose library knows `Symbol.dispose`.
+// Tests `using`, for projects whose TypeScript library declares `Symbol.dispose`.
 
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, type RPCTransport } from "portway";
 import { same, type Equal } from "./equal.js";

@@ -1,4 +1,4 @@
-// How the other files state a type: `same<Equal<typeof value, Expected>>(true)` compiles only when both are the same.
+// The tests state a type by `same<Equal<typeof value, Expected>>(true)`, which compiles only if both types are equal.
 
 export type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 

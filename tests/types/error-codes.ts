@@ -1,4 +1,4 @@
-// The code tables, and the validator.
+// Tests the types of the tables of error codes, and of the validator.
 
 import { ErrorCode, kaiak, validateMessage, wiggum, type JSONRPCErrorResponse, type JSONRPCMessage } from "portway";
 import { same, type Equal } from "./equal.js";
@@ -10,7 +10,7 @@ same<Equal<typeof kaiak.SESSION_IN_USE, -32016>>(true);
 same<
   Equal<(typeof wiggum)[keyof typeof wiggum], -32001 | -32002 | -32003 | -32004 | -32005 | -32006 | -32007 | -32008>
 >(true);
-// @ts-expect-error the tables cannot be changed
+// @ts-expect-error the tables are read-only
 wiggum.BUILD_FAILED = 1;
 // @ts-expect-error a name of the other table
 kaiak.BUILD_FAILED;
@@ -18,7 +18,7 @@ kaiak.BUILD_FAILED;
 export function report(): string {
   const { isValid, errors, warnings } = validateMessage({ jsonrpc: "2.0", method: "a", id: 1 }, { type: "request" });
   same<Equal<typeof isValid, boolean>>(true);
-  // @ts-expect-error notifications are requests without an id
+  // @ts-expect-error the type must be `request` or `response`
   validateMessage([], { type: "notification" });
   return [...errors, ...warnings, ...validateMessage(null).errors].join("\n");
 }

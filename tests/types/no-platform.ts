@@ -1,4 +1,5 @@
-// A project without DOM, worker or Node types: only a transport of one's own can be had, and everything else compiles.
+// Tests a project without DOM, worker or Node types. Such a project must write its own transport. All other items of
+// the package compile.
 
 import init, { initSync, JSONRPCPeer, type RPCTransport, type TransferItem } from "portway";
 import { same, type Equal } from "./equal.js";

@@ -1,4 +1,4 @@
-// Node without DOM types.
+// Tests the types in Node without DOM types.
 
 import { fork } from "node:child_process";
 import { EventEmitter } from "node:events";
@@ -22,7 +22,7 @@ export async function processes(): Promise<void> {
   workerTransport(process);
   await connect(fork("child.mjs"));
   await connect(process);
-  // @ts-expect-error an emitter alone is no process
+  // @ts-expect-error an emitter is not a process
   await connect(new EventEmitter());
 }
 

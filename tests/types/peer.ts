@@ -1,4 +1,4 @@
-// JSONRPCPeer: both roles on one transport, and the calls as methods.
+// Tests the types of JSONRPCPeer: both roles on one transport, and calls by the methods of `remote`.
 
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, type RemoteProxy, type RPCTransport } from "portway";
 import { same, type Equal } from "./equal.js";
@@ -23,7 +23,7 @@ export async function callsGoToTheRemoteMap(): Promise<void> {
   same<Equal<typeof built, { output: string }>>(true);
   peer.notify("log", { text: "hello" });
   peer.pending.toFixed();
-  // @ts-expect-error that is served here, not there
+  // @ts-expect-error this peer serves the method and cannot call it
   await peer.request("confirm", { question: "?" });
 }
 
@@ -35,7 +35,7 @@ export function handlersComeFromTheLocalMap(): void {
     })
     .onNotify("warning", ({ text }) => text.trim())
     .destroy();
-  // @ts-expect-error that is served there, not here
+  // @ts-expect-error the remote peer serves the method
   peer.method("build", () => ({ output: "" }));
 }
 
@@ -54,9 +54,9 @@ export async function remoteCallsAsMethods(): Promise<void> {
   await peer.remote.build({});
   // @ts-expect-error missing parameters
   await peer.remote.build();
-  // @ts-expect-error a notification has no answer to wait for
+  // @ts-expect-error a notification has no response
   await peer.remote.log({ text: "hello" });
-  // @ts-expect-error cannot be replaced
+  // @ts-expect-error remote methods are read-only
   peer.remote.stop = async () => null;
 }
 
@@ -85,11 +85,11 @@ export async function batchOfAPeer(): Promise<void> {
   same<Equal<typeof stopped, PromiseSettledResult<null>>>(true);
 }
 
-/** A peer can be handed to whatever needs only one of its roles. */
+/** A peer can be used where only a client or only a server is needed. */
 export const asClient: JSONRPCClient<WorkerApi> = peer;
 export const asServer: JSONRPCServer<PageApi, WorkerApi> = peer;
 
-/** A side that serves nothing. */
+/** A peer that serves no methods. */
 export const caller = new JSONRPCPeer<WorkerApi, {}>(transport);
-// @ts-expect-error nothing is served here
+// @ts-expect-error this peer serves no methods
 caller.method("anything", () => 1);

@@ -1,5 +1,5 @@
-// The JavaScript and TypeScript of README.md as modules that can be compiled. Names that a block takes for granted are
-// declared in readme/names.d.ts; the package is imported where the block does not import it.
+// Writes the JavaScript and TypeScript of README.md as modules that can be compiled. readme/names.d.ts declares the
+// names that a block uses without a declaration. If a block does not import the package, its module imports it.
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -18,7 +18,7 @@ const values = [
 ];
 const imports = `import init, { ${values.join(", ")} } from "portway"; `;
 
-/** Writes each block into a file of its own, and a project. Returns the names, each with its line in README.md. */
+/** Writes each block to its own file, and a project for all files. Returns the line in README.md of each file. */
 export function writeBlocks(root, folder) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -37,7 +37,7 @@ export function writeBlocks(root, folder) {
       lib: ["ES2022", "ESNext.Disposable", "DOM", "DOM.Iterable", "DOM.AsyncIterable"],
       types: ["node"],
       typeRoots: [relative(folder, join(root, "node_modules/@types"))],
-      // A page shows the use of the package, not how each value is narrowed.
+      // The code of the README shows the use of the package. It does not narrow each value, which `strict` requires.
       strict: false,
       skipLibCheck: true,
       exactOptionalPropertyTypes: false,
@@ -48,12 +48,12 @@ export function writeBlocks(root, folder) {
   return files;
 }
 
-/** The blocks of JavaScript and TypeScript, with their lines. */
+/** Returns the blocks of JavaScript and TypeScript, with their lines. */
 function blocksIn(text) {
   const found = [...text.matchAll(/^( *)```(js|ts)\n([\s\S]*?)^ *```$/gm)];
   const fences = text.match(/^ *```(?:js|ts|jsx|tsx|javascript|typescript)\b/gm);
   if (found.length !== fences.length)
-    throw new Error(`README.md has ${fences.length} blocks, ${found.length} are read`);
+    throw new Error(`README.md has ${fences.length} blocks, but only ${found.length} can be read`);
   return found.map(({ 1: indent, 2: language, 3: code, index }) => ({
     line: text.slice(0, index).split("\n").length + 1,
     language,
@@ -62,9 +62,9 @@ function blocksIn(text) {
 }
 
 function moduleOf(code) {
-  // One statement of a listener, which has `data`.
+  // This block is one statement of a listener, whose event has `data`.
   const inListener = /^if \(data.* return;\n$/.test(code) ? `function listener({ data }) { ${code} }` : code;
   const checked = inListener.replace(/^.*\/\/ does not compile$/gm, "// @ts-expect-error\n$&");
-  // On the first line, so that the others keep their numbers.
+  // The import is on the first line, so that all lines keep their numbers.
   return /from "portway(\/inline)?"/.test(checked) ? checked : imports + checked;
 }

@@ -1,5 +1,6 @@
-// Code written for the protocol's first, hand-written library compiles with only its import changed: no method maps,
-// parameters as `Record<string, unknown>`, transports that are typed by message.
+// Tests that code for the first library of the protocol, which was written by hand, compiles if only its import is
+// changed. Such code has no method maps. Its params are `Record<string, unknown>`, and its transports declare the type
+// of messages.
 
 import {
   JSONRPCClient,
@@ -76,7 +77,7 @@ export function failure(error: unknown): string {
 }
 export const thrown: Error = new RPCError(-32001, "build failed", { diagnostics: [] });
 
-/** An adapter as one was written then. */
+/** A transport that an application wrote for the first library. */
 export function adapter(port: MessagePort): RPCTransport {
   let handler: ((msg: JSONRPCMessage) => void) | null = null;
   port.onmessage = (event) => {
@@ -95,7 +96,7 @@ export function adapter(port: MessagePort): RPCTransport {
   };
 }
 
-/** The interface of the library: its implementations are transports here, and the other way round. */
+/** The transport interface of the first library. Its transports are transports of Portway, and vice versa. */
 interface OldTransport {
   send(message: JSONRPCMessage): void;
   onMessage(handler: (message: JSONRPCMessage) => void): void;
@@ -118,5 +119,5 @@ export const missing: JSONRPCErrorResponse = {
 };
 export const responses: JSONRPCResponse[] = [success, missing];
 export const fyi: JSONRPCNotification = { jsonrpc: "2.0", method: "console", params: { level: "error" } };
-// @ts-expect-error the version is part of the message
+// @ts-expect-error the version is missing
 export const versionless: JSONRPCRequest = { method: "fetch", id: 1 };

@@ -1,9 +1,11 @@
-// The types suite: `node tests/types/run.mjs`. Compiles every tsconfig.*.json beside it with the newest TypeScript and
-// with an old one, then lets publint and "are the types wrong?" look at the built package, and compiles the playground,
-// which Vite builds without a look at its types. It also compiles the code of README.md.
+// Runs the types suite: `node tests/types/run.mjs`. The suite compiles each tsconfig.*.json of this folder with the
+// newest TypeScript and with an old version. It also compiles the code of README.md, and checks the built package with
+// publint and "are the types wrong?". It compiles the playground, because Vite builds the playground without a check of
+// types.
 //
-// A file that is compiled is a test: it passes when there is nothing to report in it, `@ts-expect-error` without an
-// error included. With PORTWAY_REPORT set, the counts are written there as JSON.
+// Each compiled file is a test. The test passes if the compiler reports no error in the file. The compiler also reports
+// an `@ts-expect-error` without an error. If PORTWAY_REPORT names a file, the suite writes the counts of tests to this
+// file, as JSON.
 
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -40,7 +42,7 @@ function run(file, args, cwd) {
   });
 }
 
-// The old compiler is the one that `attw` brings: installing it by name would put a second `tsc` in its place.
+// The old compiler is a dependency of `attw`. If package.json named both compilers, one `tsc` would replace the other.
 function compilers() {
   const newest = createRequire(join(root, "package.json"));
   const attw = createRequire(newest.resolve("@arethetypeswrong/cli/package.json"));
@@ -74,7 +76,7 @@ async function compile({ version, tsc }, project) {
   for (const file of [...files].filter((file) => !notTests.has(file)).sort()) {
     test(`${file} (${project}, TypeScript ${version})`, faults.get(file) ?? []);
   }
-  // Errors outside of test files: the declarations themselves, the configuration, a crash of the compiler.
+  // These are errors outside of test files: in the declarations, in the configuration, or a crash of the compiler.
   const others = [...faults].filter(([file]) => !files.has(file) || notTests.has(file)).flatMap(([, lines]) => lines);
   if (files.size === 0) others.push("no test file was compiled");
   if (code !== 0 && faults.size === 0) others.push(`tsc ended with ${code}:`, output);
@@ -86,7 +88,7 @@ async function lintPackage() {
   return messages.map((message) => formatMessage(message, manifest, { color: false }) ?? message.code);
 }
 
-// Its profile is in .attw.json: ES modules only, and no types for the wasm file, which is there to be loaded by URL.
+// The profile in .attw.json allows only ES modules. It requires no types for the wasm file, which is loaded by its URL.
 async function askWhetherTypesAreWrong() {
   const attw = createRequire(join(root, "package.json")).resolve("@arethetypeswrong/cli/package.json");
   const { bin } = JSON.parse(readFileSync(attw, "utf8"));
@@ -94,20 +96,20 @@ async function askWhetherTypesAreWrong() {
   return code === 0 ? [] : [output];
 }
 
-// The declarations as an application of some size uses them.
+// The playground is an application that uses many of the declarations.
 async function compilePlayground() {
   const [{ tsc }] = compilers();
   const { code, output } = await run(tsc, ["-p", "www", "--noEmit", "--pretty", "false"], root);
   return code === 0 ? [] : [output];
 }
 
-// Each block of JavaScript or TypeScript in README.md.
+// Compiles each block of JavaScript or TypeScript in README.md.
 async function compileReadme() {
   const folder = join(root, "target/readme-blocks");
   const files = writeBlocks(root, folder);
   const [{ tsc }] = compilers();
   const { code, output } = await run(tsc, ["-p", folder, "--noEmit", "--pretty", "false"], folder);
-  // A client without a method map has results of the type `unknown`, whose members JavaScript reads all the same.
+  // The results of a client without a method map have the type `unknown`. JavaScript may read members of these results.
   const ofResult = /^line-\d+\.js\(.* does not exist on type '\{\}'\.$/;
   const faults = output.split("\n").filter((line) => line !== "" && !ofResult.test(line));
   for (const [file, line] of files) {
@@ -118,7 +120,7 @@ async function compileReadme() {
   }
   const others = faults.filter((fault) => !/^line-\d+\.[jt]s\(/.test(fault));
   if (code !== 0 && output === "") others.push(`tsc ended with ${code}`);
-  if (files.size < 10) others.push(`${files.size} blocks are found`);
+  if (files.size < 10) others.push(`README.md must have at least 10 blocks, got ${files.size}`);
   test(`all ${files.size} blocks of code in README.md were compiled`, others);
 }
 
@@ -139,7 +141,7 @@ for (const [name, check] of [
   ["are the types wrong?", askWhetherTypesAreWrong],
   ["the playground", compilePlayground],
 ]) {
-  const missing = ["pkg/ is not there; `cargo xtask build` makes it"];
+  const missing = ["pkg/package.json is missing; run `cargo xtask build`"];
   test(name, existsSync(join(pkg, "package.json")) ? await check() : missing);
 }
 

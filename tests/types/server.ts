@@ -1,4 +1,4 @@
-// Handlers of JSONRPCServer, with a map and without one.
+// Tests the types of handlers of JSONRPCServer, with and without a method map.
 
 import {
   ErrorCode,
@@ -58,11 +58,11 @@ export function whatCrossesOfAnErrorIsTheServersToSay(): void {
   new JSONRPCServer<Api, CallerApi>(transport, { errorData: undefined });
   new JSONRPCPeer(transport, { errorData: (error) => (same<Equal<typeof error, unknown>>(true), null), timeout: 5 });
   void connect(target, { errorData, methods: { ping: () => null } });
-  // @ts-expect-error no function
+  // @ts-expect-error `errorData` must be a function
   new JSONRPCServer(transport, { errorData: { status: 404 } });
-  // @ts-expect-error a handler may throw any value
+  // @ts-expect-error `errorData` must accept any value that a handler throws
   new JSONRPCServer(transport, { errorData: (error: Error) => error.name });
-  // @ts-expect-error a client answers nothing
+  // @ts-expect-error a client sends no responses
   new JSONRPCClient(transport, { errorData });
 }
 
@@ -84,7 +84,7 @@ export function wrongHandlersAreRefused(): void {
   server.method("lokate", () => ({ x: 1, y: 2 }));
   // @ts-expect-error wrong result
   server.method("locate", () => ({ x: 1, y: "2" }));
-  // @ts-expect-error wrong result, later
+  // @ts-expect-error wrong result of an async handler
   server.method("locate", async () => ({ x: 1 }));
   // @ts-expect-error missing result
   server.method("locate", () => {});
@@ -103,18 +103,18 @@ export function contextOfAHandler(): void {
     same<Equal<typeof context.method, string>>(true);
     same<Equal<typeof context.id, string | number | null | undefined>>(true);
     same<Equal<typeof context.origin, string | undefined>>(true);
-    // @ts-expect-error the id is the sender's
+    // @ts-expect-error the id is read-only
     context.id = 1;
     // @ts-expect-error internal state of the request
     context.params;
     context.progress({ fraction: 0.5 });
     context.progress({ fraction: 0.5 }, [new ArrayBuffer(1)]);
-    // @ts-expect-error not the type of the method's progress
+    // @ts-expect-error the progress must have the type of the map
     context.progress(50);
     context.transfer([new ArrayBuffer(8)]);
     context.notify("warning", { text: entry });
     context.notify("refresh");
-    // @ts-expect-error the caller does not listen to this
+    // @ts-expect-error unknown notification
     context.notify("warned", { text: entry });
     // @ts-expect-error wrong parameters
     context.notify("warning", { text: 1 });
@@ -143,14 +143,14 @@ export function withoutAMapEverythingIsOpen(): void {
   open.method("anything", (_, context) => context.notify("any", { thing: 1 }));
   open.onNotify("anything", ([first]) => first);
   open.onNotify("anything", (params: Record<string, unknown> | undefined) => void params);
-  // @ts-expect-error a name is needed
+  // @ts-expect-error the name is missing
   open.method(() => 1);
 }
 
 export function optionsAndLifetime(): void {
   new JSONRPCServer(transport, { onError: (error) => error.message.trim(), paramsNull: "invalid" });
   new JSONRPCServer(transport, { limits: { inFlight: 4, batchItems: 10 } });
-  // @ts-expect-error one of two words
+  // @ts-expect-error unknown value
   new JSONRPCServer(transport, { paramsNull: "null" });
   server.destroy();
 }

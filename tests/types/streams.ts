@@ -1,4 +1,4 @@
-// Streams: the caller's side and the handler's, with a map and without one.
+// Tests the types of streams for callers and for handlers, with and without a method map.
 
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, type RPCTransport, type StreamSource } from "portway";
 import { same, type Equal } from "./equal.js";
@@ -26,19 +26,19 @@ export async function itemsFollowTheMap(signal: AbortSignal): Promise<void> {
 export function wrongStreamsAreRefused(): void {
   // @ts-expect-error unknown method
   client.stream("lags", { level: 1 });
-  // @ts-expect-error a request with one result
+  // @ts-expect-error a method with one result has no stream
   client.stream("build", { entry: "" });
-  // @ts-expect-error a notification
+  // @ts-expect-error a notification has no stream
   client.stream("saved", { path: "" });
   // @ts-expect-error missing params
   client.stream("logs");
   // @ts-expect-error wrong params
   client.stream("logs", { level: "1" });
-  // @ts-expect-error an option of requests
+  // @ts-expect-error an option of requests, not of streams
   client.stream("logs", { level: 1 }, { totalTimeout: 1 });
-  // @ts-expect-error a stream is no request
+  // @ts-expect-error a method with a stream is not a request
   void client.request("logs", { level: 1 });
-  // @ts-expect-error nor a member of a batch
+  // @ts-expect-error a method with a stream cannot be in a batch
   void client.batch([{ method: "logs", params: { level: 1 } }]);
 }
 
@@ -60,11 +60,11 @@ export function handlersGiveItems(): void {
   server.method("logs", async function* () {
     yield 5;
   });
-  // @ts-expect-error no stream
+  // @ts-expect-error text is not a stream
   server.method("logs", () => "line");
-  // @ts-expect-error arrays are plain results
+  // @ts-expect-error an array is not a stream
   server.method("logs", () => ["line"]);
-  // @ts-expect-error a request has one result
+  // @ts-expect-error a method with one result has no stream
   server.method("build", async function* () {
     yield "";
   });

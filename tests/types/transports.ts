@@ -1,4 +1,4 @@
-// The transports of a page, and transports of one's own.
+// Tests the types of the transports of a page, and of transports that an application writes.
 
 import {
   broadcastTransport,
@@ -27,13 +27,13 @@ export function windows(frame: HTMLIFrameElement, event: MessageEvent): void {
   windowTransport(target, undefined, "*");
   windowTransport(parent);
   windowTransport(event.source as Window);
-  // @ts-expect-error the frame may have no window yet
+  // @ts-expect-error `contentWindow` may be null
   windowTransport(frame.contentWindow);
-  // @ts-expect-error an origin is an option
+  // @ts-expect-error an origin must be an option
   windowTransport(target, "https://a.example");
   // @ts-expect-error misspelt option
   windowTransport(target, { origins: "*" });
-  // @ts-expect-error a frame is not its window
+  // @ts-expect-error an iframe is not a window
   windowTransport(frame);
 }
 
@@ -52,7 +52,7 @@ export function channels(worker: Worker, shared: SharedWorker): void {
   windowTransport(port1);
   // @ts-expect-error a worker is not a window
   windowTransport(worker);
-  // @ts-expect-error nor a broadcast channel
+  // @ts-expect-error a port is not a broadcast channel
   broadcastTransport(port1);
 }
 
@@ -68,9 +68,9 @@ export async function loading(bytes: Uint8Array, module: WebAssembly.Module): Pr
   await init(module);
   initSync(bytes);
   initSync(module);
-  // @ts-expect-error needs the bytes themselves
+  // @ts-expect-error `initSync` needs bytes or a module
   initSync("/portway_bg.wasm");
-  // @ts-expect-error not a source
+  // @ts-expect-error a number is not a source of wasm
   await init(5);
 }
 
@@ -79,7 +79,7 @@ export function entriesExportTheSame(): void {
   same<Equal<typeof inline.default, typeof init>>(true);
 }
 
-/** A transport as an object literal: the types of its members follow. */
+/** A transport as an object literal. TypeScript infers the types of its members. */
 export function literal(port: MessagePort): RPCTransport {
   let handler: ((message: unknown) => void) | undefined;
   port.onmessage = (event) => handler?.(event.data);
@@ -91,7 +91,7 @@ export function literal(port: MessagePort): RPCTransport {
   };
 }
 
-/** A transport as a class that knows the type of its messages, and has no `destroy`. */
+/** A transport as a class that declares the type of its messages and has no `destroy`. */
 export class Loopback implements RPCTransport {
   #handler: ((message: JSONRPCMessage) => void) | undefined;
   send(message: JSONRPCMessage): void {
@@ -106,8 +106,8 @@ export const client = new JSONRPCClient(new Loopback());
 export function wrongTransportsAreRefused(port: MessagePort): void {
   // @ts-expect-error a port is not a transport
   new JSONRPCClient(port);
-  // @ts-expect-error nothing can be received
+  // @ts-expect-error `onMessage` is missing
   new JSONRPCClient({ send() {} });
-  // @ts-expect-error a worker's own side has no argument
+  // @ts-expect-error `selfTransport` has no parameters
   selfTransport(port);
 }

@@ -1,4 +1,4 @@
-// `portway/wipc/wasi`.
+// Tests the types of `portway/wipc/wasi`.
 
 import { startWasiGuest, type WasiExit, type WasiGuest } from "portway/wipc/wasi";
 import { same, type Equal } from "./equal.js";
@@ -17,7 +17,7 @@ export async function run(module: WebAssembly.Module, response: Promise<Response
     startTimeout: 0,
   });
   await startWasiGuest("guest.wasm");
-  // A `TrustedScriptURL`, as @types/trusted-types has it.
+  // The class `TrustedScriptURL`, as @types/trusted-types declares it.
   class TrustedScriptURL {
     #brand = true;
     toString = (): string => String(this.#brand);
@@ -25,14 +25,14 @@ export async function run(module: WebAssembly.Module, response: Promise<Response
   }
   await startWasiGuest("guest.wasm", { worker: new TrustedScriptURL() });
   await startWasiGuest(new Uint8Array(8));
-  // @ts-expect-error no guest
+  // @ts-expect-error a number is not a guest
   await startWasiGuest(7);
-  // @ts-expect-error no such option
+  // @ts-expect-error unknown option
   await startWasiGuest(module, { stdin: 1 });
 
   const writer = guest.writable.getWriter();
   await writer.write(new Uint8Array(1));
-  // @ts-expect-error text is no bytes
+  // @ts-expect-error text is not bytes
   await writer.write("text");
   const { value } = await guest.readable.getReader().read();
   same<Equal<typeof value, Uint8Array | undefined>>(true);

@@ -1,4 +1,4 @@
-// Both sides of each ready-made boundary.
+// Tests the types of both peers of each predefined boundary.
 
 import {
   JSONRPCClient,
@@ -57,9 +57,9 @@ export async function previewFrame(): Promise<void> {
     if (!url.startsWith("/")) throw new RPCError(wiggum.NAVIGATION_FAILED, "outside of the preview", { url });
   });
   page.method("refresh", async () => {});
-  // @ts-expect-error no such level
+  // @ts-expect-error unknown level
   page.notify("console", { level: "fatal", message: "boom", timestamp: 0 });
-  // @ts-expect-error the page does not navigate
+  // @ts-expect-error the page does not serve `navigate`
   await page.request("navigate", { url: "/" });
 }
 
@@ -82,7 +82,7 @@ export async function previewMethodsAlone(): Promise<void> {
   const params: FetchParams = { url: "/index.html" };
   const file = await client.request("fetch", params);
   same<Equal<typeof file, FetchResult>>(true);
-  // @ts-expect-error a notification, and of another map
+  // @ts-expect-error a notification of another map
   client.notify("console", { level: "log", message: "", timestamp: 0 });
 }
 
@@ -102,7 +102,7 @@ export async function buildPage(): Promise<void> {
       `${first?.file}:${first?.line}: ${first?.message}`;
     }
   }
-  // @ts-expect-error config is missing
+  // @ts-expect-error `config` is missing
   await worker.request("build", { entry: "src/App.tsx" });
 }
 
@@ -125,7 +125,7 @@ export async function ralphUnderTheHarness(): Promise<void> {
   harness.notify("progress", { message: answer });
   harness.notify("iterationStart", { iteration: 1 });
   harness.notify("gateResult", { gate: "typecheck", result: { pass: false, feedback: "2 errors", fix: "an import" } });
-  // @ts-expect-error the verdict is missing
+  // @ts-expect-error `pass` is missing
   harness.notify("gateResult", { gate: "typecheck", result: {} });
 }
 

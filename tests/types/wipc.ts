@@ -1,4 +1,4 @@
-// Frames over streams, and guests.
+// Tests the types of frames over streams, and of guests.
 
 import { JSONRPCPeer, type BuiltInTransport } from "portway";
 import {
@@ -31,18 +31,18 @@ export function codec(bytes: Uint8Array): Uint8Array {
   void received;
   // @ts-expect-error a decoder needs a hook
   new WipcDecoder({});
-  // @ts-expect-error text is no chunk
+  // @ts-expect-error a chunk must be bytes
   decoder.push("WIPC");
   const id: unknown = parseWipcJSON(bytes).id;
   void id;
   encodeWipc(WipcType.OPEN);
   encodeWipc(WipcType.CALL, "text");
   encodeWipc(3, new DataView(new ArrayBuffer(1)));
-  // @ts-expect-error there is no such type
+  // @ts-expect-error unknown type of frame
   encodeWipc(4);
-  // @ts-expect-error an object is no payload
+  // @ts-expect-error an object is not a payload
   encodeWipc(WipcType.CALL, { id: 1 });
-  // @ts-expect-error nor can the types be changed
+  // @ts-expect-error the types are read-only
   WipcType.OPEN = 1;
   return encodeWipc(WipcType.DATA, bytes);
 }
@@ -59,7 +59,7 @@ export async function streams(
   const writer = encoder.writable.getWriter();
   await writer.write({ type: WipcType.OPEN });
   await writer.write({ type: WipcType.DATA, payload: "text" });
-  // @ts-expect-error a frame has a type
+  // @ts-expect-error the type of the frame is missing
   await writer.write({ payload: "text" });
 }
 
@@ -81,14 +81,14 @@ export async function channel(
   await channel.idle();
   const { closed } = await channel.ended;
   same<Equal<typeof closed, boolean>>(true);
-  // @ts-expect-error there are two roles
+  // @ts-expect-error unknown role
   new WipcChannel({ readable, writable }, { role: "server" });
   // @ts-expect-error both streams are needed
   new WipcChannel({ readable });
 }
 
 export function failure(error: unknown): string | undefined {
-  // @ts-expect-error only the library makes these
+  // @ts-expect-error only the library creates this error
   new WipcClosedError();
   return error instanceof WipcClosedError ? error.reason : undefined;
 }

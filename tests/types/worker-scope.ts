@@ -1,4 +1,4 @@
-// The whole API inside a worker, where there is no `Window`.
+// Tests the types of the whole API inside a worker, where `Window` is not declared.
 
 import init, {
   broadcastTransport,
@@ -38,6 +38,6 @@ export function channels(nested: Worker, event: MessageEvent): void {
   new JSONRPCServer(portTransport(new MessageChannel().port2)).method("draw", (_, context) => {
     context.transfer([new OffscreenCanvas(1, 1)]);
   });
-  // @ts-expect-error a worker has no window to talk to
+  // @ts-expect-error the scope of a worker is not a window
   windowTransport(self);
 }

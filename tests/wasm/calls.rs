@@ -1,4 +1,4 @@
-//! Calls and their results.
+//! Tests of calls and their results.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

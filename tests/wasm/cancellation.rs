@@ -1,4 +1,4 @@
-//! Calls that are dropped.
+//! Tests of calls that are dropped or cancelled.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -18,7 +18,7 @@ impl Drop for Flag {
     }
 }
 
-/// Serves a method whose future does not end. Returns whether that future was dropped.
+/// Serves a method whose future waits for a minute. Returns a flag that is set when this future is dropped.
 fn serve_wait(server: &Server) -> Rc<Cell<bool>> {
     let dropped = Rc::new(Cell::new(false));
     let flag = dropped.clone();
@@ -68,7 +68,7 @@ async fn a_handler_that_only_computes_is_dropped_when_it_yields() {
                 count.set(count.get() + 1);
                 context.yield_now().await;
             }
-            #[allow(unreachable_code, reason = "it says what the handler returns")]
+            #[allow(unreachable_code, reason = "the line states the result type of the handler")]
             Ok::<(), RpcError>(())
         }
     });
@@ -86,7 +86,7 @@ async fn the_handlers_future_is_dropped_when_its_caller_cancels() {
     let (client, server) = client_and_server();
     let dropped = serve_wait(&server);
     let call = client.call::<()>("wait", &()).start();
-    // Here, in the handler, and in its future.
+    // The test, the handler and its future each have a reference.
     until(|| Rc::strong_count(&dropped) == 3).await;
     assert!(!dropped.get());
     drop(call);
@@ -104,7 +104,7 @@ async fn a_cancelled_request_is_answered() {
     wire.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"a"}}"#);
     let answer = r#"{"jsonrpc":"2.0","error":{"code":-32800,"message":"Request cancelled"},"id":"a"}"#;
     assert_eq!(next(&wire).await, answer);
-    // A second wish, and one for an id that is not known, mean nothing.
+    // A second cancellation, and a cancellation of an unknown id, have no effect.
     wire.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"a"}}"#);
     wire.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":7}}"#);
     nothing_more(&wire).await;

@@ -1,4 +1,4 @@
-//! Peers that find each other.
+//! Tests of `Peer::connect`.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! The cost of reading a value of the peer: small messages may stand for much, and large ones may be refused.
+//! Tests that the conversion of a value from the peer has a limit. A small message may represent a very large value.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -23,7 +23,7 @@ use crate::wire::{
 const REASON: &str = r#"{"reason":"too-many-visits"}"#;
 const TOO_MANY: &str = "the value takes more than 1000000 visits to read";
 
-/// Reads all of any value.
+/// A type that accepts any value and reads all of it.
 #[derive(Debug)]
 struct Everything;
 
@@ -71,7 +71,7 @@ impl<'de> Deserialize<'de> for Everything {
     }
 }
 
-/// A tree in JavaScript that hides values in its members.
+/// A type that reads only the member `children` of a value, at each level.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Tree {
@@ -92,19 +92,19 @@ async fn item<T: DeserializeOwned>(items: &mut Items<T>) -> Option<Result<T, Cal
     poll_fn(|context| Pin::new(&mut *items).poll_next(context)).await
 }
 
-/// A client and a server that reads all that it gets.
+/// Returns a client, and a server whose method `read` reads all of its param.
 fn reader() -> (Client, Server) {
     let (client, server) = client_and_server();
     server.method_sync("read", |_: (Everything,), _| Ok::<_, RpcError>(1));
     (client, server)
 }
 
-/// The names of those values whose messages are small.
+/// Returns the names of the costly values whose messages are small.
 fn small_names() -> impl Iterator<Item = String> {
     costly_names().into_iter().filter(|name| !name.contains("large") && !name.contains("many"))
 }
 
-/// The program serves the next call.
+/// Checks that the server answers the next call.
 async fn serves_on(client: &Client) {
     assert_eq!(client.call("read", &(1,)).await, Ok(1));
 }
@@ -132,7 +132,7 @@ async fn a_small_message_that_stands_for_much_is_refused_within_50_ms() {
     let (client, _server) = reader();
     for name in small_names() {
         let params = js_sys::Array::of1(&costly(&name));
-        // Other programs use this machine, too.
+        // Other programs may delay a try. So the best of five tries counts.
         let mut best = f64::INFINITY;
         for _ in 0..5 {
             let begun = now();
@@ -194,7 +194,7 @@ async fn a_result_or_an_item_that_takes_too_many_visits_ends_its_call() {
         wire.send_with(r#"{"jsonrpc":"2.0","method":"rpc.item","params":{"id":2,"value":"?"}}"#, &costly(&name));
         assert_eq!(item(&mut items).await.unwrap().unwrap_err(), too_many(), "{name}");
         assert!(item(&mut items).await.is_none());
-        // The peer makes no more of them.
+        // The peer is asked to send no more items.
         let cancelled = r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":2}}"#;
         assert_eq!(next(&wire).await, cancelled);
 
@@ -234,7 +234,7 @@ async fn a_result_after_such_progress_cancels_no_other_call() {
     wire.send_with(r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":"?"}}"#, &costly("holes"));
     wire.send(r#"{"jsonrpc":"2.0","result":7,"id":1}"#);
     until(|| client.pending() == 0).await;
-    // It may have the place of the first one.
+    // This call may reuse the slot of the first call.
     let other = client.call::<u32>("get", &()).start();
     next(&wire).await;
     assert_eq!(call.await, Err(CallError::Deserialize(TOO_MANY.to_owned())));
@@ -283,7 +283,7 @@ async fn strings_and_buffers_are_counted_before_they_are_copied() {
         assert_eq!(error.message, format!("Invalid params: {TOO_MANY}"), "{method}: {name}");
         serves_on(&client).await;
     }
-    // Bytes are cheap as bytes.
+    // A buffer that is read as bytes needs few visits.
     let bytes = js_sys::Array::of1(&js_sys::Uint8Array::new_with_length(10_000_000));
     assert_eq!(client.call_js("bytes", &bytes).await, Ok(1.into()));
     assert!(client.call_js("values", &bytes).await.is_err());
@@ -297,17 +297,17 @@ async fn the_limit_can_be_set() {
         let (here, there) = transports();
         let (here, there) = (here.with_limits(visits(limit)), there.with_limits(visits(limit)));
         let (client, server) = (Client::new(here), Server::new(there));
-        // One visit is that of the array of params, one that of the array in it.
+        // The array of params needs one visit, and the array in it needs one visit.
         server.method("holes", |(holes,): (Vec<Option<u32>>,), _| async move { Ok::<_, RpcError>(holes.len() as u32) });
         server.method_js("echo", |params, _| async move { Ok::<_, RpcError>(params) });
         let params = js_sys::Array::of1(&js_sys::Array::new_with_length(elements));
         let answer = client.call_js("holes", &params).await;
         assert_eq!(answer.is_ok(), is_read, "{limit}: {answer:?}");
-        // Results are read by the limit of the client.
+        // `call_js` does not convert its result, so the limit does not apply.
         let call = client.call_js("echo", &params).await.unwrap();
         assert_eq!(js_sys::Array::from(&call).length(), 1);
     }
-    // A peer that connects has it on both halves.
+    // The limit of a client applies to results and to the data of errors.
     let ports = channel();
     let there = Server::new(Transport::port(&ports[1]).unwrap());
     there.method("three", |(), _| async { Ok::<_, RpcError>([1, 2, 3]) });
@@ -339,7 +339,7 @@ async fn a_value_in_two_places_is_read_in_both() {
     assert_eq!(client.call_js("sums", &js_sys::Array::of2(&shared, &shared)).await, Ok(6.into()));
 }
 
-/// A list where a map is expected once left its stack in wasm behind, so that some thousands ended the program.
+/// A list in place of a map once leaked stack memory of wasm. Some thousands of such lists ended the program.
 #[wasm_bindgen_test]
 async fn thousands_of_params_that_do_not_fit_leave_nothing_behind() {
     let (client, server) = reader();
@@ -376,7 +376,7 @@ async fn objects_that_throw_or_change_while_they_are_read_are_errors() {
         "tree without an end",
     ];
     for name in names {
-        // A conversion that throws each time would leak something each time.
+        // The call is repeated, because a conversion that throws may leak memory each time.
         for _ in 0..200 {
             for method in ["read", "readTree", "readMap"] {
                 let answer = client.call_js(method, &js_sys::Array::of1(&unsteady(name))).await;
@@ -464,12 +464,12 @@ struct Flat {
     rest: BTreeMap<String, serde_json::Value>,
 }
 
-/// Both read it to the same, or neither does.
+/// Checks that our deserializer and `serde_wasm_bindgen` read equal values, or that both fail.
 fn is_read_alike<T: DeserializeOwned + Debug>(value: &JsValue) {
     let name = std::any::type_name::<T>();
     let ours = RpcError::internal("").with_js_data(value.clone()).data::<T>();
     let theirs = serde_wasm_bindgen::from_value::<T>(value.clone());
-    // They are not compared as such, since NaN is not equal to itself.
+    // The texts of the values are compared, because NaN is not equal to itself.
     let (ours, theirs) = (ours.map(|ours| format!("{:?}", ours.ok())), format!("{:?}", theirs.ok()));
     if let Some(ours) = ours {
         assert_eq!(ours, theirs, "{value:?} as {name}");
@@ -513,7 +513,8 @@ fn values_are_read_as_serde_wasm_bindgen_reads_them() {
         is_read_alike::<Untagged>(&value);
         is_read_alike::<serde_json::Value>(&value);
         is_read_alike::<serde::de::IgnoredAny>(&value);
-        // These fail there by an error of JavaScript that passes through Rust.
+        // For a list with null or undefined, `serde_wasm_bindgen` reads these types with a JavaScript exception that
+        // passes through Rust. So these types are not compared for such a list.
         let list = js_sys::Array::is_array(&value).then(|| js_sys::Array::from(&value));
         if !list.is_some_and(|list| list.iter().any(|element| element.is_null() || element.is_undefined())) {
             is_read_alike::<BTreeMap<String, u32>>(&value);
@@ -524,7 +525,7 @@ fn values_are_read_as_serde_wasm_bindgen_reads_them() {
     }
 }
 
-/// The value in here is passed on as it is, and a buffer in it does not count.
+/// `bytes` is passed on without conversion, so the bytes of its buffer do not count as visits.
 #[derive(Deserialize)]
 struct Preserved {
     name: String,

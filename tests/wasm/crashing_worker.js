@@ -1,10 +1,10 @@
-// A worker in Rust that traps on request, and the effects on JavaScript beside it. It reports them to the page in
-// messages of its own, beside those of the library.
+// A worker in Rust that traps on request. A JavaScript client uses the same wasm instance. The worker reports to the
+// page how the calls of this client ended, in messages that do not belong to the library.
 
 import init, { JSONRPCClient, portTransport, serveUntilTrap } from "../../../../wasm-bindgen-test.js";
 import { withSmallMemory } from "../web/support/small-memory.js";
 
-/** How often Rust has been called since it trapped first. */
+/** The number of calls of Rust since its first trap. */
 let callsAfterTrap;
 
 function counted(run) {
@@ -34,7 +34,7 @@ await init({ module_or_path: new WebAssembly.Module(withSmallMemory(new Uint8Arr
 const silence = new MessageChannel();
 serveUntilTrap(silence.port2);
 
-// A client of JavaScript in the same wasm.
+// A JavaScript client that uses the same wasm instance.
 const { port1 } = new MessageChannel();
 const client = new JSONRPCClient(portTransport(port1), { timeout: 0 });
 const end = client.request("never").catch((error) => error);

@@ -9,19 +9,20 @@ use wasm_bindgen_futures::spawn_local;
 
 use crate::wire::sleep;
 
-// These imports include the files in the package; the worker imports them.
+// Because of these declarations, wasm-bindgen copies both files beside the built wasm. The page starts the first file
+// as the worker.
 #[wasm_bindgen(module = "/tests/wasm/crashing_worker.js")]
-#[allow(dead_code, reason = "nothing of it is called")]
+#[allow(dead_code, reason = "the function is never called")]
 extern "C" {
     fn crashing_worker();
 }
 #[wasm_bindgen(module = "/tests/web/support/small-memory.js")]
-#[allow(dead_code, reason = "nothing of it is called")]
+#[allow(dead_code, reason = "the function is never called")]
 extern "C" {
     fn small_memory();
 }
 
-/// Run by the worker; `silence` is a port without a peer.
+/// Serves the methods that trap. The worker calls this function. `silence` is a port without a peer.
 #[wasm_bindgen(js_name = serveUntilTrap)]
 #[allow(unreachable_pub, reason = "wasm-bindgen exports what is public")]
 pub fn serve_until_trap(silence: &JsValue) {
@@ -50,14 +51,14 @@ pub fn serve_until_trap(silence: &JsValue) {
             });
     }
     server.forget();
-    // A call of its own, with a timer that is still to come.
+    // The worker also makes a call, whose timer has not fired when the worker traps.
     let client = Client::new(Transport::port(silence).unwrap()).with_timeout(std::time::Duration::from_millis(300));
     spawn_local(async move {
         let _ = client.call::<()>("into the silence", &()).await;
     });
 }
 
-/// The ways to trap.
+/// The functions that trap, by the names of their methods.
 pub(crate) const WAYS: [(&str, fn()); 4] =
     [("panic", || panic!("a secret")), ("overflow", overflow), ("exhaust", exhaust), ("trap", trap)];
 

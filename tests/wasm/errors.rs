@@ -1,4 +1,4 @@
-//! Errors of the peer, and of the call itself.
+//! Tests of errors of the peer, and of errors of the call itself.
 
 use std::rc::Rc;
 
@@ -158,7 +158,7 @@ fn errors_describe_the_failure() {
     assert_eq!(error.to_string(), "BUILD_FAILED (-32001)");
     let error = CallError::from(error);
     assert_eq!(error.to_string(), "BUILD_FAILED (-32001)");
-    assert!(std::error::Error::source(&error).is_none(), "which would say it again");
+    assert!(std::error::Error::source(&error).is_none(), "the source would repeat the text");
     assert_eq!(CallError::TimedOut.to_string(), "the call timed out");
     assert_eq!(CallError::PeerGone.to_string(), "the peer is gone");
     assert_eq!(RpcError::from(CallError::SessionEnded).message, "the peer has ended the session");

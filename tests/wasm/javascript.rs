@@ -1,4 +1,4 @@
-//! The Rust API and the JavaScript API on one wire.
+//! Tests of the Rust API with the JavaScript API as its peer.
 
 use portway::{CallError, Client, Context, ErrorCode, RpcError, Server, Transport};
 use wasm_bindgen::JsValue;
@@ -8,14 +8,14 @@ use crate::wire::{
     Add, add, channel, js_cancelled_outcome, js_client, js_outcome, js_progress, js_server, sleep, until,
 };
 
-/// A client here; the server is of JavaScript, and is to be kept.
+/// Returns a client in Rust, and its server in JavaScript. The caller must keep the server until the end of the test.
 fn client_of_js() -> (Client, JsValue) {
     let ports = channel();
     let client = Client::new(Transport::port(&ports[0]).unwrap());
     (client, js_server(&ports[1]))
 }
 
-/// A server here; the client is of JavaScript.
+/// Returns a server in Rust, and its client in JavaScript.
 fn server_for_js() -> (Server, JsValue) {
     let ports = channel();
     let server = Server::new(Transport::port(&ports[0]).unwrap());

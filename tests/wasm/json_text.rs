@@ -1,4 +1,4 @@
-//! JSON text in the engine. The native tests of the same cases are in `tests/json_text.rs`.
+//! Tests of JSON text in a browser. The native tests of the same cases are in `tests/json_text.rs`.
 
 use wasm_bindgen_test::wasm_bindgen_test;
 

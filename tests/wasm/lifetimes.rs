@@ -1,4 +1,4 @@
-//! After clients and servers are gone, nothing is left.
+//! Tests that dropped clients and servers leave no memory, references and listeners.
 
 use std::rc::Rc;
 
@@ -37,11 +37,11 @@ async fn a_thousand_peers_leave_nothing() {
         assert!(!is_heard(&transports[0]) && !is_heard(&transports[1]));
     };
     let table = || -> u32 {
-        // The table of references to values of JavaScript, of which those that are free are used again.
+        // This table has the references to values of JavaScript. Free entries of the table are used again.
         let table = js_sys::Reflect::get(&wasm_bindgen::exports(), &"__wbindgen_externrefs".into()).unwrap();
         js_sys::WebAssembly::Table::from(table).length()
     };
-    // One-time allocations, and the room that the allocator wants.
+    // The first rounds make one-time allocations, and the allocator reserves its memory.
     for _ in 0..1000 {
         round().await;
     }

@@ -1,4 +1,4 @@
-//! The rows of the table of limits (limits.toml) that have a constant of their own in Rust in browsers.
+//! Tests of those rows of limits.toml that have their own constant in the Rust API for browsers.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -22,10 +22,10 @@ fn row(name: &str) -> Row {
     rows.into_iter().find(|row| row.name == name).unwrap()
 }
 
-/// The end of a wait, in milliseconds.
+/// Checks that a wait of `elapsed` milliseconds matches the row.
 fn is_about(elapsed: f64, row: &Row) {
     let value = f64::from(row.value);
-    // The timeouts of calls may come a sixteenth late.
+    // The timeout of a call may be late by a sixteenth of its value.
     assert!(elapsed >= value - 2.0 && elapsed < value * 1.07 + 1_500.0, "{}: {elapsed}", row.name);
 }
 
@@ -41,7 +41,7 @@ async fn defaults_match_the_table() {
     });
     let (client, wire) = client_and_wire();
     let mut items = Box::pin(client.stream::<u8>("items", &()));
-    // It is asked for when it is polled.
+    // The stream is requested when it is first polled.
     std::future::poll_fn(|context| {
         let _ = futures_core::Stream::poll_next(items.as_mut(), context);
         Poll::Ready(())
@@ -65,7 +65,7 @@ async fn the_size_limit_of_a_conversion_matches_the_table() {
         wire.send(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":[{}0]}}"#, "0,".repeat(length - 1)));
         call.await.map(|list| list.len())
     };
-    // The array itself counts, too.
+    // The array itself also counts as a visit.
     let most = value as usize - 1;
     assert_eq!(result_of(most).await, Ok(most));
     assert!(result_of(most + 1).await.is_err());

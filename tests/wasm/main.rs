@@ -1,4 +1,4 @@
-//! The Rust API in a browser, against itself, against the JavaScript API, and against messages written by hand.
+//! Tests of the Rust API in a browser. Its peer is the Rust API, the JavaScript API, or a test that writes messages.
 #![cfg(all(target_family = "wasm", target_os = "unknown", feature = "browser"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests may fail")]
 

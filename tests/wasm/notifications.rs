@@ -1,4 +1,4 @@
-//! Notifications, both ways.
+//! Tests of notifications in both directions.
 
 use std::cell::RefCell;
 use std::rc::Rc;

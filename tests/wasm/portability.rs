@@ -1,4 +1,4 @@
-//! Code for both Rust APIs, in a browser. The native tests are in `tests/native/portability.rs`.
+//! Tests in a browser of code that runs on both Rust APIs. The native tests are in `tests/native/portability.rs`.
 
 use portway::{CallError, ErrorCode, RpcError};
 use serde::Deserialize;

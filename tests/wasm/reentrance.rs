@@ -1,4 +1,4 @@
-//! Code that calls back into its caller: everything here happens on one stack where the transport allows it.
+//! Tests of handlers that call their caller. A loopback transport runs all of this code on one stack.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

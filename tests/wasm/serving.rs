@@ -1,4 +1,4 @@
-//! The answers of a server to messages written by hand.
+//! Tests of the responses of a server to messages that the test writes.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Streams of items.
+//! Tests of streams.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -47,7 +47,7 @@ async fn a_dropped_stream_is_cancelled_at_the_peer() {
         }
         sleep(10.0).await;
     }
-    panic!("the handler was not told");
+    panic!("the signal of the handler was not aborted");
 }
 
 #[wasm_bindgen_test]
@@ -121,7 +121,7 @@ impl Drop for Numbers {
     }
 }
 
-/// The count of numbers that were produced, and whether the last stream was dropped.
+/// Serves the method `count`. Returns the count of produced numbers, and whether the last stream was dropped.
 fn counting(server: &Server) -> (Rc<Cell<u32>>, Rc<Cell<bool>>) {
     let counts = (Rc::new(Cell::new(0)), Rc::new(Cell::new(false)));
     let (made, dropped) = (counts.0.clone(), counts.1.clone());
@@ -171,10 +171,10 @@ async fn a_stream_in_rust_produces_only_requested_items_and_is_dropped_with_its_
     sleep(50.0).await;
     assert!(made.get() <= 9, "{}", made.get());
     assert!(!dropped.get());
-    // The stream waits for credit.
+    // The reader is dropped while the stream waits for credit.
     drop(items);
     until(|| dropped.get()).await;
-    // Its server is dropped.
+    // The server is dropped while the stream waits for credit.
     let mut items = client.stream::<u32>("count", &(1_000_000, false)).window(8);
     assert_eq!(item(&mut items).await, Some(Ok(1)));
     assert!(!dropped.get());

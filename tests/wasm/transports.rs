@@ -1,4 +1,4 @@
-//! Each transport carries a call.
+//! Tests that each transport sends a call and its response.
 
 use portway::{Client, Origin, Server, Transport};
 use wasm_bindgen::JsValue;
@@ -18,7 +18,7 @@ async fn a_broadcast_channel() {
     carries(channel(), channel()).await;
 }
 
-/// A window that talks to itself receives its own requests, and answers them.
+/// A window that is its own peer receives and answers its own requests.
 #[wasm_bindgen_test]
 async fn a_window() {
     let window: JsValue = js_sys::global().into();

@@ -1,4 +1,4 @@
-//! A worker in Rust that dies, seen from the page.
+//! Tests that calls of the page end when its worker in Rust traps.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ async fn echo(client: &Client) -> Result<String, CallError> {
     client.call("echo", &("hello",)).await
 }
 
-/// Asserts that a worker that dies in a method leaves nothing open, on either side.
+/// Checks that a trap in `method` ends all calls of the page, and all calls of the worker.
 async fn dies_of(method: &str) {
     let worker = crashing_worker();
     let client = client_of(&worker);
@@ -35,7 +35,7 @@ async fn dies_of(method: &str) {
     client.notify("note", &("too late",)).unwrap();
     assert_eq!(echo(&client).await, Err(dead()), "{method}");
     assert_eq!(client.pending(), 0);
-    // By then the timer of the worker's own call would have come.
+    // During this pause, the timer of the worker's own call would have fired.
     sleep(400.0).await;
     let seen = ask(&worker, "how did the others end?").await.as_string().unwrap();
     let elsewhere = usize::from(!method.starts_with("panic") && method.ends_with("Elsewhere"));
@@ -65,7 +65,7 @@ async fn a_task_that_panics_beside_the_handlers_ends_all_calls() {
 async fn a_full_stack_ends_all_calls() {
     dies_of("overflow").await;
     dies_of("overflowLater").await;
-    // In a worker, Firefox reports an uncaught stack overflow nowhere.
+    // Firefox does not report an uncaught stack overflow in a worker.
     let agent = js_sys::Reflect::get(&js_sys::global(), &"navigator".into())
         .and_then(|navigator| js_sys::Reflect::get(&navigator, &"userAgent".into()));
     if !agent.unwrap().as_string().unwrap().contains("Firefox") {

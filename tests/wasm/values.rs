@@ -1,4 +1,4 @@
-//! Values at the limits of both Rust and JavaScript.
+//! Tests of values at the limits of Rust and JavaScript.
 
 use portway::{CallError, RpcError};
 use serde::de::DeserializeOwned;
@@ -47,7 +47,7 @@ async fn a_result_that_is_nested_a_hundred_thousand_levels_deep_is_an_error() {
 async fn read<T: DeserializeOwned + Serialize + 'static>(name: &str) -> Result<T, CallError> {
     let (client, server) = client_and_server();
     server.method("read", |(value,): (T,), _| async move { Ok::<_, RpcError>(value) });
-    // The params are those of JavaScript, and the result is read back as the same type.
+    // JavaScript creates the params. The result is converted back to the same type.
     client
         .call_js("read", &js_value(name))
         .await
@@ -65,7 +65,7 @@ async fn integers_are_exact_or_refused() {
     let (client, server) = client_and_server();
     server.method("isMost", |(value,): (i64,), _| async move { Ok::<_, RpcError>(value == i64::MAX) });
     assert_eq!(client.call_js("isMost", &js_value("big")).await, Ok(true.into()));
-    // An answer that JavaScript has no number for is an error, and so are such params.
+    // Params and results with an integer that JavaScript cannot represent exactly are errors.
     assert!(matches!(client.call::<bool>("isMost", &(i64::MAX,)).await, Err(CallError::Params(_))));
     server.method("most", |(), _| async { Ok::<_, RpcError>(u64::MAX) });
     assert!(matches!(client.call::<u64>("most", &()).await, Err(CallError::Remote(_))));

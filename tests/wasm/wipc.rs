@@ -1,4 +1,4 @@
-//! The frames of WASM guests, read in a browser as they are natively.
+//! Tests that wasm in a browser reads WIPC frames as native code does.
 
 use wasm_bindgen_test::wasm_bindgen_test;
 

@@ -1,9 +1,9 @@
-// The peer of the tests: by hand, message for message, or the JavaScript API.
+// The peers of the tests: raw messages that a test reads and writes, or the JavaScript API.
 
-// The exports of the JavaScript API, by the glue that the test runner writes.
+// The test runner writes this glue, which exports the JavaScript API.
 import { CallError, JSONRPCClient, JSONRPCServer, RPCError, portTransport } from "../../../../wasm-bindgen-test.js";
 
-/** A channel, as an array of its two ports. */
+/** Returns the two ports of a new channel. */
 export function channel() {
   const { port1, port2 } = new MessageChannel();
   return [port1, port2];
@@ -24,7 +24,7 @@ export class Wire {
     };
   }
 
-  /** The next message, as JSON. */
+  /** Resolves to the next message as JSON. */
   async next() {
     const message = this.#came.shift() ?? (await new Promise((resolve) => this.#wanted.push(resolve)));
     return JSON.stringify(message);
@@ -34,7 +34,7 @@ export class Wire {
     this.#port.postMessage(JSON.parse(json));
   }
 
-  /** A message in which the string "?" stands for this value. */
+  /** Sends a message in which `value` replaces the string "?". */
   sendWith(json, value) {
     const insert = (part) => {
       if (part === "?") return value;
@@ -45,7 +45,7 @@ export class Wire {
   }
 }
 
-/** Two transports that deliver at once, on the stack of the sender. */
+/** Returns two transports that deliver each message at once, on the stack of the sender. */
 export function loopback() {
   const handlers = [];
   return [0, 1].map((own) => ({
@@ -62,7 +62,7 @@ export function loopback() {
   }));
 }
 
-/** A transport that can send nothing. */
+/** Returns a transport whose `send` throws. */
 export function broken() {
   return {
     send() {
@@ -72,7 +72,7 @@ export function broken() {
   };
 }
 
-/** A transport whose peer can be lost. */
+/** Returns a transport that can report the loss of its peer. */
 export function losable() {
   return {
     send() {},
@@ -83,7 +83,7 @@ export function losable() {
   };
 }
 
-/** Arrays in arrays; as a ring, the innermost holds the outermost. */
+/** Returns nested arrays. If `ring` is true, the innermost array contains the outermost array. */
 export function nested(levels, ring) {
   const innermost = [];
   let value = innermost;
@@ -92,7 +92,7 @@ export function nested(levels, ring) {
   return value;
 }
 
-/** Values that JSON has no words for. */
+/** Returns params with the special value of this name. */
 export function evaluate(name) {
   const values = {
     beyond: 2 ** 53,
@@ -107,18 +107,18 @@ export function evaluate(name) {
   return [values[name]];
 }
 
-/** A lattice: each level holds the next one twice, so that n levels stand for 2^n values. */
+/** Returns a lattice. Each level contains the next level twice, so n levels represent 2^n values. */
 function lattice(levels, whole) {
   let value = whole();
   for (let level = 0; level < levels; level++) value = whole(value, value);
   return value;
 }
 
-/** The most holes that can be cloned quickly: WebKit clones an array index by index. */
+/** WebKit visits each index of an array that it clones. So an array for WebKit must have fewer holes. */
 const isWebKit = !navigator.userAgent.includes("Chrome") && navigator.userAgent.includes("AppleWebKit");
 const MANY_HOLES = isWebKit ? 3e6 : 4e9;
 
-/** An array with this many holes, and nothing else. */
+/** Returns an array that consists of holes. */
 function holes(length) {
   const array = [];
   array.length = length;
@@ -148,17 +148,17 @@ const COSTLY = {
   "an object of many members": () => Object.fromEntries(Array.from({ length: 500_001 }, (_, n) => [`m${n}`, n])),
 };
 
-/** Names of values that are quickly sent, and that serde would visit more than a million times. */
+/** Returns the names of values that are sent quickly, but that serde would visit more than a million times. */
 export function costlyNames() {
   return Object.keys(COSTLY);
 }
 
-/** The value of this name. */
+/** Returns the costly value of this name. */
 export function costly(name) {
   return COSTLY[name]();
 }
 
-/** Values that are large themselves; their copies in wasm count, not the values that they refer to. */
+/** Returns the large value of this name. Its cost is its copy in wasm, because it contains no other values. */
 export function large(name) {
   switch (name) {
     case "string":
@@ -172,7 +172,7 @@ export function large(name) {
   }
 }
 
-/** Objects of this realm, which throw when they are read, or change meanwhile. */
+/** Returns an object that throws when it is read, or that changes while it is read. */
 export function unsteady(name) {
   const thrower = () => {
     throw new Error("it throws");
@@ -221,7 +221,7 @@ export function unsteady(name) {
     }
     case "array that grows": {
       const array = [];
-      // Beyond the count, and then beyond any memory.
+      // The first read of the length returns 0. Later reads return a length that exceeds the memory.
       return {
         children: new Proxy(array, { get: (_, key) => (key === "length" ? (reads++ === 0 ? 0 : 4e9) : array[key]) }),
       };
@@ -241,7 +241,7 @@ export function unsteady(name) {
   }
 }
 
-/** Values of all kinds that structured clone knows. */
+/** Returns values of all kinds that structured clone supports, and of some kinds that it does not support. */
 export function kinds() {
   const image = typeof ImageData === "undefined" ? {} : new ImageData(2, 1);
   return [
@@ -341,7 +341,7 @@ export function kinds() {
   ];
 }
 
-/** Three requests that leave together, as columns where they fit; the outcomes as JSON. */
+/** Makes three requests that are sent together, as columns if possible. Resolves to their outcomes as JSON. */
 export async function together(port, method, value) {
   const client = new JSONRPCClient(portTransport(port), { coalesce: "columns" });
   const outcomes = [[0], [value], [1]].map((params) =>
@@ -361,12 +361,12 @@ export function sleep(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** A worker that runs this very module, to die there. */
+/** Returns a worker that runs the wasm module of the tests and traps on request. */
 export function crashingWorker() {
   return new Worker(new URL("./crashing_worker.js", import.meta.url), { type: "module" });
 }
 
-/** Sends a question to a worker beside the library, and returns the answer as JSON. The worker is terminated then. */
+/** Sends a question to a worker without the library. Resolves to the answer as JSON, and terminates the worker. */
 export async function ask(worker, question) {
   const answer = new Promise((resolve) => {
     worker.addEventListener("message", ({ data }) => data.jsonrpc === undefined && resolve(JSON.stringify(data)));
@@ -375,7 +375,7 @@ export async function ask(worker, question) {
   return answer.finally(() => worker.terminate());
 }
 
-/** A server of the JavaScript API. */
+/** Returns a server of the JavaScript API. */
 export function serve(port) {
   const server = new JSONRPCServer(portTransport(port));
   const cancelled = [];
@@ -416,12 +416,12 @@ export function serve(port) {
   return server;
 }
 
-/** A client of the JavaScript API. */
+/** Returns a client of the JavaScript API. */
 export function connect(port) {
   return new JSONRPCClient(portTransport(port));
 }
 
-/** The outcome of a call, as JSON. */
+/** Resolves to the outcome of a call as JSON. */
 export async function outcome(client, method, json, signal) {
   try {
     const result = await client.request(method, json === undefined ? undefined : JSON.parse(json), { signal });
@@ -431,12 +431,12 @@ export async function outcome(client, method, json, signal) {
   }
 }
 
-/** The outcome of a call that is dropped after a while. */
+/** Resolves to the outcome of a call that is cancelled after `ms` milliseconds. */
 export async function cancelledOutcome(client, method, ms) {
   return outcome(client, method, undefined, AbortSignal.timeout(ms));
 }
 
-/** The progress that a call makes, as JSON. */
+/** Resolves to the progress values of a call as JSON. */
 export async function progressOf(client, method) {
   const values = [];
   await client.request(method, undefined, { onProgress: (value) => values.push(value) });

@@ -1,4 +1,4 @@
-//! Channels between two peers, and a peer by hand.
+//! Channels between two peers, and peers whose messages a test writes.
 
 use portway::{Client, Context, RpcError, Server, Transport};
 use serde::{Deserialize, Serialize};
@@ -54,30 +54,30 @@ extern "C" {
     pub async fn js_progress(client: &JsValue, method: &str) -> JsValue;
 }
 
-/// The two ends of a channel.
+/// Returns the two transports of a channel.
 pub(crate) fn transports() -> (Transport, Transport) {
     Transport::pair().unwrap()
 }
 
-/// A client and a server on the two ends of a channel.
+/// Returns a client and a server that are connected by a channel.
 pub(crate) fn client_and_server() -> (Client, Server) {
     let (client, server) = transports();
     (Client::new(client), Server::new(server))
 }
 
-/// A client, and the raw messages at the other end.
+/// Returns a client, and the wire on which a test plays its peer.
 pub(crate) fn client_and_wire() -> (Client, Wire) {
     let ports = channel();
     (Client::new(Transport::port(&ports[0]).unwrap()), Wire::new(&ports[1]))
 }
 
-/// A server, and the raw messages at the other end.
+/// Returns a server, and the wire on which a test plays its peer.
 pub(crate) fn server_and_wire() -> (Server, Wire) {
     let ports = channel();
     (Server::new(Transport::port(&ports[0]).unwrap()), Wire::new(&ports[1]))
 }
 
-/// The next raw message, as JSON.
+/// Returns the next raw message as JSON.
 pub(crate) async fn next(wire: &Wire) -> String {
     wire.next().await.as_string().unwrap()
 }
@@ -86,7 +86,7 @@ pub(crate) async fn add(params: Add, _: Context) -> Result<i32, RpcError> {
     Ok(params.a + params.b)
 }
 
-/// Waits until `happened` returns true, and panics after a while.
+/// Waits until `happened` returns true, and panics after five seconds.
 pub(crate) async fn until(happened: impl Fn() -> bool) {
     for _ in 0..500 {
         if happened() {
@@ -94,10 +94,10 @@ pub(crate) async fn until(happened: impl Fn() -> bool) {
         }
         sleep(10.0).await;
     }
-    panic!("it did not happen");
+    panic!("the condition must become true within five seconds");
 }
 
-/// Checks that a server has sent nothing until now: the next message is the answer to a request that is made here.
+/// Checks that the server has sent no message before the response to a request that this function sends.
 pub(crate) async fn nothing_more(wire: &Wire) {
     wire.send(r#"{"jsonrpc":"2.0","method":"?","id":"last"}"#);
     let answer = r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found: ?"},"id":"last"}"#;

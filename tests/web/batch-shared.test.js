@@ -1,4 +1,4 @@
-// Calls of one batch, and their results, that share objects: each gets its own copy, and none is refused.
+// The calls of one batch, or their results, may share objects. Each call gets its own copy, and none is refused.
 
 import { assert } from "chai";
 import { JSONRPCPeer } from "./support/portway.js";
@@ -12,10 +12,10 @@ const views = () => {
   return [new Uint8Array(buffer, 0, 2), new Uint8Array(buffer, 2, 2)];
 };
 
-/** The params of two calls of one batch, by kind. */
+/** Functions that return the params of two calls of one batch. The key names the value that the calls share. */
 const kinds = {
   "a large object": () => Array(2).fill(much()),
-  "an object of a large one": () => {
+  "a large object and a member of it": () => {
     const large = much();
     return [large, large.rights[7]];
   },
@@ -29,7 +29,7 @@ const kinds = {
   "a view": () => Array(2).fill(new Float64Array([1, 2])),
   "a DataView": () => Array(2).fill(new DataView(new ArrayBuffer(8))),
   "two views of one buffer": views,
-  "one object in another's map": () => {
+  "an object that is also in a map": () => {
     const inner = much();
     return [new Map([["key", inner]]), [inner]];
   },
@@ -49,7 +49,7 @@ const ways = {
 for (const [way, ends] of Object.entries(ways)) {
   describe(`a batch whose calls share objects, over ${way}`, () => {
     for (const [kind, make] of Object.entries(kinds)) {
-      it(`has all its calls answered, and its notifications handled: ${kind}`, async () => {
+      it(`each call gets a response, and each notification is handled: ${kind}`, async () => {
         const [near, far] = await ends();
         const seen = [];
         const received = [];
@@ -77,7 +77,7 @@ for (const [way, ends] of Object.entries(ways)) {
       });
     }
 
-    it("has the values of the time of the call, and leaves the caller's objects unchanged", async () => {
+    it("the params are copied when batch() is called, and the caller's objects stay unchanged", async () => {
       const [near, far] = await ends();
       const seen = [];
       far.method("keep", (params) => void seen.push(params));
@@ -95,7 +95,7 @@ for (const [way, ends] of Object.entries(ways)) {
       assert.notStrictEqual(seen[0].auth, seen[1].auth);
     });
 
-    it("has results of its own for each call, though the handler returns one object", async () => {
+    it("each call gets its own copy of the result, even if the handler returns one object twice", async () => {
       const [near, far] = await ends();
       const cached = much();
       far.method("get", () => cached);
@@ -107,14 +107,14 @@ for (const [way, ends] of Object.entries(ways)) {
   });
 }
 
-/** Buffers arrive as bytes, and errors and blobs are compared by their contents. */
+/** Returns a comparable form of a value: the bytes of a view, the size of a buffer or blob, the message of an error. */
 function bare(value) {
   if (value instanceof Error) return value.message;
   if (ArrayBuffer.isView(value) && value.BYTES_PER_ELEMENT > 0) return [...value];
   return value instanceof ArrayBuffer || value instanceof DataView ? value.byteLength : (value?.size ?? value);
 }
 
-it("a batch over a transport of JSON text has the same JSON as its calls alone", async () => {
+it("a batch over a transport of JSON text has the same JSON as single calls with the same params", async () => {
   class Money {
     constructor(cents) {
       this.cents = cents;

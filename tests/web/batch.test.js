@@ -7,7 +7,7 @@ const settled = (outcomes) =>
   outcomes.map(({ status, value, reason }) => (status === "fulfilled" ? value : reason.message));
 
 describe("a batch of calls", () => {
-  it("goes out as one array", async () => {
+  it("is sent as one array", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCClient(transport).batch([{ method: "a", params: [1] }, { method: "b", notify: true }, { method: "c" }]);
     assert.deepEqual(await remoteEnd.next(), [
@@ -17,7 +17,7 @@ describe("a batch of calls", () => {
     ]);
   });
 
-  it("is refused if it is no array of calls", async () => {
+  it("rejects an argument that is not an array of calls", async () => {
     const client = new JSONRPCClient(scriptedChannel().transport);
     for (const calls of [undefined, null, {}, "a", [null], [undefined], ["a"], [{}]]) {
       assert.instanceOf(await rejection(client.batch(calls)), TypeError);
@@ -25,7 +25,7 @@ describe("a batch of calls", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("resolves to the outcome of each, in the order of the calls", async () => {
+  it("resolves to the outcome of each call, in the order of the calls", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far)
       .method("echo", async ([value]) => value)
@@ -44,7 +44,7 @@ describe("a batch of calls", () => {
     assert.instanceOf(outcomes[1].reason, RPCError);
   });
 
-  it("accepts the answers one by one, in other batches, and in any order", async () => {
+  it("accepts the responses singly, in other batches, and in any order", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const batch = new JSONRPCClient(transport).batch([{ method: "a" }, { method: "b" }, { method: "c" }]);
     remoteEnd.post([
@@ -55,13 +55,13 @@ describe("a batch of calls", () => {
     assert.deepEqual(settled(await batch), ["a", "b", "c"]);
   });
 
-  it("of nothing resolves at once, and sends nothing", async () => {
+  it("resolves at once and sends nothing if it is empty", async () => {
     const transport = recorder();
     assert.deepEqual(await new JSONRPCClient(transport).batch([]), []);
     assert.equal(transport.sent.length, 0);
   });
 
-  it("of notifications alone resolves at once, and is not answered", async () => {
+  it("resolves at once and gets no response if it has only notifications", async () => {
     const { near, far } = channel();
     const seen = [];
     new JSONRPCServer(far).onNotify("note", (params) => void seen.push(params)).method("ping", () => "pong");
@@ -75,7 +75,7 @@ describe("a batch of calls", () => {
     assert.deepEqual(seen, [[1], [2]]);
   });
 
-  it("fails each of its calls when the peer refuses batches", async () => {
+  it("fails all of its calls if the peer refuses batches", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const batch = new JSONRPCClient(transport).batch([{ method: "a" }, { method: "b" }]);
     await remoteEnd.next();
@@ -96,7 +96,7 @@ describe("a batch of calls", () => {
       [2, null, 3],
       [2, 3, null],
     ]) {
-      it(`fails no call that is answered in the same array as an error under the id null: ${order}, of ${how}`, async () => {
+      it(`fails only the call without a response, if an error with the id null arrives among the others: ${order}, of ${how}`, async () => {
         const { transport, remoteEnd } = scriptedChannel();
         const client = new JSONRPCClient(transport, options);
         const batch = client.batch([{ method: "a" }, { method: "b" }, { method: "c" }]);
@@ -105,7 +105,7 @@ describe("a batch of calls", () => {
       });
     }
 
-    it(`fails no call by an error under the id null that comes with answers to all: of ${how}`, async () => {
+    it(`fails no call if an array has an error with the id null and all responses: of ${how}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const errors = [];
       const client = new JSONRPCClient(transport, { ...options, onError: ({ message }) => errors.push(message) });
@@ -117,7 +117,7 @@ describe("a batch of calls", () => {
     });
   }
 
-  it("is not failed by an error under the id null that may belong to another call", async () => {
+  it("does not fail by an error with the id null while another call is pending", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const client = new JSONRPCClient(transport, { onError: ({ message }) => errors.push(message) });
@@ -128,14 +128,14 @@ describe("a batch of calls", () => {
     assert.deepEqual([settled(await batch), await call, errors], [[1], 2, ["no call"]]);
   });
 
-  it("fails each of its calls by its time-out", async () => {
+  it("fails each of its calls after the timeout", async () => {
     const client = new JSONRPCClient(recorder());
     const outcomes = await client.batch([{ method: "a" }, { method: "b" }], { timeout: 10 });
     assert.deepEqual(settled(outcomes), ["JSON-RPC timeout: a (id=1)", "JSON-RPC timeout: b (id=2)"]);
     assert.equal(client.pending, 0);
   });
 
-  it("fails each of its calls by its signal, and cancels each at the peer", async () => {
+  it("fails each of its calls when its signal is aborted, and sends a cancellation for each call", async () => {
     const transport = recorder();
     const controller = new AbortController();
     const batch = new JSONRPCClient(transport).batch([{ method: "a" }, { method: "b" }], { signal: controller.signal });
@@ -150,7 +150,7 @@ describe("a batch of calls", () => {
     );
   });
 
-  it("is not sent if its signal is aborted already", async () => {
+  it("is not sent if its signal is already aborted", async () => {
     const transport = recorder();
     const reason = new Error("too late");
     const error = await rejection(
@@ -159,7 +159,7 @@ describe("a batch of calls", () => {
     assert.deepEqual([error, transport.sent.length], [reason, 0]);
   });
 
-  it("rejects as a whole, and sends nothing, if one of its calls is invalid", async () => {
+  it("rejects as a whole and sends nothing if one of its calls is invalid", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     assert.instanceOf(await rejection(client.batch([{ method: "a" }, { method: 5 }])), TypeError);
@@ -167,7 +167,7 @@ describe("a batch of calls", () => {
     assert.deepEqual([transport.sent.length, client.pending], [0, 0]);
   });
 
-  it("reports a notification that cannot be cloned to onError, and sends the others", async () => {
+  it("reports a notification that cannot be cloned to onError, and sends the other elements", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("one", () => 1);
     const errors = [];
@@ -176,7 +176,7 @@ describe("a batch of calls", () => {
     assert.deepEqual([outcome.value, errors], [1, ["DataCloneError"]]);
   });
 
-  it("sends the others if one of its calls cannot be cloned", async () => {
+  it("sends the other calls if one of its calls cannot be cloned", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("echo", ([value]) => value);
     const client = new JSONRPCClient(near);
@@ -189,7 +189,7 @@ describe("a batch of calls", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("is destroyed with the client", async () => {
+  it("fails all of its calls when the client is destroyed", async () => {
     const client = new JSONRPCClient(recorder());
     const batch = client.batch([{ method: "a" }, { method: "b" }]);
     client.destroy();
@@ -197,7 +197,7 @@ describe("a batch of calls", () => {
     assert.equal((await rejection(client.batch([{ method: "a" }]))).message, "JSON-RPC client destroyed");
   });
 
-  it("works over a transport that delivers at once", async () => {
+  it("works over a transport that delivers messages synchronously", async () => {
     const { near, far } = loopback();
     new JSONRPCServer(far).method("echo", ([value]) => value);
     const client = new JSONRPCClient(near);
@@ -207,8 +207,8 @@ describe("a batch of calls", () => {
   });
 });
 
-describe("a batch that comes in", () => {
-  it("is answered in one array, once the last of its requests has ended", async () => {
+describe("a received batch", () => {
+  it("is answered in one array, after the last of its requests has ended", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const slow = deferred();
     new JSONRPCServer(transport).method("slow", () => slow.promise).method("fast", () => "fast");
@@ -225,7 +225,7 @@ describe("a batch that comes in", () => {
     ]);
   });
 
-  it("is not mixed up with another", async () => {
+  it("is answered separately from another batch", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const waits = { a: deferred(), b: deferred() };
     new JSONRPCServer(transport).method("wait", ([key]) => waits[key].promise);
@@ -245,7 +245,7 @@ describe("a batch that comes in", () => {
     );
   });
 
-  it("runs its notifications and its requests", async () => {
+  it("runs the handlers of its notifications and of its requests", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const seen = [];
     new JSONRPCServer(transport).onNotify("note", ([n]) => void seen.push(n)).method("ping", () => "pong");
@@ -258,7 +258,7 @@ describe("a batch that comes in", () => {
     assert.deepEqual(seen, [1, 2]);
   });
 
-  it("replies with an error for a result that cannot be cloned, and with the other results", async () => {
+  it("gets an error for a result that cannot be cloned, and the other results", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("bad", () => () => {}).method("good", () => "good");
     remoteEnd.post([
@@ -270,7 +270,7 @@ describe("a batch that comes in", () => {
     assert.equal(replies[2].result, "good");
   });
 
-  it("transfers the transfer list of each reply with the batch", async () => {
+  it("gets a reply whose transfer list contains the transfer lists of all handlers", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const buffers = [];
     new JSONRPCServer(transport).method("read", ([byte], context) => {
@@ -295,10 +295,10 @@ describe("a batch that comes in", () => {
   });
 
   for (const [name, list] of [
-    ["twice", (buffer) => [buffer, buffer]],
-    ["and is none", () => [{}]],
+    ["the same buffer twice", (buffer) => [buffer, buffer]],
+    ["an object that cannot be transferred", () => [{}]],
   ]) {
-    it(`answers all of its requests, though one has something to transfer ${name}`, async () => {
+    it(`gets a response for each request even if the transfer list of one handler has ${name}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport)
         .method("good", () => "good")
@@ -317,7 +317,7 @@ describe("a batch that comes in", () => {
     });
   }
 
-  it("with an element that is not ours is left to others", async () => {
+  it("is ignored if one of its elements is not a JSON-RPC message", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("a", () => "ran");
     const ours = { jsonrpc: "2.0", method: "a", id: 1 };
@@ -325,7 +325,7 @@ describe("a batch that comes in", () => {
     assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("may hold requests and responses: both are taken", async () => {
+  it("may contain requests and responses", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     new JSONRPCServer(transport).method("ping", () => "pong");

@@ -1,4 +1,5 @@
-// Messages that came while this thread was blocked, or its process stopped, are handled before a call times out.
+// This thread was blocked, or its process was stopped. Messages that arrived meanwhile are handled before calls time
+// out.
 
 import { assert } from "chai";
 import { JSONRPCClient, portTransport } from "./support/portway.js";
@@ -19,11 +20,11 @@ function link() {
   return { client, remoteEnd: new RemoteEnd(port2) };
 }
 
-describe("an answer that has come while this thread was blocked", () => {
+describe("a response that arrived while this thread was blocked", () => {
   for (const [name, next] of [
-    ["is taken before a timeout is believed", () => {}],
+    ["ends its call, although the timeout is over", () => {}],
     [
-      "is taken even if another call is made first",
+      "ends its call even if the application makes another call first",
       (client) => client.request("next", [], { timeout: 1 }).catch(() => {}),
     ],
   ]) {
@@ -38,7 +39,7 @@ describe("an answer that has come while this thread was blocked", () => {
     });
   }
 
-  it("does not keep others from their timeouts", async () => {
+  it("does not keep other calls from timing out", async () => {
     const { client, remoteEnd } = link();
     const [first, second] = ["a", "b"].map((method) => client.request(method, [], { timeout: SOON }));
     const { id } = await remoteEnd.next();

@@ -13,13 +13,13 @@ function joined(name) {
 }
 
 describe("a broadcast channel", () => {
-  it("carries a call to the one server on it", async () => {
+  it("delivers a call to its only server", async () => {
     const name = freshName();
     new JSONRPCServer(joined(name)).method("echo", (params) => params);
     assert.deepEqual(await new JSONRPCClient(joined(name)).request("echo", [1]), [1]);
   });
 
-  it("carries a notification to all other contexts", async () => {
+  it("delivers a notification to all other contexts", async () => {
     const name = freshName();
     const seen = [];
     for (const who of ["a", "b", "c"])
@@ -29,7 +29,7 @@ describe("a broadcast channel", () => {
     assert.sameMembers(seen, ["a1", "b1", "c1"]);
   });
 
-  it("resolves with the first of several answers, and ignores the rest", async () => {
+  it("resolves a call with the first of several responses, and ignores the others", async () => {
     const name = freshName();
     for (const who of ["a", "b"]) new JSONRPCServer(joined(name)).method("who", () => who);
     const client = new JSONRPCClient(joined(name));
@@ -37,7 +37,7 @@ describe("a broadcast channel", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("can be one that is open already, which is then left open", async () => {
+  it("may be an open BroadcastChannel, which destroy() does not close", async () => {
     const name = freshName();
     const [near, far] = [new BroadcastChannel(name), new BroadcastChannel(name)];
     afterThisTest(() => [near, far].forEach((channel) => channel.close()));
@@ -48,14 +48,14 @@ describe("a broadcast channel", () => {
     near.postMessage({ type: "still open" });
   });
 
-  it("cannot transfer: the call rejects, and is forgotten", async () => {
+  it("rejects a call with a transfer list", async () => {
     const client = new JSONRPCClient(joined(freshName()));
     const { buffer } = new Uint8Array(1);
     assert.instanceOf(await rejection(client.request("a", { buffer }, { transfer: [buffer] })), TypeError);
     assert.deepEqual([client.pending, buffer.byteLength], [0, 1]);
   });
 
-  it("lets a client that shares it with strangers wait for its own answer", async () => {
+  it("resolves a call with the response to its id, whatever other contexts send", async () => {
     const name = freshName();
     const stranger = new BroadcastChannel(name);
     afterThisTest(() => stranger.close());

@@ -1,4 +1,4 @@
-// Two modules of the package in one window, on one iframe: see bundles.test.js.
+// Two modules of the package on one iframe in one window. See also bundles.test.js.
 
 import { assert } from "chai";
 import * as main from "./support/portway.js";
@@ -14,7 +14,7 @@ describe("two modules of the package on one iframe", () => {
     ["main", main, inline],
     ["inline", inline, main],
   ]) {
-    it(`share a boundary, if the module ${name} connects to the iframe and the other one uses its window`, async () => {
+    it(`share a boundary if the module ${name} connects to the iframe, and the other module uses the window of the iframe`, async () => {
       const iframe = document.createElement("iframe");
       document.body.append(iframe);
       afterThisTest(() => iframe.remove());

@@ -1,5 +1,5 @@
-// Two modules of the package in one realm. Each has short names of its own for internal members. Shared objects (the
-// boundaries, the connections, the queues, their transports) must have the same names in both.
+// Two modules of the package in one realm. The build shortens the internal names of each module differently. Shared
+// objects (boundaries, connections, queues and their transports) must have the same names in both modules.
 
 import { assert } from "chai";
 import * as main from "./support/portway.js";
@@ -13,13 +13,13 @@ const inline = await import(main.packaged("inline.js"));
 describe("two modules of the package in one realm", () => {
   before(() => inline.default());
 
-  /** Creates an object that is destroyed after the test. */
+  /** Destroys the object after the test. */
   function kept(end) {
     afterThisTest(() => end.destroy());
     return end;
   }
 
-  it("have classes of their own, and errors that both recognize", async () => {
+  it("have different classes, and each recognizes the errors of the other module", async () => {
     assert.notEqual(main.JSONRPCClient, inline.JSONRPCClient);
     const [port] = ports();
     const client = new inline.JSONRPCClient(inline.portTransport(port));
@@ -28,7 +28,7 @@ describe("two modules of the package in one realm", () => {
     assert.instanceOf(await pending, main.CallError);
   });
 
-  it("answer each request on one port once, by the server that has the method", async () => {
+  it("answer each request on one port once, from the server that has the method", async () => {
     const [port, far] = ports();
     const remoteEnd = new RemoteEnd(far);
     kept(new main.JSONRPCServer(main.portTransport(port))).method("a", () => "main");
@@ -56,7 +56,7 @@ describe("two modules of the package in one realm", () => {
     assert.deepEqual(await Promise.all(calls), [0, 1]);
   });
 
-  it("use each other's transports", async () => {
+  it("can each use transports of the other module", async () => {
     const [port, far] = ports();
     const peer = kept(new main.JSONRPCPeer(inline.portTransport(port)));
     const other = kept(new inline.JSONRPCPeer(main.portTransport(far)));
@@ -83,7 +83,7 @@ describe("two modules of the package in one realm", () => {
     ["main", main, inline],
     ["inline", inline, main],
   ]) {
-    it(`have the newer connection on a port replace an older one of the module ${name} that waits`, async () => {
+    it(`replace a pending connection of the module ${name} by a newer connection on the same port`, async () => {
       const [port, far] = ports();
       const replaced = rejection(first.connect(port, { connectTimeout: 0 }));
       const connecting = second.connect(port);
@@ -94,7 +94,7 @@ describe("two modules of the package in one realm", () => {
     });
   }
 
-  it("send the messages that wait when a page or a process ends, by one listener", () => {
+  it("register one queue for each client, and a flush of all queues sends the queued messages", () => {
     const [port, far] = ports();
     const remoteEnd = new RemoteEnd(far);
     const queues = globalThis[Symbol.for("portway.holding")];
@@ -106,10 +106,10 @@ describe("two modules of the package in one realm", () => {
     assert.equal(queues.size, before + 2);
     for (const queue of queues) queue.flush();
     assert.equal(queues.size, 0);
-    return until(() => remoteEnd.received.flat().length === 4, "messages are missing");
+    return until(() => remoteEnd.received.flat().length === 4, "some messages did not arrive");
   });
 
-  it("share no handshake of one another on channels of different names", async () => {
+  it("do not connect to each other on channels of different names", async () => {
     const [port, far] = ports();
     const remoteEnd = new RemoteEnd(far);
     const options = [{ channel: "a" }, { channel: "b" }];

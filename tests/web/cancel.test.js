@@ -3,8 +3,8 @@ import { ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, connect
 import { channel, scriptedChannel, recorder } from "./support/transports.js";
 import { deferred, isOpen, pause, rejection, until } from "./support/outcomes.js";
 
-describe("a cancellation that names a call of the side that gets it", () => {
-  it("is ignored: the call goes on, and nothing is answered", async () => {
+describe("a received cancellation that has the id of a call of this peer", () => {
+  it("is ignored: the call stays pending, and no response is sent", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error) });
@@ -18,7 +18,7 @@ describe("a cancellation that names a call of the side that gets it", () => {
     assert.equal(await call, "unharmed");
   });
 
-  it("leaves that call alone while it cancels a request of the same id", async () => {
+  it("does not affect the call if it cancels a request with the same id", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport).method(
       "work",
@@ -39,7 +39,7 @@ describe("a cancellation that names a call of the side that gets it", () => {
 });
 
 describe("the signal of a call", () => {
-  it("keeps the call from being sent if it is aborted already", async () => {
+  it("prevents the sending of the call if it is already aborted", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const reason = new Error("too late");
@@ -47,7 +47,7 @@ describe("the signal of a call", () => {
     assert.deepEqual([transport.sent.length, client.pending], [0, 0]);
   });
 
-  it("rejects the call with its reason, at once, and notifies the peer", async () => {
+  it("rejects the call with its reason at once, and notifies the peer", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const controller = new AbortController();
@@ -59,13 +59,13 @@ describe("the signal of a call", () => {
     assert.deepEqual(transport.sent[1], { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
   });
 
-  /** A signal without a reason, like that of a polyfill, and the function that aborts it. */
+  /** Returns a signal without a reason, like that of a polyfill, and the function that aborts it. */
   function reasonless() {
     const signal = Object.assign(new EventTarget(), { aborted: false });
     return { signal, abort: () => ((signal.aborted = true), signal.dispatchEvent(new Event("abort"))) };
   }
 
-  it("rejects with an AbortError if its signal has no reason, whenever it is aborted", async () => {
+  it("rejects with an AbortError if it has no reason, whether it is aborted before or during the call", async () => {
     const client = new JSONRPCClient(recorder());
     const { signal, abort } = reasonless();
     const calls = [client.request("a", [], { signal }), client.batch([{ method: "a" }], { signal })];
@@ -87,20 +87,20 @@ describe("the signal of a call", () => {
     port1.close();
   });
 
-  it("rejects with an AbortError if no reason was given", async () => {
+  it("rejects with an AbortError if abort() has no argument", async () => {
     const controller = new AbortController();
     const call = new JSONRPCClient(recorder()).request("a", undefined, { signal: controller.signal });
     controller.abort();
     assert.equal((await rejection(call)).name, "AbortError");
   });
 
-  it("can be one of a time-out", async () => {
+  it("may be an AbortSignal.timeout()", async () => {
     const call = new JSONRPCClient(recorder()).request("a", undefined, { signal: AbortSignal.timeout(5) });
     assert.equal((await rejection(call)).name, "TimeoutError");
   });
 
   for (const signal of [{}, 5, "text"]) {
-    it(`is a TypeError if it is ${JSON.stringify(signal)}, and nothing is sent or left`, async () => {
+    it(`is a TypeError if it is ${JSON.stringify(signal)}: nothing is sent and no call is pending`, async () => {
       const transport = recorder();
       const client = new JSONRPCClient(transport);
       assert.instanceOf(await rejection(client.request("a", undefined, { signal })), TypeError);
@@ -109,7 +109,7 @@ describe("the signal of a call", () => {
     });
   }
 
-  it("is absent if it is null, as with fetch, and so is a handler of progress", async () => {
+  it("may be null, as in fetch, and so may onProgress", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("work", (_, { progress }) => progress(1));
     const errors = [];
@@ -118,7 +118,7 @@ describe("the signal of a call", () => {
     assert.deepEqual(errors, []);
   });
 
-  it("makes a late answer harmless", async () => {
+  it("causes the client to ignore a late response", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const controller = new AbortController();
@@ -131,7 +131,7 @@ describe("the signal of a call", () => {
     assert.equal(await next, "own");
   });
 
-  it("does nothing once the call has ended", async () => {
+  it("does nothing after the call has ended", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const controller = new AbortController();
     const call = new JSONRPCClient(transport).request("a", undefined, { signal: controller.signal });
@@ -143,7 +143,7 @@ describe("the signal of a call", () => {
     assert.equal(remoteEnd.received.length, 1);
   });
 
-  it("keeps no listener of a call that has ended in any way", async () => {
+  it("has no listener of the library after the calls have ended", async () => {
     const controller = new AbortController();
     const { signal } = controller;
     let listeners = 0;
@@ -176,7 +176,7 @@ describe("the signal of a call", () => {
     assert.equal(listeners, 0);
   });
 
-  it("can end the calls of a batch, and cancels each at the peer", async () => {
+  it("ends the calls of a batch, and sends a cancellation for each call", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const controller = new AbortController();
@@ -195,7 +195,7 @@ describe("the signal of a call", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("can end several calls", async () => {
+  it("ends each of several calls", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const controller = new AbortController();
@@ -207,7 +207,7 @@ describe("the signal of a call", () => {
   });
 });
 
-describe("a request that is cancelled", () => {
+describe("a cancelled request", () => {
   it("gets one response, -32800, if its handler rejects with the reason of the signal", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method(
@@ -232,7 +232,7 @@ describe("a request that is cancelled", () => {
     assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
   });
 
-  it("gets its result if its handler does not care", async () => {
+  it("gets its result if its handler ignores the signal", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const end = deferred();
     new JSONRPCServer(transport).method("work", () => end.promise);
@@ -244,7 +244,7 @@ describe("a request that is cancelled", () => {
     assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("is the one with just that id", async () => {
+  it("is selected by the type and the value of its id", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const signals = new Map();
     new JSONRPCServer(transport).method("work", ([name], { signal }) => {
@@ -259,7 +259,7 @@ describe("a request that is cancelled", () => {
   });
 
   for (const params of [undefined, null, {}, { id: 99 }, { id: null }, { id: {} }, [1]]) {
-    it(`with the params ${JSON.stringify(params)} is ignored`, async () => {
+    it(`is not cancelled by the params ${JSON.stringify(params)}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       let signal;
       new JSONRPCServer(transport).method("work", (_, context) => {
@@ -273,7 +273,7 @@ describe("a request that is cancelled", () => {
     });
   }
 
-  it("is aborted end to end, and its caller receives no further items", async () => {
+  it("has its signal aborted at the handler, and its call rejects with an AbortError", async () => {
     const { near, far } = channel();
     let given;
     new JSONRPCServer(far).method("work", (_, { signal }) => {
@@ -290,7 +290,7 @@ describe("a request that is cancelled", () => {
     assert.equal((await rejection(client.request("missing"))).code, ErrorCode.MethodNotFound);
   });
 
-  it("gets -32800 if its handler waits for a function that takes the signal", async () => {
+  it("gets -32800 if its handler awaits a function that uses the signal", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("work", async (_, { signal }) => {
       signal.throwIfAborted();
@@ -305,7 +305,7 @@ describe("a request that is cancelled", () => {
     assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("gets the error of its handler if that fails for another reason", async () => {
+  it("gets the error of its handler if the handler fails for another reason", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const end = deferred();
     new JSONRPCServer(transport).method("work", () => end.promise);
@@ -317,7 +317,7 @@ describe("a request that is cancelled", () => {
     assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("is ignored if it has been answered already", async () => {
+  it("is ignored if it already has a response", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const signals = [];
     new JSONRPCServer(transport).method("work", ([n], { signal }) => (signals.push(signal), n));
@@ -329,7 +329,7 @@ describe("a request that is cancelled", () => {
     assert.deepEqual([await remoteEnd.drain(), signals.map(({ aborted }) => aborted)], [[], [false, false]]);
   });
 
-  it("may be one of a batch, which is answered as a whole, with one answer for each", async () => {
+  it("gets its error response within the batch that it was part of", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport)
       .method("echo", (params) => params)
@@ -357,7 +357,7 @@ describe("a request that is cancelled", () => {
     assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("cancels the calls that its handler makes with its signal", async () => {
+  it("also cancels the calls that its handler makes with the same signal", async () => {
     const { near, far } = channel();
     const caller = new JSONRPCPeer(near);
     const inner = deferred();
@@ -376,7 +376,7 @@ describe("a request that is cancelled", () => {
     assert.deepEqual([caller.pending, worker.pending], [0, 0]);
   });
 
-  it("ends a handler that only awaits context.yield(), in its next step", async () => {
+  it("ends a handler that only awaits context.yield(), in the next step of its loop", async () => {
     const { near, far } = channel();
     let steps = 0;
     const ends = [];
@@ -405,7 +405,7 @@ describe("a request that is cancelled", () => {
     client.destroy();
   });
 
-  it("is the reason with which context.yield() rejects, also when the server is destroyed or the session has ended", async () => {
+  it("makes context.yield() reject with the reason, as does destroy() of the server", async () => {
     const { near, far } = channel();
     const server = new JSONRPCServer(far);
     const end = deferred();
@@ -425,7 +425,7 @@ describe("a request that is cancelled", () => {
     client.destroy();
   });
 
-  it("does not end others", async () => {
+  it("does not end other calls", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const controller = new AbortController();
@@ -438,7 +438,7 @@ describe("a request that is cancelled", () => {
     assert.equal(await other, "other");
   });
 
-  it("is ignored if it names no request, and so is credit", async () => {
+  it("is ignored if no request has its id, and so is credit", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const server = new JSONRPCServer(transport, { onError: (error) => errors.push(error) });

@@ -20,14 +20,14 @@ describe("a client", () => {
     );
   });
 
-  it("numbers its calls apart from those of another client on another transport", () => {
+  it("numbers its calls independently of clients on other transports", () => {
     const [first, second] = [recorder(), recorder()];
     new JSONRPCClient(first).request("a").catch(() => {});
     new JSONRPCClient(second).request("a").catch(() => {});
     assert.deepEqual([first.sent[0].id, second.sent[0].id], [1, 1]);
   });
 
-  it("does not count notifications", () => {
+  it("does not number notifications", () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     client.notify("a");
@@ -35,7 +35,7 @@ describe("a client", () => {
     assert.equal(transport.sent[1].id, 1);
   });
 
-  it("uses an id once, also after its call has ended", async () => {
+  it("never reuses the id of a call, even after the call has ended", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     for (let id = 1; id <= 5; id++) {
@@ -46,7 +46,7 @@ describe("a client", () => {
     }
   });
 
-  it("leaves out the params that are undefined or null", () => {
+  it("omits params that are undefined or null", () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     for (const params of [undefined, null]) client.request("a", params).catch(() => {});
@@ -79,13 +79,13 @@ describe("a client", () => {
     });
   }
 
-  it("sends a notification without the key id, and returns nothing", async () => {
+  it("sends a notification without the member id, and returns undefined", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     assert.isUndefined(new JSONRPCClient(transport).notify("console", { level: "error" }));
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", method: "console", params: { level: "error" } });
   });
 
-  it("leaves out the params of a notification that has none", () => {
+  it("omits the params of a notification if they are undefined or null", () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     for (const params of [undefined, null]) client.notify("refresh", params);
@@ -95,14 +95,14 @@ describe("a client", () => {
     ]);
   });
 
-  it("throws at a notification that cannot be sent", () => {
+  it("throws if a notification cannot be sent", () => {
     const { transport } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     assert.throws(() => client.notify("a", 5), TypeError);
     assert.throws(() => client.notify("a", { f() {} }), DOMException);
   });
 
-  it("resolves each call with the result of its own id, in any order of arrival", async () => {
+  it("resolves each call with the result for its id, in any order of arrival", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const calls = ["a", "b", "c"].map((method) => client.request(method));
@@ -119,7 +119,7 @@ describe("a client", () => {
     });
   }
 
-  it("rejects with an RPCError that has the code, the message and the data of the answer", async () => {
+  it("rejects with an RPCError that has the code, the message and the data of the response", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const call = new JSONRPCClient(transport).request("build");
     remoteEnd.post({
@@ -136,7 +136,7 @@ describe("a client", () => {
     );
   });
 
-  it("settles a call once: a second answer changes nothing", async () => {
+  it("settles a call once, and ignores a second response", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const call = client.request("a");
@@ -150,7 +150,7 @@ describe("a client", () => {
   });
 
   for (const id of ["1", 1.5, 2, null, true, undefined, [1], { 1: 1 }, -1, 0, 2 ** 53, 2 ** 32 + 1]) {
-    it(`does not take the answer with the id ${JSON.stringify(id)} for that of call 1`, async () => {
+    it(`does not resolve call 1 with a response whose id is ${JSON.stringify(id)}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const call = new JSONRPCClient(transport, { onError() {} }).request("a");
       remoteEnd.post({ jsonrpc: "2.0", id, result: "wrong" });
@@ -170,7 +170,7 @@ describe("a client", () => {
     { id: 1, result: 1 },
     { jsonrpc: "1.0", id: 1, result: 1 },
   ]) {
-    it(`ignores ${JSON.stringify(message)}, and waits on`, async () => {
+    it(`ignores ${JSON.stringify(message)}, and the call stays pending`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const call = new JSONRPCClient(transport).request("a");
       remoteEnd.post(message);
@@ -179,7 +179,7 @@ describe("a client", () => {
     });
   }
 
-  it("hands an error with the id null to onError, and lets the calls wait", async () => {
+  it("reports an error with the id null to onError, and all calls stay pending", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const call = new JSONRPCClient(transport, { onError: (error) => errors.push(error) }).request("a");
@@ -191,7 +191,7 @@ describe("a client", () => {
     );
   });
 
-  it("counts the messages that were of no use, and takes no harm of them", async () => {
+  it("counts the responses that belong to no call", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const call = client.request("a");
@@ -221,7 +221,7 @@ describe("a client", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("rejects a call that the transport cannot send, with the error of the transport, and forgets it", async () => {
+  it("rejects a call with the error of the transport if the transport cannot send it", async () => {
     const transport = recorder();
     const problem = new Error("the wire is cut");
     transport.send = () => {
@@ -232,13 +232,13 @@ describe("a client", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("takes only a transport", () => {
+  it("throws a TypeError if its argument is not a transport", () => {
     for (const wrong of [undefined, null, {}, { send() {} }, { onMessage() {} }, "port"]) {
       assert.throws(() => new JSONRPCClient(wrong), TypeError, "transport");
     }
   });
 
-  it("has errors of its own that differ from those of the peer", async () => {
+  it("rejects with a CallError, not with an RPCError, if a call times out", async () => {
     const client = new JSONRPCClient(recorder(), { timeout: 10 });
     const error = await rejection(client.request("slow"));
     assert.instanceOf(error, CallError);

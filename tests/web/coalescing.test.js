@@ -1,4 +1,4 @@
-// Messages of one turn that are sent together: in a session whose two sides support it, or with the option.
+// Messages of one turn are sent together in a session if both peers support lists, or if the option `coalesce` is set.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
@@ -13,7 +13,7 @@ const request = (id, method, params) => ({ jsonrpc: "2.0", method, params, id })
 describe("calls of one turn", () => {
   beforeEach(stopClock);
 
-  it("leave as one array after the first of them, in their order, each under an id of its own", async () => {
+  it("are sent as one array after the first call, in their order, each with its own id", async () => {
     const { peer, arrived } = await connectToScripted();
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
     peer.notify("note");
@@ -21,7 +21,7 @@ describe("calls of one turn", () => {
     assert.deepEqual(await arrived(2), [request(1, "echo", [1]), rest]);
   });
 
-  it("begin again in the next turn", async () => {
+  it("are sent separately from the calls of the next turn", async () => {
     const { peer, arrived } = await connectToScripted();
     for (const n of [1, 2, 3, 4]) {
       peer.request("echo", [n]).catch(() => {});
@@ -33,25 +33,25 @@ describe("calls of one turn", () => {
     );
   });
 
-  it("leave by themselves where there is only one", async () => {
+  it("are not sent in an array if there is only one", async () => {
     const { peer, arrived } = await connectToScripted();
     peer.request("echo", [1]).catch(() => {});
     assert.deepEqual(await arrived(1), [request(1, "echo", [1])]);
   });
 
-  it("leave one by one to a side that does not know of lists", async () => {
+  it("are sent one by one to a peer that does not support lists", async () => {
     const { peer, arrived } = await connectToScripted({ features: ["cancel"] });
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
     assert.deepEqual(await arrived(2), [request(1, "echo", [1]), request(2, "echo", [2])]);
   });
 
-  it("leave one by one if that is asked for", async () => {
+  it("are sent one by one if coalesce is false", async () => {
     const { peer, arrived } = await connectToScripted({ coalesce: false });
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
     assert.deepEqual(await arrived(2), [request(1, "echo", [1]), request(2, "echo", [2])]);
   });
 
-  it("leave together without a session, too, if that is asked for", async () => {
+  it("are sent together without a session if coalesce is true", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { coalesce: true });
     for (const n of [1, 2, 3]) client.request("echo", [n]).catch(() => {});
@@ -59,7 +59,7 @@ describe("calls of one turn", () => {
     assert.deepEqual(await remoteEnd.next(), [request(2, "echo", [2]), request(3, "echo", [3])]);
   });
 
-  it("leave 256 at a time", async () => {
+  it("are sent in arrays of at most 256", async () => {
     const { peer, arrived } = await connectToScripted();
     for (let n = 0; n < 600; n++) peer.request("echo").catch(() => {});
     assert.deepEqual(
@@ -68,7 +68,7 @@ describe("calls of one turn", () => {
     );
   });
 
-  it("are all answered, ten thousand of them", async () => {
+  it("all get their responses, even ten thousand calls", async () => {
     const [near, far] = await connectPair();
     far.method("echo", ([n]) => n);
     const calls = Array.from({ length: 10_000 }, (_, n) => near.request("echo", [n]));
@@ -79,7 +79,7 @@ describe("calls of one turn", () => {
     assert.equal(near.pending, 0);
   });
 
-  it("are cut where something is transferred, and keep their order", async () => {
+  it("are sent in separate messages if one has a transfer list, and keep their order", async () => {
     const { peer, arrived } = await connectToScripted();
     const buffer = new ArrayBuffer(8);
     peer.notify("a");
@@ -94,7 +94,7 @@ describe("calls of one turn", () => {
     assert.equal(buffer.byteLength, 0);
   });
 
-  it("are not delayed by a cancelled call among them", async () => {
+  it("are sent before a cancellation in the same turn, without delay", async () => {
     const { peer, arrived } = await connectToScripted();
     const controller = new AbortController();
     const call = rejection(peer.request("slow", [], { signal: controller.signal }));
@@ -105,13 +105,13 @@ describe("calls of one turn", () => {
   });
 });
 
-describe("messages of a turn that goes on", () => {
+describe("messages of a long turn", () => {
   const compute = () => {
     const end = performance.now() + 20;
     while (performance.now() < end);
   };
 
-  it("leave at once in a long turn: calls, notifications, and messages of a handler", async () => {
+  it("are sent at once: calls, notifications and messages of a handler", async () => {
     const { peer, end, arrived } = await connectToScripted();
     for (const n of [1, 2, 3]) {
       peer.request("echo", [n]).catch(() => {});
@@ -139,7 +139,7 @@ describe("messages of a turn that goes on", () => {
     ]);
   });
 
-  it("leave at once after the messages of another link in the same turn", async () => {
+  it("are sent at once even if another link sends messages in the same turn", async () => {
     const other = await connectToScripted();
     const { peer, arrived } = await connectToScripted();
     const notes = [1, 2, 3, 4].map((n) => ({ jsonrpc: "2.0", method: "note", params: [n] }));
@@ -153,10 +153,10 @@ describe("messages of a turn that goes on", () => {
   });
 });
 
-describe("among calls of one turn, an uncloneable message", () => {
+describe("an uncloneable message among the calls of one turn", () => {
   beforeEach(stopClock);
 
-  it("rejects its own call, and the others are answered", async () => {
+  it("rejects its own call, and the other calls get their responses", async () => {
     const [near, far] = await connectPair();
     far.method("echo", ([n]) => n);
     const calls = [1, () => {}, 3].map((n) => near.request("echo", [n]));
@@ -165,12 +165,12 @@ describe("among calls of one turn, an uncloneable message", () => {
     assert.equal(near.pending, 0);
   });
 
-  it("alone rejects its call", async () => {
+  it("rejects its call if it is the only message", async () => {
     const [near] = await connectPair();
     assert.equal((await rejection(near.request("echo", [() => {}]))).name, "DataCloneError");
   });
 
-  it("of a notification throws, and the others arrive", async () => {
+  it("makes notify() throw, and the other notifications arrive", async () => {
     const received = [];
     const [near, far] = await connectPair();
     far.onNotify("note", ([n]) => received.push(n));
@@ -181,7 +181,7 @@ describe("among calls of one turn, an uncloneable message", () => {
     assert.deepEqual(received, [1, 3]);
   });
 
-  it("of a result is an error in its place, and the others are answered", async () => {
+  it("becomes an error if it is a result, and the other calls get their results", async () => {
     const [near, far] = await connectPair();
     far.method("give", ([n]) => (n === 2 ? () => {} : n));
     const ends = await Promise.allSettled([1, 2, 3].map((n) => near.request("give", [n])));
@@ -195,7 +195,7 @@ describe("among calls of one turn, an uncloneable message", () => {
 describe("messages of one turn", () => {
   beforeEach(stopClock);
 
-  /** Returns the params that arrive if they are changed after the call. */
+  /** Returns the params that arrive at the peer if `change` modifies them after the call. */
   async function kept(params, change) {
     const [near, far] = await connectPair();
     far.method("echo", (params) => params);
@@ -208,7 +208,7 @@ describe("messages of one turn", () => {
     ["an array", [1, [2, { a: 3 }]], (params) => ((params[0] = 9), (params[1][1].a = 9), params.push(9))],
     ["an object", { a: { b: [1] } }, (params) => ((params.a.b[0] = 9), (params.c = 9), delete params.a)],
   ]) {
-    it(`is the state of ${kind} when the call is made`, async () => {
+    it(`contain the state of ${kind} at the time of the call`, async () => {
       const before = structuredClone(params);
       assert.deepEqual(await kept(params, change), [before, before]);
     });
@@ -225,18 +225,18 @@ describe("messages of one turn", () => {
     ["bytes", new Uint8Array([1, 2])],
     ["a BigInt", 5n],
     ["an array with a hole", hole],
-    ["an array with a name in it", named],
-    ["an array with as many names as holes", Object.assign([1, , 3], { name: "value" })],
+    ["an array with a named property", named],
+    ["an array with as many named properties as holes", Object.assign([1, , 3], { name: "value" })],
     ["the same object twice", [twice, twice]],
     ["a cycle", cycle],
     ["a member __proto__", JSON.parse('{"__proto__": {"a": 1}}')],
     ["undefined", [undefined, { a: undefined }]],
     ["a long string", "x".repeat(2_000)],
-    ["much", Array.from({ length: 1_000 }, (_, n) => ({ n }))],
-    ["nothing", null],
-    ["numbers that JSON has not", [NaN, -0, Infinity]],
+    ["a large array", Array.from({ length: 1_000 }, (_, n) => ({ n }))],
+    ["null", null],
+    ["numbers that JSON cannot express", [NaN, -0, Infinity]],
   ]) {
-    it(`arrives as it would alone: ${kind}`, async () => {
+    it(`arrive as a single message does: ${kind}`, async () => {
       const { port1, port2 } = new MessageChannel();
       const alone = new Promise((resolve) => port2.addEventListener("message", ({ data }) => resolve(data)));
       port2.start();
@@ -265,10 +265,10 @@ describe("messages of one turn", () => {
   }
 });
 
-describe("a list that comes", () => {
+describe("a received list", () => {
   beforeEach(stopClock);
 
-  it("is answered as each of its requests is done, independently of the others", async () => {
+  it("gets the response to each request as soon as the request has ended", async () => {
     const { end, peer, arrived } = await connectToScripted();
     const slow = deferred();
     peer.method("slow", () => slow.promise).method("fast", () => "fast");
@@ -279,7 +279,7 @@ describe("a list that comes", () => {
     assert.deepEqual((await arrived(3))[2], { jsonrpc: "2.0", result: "slow", id: 1 });
   });
 
-  it("is a batch if the sides have not agreed on lists: its replies wait for each other", async () => {
+  it("is a batch if the peers have not agreed on lists: all responses are sent together", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const slow = deferred();
     new JSONRPCServer(transport).method("slow", () => slow.promise).method("fast", () => "fast");
@@ -290,7 +290,7 @@ describe("a list that comes", () => {
     assert.equal((await remoteEnd.next()).length, 2);
   });
 
-  it("may hold the same id twice: each is a request of its own", async () => {
+  it("may contain one id twice: each element is a separate request", async () => {
     const { end, peer, arrived } = await connectToScripted();
     peer.method("echo", ([n]) => n);
     end.post([request(1, "echo", ["a"]), request(1, "echo", ["b"])]);
@@ -300,7 +300,7 @@ describe("a list that comes", () => {
     );
   });
 
-  it("runs to its end though one of its handlers throws, or one of its messages is invalid", async () => {
+  it("is handled completely even if a handler throws or a message is invalid", async () => {
     const { end, peer, arrived } = await connectToScripted();
     const received = [];
     peer.onNotify("note", ([n]) => {
@@ -328,7 +328,7 @@ describe("a list that comes", () => {
     });
   });
 
-  it("of more than 256 is a batch, with the limits of one", async () => {
+  it("is a batch if it has more than 256 elements, with the limits of a batch", async () => {
     const { end, peer, arrived } = await connectToScripted({ limits: { batchItems: 300 } });
     peer.method("echo", ([n]) => n);
     end.post(Array.from({ length: 301 }, (_, n) => request(n, "echo", [n])));
@@ -336,7 +336,7 @@ describe("a list that comes", () => {
     assert.equal(reply.error?.code ?? reply[0]?.error.code, -32600);
   });
 
-  it("ends with the peer that one of its handlers destroys", async () => {
+  it("runs no further handler after one of its handlers destroys the peer", async () => {
     const { end, peer } = await connectToScripted();
     const received = [];
     peer.onNotify("end", () => peer.destroy()).onNotify("note", () => received.push("after"));
@@ -349,7 +349,7 @@ describe("a list that comes", () => {
   });
 });
 
-describe("a message that waits for the end of the turn", () => {
+describe("a message that is queued until the turn ends", () => {
   beforeEach(stopClock);
 
   it("is sent before the goodbye of destroy()", async () => {
@@ -363,13 +363,13 @@ describe("a message that waits for the end of the turn", () => {
     assert.deepEqual(received, [1, 2]);
   });
 
-  it("goes to no later session, if its own ends before", async () => {
+  it("is not sent in a later session if its session ends first", async () => {
     const { peer, end, scriptedPeer } = await connectToScripted();
     let call;
     peer.onNotify("last", () => {
       call = rejection(peer.request("late"));
       peer.notify("late");
-      // Without a turn in between: the goodbye is taken as this one ends.
+      // The goodbye arrives in the turn that queued the messages.
       end.bye();
     });
     end.post({ jsonrpc: "2.0", method: "last" });
@@ -382,7 +382,7 @@ describe("a message that waits for the end of the turn", () => {
     assert.isFalse(next.received.flat().some(({ method }) => method === "late"));
   });
 
-  it("is sent before a batch, a stream's item, and progress", async () => {
+  it("is sent before a batch, before progress, and before a response", async () => {
     const { peer, end, arrived } = await connectToScripted();
     peer.method("work", (_, { progress, notify }) => {
       notify("first");
@@ -401,7 +401,7 @@ describe("a message that waits for the end of the turn", () => {
     assert.deepEqual(more.slice(3), ["second", "third", "fourth"]);
   });
 
-  it("rejects its calls if the transport fails, and reports it nowhere else", async () => {
+  it("rejects its call if the transport fails, and nothing is reported to onError", async () => {
     const errors = [];
     const transport = {
       send() {
@@ -419,7 +419,7 @@ describe("a message that waits for the end of the turn", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("is sent alone if the transport cannot send all of it, though it could be cloned", async () => {
+  it("is sent alone if the transport cannot send the list, although the list can be cloned", async () => {
     const { near, far } = loopback();
     const send = near.send.bind(near);
     near.send = (message) => {
@@ -435,7 +435,7 @@ describe("a message that waits for the end of the turn", () => {
     );
   });
 
-  it("keeps its order where it is delivered at once, and answered in the middle", async () => {
+  it("keeps its order if the transport delivers synchronously, and handlers send messages meanwhile", async () => {
     const { near, far } = loopback();
     const [one, other] = [near, far].map((end) => new JSONRPCPeer(end, { coalesce: true }));
     const received = [];
@@ -456,7 +456,7 @@ describe("a message that waits for the end of the turn", () => {
     assert.deepEqual(received, [1, 2, 3, 4, 5, 6, 7]);
   });
 
-  it("may be delivered at once", async () => {
+  it("may be delivered synchronously", async () => {
     const { near, far } = loopback();
     const peer = new JSONRPCPeer(far, { coalesce: true }).method("twice", ([n]) => 2 * n);
     const client = new JSONRPCClient(near, { coalesce: true });

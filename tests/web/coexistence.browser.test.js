@@ -1,4 +1,5 @@
-// A worker with an old protocol beside this one: one line lets the old handlers ignore all messages of the library.
+// A worker has an old message protocol and this library. One line makes the old handlers ignore all messages of the
+// library.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, workerTransport } from "./support/portway.js";
@@ -7,7 +8,7 @@ import { worker } from "./support/workers.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { until } from "./support/outcomes.js";
 
-/** The messages of a worker that the line of the README passes to an old handler. */
+/** Records the messages of a worker that pass the line of the README, and so reach an old handler. */
 function oldMessages(started) {
   const seen = [];
   started.addEventListener("message", ({ data }) => {
@@ -17,9 +18,7 @@ function oldMessages(started) {
   return seen;
 }
 
-/**
- * All kinds of messages that the library sends: single, together, in a batch, with progress, cancelled, as a stream.
- */
+/** Sends all kinds of messages of the library: single, together, in a batch, with progress, cancelled, as a stream. */
 async function useEverything(peer) {
   assert.deepEqual(await peer.request("echo", [1]), [1]);
   await Promise.all(Array.from({ length: 50 }, (_, n) => peer.request("echo", [n])));
@@ -34,14 +33,14 @@ async function useEverything(peer) {
   await peer.request("callBack", [1]);
 }
 
-describe("an old protocol on a worker", () => {
+describe("an old message protocol on a worker", () => {
   for (const [kind, make] of Object.entries({
     connect: (started) => connected(started, { methods: { name: () => "page" } }),
     "the plain classes": (started) => new JSONRPCPeer(workerTransport(started)).method("name", () => "page"),
     "the plain classes with columns": (started) =>
       new JSONRPCPeer(workerTransport(started), { coalesce: "columns" }).method("name", () => "page"),
   })) {
-    it(`loses nothing and sees nothing of ${kind}, from its first message on`, async () => {
+    it(`receives all of its own messages and none of the library: ${kind}`, async () => {
       const started = worker("coexisting-worker.js", kind === "connect" ? { connect: "" } : {});
       const old = oldMessages(started);
       for (let n = 0; n < 3; n++) started.postMessage({ type: "old", n });
@@ -64,7 +63,7 @@ describe("an old protocol on a worker", () => {
   }
 });
 
-/** The samples of a section of the README, by the file name in their first line, with the package of this run. */
+/** Returns the code samples of a section of the README by file name. They import the package under test. */
 async function samples(section) {
   const text = await (await fetch("/README.md")).text();
   const part = text.slice(text.indexOf(`### ${section}`)).split("\n### ")[0];

@@ -1,4 +1,4 @@
-// Messages of one kind that are sent together as columns, if the peer reads those.
+// Messages of one kind are sent together as columns if the peer supports columns.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
@@ -9,7 +9,7 @@ import { until } from "./support/outcomes.js";
 
 const columns = (params) => ({ jsonrpc: "2.0", method: "rpc.columns", params });
 
-/** A peer in a session with the test, which reads columns. */
+/** Connects a peer to the test. The handshake of the test names the feature `columns`. */
 const reading = (options) => connectToScripted({ features: ["batch", "columns"], ...options });
 
 /** Makes calls with distinct params. */
@@ -17,29 +17,29 @@ function callAll(peer, ...calls) {
   for (const [method, params] of calls) peer.request(method, params).catch(() => {});
 }
 
-describe("messages of one turn leave as columns", () => {
+describe("messages of one turn are sent as columns", () => {
   beforeEach(stopClock);
 
-  it("where they are calls of one method, after the first of them", async () => {
+  it("if they are calls of one method; the first call is sent alone", async () => {
     const { peer, arrived } = await reading();
     callAll(peer, ["a", [1]], ["a", [2]], ["a", { n: 3 }]);
     const [, rest] = await arrived(2);
     assert.deepEqual(rest, columns({ ids: [2, 3], methods: "a", values: [[2], { n: 3 }] }));
   });
 
-  it("where they are calls of several methods", async () => {
+  it("if they are calls of several methods", async () => {
     const { peer, arrived } = await reading();
     callAll(peer, ["a", [1]], ["a", [2]], ["b", [3]]);
     assert.deepEqual((await arrived(2))[1], columns({ ids: [2, 3], methods: ["a", "b"], values: [[2], [3]] }));
   });
 
-  it("where they are notifications", async () => {
+  it("if they are notifications", async () => {
     const { peer, arrived } = await reading();
     for (const n of [1, 2, 3]) peer.notify("note", [n]);
     assert.deepEqual((await arrived(2))[1], columns({ methods: "note", values: [[2], [3]] }));
   });
 
-  it("where they are results, of calls with any ids", async () => {
+  it("if they are results of calls, whatever the ids of the calls", async () => {
     const { end, peer, arrived } = await reading();
     peer.method("echo", ([value]) => value);
     end.post(columns({ ids: [7, "x", 1.5], methods: "echo", values: [[1], [null], [[3]]] }));
@@ -60,14 +60,14 @@ describe("messages of one turn leave as columns", () => {
     });
     end.post({ jsonrpc: "2.0", id: 1, method: "rpc.stream", params: { method: "chunks", credit: 16 } });
     const isOver = () => end.received.some(({ id, result }) => id === 1 && result === null);
-    await until(isOver, "the stream does not end");
+    await until(isOver, "the stream did not end");
     const packs = (await arrived(1)).filter(({ method }) => method === "rpc.columns");
     const sizes = packs.flatMap(({ params }) => params.values.map(({ value }) => value.byteLength));
     assert.isAbove(sizes.length, 1);
     assert.deepEqual(sizes, [1, 2, 3].slice(-sizes.length));
   });
 
-  it("256 of them at most", async () => {
+  it("with at most 256 messages in one", async () => {
     const { peer, arrived } = await reading();
     callAll(peer, ...Array.from({ length: 600 }, (_, n) => ["a", [n]]));
     assert.deepEqual(
@@ -77,16 +77,16 @@ describe("messages of one turn leave as columns", () => {
   });
 });
 
-describe("messages of one turn leave as a list", () => {
+describe("messages of one turn are sent as a list", () => {
   beforeEach(stopClock);
 
-  it("if the peer has not named columns", async () => {
+  it("if the peer does not support columns", async () => {
     const { peer, arrived } = await connectToScripted({ features: ["batch"] });
     callAll(peer, ["a", [1]], ["a", [2]], ["a", [3]]);
     assert.lengthOf((await arrived(2))[1], 2);
   });
 
-  it("where they are of several kinds", async () => {
+  it("if they are of several kinds", async () => {
     const { peer, arrived } = await reading();
     callAll(peer, ["a", [1]], ["a", [2]]);
     peer.notify("note", [3]);
@@ -96,7 +96,7 @@ describe("messages of one turn leave as a list", () => {
     );
   });
 
-  it("where one has no params", async () => {
+  it("if one of them has no params", async () => {
     const { peer, arrived } = await reading();
     callAll(peer, ["a", [1]], ["a", [2]], ["b"], ["a", [3]]);
     assert.deepEqual(
@@ -105,7 +105,7 @@ describe("messages of one turn leave as a list", () => {
     );
   });
 
-  it("where one is an error", async () => {
+  it("if one of them is an error", async () => {
     const { end, peer, arrived } = await reading();
     peer.method("half", ([n]) => {
       if (n === 2) throw new Error("odd one");
@@ -122,7 +122,7 @@ describe("messages of one turn leave as a list", () => {
     );
   });
 
-  it("where one cannot be cloned, without that one", async () => {
+  it("if one of them cannot be cloned; the others arrive", async () => {
     const [near, far] = await connectPair();
     far.method("give", ([n]) =>
       n === 2
@@ -141,10 +141,10 @@ describe("messages of one turn leave as a list", () => {
   });
 });
 
-describe("columns that come", () => {
+describe("received columns", () => {
   beforeEach(stopClock);
 
-  it("are calls, notifications and results in their order", async () => {
+  it("are handled as calls, notifications and results, in their order", async () => {
     const { end, peer } = await reading();
     const received = [];
     peer.method("a", ([n]) => void received.push(n)).method("b", ([n]) => void received.push(n));
@@ -157,7 +157,7 @@ describe("columns that come", () => {
     assert.deepEqual(received, [1, 2, 3, 4]);
   });
 
-  it("are ignored if they are invalid, are counted as ignored, and calls go on", async () => {
+  it("are ignored and counted in `ignored` if they are invalid, and calls stay pending", async () => {
     const { end, peer } = await reading();
     const served = [];
     peer.method("a", (params) => void served.push(params));
@@ -188,7 +188,7 @@ describe("columns that come", () => {
     assert.equal(await call, "lives");
   });
 
-  it("are held to the rules of messages, one by one", async () => {
+  it("have each of their messages checked by the rules of single messages", async () => {
     const { end, peer } = await reading();
     peer.method("a", ([n]) => n);
     end.post(columns({ ids: [1, {}, 3, 4], methods: ["a", "a", "missing", 9], values: [[1], [2], [3], [4]] }));
@@ -204,8 +204,8 @@ describe("columns that come", () => {
     );
   });
 
-  // A few bytes would stand for millions: a repeated object is cloned once.
-  it("are not looked for in columns, lists or batches", async () => {
+  // The engine clones a repeated object only once, so a few bytes could represent millions of messages.
+  it("are ignored inside columns, lists and batches", async () => {
     const { end, peer } = await reading();
     let count = 0;
     peer.onNotify("note", () => void count++);
@@ -219,7 +219,7 @@ describe("columns that come", () => {
     assert.isBelow(performance.now() - start, 2_000);
   });
 
-  it("are read where nothing is coalesced, and answered one by one", async () => {
+  it("are handled even if coalesce is off, and each response is sent alone", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("twice", ([n]) => 2 * n);
     remoteEnd.post(columns({ ids: [1, 2], methods: "twice", values: [[1], [2]] }));
@@ -229,7 +229,7 @@ describe("columns that come", () => {
     ]);
   });
 
-  it("with null for params are as messages with null for params", async () => {
+  it("have the same effect as single messages if a value is null", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport, { paramsNull: "invalid" }).method("a", () => "called");
     remoteEnd.post(columns({ ids: [1], methods: "a", values: [null] }));
@@ -237,10 +237,10 @@ describe("columns that come", () => {
   });
 });
 
-describe("without a session, columns", () => {
+describe("columns without a session", () => {
   beforeEach(stopClock);
 
-  it("leave where that is asked for", async () => {
+  it('are sent if coalesce is "columns"', async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { coalesce: "columns" });
     callAll(client, ["a", [1]], ["a", [2]], ["a", [3]]);
@@ -248,7 +248,7 @@ describe("without a session, columns", () => {
     assert.deepEqual(remoteEnd.received.at(-1), columns({ ids: [2, 3], methods: "a", values: [[2], [3]] }));
   });
 
-  it("are not sent with coalesce: true, which asks for lists, even after columns have arrived", async () => {
+  it("are not sent if coalesce is true, even after columns have arrived", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport, { coalesce: true });
     remoteEnd.post(columns({ methods: "note", values: [[1], [2]] }));
@@ -258,7 +258,7 @@ describe("without a session, columns", () => {
     assert.lengthOf(remoteEnd.received.at(-1), 2);
   });
 
-  it("cross as JSON, too", async () => {
+  it("also work over a transport of JSON text", async () => {
     const { near, far } = loopback();
     for (const end of [near, far]) {
       const send = end.send.bind(end);

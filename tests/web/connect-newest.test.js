@@ -1,4 +1,4 @@
-// Several connections on one target: the newest replaces all older ones, for good.
+// Several connections on one target: the newest connection permanently replaces all older ones.
 
 import { assert } from "chai";
 import { connect } from "./support/portway.js";
@@ -9,10 +9,10 @@ import { pause, rejection, until } from "./support/outcomes.js";
 const echo = { echo: (params) => params };
 const taken = /another connection has taken its place/;
 
-describe("of two connections on one target", () => {
+describe("of two connections on one target,", () => {
   for (const peerAfter of [0, 15, 60, 300]) {
-    it(`the newest wins for good if the peer begins ${peerAfter} ms later, whether the older one was aborted or not`, async () => {
-      // The order of the handshake depends on random names.
+    it(`the newest stays permanently if the peer connects ${peerAfter} ms later, whether the older one was destroyed or not`, async () => {
+      // Random names determine the order of the handshake. The trials cover different orders.
       const trials = Array.from({ length: 16 }, async (_, n) => {
         const [near, far] = ports();
         const sessions = recordSessions();
@@ -39,7 +39,7 @@ describe("of two connections on one target", () => {
     });
   }
 
-  it("the older one that has no session yet fails at once, and leaves nothing behind", async () => {
+  it("the older one fails at once if it has no session yet, and a response to its hello is ignored", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const older = rejection(connect(port, { connectTimeout: 0 }));
     const first = await scriptedPeer.nextHello();
@@ -47,7 +47,7 @@ describe("of two connections on one target", () => {
     const error = await older;
     assert.equal(error.reason, "peer-gone");
     assert.match(error.message, taken);
-    // An answer to the older one has no receiver.
+    // The response to the hello of the older connection has no receiver.
     scriptedPeer.accept(first);
     const end = await scriptedPeer.open();
     const peer = await newer;
@@ -56,7 +56,7 @@ describe("of two connections on one target", () => {
     assert.equal(await call, "newer");
   });
 
-  it("the older one keeps its session until the peer begins one with the newer one", async () => {
+  it("the older one keeps its session until the peer begins a session with the newer one", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const sessions = recordSessions();
     const connecting = connected(port, sessions);
@@ -67,7 +67,7 @@ describe("of two connections on one target", () => {
     end.post({ jsonrpc: "2.0", id: (await end.nextCall()).id, result: "still here" });
     assert.equal(await call, "still here");
     assert.equal((await newer).reason, "no-answer");
-    // The newer one is gone, so the older one is found again.
+    // The newer connection has failed, so the older one connects again.
     end.bye();
     await until(() => sessions.events.length === 2);
     const next = await reconnect(scriptedPeer);
@@ -77,7 +77,7 @@ describe("of two connections on one target", () => {
     assert.deepEqual(sessions.events, [1, "session-ended", 2]);
   });
 
-  it("the older one does not come back when its session ends while the newer one waits", async () => {
+  it("the older one ends permanently if its session ends while the newer one is connecting", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const sessions = recordSessions();
     const connecting = connected(port, sessions);
@@ -94,7 +94,7 @@ describe("of two connections on one target", () => {
     assert.equal(await call, "newer");
   });
 
-  it("both live if their channels differ", async () => {
+  it("both stay connected if their channels differ", async () => {
     const [near, far] = ports();
     const peers = await Promise.all(
       ["a", "b"].flatMap((channel) => [

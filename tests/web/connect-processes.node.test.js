@@ -1,4 +1,4 @@
-// `connect` between a program of Node and the processes that it has forked.
+// `connect` between a Node program and the processes that it has forked.
 
 import { assert } from "chai";
 import { fork, spawn } from "node:child_process";
@@ -14,7 +14,7 @@ function forked(options, file = "connect-process.mjs") {
   return child;
 }
 
-describe("a process and its program", function () {
+describe("a forked process and its parent", function () {
   this.timeout(30_000);
 
   for (const serialization of ["json", "advanced"]) {
@@ -26,12 +26,12 @@ describe("a process and its program", function () {
     });
   }
 
-  it("carry bytes where serialization is advanced", async () => {
+  it("send bytes if the serialization is advanced", async () => {
     const peer = await connected(forked({ serialization: "advanced" }));
     assert.deepEqual(await peer.request("echo", [new Uint8Array([1, 2, 3])]), [new Uint8Array([1, 2, 3])]);
   });
 
-  it("refuse to transfer, and refuse uncloneable values, and go on", async () => {
+  it("reject transfer lists and uncloneable values, and later calls still work", async () => {
     const peer = await connected(forked());
     const bytes = new Uint8Array(8);
     assert.include((await rejection(peer.request("echo", [bytes], { transfer: [bytes.buffer] }))).message, "process");
@@ -40,7 +40,7 @@ describe("a process and its program", function () {
     assert.deepEqual(await peer.request("echo", [2]), [2]);
   });
 
-  it("answer with an error a result that JSON cannot express, in a session and without", async () => {
+  it("send an error for a result that JSON cannot express, in a session and without a session", async () => {
     const peer = await connected(forked());
     const client = new JSONRPCClient(workerTransport(forked({}, "serve-process.mjs")), { timeout: 20_000 });
     afterThisTest(() => client.destroy());
@@ -56,7 +56,7 @@ describe("a process and its program", function () {
   });
 
   for (const serialization of ["json", "advanced"]) {
-    it(`deliver the last messages of a process that exits in the same turn: serialization ${serialization}`, async () => {
+    it(`receive the last messages of a process that exits in the same turn: serialization ${serialization}`, async () => {
       const received = [];
       const peer = await connected(forked({ serialization }), {
         notifications: { step: ([step]) => void received.push(step) },
@@ -66,7 +66,7 @@ describe("a process and its program", function () {
     });
   }
 
-  it("begin a new session when either reconnects", async () => {
+  it("begin a new session when either of them reconnects", async () => {
     const child = forked();
     const sessions = recordSessions();
     const peer = await connected(child, sessions);
@@ -82,7 +82,7 @@ describe("a process and its program", function () {
     ["exits", (_, peer) => peer.notify("exit")],
     ["is disconnected", (child) => child.disconnect()],
   ]) {
-    it(`whose process ${how} are notified at once, for good`, async () => {
+    it(`notice at once and permanently that the process ${how}`, async () => {
       const child = forked();
       const sessions = recordSessions({ heartbeat: 0 });
       const peer = await connected(child, sessions);
@@ -95,13 +95,13 @@ describe("a process and its program", function () {
     });
   }
 
-  it("work by workerTransport, too", async () => {
+  it("also connect with workerTransport", async () => {
     const client = new JSONRPCClient(workerTransport(forked({}, "serve-process.mjs")), { timeout: 20_000 });
     assert.deepEqual(await client.request("echo", [1]), [1]);
     client.destroy();
   });
 
-  it("are refused at once where the process has no IPC channel, or has ended", async () => {
+  it("cannot connect if the process has no IPC channel or has exited: connect rejects at once", async () => {
     const child = spawn(process.execPath, ["--eval", ""], { stdio: "ignore" });
     afterThisTest(() => child.kill("SIGKILL"));
     assert.instanceOf(await rejection(connect(child)), TypeError);

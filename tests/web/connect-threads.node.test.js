@@ -1,4 +1,4 @@
-// `connect` between a program of Node and its worker threads.
+// `connect` between a Node program and its worker threads.
 
 import { assert } from "chai";
 import { Worker } from "node:worker_threads";
@@ -25,7 +25,7 @@ describe("a worker thread and its program", () => {
     assert.deepEqual([length, bytes.byteLength], [3, 0]);
   });
 
-  it("deliver at once the messages of a long turn", async () => {
+  it("receive the messages of a long turn at once", async () => {
     const flag = new SharedArrayBuffer(4);
     const received = [];
     const notifications = {
@@ -40,7 +40,7 @@ describe("a worker thread and its program", () => {
     assert.deepEqual(received, [1, 2, 3]);
   });
 
-  it("deliver the last messages of a thread that exits in the same turn", async () => {
+  it("receive the last messages of a thread that exits in the same turn", async () => {
     const received = [];
     const peer = await connected(thread(), { notifications: { step: ([step]) => void received.push(step) } });
     const call = rejection(peer.request("compute", [5, 0, "exit"]));
@@ -48,11 +48,11 @@ describe("a worker thread and its program", () => {
     assert.deepEqual(received, [0, 1, 2, 3, 4]);
   });
 
-  it("connect when the thread is slow", async () => {
+  it("connect if the thread starts slowly", async () => {
     assert.deepEqual(await (await connected(thread({ late: 300 }))).request("echo", [1]), [1]);
   });
 
-  it("begin a new session when either side reconnects", async () => {
+  it("begin a new session when either of them reconnects", async () => {
     const started = thread();
     const sessions = recordSessions();
     const peer = await connected(started, sessions);
@@ -63,7 +63,7 @@ describe("a worker thread and its program", () => {
     assert.deepEqual(await (await connected(started)).request("echo", [2]), [2]);
   });
 
-  it("whose thread is a plain peer are connected as such", async () => {
+  it("connect without a session if the thread has a plain peer", async () => {
     const started = new Worker(new URL("fixtures/node-worker.mjs", import.meta.url));
     afterThisTest(() => started.terminate());
     const peer = await connected(started, { methods: { name: () => "main" } });
@@ -75,7 +75,7 @@ describe("a worker thread and its program", () => {
     ["ends itself", (_, peer) => peer.notify("exit")],
     ["throws", (_, peer) => peer.notify("throwLater"), "missing is not defined"],
   ]) {
-    it(`whose thread ${how} are notified at once, for good`, async () => {
+    it(`notice at once and permanently that the thread ${how}`, async () => {
       const started = thread();
       const sessions = recordSessions({ heartbeat: 0 });
       const peer = await connected(started, sessions);
@@ -91,7 +91,7 @@ describe("a worker thread and its program", () => {
     });
   }
 
-  it("whose thread answers and exits get the answer, although the program is busy", async () => {
+  it("receive the response of a thread that responds and exits, although the program is busy", async () => {
     for (let n = 0; n < 5; n++) {
       const peer = await connected(thread());
       const answer = peer.request("lastAnswer", [], { timeout: 0 });
@@ -103,7 +103,7 @@ describe("a worker thread and its program", () => {
     }
   });
 
-  it("may have 20 connections by as many channels without a warning, and restore the limit of listeners", async () => {
+  it("may have 20 connections on 20 channels without a warning, and destroy() restores the limit of listeners", async () => {
     const warnings = [];
     const onWarning = (warning) => warnings.push(warning.name);
     process.on("warning", onWarning);
@@ -132,7 +132,7 @@ describe("a worker thread and its program", () => {
     port1.close();
   });
 
-  it("fail at once where the thread has ended before", async () => {
+  it("cannot connect if the thread has already exited: connect rejects at once", async () => {
     const started = thread();
     const peer = await connected(started);
     await started.terminate();
@@ -147,7 +147,7 @@ describe("a worker thread and its program", () => {
     peer.destroy();
   });
 
-  it("leave the thread as it was, and its listeners are removed", async () => {
+  it("disconnect without ending the thread, and the listeners are removed", async () => {
     const started = thread();
     const count = () => ["message", "messageerror", "error", "exit"].map((name) => started.listenerCount(name));
     const before = count();
@@ -158,7 +158,7 @@ describe("a worker thread and its program", () => {
   });
 });
 
-it("connect fails at once if the thread ends before it has sent a message", async () => {
+it("connect fails at once if the thread exits before it has sent a message", async () => {
   for (const [query, file] of [[{ throws: 1 }], [{}, "no-such-thread.mjs"]]) {
     const { reason, message, cause } = await rejection(connect(thread(query, file), { connectTimeout: 0 }));
     assert.equal(reason, "worker-failed");

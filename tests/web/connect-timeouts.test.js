@@ -1,4 +1,4 @@
-// The times that a connection takes from its caller, at their ends: none, very long, and the default.
+// The times that an application passes to a connection: no limit, a very long time, and the default.
 
 import { assert } from "chai";
 import { JSONRPCClient, connect } from "./support/portway.js";
@@ -6,11 +6,11 @@ import { connected, hexId, ports, scriptedPort } from "./support/connections.js"
 import { scriptedChannel } from "./support/transports.js";
 import { isOpen, pause, rejection } from "./support/outcomes.js";
 
-/** None, and the values that timers of engines treat as immediate. */
+/** Times that mean no limit, and times that timers of engines treat as 0. */
 const endless = [0, Infinity, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5, 1e15, 1e300];
 
-describe("the time to connect", () => {
-  it("is long enough by default for a side that begins after three seconds", async () => {
+describe("the connectTimeout", () => {
+  it("is long enough by default for a peer that begins after three seconds", async () => {
     const [near, far] = ports();
     const connecting = connected(near);
     await pause(3_000);
@@ -19,7 +19,7 @@ describe("the time to connect", () => {
   });
 
   for (const connectTimeout of endless) {
-    it(`of ${connectTimeout} ms does not end at once`, async () => {
+    it(`does not end the attempt at once if it is ${connectTimeout} ms`, async () => {
       const [near, far] = ports();
       const connecting = connected(near, { connectTimeout });
       connecting.catch(() => {});
@@ -29,14 +29,14 @@ describe("the time to connect", () => {
     });
   }
 
-  it("of a millisecond ends", async () => {
+  it("ends the attempt if it is one millisecond", async () => {
     assert.equal((await rejection(connect(ports()[0], { connectTimeout: 1 }))).reason, "no-answer");
   });
 });
 
 describe("the heartbeat of a connection", () => {
   for (const heartbeat of endless) {
-    it(`of ${heartbeat} ms takes no peer for dead at once, and floods no peer`, async () => {
+    it(`does not end the session at once or flood the peer if it is ${heartbeat} ms`, async () => {
       const { port, scriptedPeer } = scriptedPort();
       const events = [];
       const connecting = connected(port, { heartbeat, timeout: 0, onLost: ({ reason }) => events.push(reason) });
@@ -44,7 +44,7 @@ describe("the heartbeat of a connection", () => {
       const call = (await connecting).request("a");
       const request = await end.nextCall();
       assert.isTrue(await isOpen(call, 150));
-      // A message shows that the port is used.
+      // A ping shows that the peer uses the port.
       assert.isAtMost(end.received.filter(({ method }) => method === "rpc.ping").length, 1);
       end.answer(request, "there");
       assert.equal(await call, "there");
@@ -52,7 +52,7 @@ describe("the heartbeat of a connection", () => {
     });
   }
 
-  it("of 90 ms ends the calls to a silent peer", async () => {
+  it("ends the calls to a silent peer if it is 90 ms", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { heartbeat: 90, timeout: 0 });
     await scriptedPeer.open({ session: hexId(1) });
@@ -60,8 +60,8 @@ describe("the heartbeat of a connection", () => {
   });
 });
 
-describe("the total time of a call", () => {
-  /** A call with this total time, and the request that the peer receives. */
+describe("the totalTimeout of a call", () => {
+  /** Makes a call with these options. Returns the call and the request that the peer receives. */
   async function calling(options) {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
@@ -73,7 +73,7 @@ describe("the total time of a call", () => {
   }
 
   for (const totalTimeout of endless) {
-    it(`of ${totalTimeout} ms does not end it at once, alone or with progress`, async () => {
+    it(`does not end the call at once if it is ${totalTimeout} ms, with or without progress`, async () => {
       for (const timeout of [0, 5_000, 2 ** 31]) {
         const alone = await calling({ totalTimeout, timeout });
         const seen = [];
@@ -90,7 +90,7 @@ describe("the total time of a call", () => {
   }
 
   for (const totalTimeout of [0, Infinity, 2 ** 31, 1e300]) {
-    it(`of ${totalTimeout} ms leaves it to its timeout, which progress restarts`, async () => {
+    it(`does not replace the timeout, which progress restarts, if it is ${totalTimeout} ms`, async () => {
       const alone = await calling({ totalTimeout, timeout: 30 });
       assert.equal((await rejection(alone.call)).reason, "timeout");
       const { call, progress } = await calling({ totalTimeout, timeout: 500, onProgress() {} });
@@ -101,7 +101,7 @@ describe("the total time of a call", () => {
     });
   }
 
-  it("of 60 ms ends it, though there is progress and no timeout", async () => {
+  it("ends the call after 60 ms, although there is progress and no timeout", async () => {
     for (const timeout of [0, 5_000]) {
       const { call, progress } = await calling({ totalTimeout: 60, timeout, onProgress() {} });
       const ticking = setInterval(progress, 10);

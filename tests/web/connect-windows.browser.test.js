@@ -1,4 +1,4 @@
-// `connect` between windows: finding the peer, ignoring others, and giving up.
+// `connect` between windows: it finds the peer, ignores other windows, and reports failures.
 
 import { assert } from "chai";
 import { connect } from "./support/portway.js";
@@ -17,11 +17,11 @@ const kinds = {
     { origin: origins.other },
     { origin: [origins.own, origins.other] },
   ],
-  "that may be anybody": [{ origin: "*" }, { origin: origins.other }, { origin: "*" }],
+  "that may have any origin": [{ origin: "*" }, { origin: origins.other }, { origin: "*" }],
 };
 
 for (const [kind, [query, frameOptions, options]] of Object.entries(kinds)) {
-  describe(`a frame ${kind}`, () => {
+  describe(`an iframe ${kind}`, () => {
     it("connects, and calls work both ways", async () => {
       const element = connectingIframe(query, frameOptions);
       const sessions = [];
@@ -39,8 +39,8 @@ for (const [kind, [query, frameOptions, options]] of Object.entries(kinds)) {
   });
 }
 
-describe("a frame and its page", () => {
-  it("deliver the last messages of a frame that removes itself in the same turn", async () => {
+describe("an iframe and its page", () => {
+  it("receive the last messages of an iframe that removes itself in the same turn", async () => {
     const received = [];
     const peer = await connected(connectingIframe(), { notifications: { step: ([step]) => void received.push(step) } });
     await rejection(peer.request("compute", [3, 0, "remove"]));
@@ -50,12 +50,12 @@ describe("a frame and its page", () => {
     assert.deepEqual(received, [0, 1, 2]);
   });
 
-  it("find each other when the frame is slow", async () => {
+  it("connect if the iframe starts late", async () => {
     const peer = await connected(connectingIframe({ late: 400 }));
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("find each other when the page is late", async () => {
+  it("connect if the page starts late", async () => {
     const element = connectingIframe();
     await new Promise((loaded) => element.addEventListener("load", loaded));
     await pause(300);
@@ -63,7 +63,7 @@ describe("a frame and its page", () => {
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("find each other when the frame is appended to the document later in the same turn", async () => {
+  it("connect if the iframe is appended to the document later in the same turn", async () => {
     const element = connectingIframe({}, { attach: false });
     const connecting = connected(element);
     await Promise.resolve();
@@ -71,19 +71,19 @@ describe("a frame and its page", () => {
     assert.deepEqual(await (await connecting).request("echo", [1]), [1]);
   });
 
-  it("find each other by the window of the frame", async () => {
+  it("connect if connect() gets the window of the iframe", async () => {
     const element = connectingIframe();
     const peer = await connected(element.contentWindow);
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("find each other though `portway/early` has received the hellos first", async () => {
+  it("connect even if `portway/early` has received the first hellos", async () => {
     const element = connectingIframe({ wasm: "/pkg/portway_bg.wasm?delay=200" }, { file: "connect-early-frame.html" });
     const peer = await connected(element);
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("keep two channels apart", async () => {
+  it("connect only on equal channels", async () => {
     const [one, two] = [
       connectingIframe({ channel: "one", name: "one" }),
       connectingIframe({ channel: "two", name: "two" }),
@@ -94,7 +94,7 @@ describe("a frame and its page", () => {
     assert.equal(await (await connected(two, { channel: "two" })).request("name"), "two");
   });
 
-  it("leave the other messages of their windows alone", async () => {
+  it("do not affect other messages of their windows", async () => {
     const child = await scriptedIframe();
     const seen = [];
     const listener = ({ source, data }) => source === child.window && data?.note && seen.push(data.note);
@@ -108,7 +108,7 @@ describe("a frame and its page", () => {
     await connecting;
   });
 
-  it("whose frame is a plain peer are connected as such", async () => {
+  it("connect without a session if the iframe has a plain peer", async () => {
     const element = await openIframe("frame.html", { origin: origins.other, query: { origin: origins.own } });
     const peer = await connected(element, { origin: origins.other, methods: { name: () => "page" } });
     assert.deepEqual(await peer.request("callBack"), ["back", "page"]);
@@ -116,7 +116,7 @@ describe("a frame and its page", () => {
 });
 
 describe("a port of another window", () => {
-  it("can be connected, though its class is not this window's", async () => {
+  it("can be connected, although its class belongs to the other window", async () => {
     const { contentWindow } = await openIframe("scripted-iframe.html");
     const { port1, port2 } = new contentWindow.MessageChannel();
     assert.notInstanceOf(port1, MessagePort);
@@ -125,8 +125,8 @@ describe("a port of another window", () => {
   });
 });
 
-describe("connect to a frame of another origin that has not loaded", () => {
-  it("posts nothing to the empty document of this origin, and connects once the frame has loaded", async () => {
+describe("connect to an iframe of another origin that has not loaded", () => {
+  it("posts nothing to the initial empty document, and connects after the iframe has loaded", async () => {
     const element = connectingIframe({ origin: origins.own, delay: 400 }, { origin: origins.other });
     const posted = [];
     element.contentWindow.postMessage = (message) => posted.push(message);
@@ -135,7 +135,7 @@ describe("connect to a frame of another origin that has not loaded", () => {
     assert.deepEqual(posted, []);
   });
 
-  it("posts to the empty document if the page's own origin is allowed, too", async () => {
+  it("posts to the initial empty document if the page's own origin is also allowed", async () => {
     const element = connectingIframe({ origin: origins.own, delay: 400 }, { origin: origins.other });
     const posted = [];
     element.contentWindow.postMessage = (message, origin) => posted.push(origin);
@@ -145,8 +145,8 @@ describe("connect to a frame of another origin that has not loaded", () => {
   });
 });
 
-describe("a page with a frame of another origin that is named like a global variable of others", () => {
-  it("makes calls and connects as ever", async () => {
+describe("a page whose iframe of another origin has the name of a global variable", () => {
+  it("can still make calls and connect", async () => {
     const named = await scriptedIframe({ origin: origins.other });
     named.element.name = "Zone";
     const peer = await connected(connectingIframe());
@@ -156,15 +156,15 @@ describe("a page with a frame of another origin that is named like a global vari
 });
 
 describe("connect to the page's own window", () => {
-  it("reports that the window is its own parent if there is no answer", async () => {
+  it("reports that the window is its own parent if no response arrives", async () => {
     const { reason, message } = await rejection(connect(window, { connectTimeout: 60 }));
     assert.equal(reason, "no-answer");
     assert.match(message, /this window is its own parent/);
   });
 });
 
-describe("a component that is mounted, unmounted and mounted again while its frame loads", () => {
-  it("has one connection, which lasts, if its clean-up destroys the peer", async () => {
+describe("a component that is mounted, unmounted and mounted again while its iframe loads", () => {
+  it("has one permanent connection if its clean-up destroys the peer", async () => {
     const trial = async () => {
       const element = connectingIframe({ late: Math.round(500 * Math.random()) });
       let gone = false;
@@ -186,7 +186,7 @@ describe("a component that is mounted, unmounted and mounted again while its fra
 });
 
 describe("connect fails at once", () => {
-  it("if the window is closed, and names possible causes", async () => {
+  it("if the window is closed; the error names possible causes", async () => {
     const element = await openIframe("scripted-iframe.html");
     const { contentWindow } = element;
     element.remove();
@@ -195,7 +195,7 @@ describe("connect fails at once", () => {
     assert.match(message, /closed.*noopener.*Cross-Origin-Opener-Policy/);
   });
 
-  it("if the iframe is not in the document, with a remedy in the error", async () => {
+  it("if the iframe is not in the document; the error names a remedy", async () => {
     const start = performance.now();
     for (const element of [
       document.createElement("iframe"),
@@ -208,7 +208,7 @@ describe("connect fails at once", () => {
     assert.isBelow(performance.now() - start, 5_000);
   });
 
-  it("if the iframe is in the document of another window, with that reason in the error", async () => {
+  it("if the iframe is in the document of another window; the error states this reason", async () => {
     const outer = document.createElement("iframe");
     document.body.append(outer);
     afterThisTest(() => outer.remove());
@@ -220,7 +220,7 @@ describe("connect fails at once", () => {
     assert.match(message, /document of another window/);
   });
 
-  it("if the frame is removed meanwhile", async () => {
+  it("if the iframe is removed during the attempt", async () => {
     const child = await scriptedIframe();
     const connecting = rejection(connect(child.element, { connectTimeout: 0 }));
     await pause(30);
@@ -230,7 +230,7 @@ describe("connect fails at once", () => {
     assert.isBelow(performance.now() - start, 1_000);
   });
 
-  it("if the frame has another origin, which it names", async () => {
+  it("if the iframe has an origin that is not allowed; the error names the origin", async () => {
     const element = connectingIframe({ origin: origins.own }, { origin: origins.other });
     const [listeners, timers] = [listenersOf(window), countTimers()];
     const { reason, message } = await rejection(connect(element, { origin: origins.otherPort, connectTimeout: 0 }));
@@ -245,14 +245,14 @@ describe("connect fails at once", () => {
     );
   });
 
-  it("if the frame has no origin and none was given, and names the remedy", async () => {
+  it("if the iframe has no origin and the option is missing; the error names the remedy", async () => {
     const element = connectingIframe({ origin: origins.own }, { sandbox: "allow-scripts" });
     const { reason, message } = await rejection(connect(element, { connectTimeout: 0 }));
     assert.equal(reason, "wrong-origin");
     assert.include(message, 'origin: "null"');
   });
 
-  it("in the frame, if the page has another origin", async () => {
+  it("in the iframe, if the page has an origin that is not allowed", async () => {
     const element = connectingIframe({ origin: origins.otherPort }, { origin: origins.other });
     const failed = new Promise((resolve) => {
       const listener = ({ source, data }) =>
@@ -266,10 +266,10 @@ describe("connect fails at once", () => {
     assert.include(message, origins.own);
     const error = await connecting;
     assert.equal(error.reason, "no-answer");
-    assert.include(error.message, `"${origins.own}"`, "the origin that the frame must name");
+    assert.include(error.message, `"${origins.own}"`, "the origin that the iframe must allow");
   });
 
-  it("if the document in the frame has failed to load its wasm", async () => {
+  it("if the document in the iframe has failed to load its wasm", async () => {
     for (const [query, frameOptions, options] of [
       [{}, {}, undefined],
       [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
@@ -285,7 +285,7 @@ describe("connect fails at once", () => {
   });
 });
 
-describe("a connection to a frame ignores", () => {
+describe("a connection to an iframe ignores", () => {
   const hello = (id = hexId("f")) => ({
     jsonrpc: "2.0",
     id,
@@ -293,7 +293,7 @@ describe("a connection to a frame ignores", () => {
     params: { version: 1, channel: "", features: [] },
   });
 
-  it("the hello of another frame, before there is a session or during it", async () => {
+  it("the hello of another iframe, before and during the session", async () => {
     const sibling = await scriptedIframe();
     const element = connectingIframe({ late: 200 });
     const events = [];
@@ -314,7 +314,7 @@ describe("a connection to a frame ignores", () => {
     assert.deepEqual(received, []);
   });
 
-  it("an event that a script has made", async () => {
+  it("an event that a script has created", async () => {
     const events = [];
     const element = connectingIframe();
     const peer = await connected(element, { onLost: () => events.push("lost") });
@@ -340,7 +340,7 @@ describe("a connection to a frame ignores", () => {
     assert.deepEqual(events, []);
   });
 
-  it("a hello from an origin that is not allowed, but then knows that the document of its frame is gone", async () => {
+  it("a hello from an origin that is not allowed, but the session ends because the iframe has a new document", async () => {
     const events = [];
     const element = connectingIframe();
     const peer = await connected(element, { onLost: ({ reason, cause }) => events.push([reason, cause?.reason]) });
@@ -362,8 +362,8 @@ describe("a connection to a frame ignores", () => {
   });
 });
 
-describe("reconnecting, as frameworks do while they start", () => {
-  it("in the page and in the frame at once ends in one session", async () => {
+describe("reconnecting while the peers start, as frameworks do,", () => {
+  it("in the page and in the iframe at once, ends in one session", async () => {
     const element = connectingIframe();
     const first = new AbortController();
     const aborted = rejection(connect(element, { signal: first.signal }));

@@ -18,12 +18,12 @@ describe("a worker and its page", () => {
     assert.deepEqual([length, bytes.byteLength], [3, 0]);
   });
 
-  it("connect when the worker is slow", async () => {
+  it("connect if the worker starts slowly", async () => {
     const peer = await connected(worker(file, { late: 400, wasm: "/pkg/portway_bg.wasm?delay=200" }));
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("connect on two channels at once, beside each other's messages", async () => {
+  it("connect only on equal channels, and send nothing to other listeners", async () => {
     const started = worker(file, { channel: "build" });
     const notes = [];
     started.addEventListener("message", ({ data }) => data?.type && notes.push(data.type));
@@ -34,7 +34,7 @@ describe("a worker and its page", () => {
     assert.deepEqual(notes, []);
   });
 
-  it("begin a new session when either side reconnects", async () => {
+  it("begin a new session when either of them reconnects", async () => {
     const started = worker(file);
     const sessions = recordSessions();
     const peer = await connected(started, sessions);
@@ -47,17 +47,17 @@ describe("a worker and its page", () => {
     assert.deepEqual(await second.request("echo", [2]), [2]);
   });
 
-  it("of which the worker is a plain server are connected as such", async () => {
+  it("connect without a session if the worker has a plain server", async () => {
     const peer = await connected(await readyWorker("worker.js"), { methods: { name: () => "page" } });
     assert.deepEqual(await peer.request("callBack"), ["back", "page"]);
   });
 
-  it("of which the worker is a plain server that loads late are connected as such", async () => {
+  it("connect without a session if the plain server of the worker loads late", async () => {
     const peer = await connected(worker("early-worker.js", { wasm: "/pkg/portway_bg.wasm?delay=200" }));
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("keep the worker, whose listeners are removed", async () => {
+  it("disconnect without ending the worker, and the listeners are removed", async () => {
     const started = worker(file);
     const listeners = listenersOf(started);
     const peer = await connected(started);
@@ -73,9 +73,9 @@ describe("connect fails at once", () => {
     "is not there": () => worker("no-such-worker.js"),
     "throws at its start": () => worker(file, { throws: 1 }),
   })) {
-    it(`if the script of the worker ${name}, and leaves nothing behind`, async () => {
+    it(`if the script of the worker ${name}; no listener or timer remains`, async () => {
       const started = make();
-      // Else it is one of the page.
+      // Without preventDefault(), the error would also be an error of the page.
       started.addEventListener("error", (event) => event.preventDefault());
       const [listeners, timers] = [listenersOf(started), countTimers()];
       const { reason, cause } = await rejection(connect(started, { connectTimeout: 0 }));
@@ -86,15 +86,15 @@ describe("connect fails at once", () => {
     });
   }
 
-  it("if the wasm of the worker is missing, with the reason", async () => {
+  it("if the wasm of the worker is missing; the error states the reason", async () => {
     const { reason, message } = await rejection(connect(worker("early-worker.js", { wasm: "/nowhere.wasm" })));
     assert.equal(reason, "refused");
     assert.equal(message, "portway could not start");
   });
 });
 
-describe("an error of a worker that runs", () => {
-  it("does not end its session", async () => {
+describe("an error in a running worker", () => {
+  it("does not end the session", async () => {
     const started = worker(file);
     const peer = await connected(started);
     const errorEvent = new Promise((resolve) =>

@@ -1,4 +1,4 @@
-// How two sides find each other, over ports. For windows, workers and threads see the files beside this one.
+// How two peers connect over ports. Other files test windows, workers, threads and processes.
 
 import { assert } from "chai";
 import { CallError, JSONRPCClient, JSONRPCPeer, RPCError, connect, portTransport } from "./support/portway.js";
@@ -18,7 +18,7 @@ import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
 const echo = { echo: (params) => params };
 
-describe("two sides that connect", () => {
+describe("two peers that connect", () => {
   for (const [first, second] of [
     [0, 0],
     [0, 30],
@@ -26,7 +26,7 @@ describe("two sides that connect", () => {
     [0, 400],
     [400, 0],
   ]) {
-    it(`find each other when one begins after ${first} ms and the other after ${second} ms`, async () => {
+    it(`find each other if one begins after ${first} ms and the other after ${second} ms`, async () => {
       const [near, far] = ports();
       const [one, other] = await Promise.all([
         pause(first).then(() => connected(near, { methods: echo })),
@@ -37,7 +37,7 @@ describe("two sides that connect", () => {
     });
   }
 
-  it("get all that is sent as soon as they are connected, in order, by handlers that are added then", async () => {
+  it("receive in order all messages that are sent right after connecting, by handlers that are added then", async () => {
     const [near, far] = ports();
     const seen = [[], []];
     const run = async (port, seen) => {
@@ -58,7 +58,7 @@ describe("two sides that connect", () => {
     assert.deepEqual(notes, [1]);
   });
 
-  it("serve no inherited members of the objects in their options", async () => {
+  it("do not serve inherited or hidden members of the objects in their options", async () => {
     const methods = Object.create({ inherited: () => "no" }, { hidden: { value: () => "no" } });
     const [, far] = await connectPair({ methods: Object.assign(methods, echo) });
     for (const name of ["inherited", "hidden", "toString", "constructor", "__proto__"]) {
@@ -67,7 +67,7 @@ describe("two sides that connect", () => {
     assert.deepEqual(await far.request("echo", [1]), [1]);
   });
 
-  it("transfer, report progress and cancel as ever", async () => {
+  it("can transfer, report progress and cancel calls", async () => {
     const aborted = [];
     const [near] = await connectPair(undefined, {
       methods: {
@@ -101,7 +101,7 @@ describe("two sides that connect", () => {
 
 describe("connect rejects", () => {
   for (const target of [null, undefined]) {
-    it(`${target}, and names the origin of the value`, async () => {
+    it(`${target}; the error names the usual sources of the value`, async () => {
       const error = await rejection(connect(target));
       assert.instanceOf(error, TypeError);
       assert.match(error.message, /iframe.*noopener/);
@@ -133,7 +133,7 @@ describe("connect rejects", () => {
     });
   }
 
-  it("handlers that are none, and names that are reserved", async () => {
+  it("handlers that are not functions, and reserved names", async () => {
     for (const options of [{ methods: { a: 1 } }, { notifications: { b: null } }, { methods: { "rpc.a": () => {} } }]) {
       const [port] = ports();
       const listeners = listenersOf(port);
@@ -142,7 +142,7 @@ describe("connect rejects", () => {
     }
   });
 
-  it("without an answer in time, and leaves nothing behind", async () => {
+  it("if no response arrives in time; no listener or timer remains", async () => {
     const { port } = scriptedPort();
     const [listeners, timers] = [listenersOf(port), countTimers()];
     const error = await rejection(connect(port, { connectTimeout: 50 }));
@@ -153,7 +153,7 @@ describe("connect rejects", () => {
     await timers.allEnd();
   });
 
-  it("when its signal is aborted, with the reason, and leaves nothing behind", async () => {
+  it("if its signal is aborted, with the reason; no listener or timer remains", async () => {
     const { port } = scriptedPort();
     const [listeners, timers] = [listenersOf(port), countTimers()];
     const controller = new AbortController();
@@ -166,7 +166,7 @@ describe("connect rejects", () => {
     await timers.allEnd();
   });
 
-  it("when its signal was aborted before, without a message to the peer", async () => {
+  it("if its signal is already aborted, and sends no message to the peer", async () => {
     const { port, scriptedPeer } = scriptedPort();
     assert.equal(
       (await rejection(connect(port, { signal: AbortSignal.abort(new Error("before")) }))).message,
@@ -176,7 +176,7 @@ describe("connect rejects", () => {
     assert.equal(await scriptedPeer.next(), "mark");
   });
 
-  it("when the peer answers with an error, and names the error", async () => {
+  it("if the peer responds with an error; the message contains the error", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = rejection(connect(port));
     const { id } = await scriptedPeer.nextHello();
@@ -190,7 +190,7 @@ describe("connect rejects", () => {
 });
 
 describe("a signal", () => {
-  it("does nothing to a connection that is there", async () => {
+  it("does nothing after connect() has resolved", async () => {
     const controller = new AbortController();
     const [near] = await connectPair({ signal: controller.signal }, { methods: echo });
     controller.abort();
@@ -198,8 +198,8 @@ describe("a signal", () => {
   });
 });
 
-describe("of the two sides of a handshake", () => {
-  it("the one with the greater name answers, with a port for this session alone", async () => {
+describe("of the two peers of a handshake,", () => {
+  it("the one with the greater name responds, with a port for only this session", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
     const end = await scriptedPeer.openByHello(hexId(0));
@@ -208,7 +208,7 @@ describe("of the two sides of a handshake", () => {
     assert.deepEqual(await end.nextCall(), { jsonrpc: "2.0", id: 1, result: [1] });
   });
 
-  it("the one with the lesser name sends hello again at once, and shows by a ping that it uses the port", async () => {
+  it("the one with the lesser name repeats its hello at once, and sends a ping through the received port", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
     const first = await scriptedPeer.nextHello();
@@ -220,7 +220,7 @@ describe("of the two sides of a handshake", () => {
     assert.deepEqual(await end.next(), { jsonrpc: "2.0", method: "rpc.ping" });
   });
 
-  it("neither side sends hello again once there is a session", async () => {
+  it("neither peer sends another hello after the session has begun", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
     await scriptedPeer.open();
@@ -234,22 +234,23 @@ describe("of the two sides of a handshake", () => {
     assert.equal(scriptedPeer.received.filter(({ method }) => method === "rpc.hello").length, count);
   });
 
-  it("the one that answers waits for a sign that its port is used", async () => {
+  it("the one that responds connects only after a message arrives through its port", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
     scriptedPeer.hello(hexId(0));
     await scriptedPeer.find((message) => message.result !== undefined);
     assert.isTrue(await isOpen(connecting));
-    // The peer has begun anew meanwhile.
+    // The peer has started a new handshake meanwhile.
     const end = await scriptedPeer.openByHellos(`${"0".repeat(31)}1`);
     await connecting;
     end.post({ jsonrpc: "2.0", id: 1, method: "echo", params: [1] });
     assert.deepEqual((await end.nextCall()).result, [1]);
   });
 
-  it("the one that answers delivers messages of a peer whose next hello arrives before its port messages", async () => {
+  it("the one that responds delivers messages of a peer even if another hello arrives before them", async () => {
     const next = `${"0".repeat(31)}1`;
-    // An answer is kept for 100 ms, which a busy machine may take for these few steps.
+    // The offered port is kept for 100 ms. A busy machine may need longer for these few steps, so the test repeats
+    // them.
     for (let inTime = 0, round = 0; inTime < 3; round++) {
       assert.isBelow(round, 50, "the machine is too slow for this test");
       const { port, scriptedPeer } = scriptedPort();
@@ -279,7 +280,7 @@ describe("of the two sides of a handshake", () => {
     }
   });
 
-  it("the one that has answered, and is answered by another of the same side, notifies the first that it is replaced", async () => {
+  it("the one that responds, and then gets a port from another connection of the peer, says goodbye to the first", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
     const hello = await scriptedPeer.nextHello();
@@ -292,7 +293,7 @@ describe("of the two sides of a handshake", () => {
     assert.deepEqual(await first.next(), { jsonrpc: "2.0", method: "rpc.bye", params: { reason: "replaced" } });
   });
 
-  it("each has a new name in each session, of 128 random bits", async () => {
+  it("each has a new name of 128 random bits in each session", async () => {
     const names = new Set();
     for (let n = 0; n < 5; n++) {
       const { port, scriptedPeer } = scriptedPort();
@@ -313,7 +314,7 @@ describe("of the two sides of a handshake", () => {
 });
 
 describe("a connection ignores", () => {
-  /** Whether this is of no consequence: no answer, and a session all the same. */
+  /** Asserts that the action has no effect: the connection sends no response, and a session can still begin. */
   async function isIgnored(act) {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
@@ -335,31 +336,31 @@ describe("a connection ignores", () => {
   for (const [name, message] of Object.entries({
     "a hello with a number as its name": { id: 5, params },
     "a hello without a name": { params },
-    "a hello with an empty name": { id: "", params },
-    "a hello whose name is a list": { id: [hexId(0)], params },
-    "a hello with a name in capitals": { id: hexId("A"), params },
+    "a hello whose name is empty": { id: "", params },
+    "a hello whose name is an array": { id: [hexId(0)], params },
+    "a hello whose name has capital letters": { id: hexId("A"), params },
     "a hello with a huge name": { id: "0".repeat(1 << 20), params },
     "a hello without params": { id: hexId(0) },
     "a hello with params null": { id: hexId(0), params: null },
-    "a hello with a list as its params": { id: hexId(0), params: [1, "", []] },
+    "a hello whose params are an array": { id: hexId(0), params: [1, "", []] },
     "a hello on another channel": { id: hexId(0), params: { ...params, channel: "other" } },
-    "a hello whose channel is no text": { id: hexId(0), params: { ...params, channel: [""] } },
+    "a hello whose channel is not a string": { id: hexId(0), params: { ...params, channel: [""] } },
   })) {
     it(name, () => isIgnored((scriptedPeer) => scriptedPeer.post({ jsonrpc: "2.0", method: "rpc.hello", ...message })));
   }
 
   for (const [name, answer] of Object.entries({
-    "an answer to a hello that it never sent": ({ session, port }) => [hexId("e"), { session, port }],
-    "an answer without a port": ({ id, session }) => [id, { session }],
-    "an answer without a name": ({ id, port }) => [id, { port }],
-    "an answer whose name is no such name": ({ id, port }) => [id, { session: "me", port }],
-    "an answer that names the session by the hello itself": ({ id, port }) => [id, { session: id, port }],
-    "an answer that is null": ({ id }) => [id, null],
-    "an answer with a port that is none": ({ id, session }) => [
+    "a response to a hello that it never sent": ({ session, port }) => [hexId("e"), { session, port }],
+    "a response without a port": ({ id, session }) => [id, { session }],
+    "a response without a name": ({ id, port }) => [id, { port }],
+    "a response whose name has an invalid form": ({ id, port }) => [id, { session: "me", port }],
+    "a response that names the session by the id of the hello": ({ id, port }) => [id, { session: id, port }],
+    "a response that is null": ({ id }) => [id, null],
+    "a response whose port is not a port": ({ id, session }) => [
       id,
       { session, port: { postMessage: 1, start: 2, close: 3 } },
     ],
-    "an answer with a file in place of a port": ({ id, session }) => [id, { session, port: new Uint8Array(3) }],
+    "a response with bytes in place of a port": ({ id, session }) => [id, { session, port: new Uint8Array(3) }],
   })) {
     it(name, () =>
       isIgnored((scriptedPeer, { id }) => {
@@ -388,7 +389,7 @@ describe("a connection ignores", () => {
       scriptedPeer.post({ jsonrpc: "2.0", method: "rpc.bye", params: { reason: "closed" } });
     }));
 
-  it("features that are none", async () => {
+  it("features that are not an array", async () => {
     for (const features of [null, "all", { a: 1 }, 5]) {
       const { port, scriptedPeer } = scriptedPort();
       const sessions = [];
@@ -399,7 +400,7 @@ describe("a connection ignores", () => {
     }
   });
 
-  it("a second copy of an answer: messages through its port are ignored", async () => {
+  it("a second response to the same hello, and messages through its port", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
     const hello = await scriptedPeer.nextHello();
@@ -440,13 +441,13 @@ describe("a flood of hellos", () => {
     }
     const end = scriptedPeer.enter(scriptedPeer.received.find(answer));
     await connecting;
-    // One each 10 ms at the most.
+    // At most one channel is created in 10 ms.
     assert.isBelow(made, (performance.now() - start) / 10 + 5);
     end.post({ jsonrpc: "2.0", id: 1, method: "echo", params: [1] });
     assert.deepEqual((await end.nextCall()).result, [1]);
   });
 
-  it("of one name makes one channel", async () => {
+  it("that all have one name creates one channel", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
     for (let n = 0; n < 100; n++) scriptedPeer.hello(hexId(0));
@@ -458,7 +459,7 @@ describe("a flood of hellos", () => {
 });
 
 describe("on one boundary", () => {
-  it("connections of several channels do not touch each other", async () => {
+  it("connections on different channels do not affect each other", async () => {
     const [near, far] = ports();
     const of = (port, channel, name) => connected(port, { channel, methods: { name: () => name } });
     const [a, b, c, d] = await Promise.all([
@@ -473,7 +474,7 @@ describe("on one boundary", () => {
     assert.equal(await b.request("name"), "d");
   });
 
-  it("messages of others pass by, before the connection and during it", async () => {
+  it("messages of other programs reach their listeners, before and during the connection", async () => {
     const [near, far] = ports();
     const seen = [];
     near.addEventListener("message", ({ data }) => data?.type && seen.push(data.n));
@@ -486,7 +487,7 @@ describe("on one boundary", () => {
     assert.deepEqual(seen, [1, 2]);
   });
 
-  it("the newest of several connections of one side stays, and the others end permanently", async () => {
+  it("the newest of several connections to one peer stays, and the others end permanently", async () => {
     const [near, far] = ports();
     const sessions = recordSessions();
     const [first, other] = await Promise.all([connected(near, sessions), connected(far, { methods: echo })]);
@@ -502,7 +503,7 @@ describe("on one boundary", () => {
 });
 
 describe("destroying a connection", () => {
-  it("sends a goodbye, removes everything, and leaves the port that was given open", async () => {
+  it("sends a goodbye, removes all listeners and timers, and leaves the application's port open", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const [listeners, timers] = [listenersOf(port), countTimers()];
     const connecting = connected(port);
@@ -519,18 +520,18 @@ describe("destroying a connection", () => {
   });
 
   for (const [name, act] of Object.entries({
-    "again and again": async (port, options) => {
+    repeatedly: async (port, options) => {
       for (let n = 0; n < 3; n++) (await connected(port, options)).destroy();
       return connected(port, options);
     },
-    "before it is there": async (port, options) => {
+    "at once": async (port, options) => {
       const controller = new AbortController();
       const first = rejection(connect(port, { ...options, signal: controller.signal }));
       controller.abort();
       await first;
       return connected(port, options);
     },
-    "some time before it is there": async (port, options) => {
+    "during the handshake": async (port, options) => {
       for (const ms of [0, 5, 25]) {
         const controller = new AbortController();
         const first = connect(port, { ...options, signal: controller.signal });
@@ -544,7 +545,7 @@ describe("destroying a connection", () => {
       return connected(port, options);
     },
   })) {
-    it(`and reconnecting, ${name}, on both sides, ends in one session`, async () => {
+    it(`and reconnecting, ${name}, at both peers, ends in one session`, async () => {
       const [near, far] = ports();
       const methods = { ...echo };
       const [one, other] = await Promise.all([act(near, { methods }), act(far, { methods })]);
@@ -552,7 +553,7 @@ describe("destroying a connection", () => {
       assert.deepEqual(await other.request("echo", [2]), [2]);
     });
 
-    it(`and reconnecting, ${name}, on one side, ends in one session`, async () => {
+    it(`and reconnecting, ${name}, at one peer, ends in one session`, async () => {
       const [near, far] = ports();
       const sessions = recordSessions({ methods: echo });
       const [one, other] = await Promise.all([act(near, { methods: echo }), connected(far, sessions)]);
@@ -566,8 +567,8 @@ describe("destroying a connection", () => {
   }
 });
 
-describe("a side that knows no hello", () => {
-  it("is connected as a plain peer, and calls work both ways", async () => {
+describe("a peer that does not support sessions", () => {
+  it("is connected without a session, and calls work both ways", async () => {
     const [near, far] = ports();
     const plain = new JSONRPCPeer(portTransport(far)).method("echo", (params) => params);
     afterThisTest(() => plain.destroy());
@@ -583,7 +584,7 @@ describe("a side that knows no hello", () => {
     assert.deepEqual([results[0].value, results[1].reason.code], [[2], -32601]);
   });
 
-  it("loses no message that it has sent meanwhile", async () => {
+  it("does not lose a message that it has sent before connect() resolves", async () => {
     const [near, far] = ports();
     const plain = new JSONRPCPeer(portTransport(far));
     afterThisTest(() => plain.destroy());
@@ -596,7 +597,7 @@ describe("a side that knows no hello", () => {
     assert.deepEqual(notes, [0, 1, 2]);
   });
 
-  it("may be written by hand", async () => {
+  it("may be a few lines of application code", async () => {
     const [near, far] = ports();
     far.addEventListener("message", ({ data: { id, method, params } }) => {
       if (id === undefined) return;
@@ -611,16 +612,16 @@ describe("a side that knows no hello", () => {
     near.postMessage({ jsonrpc: "2.0", id: "x", method: "still there" });
   });
 
-  it("and only calls, is not found", async () => {
+  it("is not found if it only makes calls", async () => {
     const [near, far] = ports();
     const client = new JSONRPCClient(portTransport(far));
     afterThisTest(() => client.destroy());
     assert.equal((await rejection(connect(near, { connectTimeout: 60 }))).reason, "no-answer");
   });
 
-  it("but learns it later, becomes a session", async () => {
+  it("begins a session if it calls connect() later", async () => {
     const [near, far] = ports();
-    // Without destroy(): that would close the port.
+    // destroy() would close the port, so this transport has no destroy().
     const { send, onMessage } = portTransport(far);
     const plain = new JSONRPCPeer({ send, onMessage }).method("echo", () => "plain");
     const sessions = recordSessions({ methods: echo });

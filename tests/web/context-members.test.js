@@ -1,4 +1,4 @@
-// Handlers can reach the members of their context that the declarations name, and nothing else of the library.
+// Handlers can reach only the members of their context that the declarations name, and no other object of the library.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
@@ -9,10 +9,10 @@ const OWN = ["method", "id"];
 /** `__v_skip` is for Vue. */
 const INHERITED = ["signal", "progress", "yield", "transfer", "notify", "__v_skip"];
 
-/** The names and symbols of an object's own properties, enumerable or not. */
+/** Returns the names and symbols of an object's own properties, enumerable or not. */
 const keysOf = (object) => Reflect.ownKeys(object);
 
-/** All objects and functions that code can reach from a value, without those of the platform. */
+/** Returns all objects and functions that code can reach from a value, except those of the platform. */
 function reachable(root) {
   const platform = new Set([
     Object.prototype,
@@ -27,7 +27,7 @@ function reachable(root) {
   while (open.length > 0) {
     const value = open.pop();
     if ((typeof value !== "object" && typeof value !== "function") || value === null) continue;
-    // In Node, a signal has members of the platform.
+    // In Node, an AbortSignal has members of the platform.
     if (platform.has(value) || found.has(value) || value instanceof AbortSignal) continue;
     found.add(value);
     open.push(Object.getPrototypeOf(value));
@@ -40,7 +40,7 @@ function reachable(root) {
   return found;
 }
 
-/** Asserts that a context exposes these own members, those of the declarations, and nothing else. */
+/** Asserts that a context has these own members, the declared inherited members, and nothing else. */
 function assertOnlyDeclared(context, own = OWN) {
   const prototype = Object.getPrototypeOf(context);
   assert.sameMembers(keysOf(context), own);
@@ -48,7 +48,7 @@ function assertOnlyDeclared(context, own = OWN) {
   assert.equal(Object.getPrototypeOf(prototype), Object.prototype);
   for (const value of reachable(context)) {
     if (value === context || value === prototype) continue;
-    // All else are `__v_skip`, and functions without members of their own; a class has a prototype.
+    // The remaining values are `__v_skip` and functions without members of their own. Only a class has a prototype.
     if (value === true) continue;
     assert.equal(typeof value, "function", String(value));
     if (value === prototype.constructor) assert.sameMembers(keysOf(value), ["length", "name", "prototype"]);
@@ -56,7 +56,7 @@ function assertOnlyDeclared(context, own = OWN) {
   }
 }
 
-/** The contexts with which `play` makes a server's handlers run. */
+/** Returns the contexts that a server's handlers get while `play` uses the client. */
 async function contexts(play, options) {
   const { near, far } = channel();
   const found = [];
@@ -70,7 +70,7 @@ async function contexts(play, options) {
   return found;
 }
 
-describe("a context exposes what the declarations name, and nothing else,", () => {
+describe("a context exposes only the declared members", () => {
   const plays = {
     "in a request": (client) => client.request("work", { secret: 1 }),
     "in a notification": async (client) => {
@@ -100,7 +100,7 @@ describe("a context exposes what the declarations name, and nothing else,", () =
     }
   }
 
-  it("for each of several servers that listen to a notification", async () => {
+  it("for each of several servers that handle one notification", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const found = [];
     for (let n = 0; n < 2; n++) new JSONRPCServer(transport).onNotify("note", (_, context) => void found.push(context));
@@ -118,7 +118,7 @@ describe("a context exposes what the declarations name, and nothing else,", () =
     assertOnlyDeclared(found[0]);
   });
 
-  it("after its members were used, and its handler has ended", async () => {
+  it("after its members have been used and its handler has ended", async () => {
     const { near, far } = channel();
     let context;
     new JSONRPCServer(far).method("work", async (_, given) => {
@@ -133,7 +133,7 @@ describe("a context exposes what the declarations name, and nothing else,", () =
     assertOnlyDeclared(context);
   });
 
-  it("when it is printed", async () => {
+  it("if it is printed", async () => {
     if (globalThis.process?.versions?.node === undefined) return;
     const { inspect } = await import("node:util");
     const [context] = await contexts((client) => client.request("work", { secret: 1 }));
@@ -145,7 +145,7 @@ describe("a context exposes what the declarations name, and nothing else,", () =
 });
 
 describe("a context", () => {
-  it("that a handler changes changes nothing of the request", async () => {
+  it("may be changed by a handler without an effect on the response", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("work", (_, context) => {
       Object.assign(context, { id: "other", method: "other", server: 1, slot: 2, batch: [], result: 3, shape: 0 });
@@ -155,7 +155,7 @@ describe("a context", () => {
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "done", id: "w" });
   });
 
-  it("has the id of the request, as it came", async () => {
+  it("has the id of the request, unchanged", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const ids = [];
     new JSONRPCServer(transport).method("work", (_, { id }) => void ids.push(id));
@@ -164,14 +164,14 @@ describe("a context", () => {
     assert.deepEqual(ids, [1, "1", "", 0, -1.5, null]);
   });
 
-  it("has the id of the request for a stream, under the name of the method", async () => {
+  it("has the id and the method of the request for a stream", async () => {
     const [context] = await contexts(async (client) => {
       for await (const item of client.stream("items")) assert.equal(item, 1);
     });
     assert.deepEqual([context.method, context.id], ["items", 1]);
   });
 
-  it("of a notification has an id that is undefined", async () => {
+  it("has the id undefined in a handler of a notification", async () => {
     const [context] = await contexts(async (client) => {
       client.notify("note");
       await client.request("work");
@@ -180,7 +180,7 @@ describe("a context", () => {
     assert.isUndefined(context.id);
   });
 
-  it("has no origin where no window has sent the message", async () => {
+  it("has the origin undefined if the message was not sent by a window", async () => {
     const { near, far } = channel();
     const found = [];
     new JSONRPCPeer(far).method("work", (_, context) => void found.push(context));

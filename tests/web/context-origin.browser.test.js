@@ -1,4 +1,4 @@
-// The origin of the window that has sent a message, in the context of its handler.
+// The context of a handler has the origin of the window that sent the message.
 
 import { assert } from "chai";
 import { JSONRPCServer, windowTransport } from "./support/portway.js";
@@ -6,7 +6,7 @@ import { connectingIframe, origins, scriptedIframe } from "./support/iframes.js"
 import { connected } from "./support/connections.js";
 import { afterThisTest } from "./support/cleanup.js";
 
-/** A server for this frame, and the origins in the contexts of its handlers. */
+/** Creates a server for this iframe. Returns the origins in the contexts of its handlers. */
 function served(child, origin) {
   const found = [];
   const record = (_, context) => void found.push(context.origin);
@@ -27,9 +27,9 @@ const kinds = {
   "without an origin": [{ sandbox: "allow-scripts" }, "null", "null"],
 };
 
-describe("the context at a windowTransport has the origin of its sender,", () => {
+describe("the context of a handler at a windowTransport has the origin of the sender:", () => {
   for (const [kind, [options, origin, expected]] of Object.entries(kinds)) {
-    it(`a frame ${kind}`, async () => {
+    it(`an iframe ${kind}`, async () => {
       const child = await scriptedIframe(options);
       const { found } = served(child, origin);
       child.post(request(1));
@@ -40,7 +40,7 @@ describe("the context at a windowTransport has the origin of its sender,", () =>
     });
   }
 
-  it("for each of several servers", async () => {
+  it("for each of several servers that handle one notification", async () => {
     const child = await scriptedIframe({ origin: origins.other });
     const all = [served(child, origins.other), served(child, origins.other)];
     child.post(note);
@@ -51,7 +51,7 @@ describe("the context at a windowTransport has the origin of its sender,", () =>
     );
   });
 
-  it("for messages that waited for the server", async () => {
+  it("for messages that arrived before the server was created", async () => {
     const child = await scriptedIframe({ origin: origins.other });
     const transport = windowTransport(child.window, { origin: [origins.own, origins.other] });
     child.post(request(1));
@@ -64,14 +64,14 @@ describe("the context at a windowTransport has the origin of its sender,", () =>
   });
 });
 
-describe("the context in a session with a window has the origin of its peer,", () => {
+describe("the context of a handler in a session with a window has the origin of the peer:", () => {
   const sessions = {
     "of the page's origin": [{}, {}, undefined, origins.own],
     "of another origin": [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }, origins.other],
     "without an origin": [{ origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }, "null"],
   };
   for (const [kind, [query, frameOptions, options, expected]] of Object.entries(sessions)) {
-    it(`a frame ${kind}`, async () => {
+    it(`an iframe ${kind}`, async () => {
       const found = [];
       const peer = await connected(connectingIframe(query, frameOptions), {
         ...options,

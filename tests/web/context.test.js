@@ -3,7 +3,7 @@ import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js"
 import { channel, scriptedChannel } from "./support/transports.js";
 import { deferred, pause, until } from "./support/outcomes.js";
 
-/** The context of a request that is being worked on, and how to end it. */
+/** Returns the context of a running request and the function that ends the request. */
 async function running() {
   const { transport, remoteEnd } = scriptedChannel();
   const end = deferred();
@@ -18,12 +18,12 @@ async function running() {
 }
 
 describe("the context of a handler", () => {
-  it("names the method", async () => {
+  it("has the name of the method", async () => {
     const { context } = await running();
     assert.equal(context.method, "work");
   });
 
-  it("does not keep params, which may be large, from being collected", async () => {
+  it("has no reference to the params, which may be large", async () => {
     const kept = [];
     const { near, far } = channel();
     const server = new JSONRPCServer(far).onNotify("note", (params, context) => void kept.push([params, context]));
@@ -38,7 +38,7 @@ describe("the context of a handler", () => {
     for (const [params, context] of kept) assert.notInclude(Object.values(context), params);
   });
 
-  it("sends the progress, by a notification with the id of the request", async () => {
+  it("sends progress in a notification with the id of the request", async () => {
     const { context, remoteEnd } = await running();
     context.progress({ percent: 50 });
     assert.deepEqual(await remoteEnd.next(), {
@@ -48,7 +48,7 @@ describe("the context of a handler", () => {
     });
   });
 
-  it("sends no progress once the request has ended", async () => {
+  it("sends no progress after the request has ended", async () => {
     const { context, remoteEnd, end } = await running();
     end.resolve();
     await remoteEnd.next();
@@ -56,7 +56,7 @@ describe("the context of a handler", () => {
     assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("can be taken apart", async () => {
+  it("still works if the handler destructures it", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("work", (_, { method, signal, progress, notify, transfer }) => {
       progress(1);
@@ -67,7 +67,7 @@ describe("the context of a handler", () => {
     assert.deepEqual(await new JSONRPCClient(near).request("work"), ["work", false]);
   });
 
-  it("sends notifications to the caller, before the result", async () => {
+  it("sends notifications to the caller before the result", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("build", (_, context) => {
       context.notify("buildWarning", { text: "unused" });
@@ -78,7 +78,7 @@ describe("the context of a handler", () => {
     assert.equal((await remoteEnd.next()).result, "built");
   });
 
-  it("transfers the transfer list of the result", async () => {
+  it("transfers the buffers of the result that the handler passes to transfer()", async () => {
     const { near, far } = channel();
     let buffer;
     new JSONRPCServer(far).method("read", (_, context) => {
@@ -91,14 +91,14 @@ describe("the context of a handler", () => {
     assert.equal(buffer.byteLength, 0);
   });
 
-  it("has a signal that is aborted when the caller cancels", async () => {
+  it("has a signal that is aborted when the caller cancels the request", async () => {
     const { context, remoteEnd } = await running();
     assert.isFalse(context.signal.aborted);
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
     await until(() => context.signal.aborted);
   });
 
-  it("has a signal that is aborted even if the handler has not read it before", async () => {
+  it("has a signal that is aborted even if the handler reads the signal later", async () => {
     const { context, remoteEnd } = await running();
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
     await remoteEnd.drain();
@@ -112,7 +112,7 @@ describe("the context of a handler", () => {
     assert.isTrue(signal.aborted);
   });
 
-  it("has a signal that stays as it is once the request has ended", async () => {
+  it("has a signal that is not aborted after the request has ended", async () => {
     const { context, remoteEnd, end, server } = await running();
     end.resolve();
     await remoteEnd.next();
@@ -122,7 +122,7 @@ describe("the context of a handler", () => {
     assert.isFalse(context.signal.aborted);
   });
 
-  it("is there for notifications, too, where progress does nothing", async () => {
+  it("also exists for notifications, where progress() sends nothing", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     let context;
     new JSONRPCServer(transport).onNotify("note", (_, given) => {
@@ -151,7 +151,7 @@ describe("the progress of a call", () => {
     assert.deepEqual([seen, result], [[1, 2, 3], "done"]);
   });
 
-  it("arrives at its own call, though others run", async () => {
+  it("arrives at its own call while other calls run", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("work", ([name], { progress }) => {
       progress(name);
@@ -165,7 +165,7 @@ describe("the progress of a call", () => {
     assert.deepEqual(seen, { a: ["a"], b: ["b"] });
   });
 
-  it("can be a value that is cloned or transferred", async () => {
+  it("may be transferred", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("work", (_, { progress }) => {
       const bytes = new Uint8Array([7]);
@@ -177,7 +177,7 @@ describe("the progress of a call", () => {
     assert.deepEqual([[...seen[0]], left], [[7], 0]);
   });
 
-  it("is ignored after the call has ended, and without a handler", async () => {
+  it("is ignored after the call has ended, and if no call has its token", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const seen = [];
@@ -193,7 +193,7 @@ describe("the progress of a call", () => {
     assert.deepEqual(seen, []);
   });
 
-  it("does not reach an older call with the same place", async () => {
+  it("does not reach a later call that reuses the internal slot of an ended call", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const seen = [];
@@ -208,7 +208,7 @@ describe("the progress of a call", () => {
     assert.deepEqual(seen, ["of the second"]);
   });
 
-  it("does no harm if its handler throws: onError is called, and the call goes on", async () => {
+  it("is reported to onError if its handler throws, and the call still gets its result", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("work", (_, { progress }) => (progress(1), "done"));
     const errors = [];
@@ -220,7 +220,7 @@ describe("the progress of a call", () => {
     assert.deepEqual(errors, ["oh no"]);
   });
 
-  it("works for a peer that calls and is called with the same id", async () => {
+  it("arrives at both peers if their calls have the same id", async () => {
     const { near, far } = channel();
     const seen = [];
     const work = (_, { progress }) => void progress("step");

@@ -1,5 +1,5 @@
-// The context of a handler whose session has ended, or whose peer has gone: messages that the handler sends by it are
-// dropped and reported, and do not reach the next document.
+// The context of a handler whose session has ended or whose peer has disconnected. The library drops and reports the
+// messages that the handler sends with it. They do not reach the next document of the peer.
 
 import { assert } from "chai";
 import { CallError, JSONRPCServer } from "./support/portway.js";
@@ -7,7 +7,7 @@ import { reconnect, connected, hexId, scriptedPort } from "./support/connections
 import { recorder } from "./support/transports.js";
 import { deferred, pause, until } from "./support/outcomes.js";
 
-/** A session whose far end is the test, with handlers that the test ends. */
+/** Connects a peer to the test. The test also ends the handlers. */
 async function working(features = ["batch"], options) {
   const { port, scriptedPeer } = scriptedPort();
   const contexts = [];
@@ -43,7 +43,7 @@ const ways = {
 
 describe("the context of a handler whose session has ended", () => {
   for (const [name, [features, send]] of Object.entries(ways)) {
-    it(`sends nothing to the next session, and reports that: of ${name}`, async () => {
+    it(`sends nothing to the next session, and the dropped messages are reported: in ${name}`, async () => {
       const { scriptedPeer, end, contexts, ends, errors, peer } = await working(features);
       send(end);
       await until(() => contexts.length > 0);
@@ -60,7 +60,7 @@ describe("the context of a handler whose session has ended", () => {
       }
       for (const { resolve } of ends.slice(0, -1)) resolve("secret");
       await pause(20);
-      // Messages that the application sends itself go to the present peer.
+      // The application's own messages reach the peer of the current session.
       peer.notify("public");
       ends.at(-1).resolve("answer");
       const came = (await next.drain()).flat().filter(({ method }) => !method?.startsWith("rpc."));
@@ -68,13 +68,13 @@ describe("the context of a handler whose session has ended", () => {
         { jsonrpc: "2.0", method: "public" },
         { jsonrpc: "2.0", result: "answer", id: "now" },
       ]);
-      // Their results are not reported: no caller waits for them.
+      // The dropped results are not reported, because no caller waits for them.
       assert.equal(errors.length, 2 * taken.length);
       for (const error of errors) assert.equal(error[0], "session-ended");
     });
   }
 
-  it("reports an error that its handler throws, and asks no errorData for it", async () => {
+  it("has the errors that its handler throws reported, and errorData is not called", async () => {
     const asked = [];
     const { scriptedPeer, end, contexts, ends, errors } = await working(["batch"], {
       errorData: (error) => asked.push(error),
@@ -88,7 +88,7 @@ describe("the context of a handler whose session has ended", () => {
     assert.deepEqual([errors, asked], [[["session-ended", "work"]], []]);
   });
 
-  it("reports nothing of a handler that returns", async () => {
+  it("reports nothing if the handler returns", async () => {
     const { scriptedPeer, end, contexts, ends, errors } = await working();
     end.post([request(1), request(2)]);
     await until(() => contexts.length === 2);
@@ -100,7 +100,7 @@ describe("the context of a handler whose session has ended", () => {
     assert.deepEqual(errors, []);
   });
 
-  it("reports nothing of a handler that stops for that", async () => {
+  it("reports nothing if the handler stops because its signal was aborted", async () => {
     const { scriptedPeer, end, contexts, ends, errors } = await working();
     end.post([request(1), request(2)]);
     await until(() => contexts.length === 2);
@@ -144,7 +144,7 @@ describe("the context of a handler whose session has ended", () => {
     assert.deepEqual(errors, []);
   });
 
-  it("is not over in a session that is merely unresponsive", async () => {
+  it("still works in a session that is unresponsive", async () => {
     const { port, scriptedPeer } = scriptedPort();
     let context;
     const methods = { work: (_, given) => ((context = given), new Promise(() => {})) };
@@ -160,7 +160,7 @@ describe("the context of a handler whose session has ended", () => {
   });
 });
 
-describe("messages that came together, the first of which ends the session", () => {
+describe("messages of one array or of columns, the first of which ends the session,", () => {
   function ending(options) {
     const errors = [];
     const transport = { ...recorder(), onClose: (lose) => (transport.lose = lose) };
@@ -180,7 +180,7 @@ describe("messages that came together, the first of which ends the session", () 
     ],
     ["a batch", {}, [request(1, "end"), request(2)]],
   ]) {
-    it(`are not served, and not answered: ${name}`, async () => {
+    it(`are not handled and get no response: ${name}`, async () => {
       const { transport, served, errors } = ending(options);
       transport.deliver(message);
       await pause(0);
@@ -192,7 +192,7 @@ describe("messages that came together, the first of which ends the session", () 
   }
 });
 
-describe("requests whose handlers go on after the end of their session", () => {
+describe("requests whose handlers continue after their session has ended", () => {
   it("count in later sessions until they end, so that new sessions do not allow a peer more running requests", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const ends = [];

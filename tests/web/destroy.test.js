@@ -14,7 +14,7 @@ import { deferred, pause, rejection, until } from "./support/outcomes.js";
 const gone = "JSON-RPC client destroyed";
 
 describe("destroying a client", () => {
-  it("rejects all pending calls with one text and the reason destroyed", async () => {
+  it("rejects all pending calls with the same message and the reason destroyed", async () => {
     const client = new JSONRPCClient(recorder());
     const calls = Array.from({ length: 50 }, (_, n) => client.request(`method ${n}`));
     client.destroy();
@@ -28,7 +28,7 @@ describe("destroying a client", () => {
     }
   });
 
-  it("destroys the transport, once", () => {
+  it("destroys the transport only once", () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     client.destroy();
@@ -37,7 +37,7 @@ describe("destroying a client", () => {
     assert.equal(transport.destroyed, 1);
   });
 
-  it("works with a transport that has no destroy", async () => {
+  it("works if the transport has no destroy()", async () => {
     const transport = recorder();
     delete transport.destroy;
     const client = new JSONRPCClient(transport);
@@ -46,7 +46,7 @@ describe("destroying a client", () => {
     assert.equal((await rejection(call)).message, gone);
   });
 
-  it("lets later calls fail at once, and sends nothing", async () => {
+  it("makes later calls fail at once, and sends nothing", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     client.destroy();
@@ -57,7 +57,7 @@ describe("destroying a client", () => {
     assert.equal(transport.sent.length, 0);
   });
 
-  it("lets later calls fail, though a server still uses the transport", async () => {
+  it("makes later calls fail even if a server still uses the transport", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     new JSONRPCServer(transport);
@@ -66,7 +66,7 @@ describe("destroying a client", () => {
     assert.equal(transport.sent.length, 0);
   });
 
-  it("makes later notifications harmless: they are not sent, and onError is called", () => {
+  it("drops later notifications and calls onError", () => {
     const transport = recorder();
     const errors = [];
     const client = new JSONRPCClient(transport, { onError: (error) => errors.push(error.message) });
@@ -75,7 +75,7 @@ describe("destroying a client", () => {
     assert.deepEqual([transport.sent.length, errors], [0, [gone]]);
   });
 
-  it("does nothing to late answers", async () => {
+  it("makes late responses have no effect", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const call = client.request("a");
@@ -84,7 +84,7 @@ describe("destroying a client", () => {
     assert.equal((await rejection(call)).message, gone);
   });
 
-  it("can be called by a handler of the end of one of its calls", async () => {
+  it("works in a callback of one of its calls", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const first = client.request("a").then(() => client.destroy());
@@ -97,7 +97,7 @@ describe("destroying a client", () => {
     assert.equal((await rejection(second)).message, gone);
   });
 
-  it("can be done within onError", async () => {
+  it("works in onError", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     let client;
     client = new JSONRPCClient(transport, { onError: () => client.destroy() });
@@ -106,7 +106,7 @@ describe("destroying a client", () => {
     assert.equal((await rejection(call)).message, gone);
   });
 
-  it("takes its calls only, where two clients share a transport", async () => {
+  it("ends only the calls of this client if two clients share a transport", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const [first, second] = [new JSONRPCClient(transport), new JSONRPCClient(transport)];
     const calls = [first.request("a"), second.request("b")];
@@ -117,7 +117,7 @@ describe("destroying a client", () => {
     assert.equal(await calls[1], "lives on");
   });
 
-  it("leaves the transport to the server that shares it", async () => {
+  it("does not stop a server that shares the transport", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     new JSONRPCServer(transport).method("a", () => "served");
@@ -126,7 +126,7 @@ describe("destroying a client", () => {
     assert.equal((await remoteEnd.next()).result, "served");
   });
 
-  it("ends the calls of the peer: at once if the port reports its end, or by the timeout", async () => {
+  it("ends the calls of the peer: at once if the engine reports that a port is closed, otherwise by the timeout", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("a", () => "served");
     new JSONRPCClient(near).destroy();
@@ -143,8 +143,11 @@ const destroyedAnswer = (id) => ({
 });
 
 describe("destroying a server", () => {
-  for (const [kind, pair] of Object.entries({ "a port": channel, "a transport that delivers at once": loopback })) {
-    it(`ends the calls of the peer at once, over ${kind}, single, in a batch, as streams and with handlers that ignore it`, async () => {
+  for (const [kind, pair] of Object.entries({
+    "a port": channel,
+    "a transport that delivers synchronously": loopback,
+  })) {
+    it(`ends all calls of the peer at once, over ${kind}: single calls, batches and streams, even if handlers ignore the signal`, async () => {
       const { near, far } = pair();
       const hang = () => new Promise(() => {});
       let started = 0;
@@ -168,7 +171,7 @@ describe("destroying a server", () => {
     });
   }
 
-  it("answers its running requests at once, and sends nothing when their handlers end later", async () => {
+  it("responds to its running requests at once, and ignores the later results of their handlers", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const ends = [deferred(), deferred()];
     let started = 0;
@@ -187,7 +190,7 @@ describe("destroying a server", () => {
     assert.deepEqual(remoteEnd.received, [destroyedAnswer(1), destroyedAnswer(2)]);
   });
 
-  it("runs no handler any more", async () => {
+  it("stops its handlers from running", async () => {
     const transport = recorder();
     let ran = 0;
     const server = new JSONRPCServer(transport).method("a", () => ++ran).onNotify("b", () => ++ran);
@@ -197,7 +200,7 @@ describe("destroying a server", () => {
     assert.deepEqual([ran, transport.sent], [0, []]);
   });
 
-  it("destroys the transport, once", () => {
+  it("destroys the transport only once", () => {
     const transport = recorder();
     const server = new JSONRPCServer(transport);
     server.destroy();
@@ -205,7 +208,7 @@ describe("destroying a server", () => {
     assert.equal(transport.destroyed, 1);
   });
 
-  it("answers its running requests, although a client still uses the transport", async () => {
+  it("responds to its running requests even if a client still uses the transport", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCClient(transport);
     const end = deferred();
@@ -223,7 +226,7 @@ describe("destroying a server", () => {
     assert.deepEqual(remoteEnd.received, [destroyedAnswer(1)]);
   });
 
-  it("aborts its handlers, though a client still uses the transport", async () => {
+  it("aborts the signals of its handlers even if a client still uses the transport", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCClient(transport);
     let signal;
@@ -237,7 +240,7 @@ describe("destroying a server", () => {
     assert.isTrue(signal.aborted);
   });
 
-  it("leaves the work of another server on the transport alone, alone or in a batch", async () => {
+  it("does not affect the running requests of another server on the transport, single or in a batch", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const [going, staying] = [new JSONRPCServer(transport), new JSONRPCServer(transport)];
     const end = deferred();
@@ -258,7 +261,7 @@ describe("destroying a server", () => {
     assert.deepEqual(replies, [destroyedAnswer(1), [destroyedAnswer(5)], done(2), [destroyedAnswer(3), done(4)]]);
   });
 
-  it("makes room for other requests again", async () => {
+  it("frees the places of its running requests for other requests", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const limits = { inFlight: 1 };
     const end = deferred();
@@ -274,7 +277,7 @@ describe("destroying a server", () => {
     assert.equal((await remoteEnd.next()).result, "served");
   });
 
-  it("leaves the transport to the client that shares it", async () => {
+  it("does not stop a client that shares the transport", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("a", () => "served");
     const client = new JSONRPCClient(near);
@@ -284,7 +287,7 @@ describe("destroying a server", () => {
 });
 
 describe("destroying a peer", () => {
-  it("ends its calls and its service, and the transport once", async () => {
+  it("ends its calls, stops its handlers, and destroys the transport once", async () => {
     const transport = recorder();
     let ran = false;
     const peer = new JSONRPCPeer(transport).method("a", () => (ran = true));
@@ -296,7 +299,7 @@ describe("destroying a peer", () => {
     assert.deepEqual([ran, transport.destroyed, transport.sent.length], [false, 1, 1]);
   });
 
-  it("can be done by using, twice, and beside destroy(), and is done once", async () => {
+  it("works with Symbol.dispose and with destroy(), and destroys the transport once if both are called", async () => {
     const dispose = Symbol.dispose ?? "destroy";
     for (const Role of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) {
       for (const [first, second] of [
@@ -315,7 +318,7 @@ describe("destroying a peer", () => {
     }
   });
 
-  it("twice leaves another on the same transport alone", async () => {
+  it("repeatedly does not affect another client on the same transport", async () => {
     const transport = recorder();
     const [one, other] = [new JSONRPCClient(transport), new JSONRPCClient(transport)];
     const call = other.request("a");
@@ -327,7 +330,7 @@ describe("destroying a peer", () => {
     assert.equal(await call, "lives");
   });
 
-  it("can be done by using, where there is such a thing", () => {
+  it("works with Symbol.dispose if the engine has it", () => {
     if (Symbol.dispose === undefined) return assert.isUndefined(JSONRPCPeer.prototype[undefined]);
     for (const Role of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) {
       const transport = recorder();
@@ -337,7 +340,7 @@ describe("destroying a peer", () => {
   });
 });
 
-describe("a peer that is destroyed while a batch is read", () => {
+describe("a peer that is destroyed while it handles a batch", () => {
   const call = (id, method = "work") => ({ jsonrpc: "2.0", id, method });
 
   for (const [way, begin, message] of [
@@ -349,7 +352,7 @@ describe("a peer that is destroyed while a batch is read", () => {
     ["a notification", (old, destroy) => (old.method("end", destroy), new Promise(() => {})), { method: "end" }],
     ["the signal of a request", (old) => old.request("slow"), { method: "$/cancelRequest", params: { id: "own" } }],
   ]) {
-    it(`by ${way} does nothing more to any other peer`, async () => {
+    it(`by ${way} no longer affects any other peer`, async () => {
       const transport = recorder();
       const other = recorder();
       const old = new JSONRPCPeer(transport);
@@ -358,7 +361,7 @@ describe("a peer that is destroyed while a batch is read", () => {
       let ran = 0;
       let isDestroyed = false;
       const destroy = () => {
-        // It aborts the signal of the request that is running.
+        // destroy() aborts the signal of the running request, and so calls this function again.
         if (isDestroyed) return;
         isDestroyed = true;
         old.destroy();
@@ -410,13 +413,13 @@ describe("destroying a transport", () => {
     assert.equal(counts.closed, 1);
   });
 
-  it("is harmless before a listener is set", () => {
+  it("works before a listener is set", () => {
     const { port1, port2 } = new MessageChannel();
     portTransport(port1).destroy();
     port2.close();
   });
 
-  it("allows a new client on the same port object, whose calls are refused at once", async () => {
+  it("allows a new client on the same port object, whose calls fail at once", async () => {
     const { port1, port2 } = new MessageChannel();
     new JSONRPCClient(portTransport(port1)).destroy();
     const client = new JSONRPCClient(portTransport(port1), { timeout: 5_000 });
@@ -427,7 +430,7 @@ describe("destroying a transport", () => {
     port2.close();
   });
 
-  it("has connect() fail at once on its port, and on closed and transferred ports where the engine shows them", async () => {
+  it("makes connect() fail at once on its port, and on closed and transferred ports if the engine can detect them", async () => {
     const [destroyed, closed, moved] = [0, 1, 2].map(() => new MessageChannel().port1);
     portTransport(destroyed).destroy();
     closed.close();
@@ -448,7 +451,7 @@ describe("destroying a transport", () => {
     port2.close();
   });
 
-  it("can be followed by a new client on the same custom transport", async () => {
+  it("allows a new client on the same custom transport", async () => {
     const transport = recorder();
     new JSONRPCClient(transport).destroy();
     const client = new JSONRPCClient(transport);

@@ -1,4 +1,4 @@
-// `portway/early` in frames; for workers see workers.browser.test.js.
+// `portway/early` in iframes. workers.browser.test.js tests it in workers.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, windowTransport } from "./support/portway.js";
@@ -13,7 +13,7 @@ for (const [kind, options, transportOptions] of [
   ["another origin", { origin: origins.other, query: { wasm: slow, origin: origins.own } }, { origin: origins.other }],
   ["no origin", { sandbox: "allow-scripts", query: { wasm: slow, origin: origins.own } }, { origin: "null" }],
 ]) {
-  it(`a frame of ${kind} serves messages that arrived before its wasm had loaded`, async () => {
+  it(`an iframe of ${kind} answers requests that arrived before its wasm had loaded`, async () => {
     const { contentWindow } = await openIframe("early-frame.html", options);
     const peer = new JSONRPCPeer(windowTransport(contentWindow, transportOptions)).method("name", () => "page");
     afterThisTest(() => peer.destroy());
@@ -23,7 +23,7 @@ for (const [kind, options, transportOptions] of [
   });
 }
 
-it("a frame keeps messages from another window for a transport that is made later", async () => {
+it("an iframe buffers messages from another window for a transport that is created later", async () => {
   const sibling = await scriptedIframe();
   const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow } });
   const post = (n) => sibling.post({ jsonrpc: "2.0", method: "note", params: [n] }, frameIndex(contentWindow));
@@ -37,7 +37,7 @@ it("a frame keeps messages from another window for a transport that is made late
   assert.deepEqual(await client.request("listenTo", [frameIndex(sibling.window)]), [1, 2]);
 });
 
-it("a frame that is flooded by others keeps messages from its parent", async () => {
+it("an iframe that other windows flood still buffers messages from its parent", async () => {
   const sibling = await scriptedIframe();
   const { contentWindow } = await openIframe("early-frame.html", {
     query: { wasm: "/pkg/portway_bg.wasm?delay=2000" },
@@ -77,7 +77,7 @@ it("a frame keeps 10 000 messages of all senders together, and the excess of one
     Array.from({ length: 20 }, (_, n) => n),
   );
   const counts = all.map(({ length }) => length);
-  // The call for them is one more.
+  // The iframe has also buffered one request of this page.
   assert.isAtMost(counts[0] + counts[1] + counts[2], 9_999);
   assert.isAtLeast(counts[0] + counts[1] + counts[2], 9_997);
   assert.isAtMost(Math.abs(counts[0] - counts[1]), 1);
@@ -88,7 +88,7 @@ it("a frame keeps 10 000 messages of all senders together, and the excess of one
     );
 });
 
-it("a frame reads no message of another window before a transport for it exists", async () => {
+it("an iframe reads no message of another window before a transport for the window exists", async () => {
   const stranger = await scriptedIframe();
   const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow } });
   const reads = recordDataReads(contentWindow);
@@ -128,20 +128,20 @@ it("a frame keeps messages for 10 s after its wasm has started, and then release
   post(late, 2);
   await late.settled();
   assert.deepEqual(await client.request("listenTo", [frameIndex(late.window)]), [2]);
-  await until(() => removed.length > 0, "the listener is not removed");
+  await until(() => removed.length > 0, "the listener was not removed");
   assert.deepEqual(removed, ["message"]);
   assert.deepEqual(await client.request("listenTo", [frameIndex(stranger.window)]), []);
   assert.deepEqual(await client.request("echo", [1]), [1]);
 });
 
-it("a frame does not serve messages from an origin that it does not allow", async () => {
+it("an iframe ignores messages from an origin that it does not allow", async () => {
   const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow, origin: origins.other } });
   const client = new JSONRPCClient(windowTransport(contentWindow), { timeout: 1_000 });
   afterThisTest(() => client.destroy());
   assert.equal((await rejection(client.request("echo"))).reason, "timeout");
 });
 
-it("a frame whose wasm is missing answers its callers with an error, then and later", async () => {
+it("an iframe whose wasm is missing responds to each request with an error, before and after the load has failed", async () => {
   for (const [options, transportOptions] of [
     [{}, undefined],
     [{ origin: origins.other }, { origin: origins.other }],
@@ -158,20 +158,20 @@ it("a frame whose wasm is missing answers its callers with an error, then and la
   }
 });
 
-describe("a frame whose wasm is missing", () => {
+describe("an iframe whose wasm is missing", () => {
   const failing = async () => {
     const { contentWindow } = await openIframe("early-frame.html", {
       query: { wasm: "/nowhere.wasm?delay=300&token=secret" },
     });
     const printed = [];
     contentWindow.console.error = (...args) => printed.push(args.map(String).join(" "));
-    const failed = () => until(() => printed.length > 0, "the reason is not printed");
+    const failed = () => until(() => printed.length > 0, "the reason was not printed");
     return { number: frameIndex(contentWindow), contentWindow, printed, failed };
   };
   const request = (id) => ({ jsonrpc: "2.0", id, method: "x" });
   const refusals = ({ received }) => received.filter(({ error }) => error !== undefined);
 
-  it("prints the reason once, and reports it to no peer", async () => {
+  it("prints the reason once, and does not send it to any peer", async () => {
     const { number, printed, failed } = await failing();
     const stranger = await scriptedIframe();
     stranger.post(request(1), number);
@@ -190,7 +190,7 @@ describe("a frame whose wasm is missing", () => {
     assert.include(printed[0], "nowhere.wasm");
   });
 
-  it("recognises the same values as messages as a frame that runs", async () => {
+  it("responds to the same values as an iframe that has its wasm", async () => {
     const { contentWindow: running } = await openIframe("early-frame.html");
     const holes = [request("beside a hole")];
     holes.length = 2;
@@ -222,7 +222,7 @@ describe("a frame whose wasm is missing", () => {
       addEventListener("message", listener);
       afterThisTest(() => removeEventListener("message", listener));
       for (const value of values) window.postMessage(value, "*");
-      await until(() => ids.includes("last"), "the last request is not answered");
+      await until(() => ids.includes("last"), "the last request has no response");
       return ids;
     };
     const { contentWindow: failed } = await failing();
@@ -245,7 +245,7 @@ describe("a frame whose wasm is missing", () => {
     for (let n = 0; n < 100; n++) stranger.post(request(n), number);
     await stranger.settled();
     other.post(request("mine"), number);
-    await until(() => refusals(other).length === 1, "the other window gets no answer");
+    await until(() => refusals(other).length === 1, "the other window got no response");
     await stranger.settled();
     assert.isAtLeast(refusals(stranger).length, 90);
     assert.isAtMost(refusals(stranger).length, 100);
@@ -271,7 +271,7 @@ describe("a frame whose wasm is missing", () => {
     assert.isAtLeast(strangers.flatMap(refusals).length, 950);
   });
 
-  it("repeats no id that is large, or none at all", async () => {
+  it("does not repeat an id that is too long or has an invalid type", async () => {
     const { number, failed } = await failing();
     await failed();
     const stranger = await scriptedIframe();

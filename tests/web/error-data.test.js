@@ -1,4 +1,4 @@
-// `errorData`, the option of a server that chooses the `data` of errors.
+// `errorData` is an option of a server. It selects the `data` of error responses.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError } from "./support/portway.js";
@@ -17,7 +17,7 @@ const status = (error) => error.status && { status: error.status };
 const notFound = { code: -32603, message: "x", data: { name: "NotFound" } };
 const fail = () => Promise.reject(new NotFound("x"));
 
-/** A server with this option, and the test at the other end. */
+/** Creates a server with this option. The test is its peer. */
 function served(errorData, methods = { fail }) {
   const { transport, remoteEnd } = scriptedChannel();
   const asked = [];
@@ -27,7 +27,7 @@ function served(errorData, methods = { fail }) {
     onError: (error) => reported.push(error),
   });
   for (const [name, handler] of Object.entries(methods)) server.method(name, handler);
-  /** The error object that a request is answered with. */
+  /** Sends a request, and returns the error object of the response. */
   const answer = async (method, params) => {
     remoteEnd.post({ jsonrpc: "2.0", method, params, id: 1 });
     return (await remoteEnd.next()).error;
@@ -36,18 +36,18 @@ function served(errorData, methods = { fail }) {
 }
 
 describe("errorData", () => {
-  it("chooses the data that crosses, in place of the default", async () => {
+  it("selects the data that is sent, in place of the default", async () => {
     const { answer, reported } = served(status);
     assert.deepEqual(await answer("fail"), { ...notFound, data: { status: 404 } });
     assert.deepEqual(reported, []);
   });
 
-  it("leaves the default by undefined, and sends null", async () => {
+  it("may return undefined, which selects the default, or null, which is sent", async () => {
     assert.deepEqual(await served(() => undefined).answer("fail"), notFound);
     assert.deepEqual(await served(() => null).answer("fail"), { ...notFound, data: null });
   });
 
-  it("gets any value that the handler has thrown", async () => {
+  it("receives any value that the handler has thrown", async () => {
     for (const thrown of [new RPCError(5, "x", { a: 1 }), "text", null, undefined, { a: 1 }]) {
       const { asked, answer } = served(() => 7, { fail: () => Promise.reject(thrown) });
       assert.equal((await answer("fail")).data, 7);
@@ -55,14 +55,14 @@ describe("errorData", () => {
     }
   });
 
-  it("may keep the data of an error back, and leaves it by undefined", async () => {
+  it("may replace the error's own data, or keep the data by returning undefined", async () => {
     const own = { fail: () => Promise.reject(Object.assign(new Error("x"), { data: "s3cret" })) };
     assert.deepEqual(await served(() => null, own).answer("fail"), { code: -32603, message: "x", data: null });
     const chosen = { fail: () => Promise.reject(new RPCError(5, "x", { a: 1 })) };
     assert.deepEqual(await served(status, chosen).answer("fail"), { code: 5, message: "x", data: { a: 1 } });
   });
 
-  it("that throws is reported, and the default crosses", async () => {
+  it("that throws is reported, and the default data is sent", async () => {
     for (const problem of [new Error("oh no"), undefined]) {
       const { answer, reported } = served(() => {
         throw problem;
@@ -72,7 +72,7 @@ describe("errorData", () => {
     }
   });
 
-  it("that is not a function is reported, and the default crosses", async () => {
+  it("that is not a function is reported, and the default data is sent", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const reported = [];
     new JSONRPCServer(transport, { errorData: {}, onError: (error) => reported.push(error) }).method("fail", fail);
@@ -84,13 +84,13 @@ describe("errorData", () => {
     );
   });
 
-  it("whose data cannot be cloned is sent without data", async () => {
+  it("that returns an uncloneable value makes the server send the error without data", async () => {
     for (const data of [() => {}, Promise.resolve(1)]) {
       assert.deepEqual(await served(() => data).answer("fail"), { code: -32603, message: "x" });
     }
   });
 
-  it("that returns a promise is reported if that rejects", async () => {
+  it("that returns a rejecting promise is reported, and the error is sent without data", async () => {
     const problem = new Error("oh no");
     const { answer, reported } = served(async () => {
       throw problem;
@@ -100,7 +100,7 @@ describe("errorData", () => {
     assert.deepEqual(reported, [problem]);
   });
 
-  it("is asked for streams, too", async () => {
+  it("is also called for streams", async () => {
     const { answer } = served(status, {
       async *fail() {
         throw new NotFound("x");
@@ -109,7 +109,7 @@ describe("errorData", () => {
     assert.deepEqual(await answer("rpc.stream", { method: "fail", credit: 1 }), { ...notFound, data: { status: 404 } });
   });
 
-  it("is not called for a request that was cancelled, an unknown method, or a notification", async () => {
+  it("is not called for a cancelled request, an unknown method, or a notification", async () => {
     const { remoteEnd, asked, answer, reported, server } = served(() => 7, {
       wait: (_, { signal }) =>
         new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
@@ -128,12 +128,12 @@ describe("errorData", () => {
     assert.deepEqual([await remoteEnd.drain(), asked], [[], []]);
   });
 
-  it("is not asked once its server is destroyed", async () => {
+  it("is not called after its server has been destroyed", async () => {
     let reject;
     const { asked, server, transport, remoteEnd } = served(() => 7, {
       wait: () => new Promise((_, no) => (reject = no)),
     });
-    // It keeps the link.
+    // The second server keeps the link open.
     new JSONRPCServer(transport);
     remoteEnd.post({ jsonrpc: "2.0", method: "wait", id: 1 });
     await until(() => reject !== undefined);
@@ -143,7 +143,7 @@ describe("errorData", () => {
     assert.deepEqual(asked, []);
   });
 
-  it("is that of the server whose handler has failed, where two share a transport", async () => {
+  it("is the option of the server whose handler has failed, if several servers share a transport", async () => {
     const { transport, answer, server } = served(() => "first", { one: fail });
     new JSONRPCServer(transport, { errorData: () => "second" }).method("two", fail);
     new JSONRPCServer(transport).method("three", fail);
@@ -166,7 +166,7 @@ describe("errorData", () => {
     assert.equal(times, 1);
   });
 
-  it("belongs to a peer, to a connection and to a channel of WIPC as well", async () => {
+  it("also works in a JSONRPCPeer, in connect() and over WIPC", async () => {
     const { near, far } = channel();
     new JSONRPCPeer(far, { errorData: status }).method("fail", fail);
     assert.deepEqual((await rejection(new JSONRPCPeer(near).request("fail"))).data, { status: 404 });

@@ -1,4 +1,4 @@
-// All parts of thrown errors that cross to the least trusted peers: a frame without an origin, and a worker.
+// The parts of thrown errors that are sent to the least trusted peers: an iframe without an origin, and a worker.
 
 import { assert } from "chai";
 import { JSONRPCServer, windowTransport, workerTransport } from "./support/portway.js";
@@ -7,7 +7,7 @@ import { origins, scriptedIframe } from "./support/iframes.js";
 import { until } from "./support/outcomes.js";
 import { made, replyTo, thrown } from "./support/error-samples.js";
 
-/** A worker that sends requests on demand, and posts the answers. */
+/** Starts a worker that posts messages on demand, and reports the messages that it receives. */
 function puppetWorker() {
   const source = `
     addEventListener("message", ({ data }) => {
@@ -26,7 +26,7 @@ function puppetWorker() {
 }
 
 const boundaries = {
-  "a frame without an origin": async () => {
+  "an iframe without an origin": async () => {
     const frame = await scriptedIframe({ origin: origins.other, sandbox: "allow-scripts" });
     return { ...frame, transport: windowTransport(frame.window, { origin: "null" }) };
   },
@@ -37,14 +37,14 @@ const boundaries = {
 };
 
 for (const [boundary, open] of Object.entries(boundaries)) {
-  describe(`to ${boundary}`, () => {
-    it("of every error crosses the same as over a port, and nothing else", async () => {
+  describe(`an error that is sent to ${boundary}`, () => {
+    it("has the same members as over a port, and no others", async () => {
       const errors = await Promise.all(thrown.map((one) => made(one, afterThisTest)));
       const { transport, post, received } = await open();
       const server = new JSONRPCServer(transport).method("fail", ([n]) => Promise.reject(errors[n].error));
       afterThisTest(() => server.destroy());
       for (const n of thrown.keys()) post({ jsonrpc: "2.0", method: "fail", params: [n], id: n });
-      await until(() => received.length >= thrown.length, "not every request is answered");
+      await until(() => received.length >= thrown.length, "a request has no response");
       received.sort((a, b) => a.id - b.id);
       for (const [n, one] of thrown.entries())
         assert.deepEqual(received[n], replyTo(n, one, errors[n].error), one.name);

@@ -1,4 +1,4 @@
-// The parts that cross of errors of Node itself.
+// The parts of Node's own errors that are sent to the peer.
 
 import { assert } from "chai";
 import { readFile, rm } from "node:fs/promises";
@@ -14,7 +14,7 @@ import { rejection } from "./support/outcomes.js";
 
 const PATH = "/home/s3cret/token.txt";
 
-/** The error object that crosses when a handler fails in this way. */
+/** Returns the error object that is sent if a handler fails with this function. */
 async function sent(fail) {
   const { transport, remoteEnd } = scriptedChannel();
   new JSONRPCServer(transport).method("fail", fail);
@@ -22,19 +22,19 @@ async function sent(fail) {
   return (await remoteEnd.next()).error;
 }
 
-describe("of an error of fs", () => {
+describe("the response for an error of fs", () => {
   const message = `ENOENT: no such file or directory, open '${PATH}'`;
   const expected = { code: -32603, message, data: { code: "ENOENT", errno: -2 } };
 
-  // Node puts the path into the message, too: the handler decides about messages.
+  // Node also puts the path into the message. The library always sends messages.
   for (const [name, fail] of Object.entries({ promises: () => readFile(PATH), sync: () => readFileSync(PATH) })) {
-    it(`message, code and errno cross, and neither path nor syscall (${name})`, async () => {
+    it(`contains message, code and errno, but neither path nor syscall (${name})`, async () => {
       assert.equal((await rejection((async () => fail())())).path, PATH);
       assert.deepEqual(await sent(fail), expected);
     });
   }
 
-  it("the same crosses if it is a cause", async () => {
+  it("contains the same members if the error is a cause", async () => {
     const fail = async () => {
       throw new Error("no such project", { cause: await rejection(readFile(PATH)) });
     };
@@ -45,7 +45,7 @@ describe("of an error of fs", () => {
     });
   });
 
-  it("the same crosses to a worker", async () => {
+  it("contains the same members if the peer is a worker", async () => {
     const source = `
       const { parentPort } = require("node:worker_threads");
       parentPort.on("message", (message) => message.jsonrpc && parentPort.postMessage({ received: message }));
@@ -62,15 +62,15 @@ describe("of an error of fs", () => {
   });
 });
 
-describe("of other errors of Node", () => {
-  it("of a directory that is not empty code and errno cross", async () => {
+describe("the response for another error of Node", () => {
+  it("contains code and errno if a path is a directory", async () => {
     const { code, message, data } = await sent(() => rm("/", { recursive: false }));
     assert.equal(code, -32603);
     assert.isString(message);
     assert.deepEqual(Object.keys(data).sort(), ["code", "errno", "name"]);
   });
 
-  it("of a connection that is refused no address or port crosses beside the message", async () => {
+  it("contains the address and port of a refused connection only in the message", async () => {
     const fail = async () => {
       const socket = connectSocket(1, "127.0.0.1");
       throw await new Promise((resolve) => socket.once("error", resolve));
@@ -82,7 +82,7 @@ describe("of other errors of Node", () => {
     });
   });
 
-  it("of a request of axios that was refused nothing of the request crosses", async () => {
+  it("contains nothing of a refused request of axios", async () => {
     const headers = { Authorization: "Bearer s3cret" };
     const fail = () => axios.get("http://127.0.0.1:1/s3cret", { headers });
     const error = await rejection(fail());
@@ -96,7 +96,7 @@ describe("of other errors of Node", () => {
     });
   });
 
-  it("of an AssertionError neither actual nor expected crosses", async () => {
+  it("contains neither actual nor expected of an AssertionError", async () => {
     const { strictEqual } = await import("node:assert");
     const { data } = await sent(() => strictEqual("s3cret", "other", "they differ"));
     assert.deepEqual(data, { name: "AssertionError", code: "ERR_ASSERTION" });

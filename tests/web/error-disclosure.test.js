@@ -1,4 +1,4 @@
-// All parts of thrown errors that cross: whole messages are compared, as they arrived.
+// The parts of thrown errors that are sent to the peer. The tests compare whole messages.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer, inNode } from "./support/portway.js";
@@ -10,23 +10,23 @@ import { scriptedPipe } from "./support/wipc.js";
 
 const request = (method, params, id = 1) => ({ jsonrpc: "2.0", method, params, id });
 
-/** A server with one method, which fails with this; and the test at the other end. */
+/** Creates a server whose only method fails with this error. The test is its peer. */
 function failing(error, options) {
   const { transport, remoteEnd } = scriptedChannel();
   const server = new JSONRPCServer(transport, options).method("fail", () => Promise.reject(error));
   return { remoteEnd, server };
 }
 
-/** The error object that crosses. */
+/** Returns the error object that is sent. */
 async function sent(error) {
   const { remoteEnd } = failing(error);
   remoteEnd.post(request("fail"));
   return (await remoteEnd.next()).error;
 }
 
-describe("over a port, the disclosed part", () => {
+describe("the response over a port", () => {
   for (const one of thrown) {
-    it(`of ${one.name} is this and nothing else`, async () => {
+    it(`contains the expected members and nothing else for ${one.name}`, async () => {
       const { error } = await made(one, afterThisTest);
       const { remoteEnd } = failing(error);
       remoteEnd.post(request("fail"));
@@ -34,7 +34,7 @@ describe("over a port, the disclosed part", () => {
     });
   }
 
-  it("of an AxiosError is nothing of the request, which the error has", async () => {
+  it("contains nothing of the request that an AxiosError refers to", async () => {
     const error = await axiosError(afterThisTest);
     assert.include(String(error.config.headers.Authorization), SECRET);
     if (inNode) assert.include(String(error.response.headers["set-cookie"]), SECRET);
@@ -48,9 +48,9 @@ describe("over a port, the disclosed part", () => {
   });
 });
 
-describe("in CALL frames of WIPC, the disclosed part", () => {
+describe("the response in a CALL frame of WIPC", () => {
   for (const one of thrown) {
-    it(`of ${one.name} is the same`, async () => {
+    it(`is the same for ${one.name}`, async () => {
       const { error } = await made(one, afterThisTest);
       const remoteEnd = scriptedPipe();
       new JSONRPCServer(remoteEnd.channel.transport()).method("fail", () => Promise.reject(error));
@@ -61,7 +61,7 @@ describe("in CALL frames of WIPC, the disclosed part", () => {
   }
 });
 
-describe("the disclosed part of an error", () => {
+describe("the response for an error", () => {
   const error = Object.assign(new TypeError("x"), { code: "E_X", token: SECRET });
   const reply = (id) => ({
     jsonrpc: "2.0",
@@ -82,7 +82,7 @@ describe("the disclosed part of an error", () => {
     ]);
   });
 
-  it("is the same of a ReadableStream that fails", async () => {
+  it("is the same for a ReadableStream that fails", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method(
       "count",
@@ -123,7 +123,7 @@ describe("the disclosed part of an error", () => {
     ]);
   });
 
-  it("is nothing if a notification has failed", async () => {
+  it("does not exist if the failed handler was called for a notification", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const reported = [];
     const fail = () => Promise.reject(error);
@@ -135,7 +135,7 @@ describe("the disclosed part of an error", () => {
     assert.deepEqual(reported, [error, error]);
   });
 
-  it("has no member that another one inherits or computes", async () => {
+  it("contains no member that an own getter computes, and no getter is called", async () => {
     let reads = 0;
     const counting = { enumerable: true, get: () => (reads++, SECRET) };
     assert.deepEqual(await sent(Object.defineProperties(new Error("x"), { body: counting, data: counting })), {
@@ -146,26 +146,26 @@ describe("the disclosed part of an error", () => {
   });
 });
 
-describe("of causes and errors", () => {
+describe("the response for an error with causes and errors", () => {
   const depthOf = ({ data }) => {
     let depth = 0;
     for (let { cause } = data; cause !== undefined; { cause } = cause) depth++;
     return depth;
   };
 
-  it("eight levels cross", async () => {
+  it("contains at most eight levels of causes", async () => {
     let error = new Error("0");
     for (let level = 1; level < 100; level++) error = new Error(String(level), { cause: error });
     assert.equal(depthOf(await sent(error)), 8);
   });
 
-  it("each crosses once", async () => {
+  it("contains each error once", async () => {
     const error = new AggregateError([], "x");
     error.errors.push(error, new Error("y", { cause: error }));
     assert.deepEqual((await sent(error)).data, { name: "AggregateError", errors: [{ name: "Error", message: "y" }] });
   });
 
-  it("a thousand values cross, however many there are", async () => {
+  it("contains at most a thousand values", async () => {
     let lattice = new Error("0");
     for (let level = 1; level < 40; level++) lattice = new AggregateError([lattice, lattice], String(level));
     assert.isAtMost(JSON.stringify(await sent(lattice)).length, 1_000);
@@ -182,7 +182,7 @@ describe("of causes and errors", () => {
     });
   });
 
-  it("a megabyte of text crosses, and of a message all", async () => {
+  it("contains the whole message, and one mebibyte of text in other members", async () => {
     const text = "x".repeat(10_000_000);
     const crossed = await sent(new Error(text, { cause: new Error(text, { cause: new Error(text) }) }));
     assert.equal(crossed.message.length, text.length);
@@ -192,7 +192,7 @@ describe("of causes and errors", () => {
 });
 
 describe("an item of a stream that cannot be sent", () => {
-  it("fails it by the name of the problem, not with the source of a function", async () => {
+  it("ends the stream with the name of the problem, and does not disclose the source of a function", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("bad", async function* () {
       yield () => "s3cret";

@@ -5,7 +5,7 @@ import { JSONRPCClient, JSONRPCServer, RPCError, inNode } from "./support/portwa
 import { channel, scriptedChannel, recorder } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
-/** Returns the rejection of a call whose handler throws this. */
+/** Returns the rejection of a call whose handler throws this value. */
 async function arriving(value) {
   const { near, far } = channel();
   new JSONRPCServer(far).method("fail", () => {
@@ -14,7 +14,7 @@ async function arriving(value) {
   return rejection(new JSONRPCClient(near).request("fail"));
 }
 
-/** Returns the rejection of a call that is answered with this error object, which is not cloned. */
+/** Returns the rejection of a call whose response has this error object. The transport does not clone it. */
 async function received(error) {
   const transport = recorder();
   const call = new JSONRPCClient(transport).request("a");
@@ -22,33 +22,33 @@ async function received(error) {
   return rejection(call);
 }
 
-/** A value whose every text is searched. */
+/** Returns all text of a value. */
 const textOf = (value) => JSON.stringify(value, (_, member) => (typeof member === "bigint" ? String(member) : member));
 
 class Conflict extends Error {
   name = "Conflict";
 }
 
-describe("the name of an error that is thrown", () => {
-  it("crosses in data if it holds more than Error", async () => {
+describe("the name of a thrown error", () => {
+  it('is sent in data unless it is "Error"', async () => {
     assert.deepEqual((await arriving(new TypeError("x"))).data, { name: "TypeError" });
     assert.deepEqual((await arriving(new Conflict("x"))).data, { name: "Conflict" });
     assert.isUndefined((await arriving(new Error("x"))).data);
   });
 
-  it("is kept of a DOMException, whose code is not", async () => {
+  it("is sent for a DOMException, but the numeric code is not", async () => {
     const { code, message, data } = await arriving(new DOMException("no room", "QuotaExceededError"));
     assert.deepEqual([code, message, data.name], [-32603, "no room", "QuotaExceededError"]);
     assert.notProperty(data, "code");
   });
 
-  it("does not change that of the error that arrives", async () => {
+  it("does not become the name of the RPCError at the caller", async () => {
     assert.equal((await arriving(new TypeError("x"))).name, "RPCError");
   });
 });
 
-describe("other members of an error", () => {
-  it("does not cross, but for code and errno", async () => {
+describe("the other members of a thrown error", () => {
+  it("are not sent, except code and errno", async () => {
     const held = {
       status: 404,
       url: "/a",
@@ -65,17 +65,17 @@ describe("other members of an error", () => {
     });
   });
 
-  it("does not cross of any object that is thrown", async () => {
+  it("are not sent for a thrown object that is not an error", async () => {
     const { code, message, data } = await arriving({ status: 404, message: "gone", code: -32001 });
     assert.deepEqual([code, message, data], [-32603, "gone", { code: -32001 }]);
   });
 
-  it("does not cross of a list that is thrown, but for its texts and numbers", async () => {
+  it("are not sent for a thrown array, except its strings and numbers", async () => {
     const { data } = await arriving([1, "a", new RangeError("x"), { status: 404 }, () => {}]);
     assert.deepEqual(data, [1, "a", { name: "RangeError", message: "x" }]);
   });
 
-  it("changes no prototype by a member __proto__", async () => {
+  it("do not change a prototype by a member __proto__", async () => {
     const cause = JSON.parse('{ "__proto__": { "polluted": 1 }, "name": "E", "message": "x" }');
     const { data } = await arriving(new Error("x", { cause }));
     assert.deepEqual(data, { cause: { name: "E", message: "x" } });
@@ -83,7 +83,7 @@ describe("other members of an error", () => {
     assert.isUndefined({}.polluted);
   });
 
-  it("is not sent beside data of its own, which is sent as it is", async () => {
+  it("are not sent if the error has data of its own, which is sent unchanged", async () => {
     const data = { a: 1 };
     assert.deepEqual((await arriving(Object.assign(new TypeError("x"), { data, status: 1 }))).data, data);
     assert.deepEqual((await arriving(new RPCError(1, "x", data, { cause: new Error("y") }))).data, data);
@@ -100,15 +100,15 @@ describe("other members of an error", () => {
       { name: "TypeError", errno: 1 },
     ],
   ]) {
-    it(`is as little if the thrown value is ${name}`, async () => {
+    it(`are reduced in the same way if the thrown value is ${name}`, async () => {
       const error = await arriving(value);
       assert.deepEqual([error.code, error.data], [-32603, data]);
     });
   }
 });
 
-describe("the cause of an error that is thrown", () => {
-  it("arrives as the cause of the RPCError, and of it the next one", async () => {
+describe("the cause of a thrown error", () => {
+  it("arrives as the cause of the RPCError, and its own cause arrives as well", async () => {
     const root = Object.assign(new RangeError("root"), { code: "E_ROOT", at: 7 });
     const middle = new RPCError(-32004, "middle", { why: 1 }, { cause: "not reached: it has data" });
     middle.cause = root;
@@ -124,7 +124,7 @@ describe("the cause of an error that is thrown", () => {
     assert.equal(String(error.cause.cause), "RangeError: root");
   });
 
-  it("arrives of an RPCError without data, with its code", async () => {
+  it("arrives with the code of an RPCError that has no data", async () => {
     const error = await arriving(
       new RPCError(-32001, "Build failed", undefined, { cause: new SyntaxError("unexpected )") }),
     );
@@ -135,21 +135,21 @@ describe("the cause of an error that is thrown", () => {
   });
 
   for (const cause of ["a text", 0, false, null]) {
-    it(`may be no error, such as ${JSON.stringify(cause)}`, async () => {
+    it(`may be a value that is not an error, such as ${JSON.stringify(cause)}`, async () => {
       assert.deepEqual((await arriving(new Error("x", { cause }))).cause, cause);
     });
   }
 
-  it("is absent if no part of it may cross", async () => {
+  it("is absent if none of its members may be sent", async () => {
     assert.notProperty(await arriving(new Error("x", { cause: { any: "object" } })), "cause");
   });
 
-  it("is absent if the error had none", async () => {
+  it("is absent if the thrown error has no cause", async () => {
     assert.notProperty(await arriving(new Error("x")), "cause");
     assert.notProperty(await arriving(new TypeError("x")), "cause");
   });
 
-  it("may lead back to the error", async () => {
+  it("may refer back to the error", async () => {
     const error = new Error("a");
     error.cause = new Error("b", { cause: error });
     const arrived = await arriving(error);
@@ -157,7 +157,7 @@ describe("the cause of an error that is thrown", () => {
     assert.notProperty(arrived.cause, "cause");
   });
 
-  it("is a CallError if the handler's own call has ended without an answer", async () => {
+  it("is absent for a CallError, whose name arrives", async () => {
     const unconnected = new JSONRPCClient(recorder(), { timeout: 5 });
     const error = await arriving(await rejection(unconnected.request("deeper")));
     assert.deepEqual(error.data, { name: "CallError" });
@@ -180,7 +180,7 @@ describe("an AggregateError that is thrown", () => {
 describe("a stack", () => {
   const leaks = [import.meta.url, "errors-kept", "at "];
 
-  it("crosses neither of the error, nor of any error or object in it", async () => {
+  it("is not sent, neither of the thrown error nor of any error or object in it", async () => {
     const error = new AggregateError([new Error("a")], "x", { cause: new Error("b", { cause: new TypeError("c") }) });
     Object.assign(error, { inner: new Error("d"), list: [new Error("e")] });
     error.stack = String(error.stack);
@@ -196,25 +196,25 @@ describe("a stack", () => {
         [new Error("inner"), { by: new Error("inner") }],
       ]),
     "in a Set": () => new Set([new Error("inner"), [new Error("inner")]]),
-    "in what calls itself something else": () => ({
+    "in an object with a Symbol.toStringTag": () => ({
       [Symbol.toStringTag]: "Odd",
       by: new Error("inner"),
       stack: new Error().stack,
     }),
-    "that calls itself something else": () => Object.assign(new Error("inner"), { [Symbol.toStringTag]: "Odd" }),
+    "that has a Symbol.toStringTag": () => Object.assign(new Error("inner"), { [Symbol.toStringTag]: "Odd" }),
   })) {
-    it(`crosses not of an error ${name}`, async () => {
+    it(`is not sent for an error ${name}`, async () => {
       const { data } = await arriving(new Error("x", { cause: cause() }));
       assert.deepEqual(data, name.startsWith("that") ? { cause: { name: "Error", message: "inner" } } : undefined);
     });
   }
 
-  it("crosses not of a DOMException either", async () => {
+  it("is not sent for a DOMException", async () => {
     assert.deepEqual(Object.keys((await arriving(new DOMException("x", "AbortError"))).data), ["name"]);
   });
 });
 
-describe("an error object that comes in", () => {
+describe("a received error object", () => {
   it("cannot replace the default members of an error by its cause", async () => {
     const cause = JSON.parse(
       '{ "name": "X", "message": "y", "stack": "s", "toString": 1, "constructor": 1, "__proto__": { "polluted": 1 }, "kept": 1 }',
@@ -228,7 +228,7 @@ describe("an error object that comes in", () => {
     assert.notEqual(error.stack, "s");
   });
 
-  it("may have a cause without end", async () => {
+  it("may have a cyclic cause", async () => {
     const cause = { name: "Error", message: "again" };
     cause.cause = cause;
     let { cause: error } = await received({ code: 1, message: "x", data: { cause } });
@@ -237,7 +237,7 @@ describe("an error object that comes in", () => {
     assert.equal(depth, 8);
   });
 
-  it("keeps data and cause that are of another make", async () => {
+  it("keeps data and cause of an unexpected type", async () => {
     for (const cause of [5, "x", [1], { name: 1, message: "x" }]) {
       const error = await received({ code: 1, message: "x", data: { cause } });
       assert.deepEqual([error.cause, error.data], [cause, { cause }]);
@@ -245,7 +245,7 @@ describe("an error object that comes in", () => {
   });
 });
 
-describe("a handler that fails in any way", () => {
+describe("a handler that fails", () => {
   const values = [
     undefined,
     null,
@@ -271,7 +271,7 @@ describe("a handler that fails in any way", () => {
         throw value;
       },
     }),
-    "by a `then` that throws when it is read": (value) => ({
+    "by a `then` getter that throws": (value) => ({
       get then() {
         throw value;
       },
@@ -284,7 +284,7 @@ describe("a handler that fails in any way", () => {
       },
     }),
   })) {
-    it(`is answered with one error ${how}`, async () => {
+    it(`gets exactly one error response if it fails ${how}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("fail", ([index]) => fail(values[index]));
       for (const id of values.keys()) remoteEnd.post({ jsonrpc: "2.0", method: "fail", params: [id], id });
@@ -302,9 +302,9 @@ describe("a handler that fails in any way", () => {
     "a function": () => () => {},
     "a symbol": () => Symbol("a"),
     "a WeakMap": () => new WeakMap(),
-    "a promise in a list": () => [Promise.resolve()],
+    "a promise in an array": () => [Promise.resolve()],
     "a port that is not transferred": () => new MessageChannel().port1,
-    "a buffer that is gone": () => {
+    "a detached buffer": () => {
       const buffer = new ArrayBuffer(8);
       structuredClone(buffer, { transfer: [buffer] });
       return buffer;
@@ -314,7 +314,7 @@ describe("a handler that fails in any way", () => {
         throw Symbol("gotcha");
       },
     }),
-    "a getter that throws what cannot be read": () => ({
+    "a getter that throws an unreadable value": () => ({
       get a() {
         throw new Proxy(
           {},
@@ -328,7 +328,7 @@ describe("a handler that fails in any way", () => {
     }),
     ...(inNode ? {} : { "an element": () => document.body, "a window": () => window }),
   })) {
-    it(`is answered with one error by returning ${name}, and the server lives on`, async () => {
+    it(`gets exactly one error response if it returns ${name}, and the server still works`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("bad", make).method("good", () => "good");
       remoteEnd.post({ jsonrpc: "2.0", method: "bad", id: 1 });
@@ -348,7 +348,7 @@ describe("a handler that fails in any way", () => {
     });
   }
 
-  it("does not send the peer the source of a function that cannot be cloned", async () => {
+  it("does not disclose the source of a function that cannot be cloned", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("bad", () => () => "a secret");
     assert.notInclude((await rejection(new JSONRPCClient(near).request("bad"))).message, "secret");

@@ -4,7 +4,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { channel } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
-/** Returns the rejection of a call whose handler throws an object made by a frame of this origin. */
+/** Returns the rejection of a call whose handler throws an object made in an iframe of this origin. */
 async function arriving(make) {
   const element = document.createElement("iframe");
   document.body.append(element);
@@ -16,8 +16,8 @@ async function arriving(make) {
   return rejection(new JSONRPCClient(near).request("fail"));
 }
 
-describe("an error of another frame", () => {
-  it("keeps code, message, name and cause", async () => {
+describe("an error of another realm", () => {
+  it("arrives with code, message, name and cause", async () => {
     const error = await arriving(({ TypeError, Error }) =>
       Object.assign(new TypeError("x", { cause: new Error("y") }), { code: 7, errno: 1 }),
     );
@@ -26,14 +26,14 @@ describe("an error of another frame", () => {
     assert.notProperty(error.data, "stack");
   });
 
-  it("keeps its name if it is a DOMException, and loses the number of that", async () => {
+  it("arrives with its name but without its numeric code if it is a DOMException", async () => {
     const error = await arriving(({ DOMException }) => new DOMException("x", "DataCloneError"));
     assert.deepEqual([error.code, error.message, error.data], [-32603, "x", { name: "DataCloneError" }]);
   });
 });
 
 describe("an error whose member is an element", () => {
-  it("crosses without it", async () => {
+  it("arrives without that member", async () => {
     const error = await arriving(({ Error }) =>
       Object.assign(new Error("x", { cause: document.body }), { at: document.body, by: window, errno: 1 }),
     );

@@ -12,7 +12,7 @@ import {
 import { channel, scriptedChannel, recorder } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
-/** The error object that crosses when a handler throws this. */
+/** Returns the error object that is sent if a handler throws this value. */
 async function thrown(value) {
   const { transport, remoteEnd } = scriptedChannel();
   new JSONRPCServer(transport).method("fail", () => {
@@ -31,7 +31,7 @@ function gotcha() {
 const internal = { code: -32603, message: "Internal error" };
 
 describe("an error that a handler throws", () => {
-  it("crosses with code, message and data if it is an RPCError", async () => {
+  it("is sent with code, message and data if it is an RPCError", async () => {
     assert.deepEqual(await thrown(new RPCError(-32001, "Build failed", [1])), {
       code: -32001,
       message: "Build failed",
@@ -39,60 +39,60 @@ describe("an error that a handler throws", () => {
     });
   });
 
-  it("has no data on the wire if it has none", async () => {
+  it("is sent without data if it has none", async () => {
     assert.deepEqual(await thrown(new RPCError(5, "x")), { code: 5, message: "x" });
   });
 
-  it("keeps data that is null", async () => {
+  it("is sent with data if its data is null", async () => {
     assert.deepEqual(await thrown(new RPCError(5, "x", null)), { code: 5, message: "x", data: null });
   });
 
-  it("is an internal error with its message if it is a plain Error", async () => {
+  it("becomes an internal error with its message if it is a plain Error", async () => {
     assert.deepEqual(await thrown(new Error("disk full")), { code: -32603, message: "disk full" });
   });
 
-  it("keeps an empty message", async () => {
+  it("is sent with an empty message if its message is empty", async () => {
     assert.deepEqual(await thrown(new Error("")), { code: -32603, message: "" });
   });
 
-  it("keeps the code of a plain Error if that is an integer", async () => {
+  it("is sent with the code of a plain Error if the code is an integer", async () => {
     assert.deepEqual(await thrown(Object.assign(new Error("x"), { code: -32004 })), { code: -32004, message: "x" });
   });
 
-  it("keeps its data if it is a plain Error with data", async () => {
+  it("is sent with the data of a plain Error", async () => {
     const error = Object.assign(new Error("x"), { code: 7, data: { a: 1 } });
     assert.deepEqual(await thrown(error), { code: 7, message: "x", data: { a: 1 } });
   });
 
-  it("is an internal error if its code is a string, which is kept in data", async () => {
+  it("becomes an internal error if its code is a string, which is sent in data", async () => {
     const error = Object.assign(new Error("no such file"), { code: "ENOENT" });
     assert.deepEqual(await thrown(error), { code: -32603, message: "no such file", data: { code: "ENOENT" } });
   });
 
   for (const code of [1.5, NaN, Infinity, true, null, {}, 5n]) {
-    it(`is an internal error if its code is ${typeof code === "bigint" ? "5n" : String(code)}`, async () => {
+    it(`becomes an internal error if its code is ${typeof code === "bigint" ? "5n" : String(code)}`, async () => {
       const { code: sent, message } = await thrown(Object.assign(new Error("x"), { code }));
       assert.deepEqual([sent, message], [-32603, "x"]);
     });
   }
 
-  it("is an internal error if it is a DOMException with any code", async () => {
+  it("becomes an internal error if it is a DOMException with any code", async () => {
     const { code, message } = await thrown(new DOMException("no luck", "DataCloneError"));
     assert.deepEqual([code, message], [-32603, "no luck"]);
   });
 
-  it("is an internal error if it is any other object with a code", async () => {
+  it("becomes an internal error if it is another object with a code", async () => {
     assert.equal((await thrown({ code: -32001, message: "x" })).code, -32603);
   });
 
   for (const value of [undefined, null]) {
-    it(`is an internal error if it is ${value}`, async () => {
+    it(`becomes an internal error if it is ${value}`, async () => {
       assert.deepEqual(await thrown(value), internal);
     });
   }
 
   for (const value of [0, "", false, "oh no", 42]) {
-    it(`is an internal error if it is ${JSON.stringify(value)}, which is kept in data`, async () => {
+    it(`becomes an internal error if it is ${JSON.stringify(value)}, which is sent in data`, async () => {
       assert.deepEqual(await thrown(value), { ...internal, data: value });
     });
   }
@@ -116,7 +116,7 @@ describe("an error that a handler throws", () => {
         },
       },
     ],
-    ["a proxy that throws at everything", new Proxy({}, { get: gotcha, has: gotcha, getPrototypeOf: gotcha })],
+    ["a proxy all of whose traps throw", new Proxy({}, { get: gotcha, has: gotcha, getPrototypeOf: gotcha })],
     ["an error with data that cannot be cloned", new RPCError(-32603, "x", () => {})],
     [
       "an error whose data has a getter that throws",
@@ -135,19 +135,19 @@ describe("an error that a handler throws", () => {
       })(),
     ],
   ]) {
-    it(`is answered with -32603 if it is ${name}`, async () => {
+    it(`causes a response with the code -32603 if it is ${name}`, async () => {
       assert.equal((await thrown(value)).code, -32603);
     });
   }
 
-  it("keeps code and message if its data cannot be cloned", async () => {
+  it("is sent with code and message if its data cannot be cloned", async () => {
     assert.deepEqual(await thrown(new RPCError(-32001, "Build failed", () => {})), {
       code: -32001,
       message: "Build failed",
     });
   });
 
-  it("is the same if the promise of the handler rejects with it", async () => {
+  it("is sent in the same way if the handler returns a promise that rejects with it", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("fail", ([value]) =>
       Promise.reject(value === "error" ? new RPCError(5, "x") : undefined),
@@ -158,7 +158,7 @@ describe("an error that a handler throws", () => {
     assert.deepEqual((await remoteEnd.next()).error, internal);
   });
 
-  it("never takes a stack across", async () => {
+  it("is sent without its stack", async () => {
     const crossed = JSON.stringify(await thrown(new Error("x")));
     assert.notInclude(crossed, "errors.test.js");
   });
@@ -173,7 +173,7 @@ describe("an error that a handler throws", () => {
     assert.deepEqual([error.code, error.message, error.data], [-32002, "Gate failed", { gate: "lint", findings: [1] }]);
   });
 
-  it("can be thrown on by a handler that has called on", async () => {
+  it("can be rethrown by a handler whose own call has failed with it", async () => {
     const first = channel();
     const second = channel();
     const back = new JSONRPCClient(first.near);
@@ -185,7 +185,7 @@ describe("an error that a handler throws", () => {
     assert.deepEqual([error.code, error.message, error.data], [-32003, "Permission denied", { who: "user" }]);
   });
 
-  it("does not hinder the next request", async () => {
+  it("does not affect the next request", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport)
       .method("fail", () => {
@@ -209,8 +209,8 @@ describe("an RPCError", () => {
   });
 });
 
-describe("the codes", () => {
-  it("have their numbers", () => {
+describe("the error codes", () => {
+  it("have the numbers of their specifications", () => {
     assert.deepEqual(
       { ...ErrorCode },
       {
@@ -235,7 +235,7 @@ describe("the codes", () => {
 });
 
 describe("instanceof", () => {
-  it("knows the errors of another copy of the library, and no other values", async () => {
+  it("recognizes the errors of another copy of the library, and no other values", async () => {
     const other = await freshCopy();
     for (const [Class, Foreign] of [
       [RPCError, other.RPCError],
@@ -250,7 +250,7 @@ describe("instanceof", () => {
     assert.notInstanceOf(new other.CallError("timeout", "text"), RPCError);
   });
 
-  it("keeps subclasses of an application apart", () => {
+  it("distinguishes subclasses of an application", () => {
     class NotFound extends RPCError {}
     assert.instanceOf(new NotFound(1, "text"), RPCError);
     assert.instanceOf(new NotFound(1, "text"), NotFound);
@@ -258,8 +258,8 @@ describe("instanceof", () => {
   });
 });
 
-describe("the answer of a peer whose wasm has died", () => {
-  it("is an error of the application if it has a code of its own", async () => {
+describe("a response of a peer whose wasm has trapped", () => {
+  it("is an error of the application if its code is not -32603", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const call = rejection(new JSONRPCClient(transport).request("a"));
     const data = { reason: "peer-died", worker: 7 };
@@ -269,7 +269,7 @@ describe("the answer of a peer whose wasm has died", () => {
     assert.deepEqual([thrown.code, thrown.data], [-32010, data]);
   });
 
-  it("ends its call with the reason peer-died, whichever method it was", async () => {
+  it("ends its call with the reason peer-died, for any method", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const call = client.request("work");

@@ -1,4 +1,4 @@
-// Foreign messages, of every kind that can be cloned: they share a transport with the library, which ignores them.
+// Foreign messages of every kind that can be cloned. They arrive at the transport of the library, which ignores them.
 
 import { assert } from "chai";
 import { JSONRPCPeer, broadcastTransport, inNode } from "./support/portway.js";
@@ -45,9 +45,9 @@ function serving(transport) {
 
 const untouched = { ran: 0, errors: [], ignored: 0 };
 
-describe("among foreign messages,", () => {
+describe("among foreign messages", () => {
   for (const [name, make] of Object.entries(foreign)) {
-    it(`${name} is ignored, and not answered`, async () => {
+    it(`${name} is ignored and gets no response`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const { outcome } = serving(transport);
       remoteEnd.post(make());
@@ -57,7 +57,7 @@ describe("among foreign messages,", () => {
     });
   }
 
-  it("all of them reach another listener as they are", async () => {
+  it("all kinds reach other listeners unchanged", async () => {
     const { transport, remoteEnd, port } = scriptedChannel();
     serving(transport);
     const kinds = [];
@@ -71,7 +71,7 @@ describe("among foreign messages,", () => {
     );
   });
 
-  it("all of them do nothing to a connection, on its boundary, before it and during it", async () => {
+  it("all kinds are ignored by a connection on the same boundary, before the session and during it", async () => {
     const [near, far] = ports();
     const other = new RemoteEnd(far);
     const post = () => Object.values(foreign).forEach((make) => far.postMessage(make()));
@@ -94,7 +94,7 @@ describe("among foreign messages,", () => {
     );
   });
 
-  it("all of them are ignored on a BroadcastChannel", async () => {
+  it("all kinds are ignored on a BroadcastChannel", async () => {
     const name = `foreign ${Math.random()}`;
     const channel = new BroadcastChannel(name);
     afterThisTest(() => channel.close());
@@ -103,7 +103,7 @@ describe("among foreign messages,", () => {
     channel.addEventListener("message", ({ data }) => received.push(data));
     for (const make of Object.values(foreign)) channel.postMessage(make());
     channel.postMessage({ jsonrpc: "2.0", method: "none", id: "last" });
-    await until(() => received.length > 0, "no answer came");
+    await until(() => received.length > 0, "no response arrived");
     assert.deepEqual(
       received.map(({ id }) => id),
       ["last"],

@@ -1,4 +1,4 @@
-// The package in a realm whose prototypes are frozen before it is imported, as hosts of others' code do.
+// The package in a realm whose prototypes were frozen before the import. Hosts of untrusted code freeze them.
 
 import { assert } from "chai";
 import { execFile } from "node:child_process";
@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-it("the package works where the prototypes of the language are frozen", async () => {
+it("the package works if the prototypes of the language are frozen", async () => {
   const source = `
     for (const { prototype } of [Error, Object, Array, Function, Promise, Map, Set, TypeError]) Object.freeze(prototype);
     const { default: init, JSONRPCClient, JSONRPCServer, RPCError, portTransport } = await import("./pkg/node.js");

@@ -1,4 +1,4 @@
-// The garbage collector ends nothing that is in use between windows, and with workers.
+// The garbage collector does not end a peer that is in use between windows or with workers.
 
 import { assert } from "chai";
 import { JSONRPCPeer, connect, windowTransport, workerTransport } from "./support/portway.js";
@@ -7,7 +7,7 @@ import { connectingIframe, openIframe } from "./support/iframes.js";
 import { untilCollected } from "./support/garbage.js";
 import { readyWorker, worker } from "./support/workers.js";
 
-/** Calls to the peer, and from there back to the server here, with collections between them. */
+/** Makes calls in both directions, with garbage collections between them. */
 async function works(remote) {
   for (let n = 0; n < 3; n++) {
     await untilCollected();
@@ -19,13 +19,13 @@ const serve = (peer) => peer.method("name", ([n]) => `page ${n}`);
 const methods = { name: ([n]) => `page ${n}` };
 
 const kinds = {
-  "with a frame": async () => serve(new JSONRPCPeer(windowTransport((await openIframe("frame.html")).contentWindow))),
+  "with an iframe": async () => serve(new JSONRPCPeer(windowTransport((await openIframe("frame.html")).contentWindow))),
   "with a worker": async () => serve(new JSONRPCPeer(workerTransport(await readyWorker("worker.js")))),
-  "connected to a frame": () => connect(connectingIframe(), { methods }),
+  "connected to an iframe": () => connect(connectingIframe(), { methods }),
   "connected to a worker": () => connect(worker("connect-worker.js"), { methods }),
 };
 
-describe("the garbage collector ends no peer of which nothing is held but `remote`", function () {
+describe("the garbage collector does not end a peer if the application refers only to `remote`", function () {
   this.timeout(40_000);
 
   for (const [name, make] of Object.entries(kinds)) {

@@ -1,4 +1,4 @@
-// The garbage collector ends nothing that is in use, though the application holds none of it.
+// The garbage collector does not end objects that are in use, even if the application does not refer to them.
 
 import { assert } from "chai";
 import {
@@ -20,7 +20,7 @@ const serve = (server) =>
       for (let n = 1; ; n++) yield n;
     });
 
-/** A port whose other end is referenced only by the result of `use`. */
+/** Returns a port. Only the result of `use` refers to its other end. */
 function portTo(use) {
   const { port1, port2 } = new MessageChannel();
   use(port2);
@@ -28,7 +28,7 @@ function portTo(use) {
   return port1;
 }
 
-/** Calls, with collections between them. */
+/** Makes calls with garbage collections between them. */
 async function works(echo) {
   for (let n = 0; n < 3; n++) {
     await untilCollected();
@@ -39,7 +39,7 @@ async function works(echo) {
 describe("the garbage collector", function () {
   this.timeout(40_000);
 
-  it("ends no unreferenced server, nor its port", async () => {
+  it("does not end an unreferenced server or its port", async () => {
     const remoteEnd = new RemoteEnd(portTo((port) => void serve(new JSONRPCServer(portTransport(port)))));
     let id = 0;
     await works(async (params) => {
@@ -48,7 +48,7 @@ describe("the garbage collector", function () {
     });
   });
 
-  it("ends no peer on both sides of which nothing is held but `remote`, or a function of it", async () => {
+  it("does not end two peers if the application refers only to `remote`, or to a function of it", async () => {
     const remoteOf = () =>
       new JSONRPCPeer(portTransport(portTo((port) => void serve(new JSONRPCPeer(portTransport(port)))))).remote;
     const remote = remoteOf();
@@ -57,7 +57,7 @@ describe("the garbage collector", function () {
     await works(echo);
   });
 
-  it("ends no call of which nothing is held but its promise", async () => {
+  it("does not end a call if the application refers only to its promise", async () => {
     let far;
     const port = portTo((port) => (far = new RemoteEnd(port)));
     const call = (() => new JSONRPCClient(portTransport(port), { timeout: 0 }).request("a"))();
@@ -67,7 +67,7 @@ describe("the garbage collector", function () {
     assert.equal(await call, "at last");
   });
 
-  it("keeps no call of a dropped client from its timeout", async () => {
+  it("does not prevent the timeout of a call whose client is unreferenced", async () => {
     const call = (() => new JSONRPCClient(portTransport(portTo(() => {})), { timeout: 300 }).request("a"))().catch(
       ({ reason }) => reason,
     );
@@ -75,7 +75,7 @@ describe("the garbage collector", function () {
     assert.equal(await call, "timeout");
   });
 
-  it("ends no stream of which nothing is held but its iterator", async () => {
+  it("does not end a stream if the application refers only to its iterator", async () => {
     const items = new JSONRPCClient(
       portTransport(portTo((port) => void serve(new JSONRPCServer(portTransport(port))))),
     ).stream("count", [], { window: 2 });
@@ -86,7 +86,7 @@ describe("the garbage collector", function () {
     await items.return();
   });
 
-  it("ends no session whose sides are referenced only by their handlers", async () => {
+  it("does not end a session if the application refers only to `remote`", async () => {
     const remote = await (async () => {
       const { port1, port2 } = new MessageChannel();
       afterThisTest(() => [port1, port2].forEach((port) => port.close()));
@@ -97,7 +97,7 @@ describe("the garbage collector", function () {
     await works((params) => remote.echo(params));
   });
 
-  it("ends no server on a channel that is known by its name alone", async () => {
+  it("does not end an unreferenced server on a BroadcastChannel that was created from a name", async () => {
     const name = `garbage ${Math.random()}`;
     (() => void serve(new JSONRPCServer(broadcastTransport(name))))();
     const client = new JSONRPCClient(broadcastTransport(name));
@@ -105,7 +105,7 @@ describe("the garbage collector", function () {
     await works((params) => client.request("echo", params));
   });
 
-  it("ends no server on a transport of the application's", async () => {
+  it("does not end an unreferenced server on a custom transport", async () => {
     const client = (() => {
       const { near, far } = loopback();
       serve(new JSONRPCServer(far));

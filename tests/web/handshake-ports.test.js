@@ -1,4 +1,4 @@
-// Ports of a handshake that are not used: they are closed, and so leave no end waiting and keep nothing alive.
+// A handshake closes the ports that it does not use. An open port would keep the other end and its memory in use.
 
 import { assert } from "chai";
 import { connect, inNode } from "./support/portway.js";
@@ -6,10 +6,12 @@ import { afterThisTest } from "./support/cleanup.js";
 import { connected, hexId, ports, scriptedPort } from "./support/connections.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 
-/** Not every engine reports the end of a port. */
+/** Some engines do not report at one end of a channel that the other end was closed. */
 const reportsPortClose = inNode || "onclose" in MessagePort.prototype;
 
-/** How often a port of this realm is closed from now on: some engines do not report it at the other end. */
+/**
+ * Records the ports of this realm that are closed from now on, since some engines do not report this at the other end.
+ */
 function closings() {
   const own = Object.hasOwn(MessagePort.prototype, "close");
   const { close } = MessagePort.prototype;
@@ -25,7 +27,7 @@ function closings() {
   return closed;
 }
 
-/** Answers a hello with a port that is of no use, and sees that it is closed. */
+/** Answers a hello with a port, and asserts that the connection closes the port without using it. */
 async function isRefused(scriptedPeer, { id, session = hexId(2) }) {
   const { port1, port2 } = new MessageChannel();
   let received = 0;
@@ -36,15 +38,15 @@ async function isRefused(scriptedPeer, { id, session = hexId(2) }) {
   afterThisTest(() => port1.close());
   const closed = closings();
   scriptedPeer.post({ jsonrpc: "2.0", id, result: { session, version: 1, features: [], port: port2 } }, [port2]);
-  await until(() => closed.size > 0, "the port is not closed");
-  if (reportsPortClose) await until(() => ended, "the other end is not notified");
+  await until(() => closed.size > 0, "the port was not closed");
+  if (reportsPortClose) await until(() => ended, "the other end was not notified");
   port1.postMessage({ jsonrpc: "2.0", method: "rpc.ping" });
   await pause(20);
   assert.deepEqual([received, closed.size], [0, 1]);
 }
 
-describe("a port that is refused is closed:", () => {
-  it("that of an answer to a name which has been used up", async () => {
+describe("an unused port is closed:", () => {
+  it("the port of a second response to the same hello", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const events = [];
     const connecting = connected(port, { onLost: () => events.push("lost") });
@@ -58,7 +60,7 @@ describe("a port that is refused is closed:", () => {
     assert.deepEqual(events, []);
   });
 
-  it("that of an answer which names its session in another form, and the handshake goes on", async () => {
+  it("the port of a response with an invalid session name, and the handshake continues", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
     await isRefused(scriptedPeer, { id: (await scriptedPeer.nextHello()).id, session: "no name" });
@@ -66,7 +68,7 @@ describe("a port that is refused is closed:", () => {
     await connecting;
   });
 
-  it("that of an answer to the last session, before a new one begins", async () => {
+  it("the port of a response for the last session, before a new session begins", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const events = [];
     const connecting = connected(port, { onLost: () => events.push("lost") });
@@ -78,7 +80,7 @@ describe("a port that is refused is closed:", () => {
     await isRefused(scriptedPeer, { id: hello.id });
   });
 
-  it("the one that was offered to a peer that is answered by another", async () => {
+  it("the port that was offered to a peer, after connect was aborted", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const abort = new AbortController();
     const connecting = rejection(connect(port, { signal: abort.signal }));
@@ -93,12 +95,12 @@ describe("a port that is refused is closed:", () => {
     abort.abort();
     await connecting;
     assert.isAbove(closed.size, 0);
-    if (reportsPortClose) await until(() => ended, "the other end is not notified");
+    if (reportsPortClose) await until(() => ended, "the other end was not notified");
   });
 });
 
-describe("a port that is in use", () => {
-  it("is not closed by answers that are refused", async () => {
+describe("a port of a session", () => {
+  it("is not closed by responses that are refused", async () => {
     const [near, far] = ports();
     const [one] = await Promise.all([connected(near), connected(far, { methods: { echo: ([n]) => n } })]);
     const { port1, port2 } = new MessageChannel();

@@ -21,7 +21,7 @@ const hello = (version) => ({
   params: { version, channel: "", features: [] },
 });
 
-/** Rejects at once, with both versions in the text. */
+/** Asserts that connect rejects soon, with both versions in the message. */
 async function isIncompatible(connecting, version) {
   const start = performance.now();
   const { reason, message } = await connecting;
@@ -30,14 +30,14 @@ async function isIncompatible(connecting, version) {
   assert.isBelow(performance.now() - start, 2_000);
 }
 
-describe("a window of another version", () => {
+describe("a window whose handshake has another version", () => {
   for (const [kind, options] of Object.entries({
     "of the page's origin": [{}, undefined],
     "of another origin": [{ origin: origins.other }, { origin: origins.other }],
   })) {
     const [frameOptions, connectOptions] = options;
 
-    it(`${kind} that says hello is refused, and connect rejects at once`, async () => {
+    it(`${kind} gets a refusal for its hello, and connect rejects at once`, async () => {
       const child = await scriptedIframe(frameOptions);
       const connecting = rejection(connect(child.element, { ...connectOptions, connectTimeout: 0 }));
       child.post(hello(2));
@@ -47,7 +47,7 @@ describe("a window of another version", () => {
       assert.deepEqual(child.received.filter(isRefusal), [refusal(hexId(0), 1)]);
     });
 
-    it(`${kind} that refuses the page has connect reject at once`, async () => {
+    it(`${kind} makes connect reject at once by a refusal`, async () => {
       const child = await scriptedIframe(frameOptions);
       const connecting = rejection(connect(child.element, { ...connectOptions, connectTimeout: 0 }));
       await until(() => child.received.some((message) => message?.method === "rpc.hello"));
@@ -56,7 +56,7 @@ describe("a window of another version", () => {
     });
   }
 
-  it("has connect in its frame rejected, and gets the refusal of the frame", async () => {
+  it("makes connect reject in its iframe, and gets the refusal of the iframe", async () => {
     const element = connectingIframe();
     const seen = [];
     const listener = ({ source, data }) => source === element.contentWindow && seen.push(data);
@@ -69,7 +69,7 @@ describe("a window of another version", () => {
     assert.deepInclude(seen, refusal(hexId(0), 1));
   });
 
-  it("whose origin is not allowed is not refused, and the page reports its origin", async () => {
+  it("gets no refusal if its origin is not allowed, and connect reports the origin", async () => {
     const child = await scriptedIframe({ origin: origins.other });
     const connecting = rejection(connect(child.element, { origin: origins.own, connectTimeout: 4_000 }));
     child.post(hello(2));
@@ -78,10 +78,10 @@ describe("a window of another version", () => {
   });
 });
 
-describe("a worker of another version", () => {
+describe("a worker whose handshake has another version", () => {
   const file = "version-worker.js";
 
-  it("that says hello is refused, and connect rejects at once", async () => {
+  it("gets a refusal for its hello, and connect rejects at once", async () => {
     const started = worker(file, { version: 2, speaks: 1 });
     const seen = [];
     started.addEventListener("message", ({ data }) => data?.type === "received" && seen.push(data.message));
@@ -90,11 +90,11 @@ describe("a worker of another version", () => {
     assert.deepInclude(seen, refusal(hexId(0), 1));
   });
 
-  it("that refuses the page has connect reject at once", async () => {
+  it("makes connect reject at once by a refusal", async () => {
     await isIncompatible(rejection(connect(worker(file, { version: 9 }), { connectTimeout: 0 })), 9);
   });
 
-  it("that gets the hello of such a page refuses it, and connects to no one", async () => {
+  it("a hello of another version makes a worker send a refusal and end its attempt to connect", async () => {
     const started = worker("connect-worker.js");
     const seen = [];
     started.addEventListener("message", ({ data }) => seen.push(data));

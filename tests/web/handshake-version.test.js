@@ -1,4 +1,4 @@
-// The version of the handshake: a peer with another version is refused, and both sides fail at once.
+// The version of the handshake: a peer with another version is refused, and `connect` rejects at both peers.
 
 import { assert } from "chai";
 import { connect } from "./support/portway.js";
@@ -10,7 +10,7 @@ const isHello = (message) => message?.method === "rpc.hello";
 const isRefusal = (message) => message?.error?.data?.reason === "incompatible-version";
 const refusals = (scriptedPeer) => scriptedPeer.received.filter(isRefusal);
 
-/** A channel between two ports whose hellos, answers and refusals have this version when they arrive. */
+/** Returns two ports. Hellos, responses and refusals between them have this version when they arrive. */
 function portsOfVersion(version) {
   const [near, nearFar] = ports();
   const [far, farFar] = ports();
@@ -29,7 +29,7 @@ function portsOfVersion(version) {
   return { near, far, seen };
 }
 
-/** A worker's target object over a port: it has no `start`, so that sessions use virtual ports. */
+/** Makes a worker-like target of a port. The target has no `start`, so that sessions use virtual ports. */
 function asWorker(port) {
   port.start();
   return {
@@ -42,8 +42,8 @@ function asWorker(port) {
 const kinds = { port: (port) => port, worker: asWorker };
 
 for (const [kind, targetOf] of Object.entries(kinds)) {
-  describe(`a peer of another version over a ${kind}`, () => {
-    it("is refused by an error that names the version, and connect rejects at once with both versions", async () => {
+  describe(`a peer with another version over a ${kind}`, () => {
+    it("gets a refusal that has this peer's version, and connect rejects at once with both versions", async () => {
       const [port, far] = ports();
       const scriptedPeer = new ScriptedPeer(far);
       const timers = countTimers();
@@ -70,7 +70,7 @@ for (const [kind, targetOf] of Object.entries(kinds)) {
       assert.isAtMost(scriptedPeer.received.filter(isHello).length, 1);
     });
 
-    it("that refuses this side has connect reject at once with both versions", async () => {
+    it("makes connect reject at once with both versions if it refuses the hello", async () => {
       const [port, far] = ports();
       const scriptedPeer = new ScriptedPeer(far);
       const connecting = rejection(connect(targetOf(port), { connectTimeout: 0 }));
@@ -82,7 +82,7 @@ for (const [kind, targetOf] of Object.entries(kinds)) {
       assert.match(message, /version 3\b.*version 1\b/);
     });
 
-    it("that answers with its version has connect reject at once, and the port of the answer is closed", async () => {
+    it("makes connect reject at once if it responds to the hello, and its port is closed", async () => {
       const [port, far] = ports();
       const scriptedPeer = new ScriptedPeer(far);
       const connecting = rejection(connect(targetOf(port), { connectTimeout: 0 }));
@@ -92,20 +92,20 @@ for (const [kind, targetOf] of Object.entries(kinds)) {
       assert.deepEqual(end.received, []);
     });
 
-    it("fails, too: connect rejects on both sides", async () => {
+    it("connects to no peer: connect rejects at both peers", async () => {
       const { near, far, seen } = portsOfVersion(2);
       const options = { connectTimeout: 0 };
       const both = [rejection(connect(targetOf(near), options)), rejection(connect(targetOf(far), options))];
       const reasons = (await Promise.all(both)).map(({ reason }) => reason);
       assert.deepEqual(reasons, ["incompatible-version", "incompatible-version"]);
       await pause(60);
-      assert.isAtMost(seen.length, 4, "a hello of each side, and a refusal of each");
+      assert.isAtMost(seen.length, 4, "at most one hello and one refusal from each peer");
     });
   });
 }
 
-describe("a hello of another version", () => {
-  it("that comes first is refused once the side is ready, without a hello after it", async () => {
+describe("a hello with another version", () => {
+  it("gets one refusal after connect is called, if it arrived earlier", async () => {
     const [port, far] = ports();
     const scriptedPeer = new ScriptedPeer(far);
     scriptedPeer.hello(hexId(0), { version: 2 });
@@ -115,14 +115,14 @@ describe("a hello of another version", () => {
     assert.lengthOf(refusals(scriptedPeer), 1);
   });
 
-  it("during a session is refused, and the session goes on", async () => {
+  it("gets a refusal during a session, and the session continues", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const reported = [];
     const connecting = connected(port, { onLost: ({ reason }) => reported.push(reason) });
     const end = await scriptedPeer.open({ session: hexId(1) });
     const peer = await connecting;
     scriptedPeer.hello(hexId(2), { version: 2 });
-    await until(() => refusals(scriptedPeer).length === 1, "it is not refused");
+    await until(() => refusals(scriptedPeer).length === 1, "the refusal is missing");
     await pause(250);
     const call = peer.request("a");
     end.answer(await end.nextCall(), 1);
@@ -131,7 +131,7 @@ describe("a hello of another version", () => {
     assert.isUndefined(end.received.find(({ method }) => method === "rpc.bye"));
   });
 
-  it("after a session ends the calls that wait as peer-gone, and a compatible peer is found later", async () => {
+  it("ends pending calls with peer-gone if it arrives between sessions, and a compatible peer can connect later", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const reported = [];
     const connecting = connected(port, {
@@ -156,7 +156,7 @@ describe("a hello of another version", () => {
     assert.equal(await second, 2);
   });
 
-  it("is refused once in 10 ms at most", async () => {
+  it("gets at most one refusal in 10 ms", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
     await scriptedPeer.open({ session: hexId(1) });
@@ -173,7 +173,7 @@ describe("a hello of another version", () => {
 describe("a version that is not an integer from 1 to 2^53 - 1", () => {
   const versions = [undefined, null, 0, -1, 1.5, NaN, Infinity, 2 ** 53, 1e300, "1", "2", [1], { major: 2 }, true];
 
-  it("has its hello ignored: no answer, no refusal, and another hello begins the session", async () => {
+  it("in a hello makes the connection ignore the hello, and a valid hello begins the session", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { connectTimeout: 0 });
     await scriptedPeer.nextHello();
@@ -190,7 +190,7 @@ describe("a version that is not an integer from 1 to 2^53 - 1", () => {
     await connecting;
   });
 
-  it("has its answer not used, and the port of the answer closed", async () => {
+  it("in a response makes the connection ignore the response and close its port", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { connectTimeout: 0 });
     const hello = await scriptedPeer.nextHello();
@@ -204,7 +204,7 @@ describe("a version that is not an integer from 1 to 2^53 - 1", () => {
     await connecting;
   });
 
-  it("in a refusal leaves an error like any other, and so does this side's own version", async () => {
+  it("in a refusal makes connect reject with the reason refused, and so does the version 1", async () => {
     for (const version of [...versions, 1]) {
       const { port, scriptedPeer } = scriptedPort();
       const connecting = rejection(connect(port, { connectTimeout: 0 }));
@@ -216,8 +216,8 @@ describe("a version that is not an integer from 1 to 2^53 - 1", () => {
   });
 });
 
-describe("an answer without a version", () => {
-  it("of a peer that knows no sessions begins a plain session, as ever", async () => {
+describe('a response with the error "Method not found"', () => {
+  it("begins a plain session with a peer that does not support sessions", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
     const { id } = await scriptedPeer.nextHello();

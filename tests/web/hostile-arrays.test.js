@@ -1,6 +1,6 @@
-// Arrays that are long and hold nothing: most engines send them at no cost, and to walk through one takes minutes.
+// Long arrays of holes. Most engines clone them in no time, but an iteration over one takes minutes.
 //
-// Where the length matters nothing is cloned here, since cloning is linear in the length in WebKit.
+// Tests of long arrays use transports that do not clone, because WebKit needs time linear in the length.
 
 import { assert } from "chai";
 import { JSONRPCPeer, JSONRPCServer, connect } from "./support/portway.js";
@@ -8,21 +8,21 @@ import { scriptedChannel, recorder } from "./support/transports.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection, until } from "./support/outcomes.js";
 
-/** Long enough to be noticed, and short enough for the run to go on. */
+/** The length makes an iteration noticeable, and still lets the run end. */
 const LENGTH = 2 ** 27;
 
 const holes = (...items) => Object.assign([], items, { length: LENGTH });
 const note = { jsonrpc: "2.0", method: "n" };
 
-/** The ids of which V8 hashes only the lowest 64 bits, and small numbers. */
+/** Ids that are equal in the 64 bits that V8 hashes, and small numbers for comparison. */
 const idsOf = { bigint: (n) => (1n << 64n) * BigInt(n + 1), number: (n) => 1e6 + n };
 
 describe("a batch", () => {
-  it("of answers with ids of one hash costs no more than any other", async function () {
+  it("of responses whose ids have equal hashes takes no longer than another batch", async function () {
     this.timeout(60_000);
     const transport = recorder();
     const peer = new JSONRPCPeer(transport, { onError() {} });
-    // The number of examined answers is the number of calls at a time.
+    // The library examines at most as many responses as there were pending calls at one time.
     const calls = Array.from({ length: 10_000 }, () => peer.request("a"));
     for (const { id } of transport.sent) transport.deliver({ jsonrpc: "2.0", id, result: 1 });
     await Promise.all(calls);
@@ -33,12 +33,12 @@ describe("a batch", () => {
       return performance.now() - start;
     };
     const least = (kind) => Math.min(...[1, 2, 3].map(() => time(kind)));
-    // A clock of a browser may have steps of a millisecond.
+    // The clock of a browser may have a resolution of one millisecond.
     assert.isBelow(least("bigint"), 5 * least("number") + 50);
     peer.destroy();
   });
 
-  /** A peer on a transport that can `lose` its session. */
+  /** Creates a peer on a transport whose function `lose` ends the session. */
   function losing() {
     const transport = Object.assign(recorder(), {
       onClose: (handler) => (transport.lose = () => handler(new Error("gone"), true)),
@@ -46,7 +46,7 @@ describe("a batch", () => {
     return { transport, peer: new JSONRPCPeer(transport, { onError() {} }) };
   }
 
-  it("whose session ends while it is read is dropped, and answers no call of the next session", async () => {
+  it("is dropped if one of its messages ends the session, and it answers no call of the next session", async () => {
     const { transport, peer } = losing();
     let ran = 0;
     let next;
@@ -71,7 +71,7 @@ describe("a batch", () => {
     peer.destroy();
   });
 
-  it("whose session ends within it runs no handler any more", () => {
+  it("runs no further handler after a handler has ended the session", () => {
     const { transport, peer } = losing();
     let ran = 0;
     const work = () => ++ran === 3 && transport.lose();
@@ -92,7 +92,7 @@ describe("an array of holes", () => {
     "that begins with a message": () => holes(note),
     "between messages": () => [note, , note], // eslint-disable-line no-sparse-arrays
   })) {
-    it(`${name} is foreign, and costs no time`, () => {
+    it(`${name} is foreign, and is ignored in a short time`, () => {
       const transport = recorder();
       const events = [];
       new JSONRPCPeer(transport, { onError: (error) => events.push(error) }).onNotify("n", () => events.push("n"));
@@ -103,7 +103,7 @@ describe("an array of holes", () => {
     });
   }
 
-  it("that comes through a port is ignored", async () => {
+  it("is ignored if it arrives through a port", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const events = [];
     new JSONRPCServer(transport, { onError: (error) => events.push(error) }).onNotify("n", () => events.push("n"));
@@ -112,7 +112,7 @@ describe("an array of holes", () => {
     assert.deepEqual([await remoteEnd.drain(), events], [[], []]);
   });
 
-  it("as the features of either side's hello costs no time", async () => {
+  it("is read in a short time as the features of a hello or of a response", async () => {
     const sent = [];
     const listeners = {};
     const target = {
@@ -133,7 +133,7 @@ describe("an array of holes", () => {
     (await connecting).destroy();
   });
 
-  it("in an error that is thrown costs no time, and crosses without its holes", () => {
+  it("is sent without its holes in an error, in a short time", () => {
     const transport = recorder();
     new JSONRPCServer(transport).method("check", (params) => {
       throw Object.assign(new Error("invalid", { cause: params.list }), {

@@ -1,8 +1,6 @@
-// Attackers that imitate the peer: frames and windows of any origin, and scripts in the page that only post messages
-// and dispatch events.
-//
-// A script in the page can also replace `MessagePort.prototype.postMessage`, or post to the frame as the page. Code in
-// the same realm is not safe from it, and that is not tested here.
+// Attackers that imitate the peer: iframes and windows of any origin, and scripts in the page that only post messages
+// and dispatch events. A script in the page can also replace `MessagePort.prototype.postMessage`, or post to the iframe
+// as the page. Code in the same realm is not protected from such a script, so the tests do not include one.
 
 import { assert } from "chai";
 import { JSONRPCPeer, windowTransport } from "./support/portway.js";
@@ -13,7 +11,7 @@ import { deferred, isOpen, until } from "./support/outcomes.js";
 import { hostileMessages } from "./fixtures/hostile-messages.js";
 import "./fixtures/message-counter.js";
 
-/** The messages that this window gets, as others on it see them. */
+/** Records the messages of this window, as other listeners receive them. */
 function overheard() {
   const events = [];
   const listener = (event) => events.push(event);
@@ -21,7 +19,7 @@ function overheard() {
   afterThisTest(() => removeEventListener("message", listener));
   return {
     events,
-    /** Those that are about calls or connections. */
+    /** The messages that look like JSON-RPC or belong to the library. */
     get messages() {
       return events
         .map(({ data }) => data)
@@ -30,13 +28,13 @@ function overheard() {
   };
 }
 
-/** Ports cannot be sent twice: a message as it can be. */
+/** Returns the messages without ports, because a port cannot be sent twice. */
 const withoutPorts = (messages) => messages.filter((message) => message.result?.port === undefined);
 
 const untilMessage = (seen, source, type) =>
   until(() => seen.events.some((event) => event.source === source && event.data?.type === type), `no ${type}`);
 
-/** A frame with a neighbour, and a peer that talks to it; calls wait on both sides. */
+/** Opens an iframe with a peer that is connected to this page. Calls are pending at both peers. */
 async function openAttackedIframe({ link, kind, late }) {
   const { options, frameOptions, query } = kind;
   const seen = overheard();
@@ -74,23 +72,23 @@ async function openAttackedIframe({ link, kind, late }) {
   };
 }
 
-/** Has a hostile frame attack this page, or a frame of it; returns its report. */
+/** Makes a hostile iframe attack this page, or the iframe with this index. Returns the report of the attacker. */
 async function attack(hostile, seen, number) {
   const before = seen.events.length;
   hostile.postMessage({ type: "attack", seen: withoutPorts(seen.messages), frame: number }, "*");
   const isReport = ({ source, data }) => source === hostile && data?.type === "attacked";
-  await until(() => seen.events.slice(before).some(isReport), "the attack does not end");
+  await until(() => seen.events.slice(before).some(isReport), "the attack did not end");
   return seen.events.slice(before).find(isReport).data;
 }
 
-/** Nothing has come of it, on either side. */
+/** Asserts that the attack had no effect on either peer. */
 async function assertUnharmed({ peer, hanging }, { events, waiting }, link) {
   const before = link === "connect" ? [1] : [];
   assert.isTrue(await isOpen(hanging), "the call of the page has ended");
   waiting.resolve("right");
   assert.equal(await peer.request("called"), "right");
-  assert.deepEqual((await peer.request("observed")).events, before, "in the frame");
-  assert.deepEqual(events, before, "in the page");
+  assert.deepEqual((await peer.request("observed")).events, before, "events in the iframe");
+  assert.deepEqual(events, before, "events in the page");
 }
 
 const targets = {
@@ -108,28 +106,28 @@ const targets = {
 };
 
 const hostileFrames = {
-  "a frame of the page's origin": { origin: origins.own },
-  "a frame of another origin": { origin: origins.other },
-  "a frame of an origin that looks alike": { origin: origins.otherPort },
-  "a frame without an origin": { sandbox: "allow-scripts" },
+  "an iframe of the page's origin": { origin: origins.own },
+  "an iframe of another origin": { origin: origins.other },
+  "an iframe of another port": { origin: origins.otherPort },
+  "an iframe without an origin": { sandbox: "allow-scripts" },
 };
 
 async function openHostileIframe(options) {
   return (await openIframe("hostile-iframe.html", options)).contentWindow;
 }
 
-/** A window of an origin that looks alike; null where none is opened. */
+/** Opens a window of another port. Returns null if the browser opens no windows. */
 function openHostileWindow() {
   const opened = open(`${origins.otherPort}/tests/web/fixtures/hostile-iframe.html`, "_blank", "width=200,height=200");
   afterThisTest(() => opened?.close());
   return opened;
 }
 
-// WebKit opens none here.
+// WebKit opens no windows under its driver.
 const probe = open("about:blank", "_blank", "width=200,height=200");
 probe?.close();
 
-/** Firefox takes no window without an origin for a source: it goes without one there. */
+/** Firefox does not accept a window without an origin as the source of an event. Such an event has no source. */
 function forged(members) {
   try {
     return new MessageEvent("message", members);
@@ -140,7 +138,7 @@ function forged(members) {
 
 for (const link of ["windowTransport", "connect"]) {
   for (const [name, kind] of Object.entries(targets)) {
-    describe(`${link} to a frame ${name}`, () => {
+    describe(`${link} to an iframe ${name}`, () => {
       for (const [who, options] of Object.entries(hostileFrames)) {
         it(`is safe from ${who}`, async () => {
           const attacked = await openAttackedIframe({ link, kind });
@@ -150,10 +148,10 @@ for (const link of ["windowTransport", "connect"]) {
           const reports = [await attack(hostile, attacked.seen), await attack(hostile, attacked.seen, attacked.number)];
           await assertUnharmed(connection, attacked, link);
           for (const { got, ports } of reports) {
-            assert.deepEqual(got, [], "the neighbour has got something");
+            assert.deepEqual(got, [], "the attacker received messages");
             assert.isAbove(ports, 0);
           }
-          // Others on both windows have seen all of it.
+          // Other listeners on both windows have received all messages of the attack.
           const count = hostileMessages([], () => {}).length;
           const posted = attacked.seen.events.filter(({ source }) => source === hostile);
           assert.isAtLeast(posted.length, count);
@@ -162,7 +160,7 @@ for (const link of ["windowTransport", "connect"]) {
       }
 
       if (probe !== null) {
-        it("is safe from a window of an origin that looks alike", async () => {
+        it("is safe from a window of another port", async () => {
           const attacked = await openAttackedIframe({ link, kind });
           const hostile = openHostileWindow();
           await untilMessage(attacked.seen, hostile, "ready");
@@ -184,12 +182,12 @@ for (const link of ["windowTransport", "connect"]) {
         const all = hostileMessages(withoutPorts(attacked.seen.messages), onPort);
         const before = attacked.seen.messages.length;
         for (const [message, transfer] of all) window.postMessage(message, "*", transfer);
-        await until(() => attacked.seen.messages.length >= before + all.length, "not all of it is seen");
+        await until(() => attacked.seen.messages.length >= before + all.length, "some messages are missing");
         await assertUnharmed(connection, attacked, link);
         assert.deepEqual(got, []);
       });
 
-      it("is safe from events that a script has made, with any source", async () => {
+      it("is safe from events that a script creates with any source", async () => {
         const attacked = await openAttackedIframe({ link, kind });
         const connection = await attacked.ready();
         const got = [];
@@ -204,13 +202,13 @@ for (const link of ["windowTransport", "connect"]) {
             window.dispatchEvent(forged({ data, ports, origin: genuine.origin, source: from }));
           }
         }
-        // An event that was trusted is not when it is dispatched again.
+        // An event is no longer trusted when a script dispatches it again.
         window.dispatchEvent(genuine);
         await assertUnharmed(connection, attacked, link);
         assert.deepEqual(got, []);
       });
 
-      it("is safe from a frame that a script makes, and that is gone when its messages arrive", async () => {
+      it("is safe from an iframe that a script creates, and removes before its messages arrive", async () => {
         const attacked = await openAttackedIframe({ link, kind });
         const connection = await attacked.ready();
         const all = hostileMessages(withoutPorts(attacked.seen.messages), () => {});
@@ -221,7 +219,7 @@ for (const link of ["windowTransport", "connect"]) {
         const element = document.createElement("iframe");
         if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);
         const script = `for (const message of ${text}) parent.postMessage(message, "*"); parent.postMessage({ type: "posted" }, "*")`;
-        // At once, and once more as it goes.
+        // Posts the messages at once, and again when the iframe is removed.
         element.srcdoc = `<script>onpagehide = () => { ${script} }; ${script}</script>`;
         document.body.append(element);
         afterThisTest(() => element.remove());
@@ -236,7 +234,7 @@ for (const link of ["windowTransport", "connect"]) {
 
 describe("connecting", () => {
   for (const [name, kind] of Object.entries(targets)) {
-    it(`to a slow frame ${name} is safe from all hostile frames`, async () => {
+    it(`to a slow iframe ${name} is safe from all hostile iframes`, async () => {
       const attacked = await openAttackedIframe({ link: "connect", kind, late: 1_000 });
       const attackers = await Promise.all(Object.values(hostileFrames).map(openHostileIframe));
       const reports = [];

@@ -7,7 +7,7 @@ setFlagsFromString("--expose_gc");
 const collect = runInNewContext("gc");
 setFlagsFromString("--no-expose_gc");
 
-/** The memory in use after a collection, in bytes: JavaScript's objects, and wasm's memory. */
+/** Returns the memory in use after a garbage collection, in bytes: the objects of JavaScript and the memory of wasm. */
 function used() {
   collect();
   collect();
@@ -15,10 +15,10 @@ function used() {
   return heapUsed + arrayBuffers + external;
 }
 
-describe("the memory after a flood", function () {
+describe("the memory of a peer", function () {
   this.timeout(60_000);
 
-  it("is nothing, after a hundred thousand hostile messages and batches", () => {
+  it("grows by less than 1 MiB in a flood of a hundred thousand hostile messages and batches", () => {
     const message = (rest) => ({ jsonrpc: "2.0", ...rest });
     const kinds = [
       (i) => message({ method: "no such method", id: `${i}`.repeat(20) }),
@@ -49,7 +49,7 @@ describe("the memory after a flood", function () {
   });
 });
 
-it("the params of running requests are held by their handlers alone", () => {
+it("the library does not keep the params of running requests", () => {
   let deliver;
   const transport = { send() {}, onMessage: (handler) => (deliver = handler) };
   let begun = 0;
@@ -63,15 +63,15 @@ it("the params of running requests are held by their handlers alone", () => {
 });
 
 for (const [what, part] of [
-  ["an answer to nothing", { id: 1e6, result: 0 }],
-  ["an error under no id", { id: null, error: { code: 1, message: "", data: 0 } }],
-  ["a broken request", { id: {}, method: "work", params: 0 }],
+  ["a response to no call", { id: 1e6, result: 0 }],
+  ["an error with the id null", { id: null, error: { code: 1, message: "", data: 0 } }],
+  ["an invalid request", { id: {}, method: "work", params: 0 }],
   ["a request for an unknown method", { id: "other", method: "none", params: 0 }],
   ["a notification without a handler", { method: "none", params: 0 }],
   ["a request with a long id", { id: "long", method: "work", params: [] }],
   ["a request with an id that is an object", { id: "object", method: "work", params: [] }],
 ]) {
-  it(`a running request retains no part of its batch: ${what}`, () => {
+  it(`a running request keeps no other element of its batch in memory: ${what}`, () => {
     let deliver;
     const transport = { send() {}, onMessage: (handler) => (deliver = handler) };
     let begun = 0;

@@ -1,4 +1,4 @@
-// Names, numbers and shapes that are chosen to do harm.
+// Names, numbers and shapes that an attacker chooses to cause faults.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, freshCopy } from "./support/portway.js";
@@ -17,7 +17,7 @@ const inherited = [
   "then",
 ];
 
-/** The one reply to a message that crosses no boundary. */
+/** Returns the replies of a server to a message. The transport does not clone. */
 function reply(message, options) {
   const transport = recorder();
   new JSONRPCServer(transport, { onError() {}, ...options }).method("echo", (params) => params);
@@ -25,16 +25,16 @@ function reply(message, options) {
   return transport.sent;
 }
 
-afterEach("no prototype is polluted", () => {
+afterEach("no prototype has the member `polluted`", () => {
   for (const value of [{}, [], "", () => {}, new Map()]) {
     assert.isUndefined(value.polluted);
     assert.isUndefined(Object.getPrototypeOf(value).polluted);
   }
 });
 
-describe("a name that every object has", () => {
+describe("a name that every object inherits", () => {
   for (const name of inherited) {
-    it(`is not a method: ${name}`, async () => {
+    it(`is not a method unless it is registered: ${name}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("echo", (params) => params);
       remoteEnd.post({
@@ -48,7 +48,7 @@ describe("a name that every object has", () => {
       assert.deepEqual([error.code, error.message, id, more], [-32601, `Method not found: ${name}`, name, []]);
     });
 
-    it(`can be a method, an event and an id like any other: ${name}`, async () => {
+    it(`can be a method, a notification and an id: ${name}`, async () => {
       const { near, far } = channel();
       const events = [];
       new JSONRPCServer(far).method(name, (params) => params).onNotify(name, (params) => void events.push(params));
@@ -61,7 +61,7 @@ describe("a name that every object has", () => {
     });
   }
 
-  it("does no harm in params, in data, in ids of a batch, in tokens, and as a member of a message", async () => {
+  it("has no special effect in params, in data, in ids of a batch, in tokens, and as a member of a message", async () => {
     const evil = () =>
       JSON.parse('{ "__proto__": { "polluted": 1 }, "constructor": { "prototype": { "polluted": 1 } } }');
     const { transport, remoteEnd } = scriptedChannel();
@@ -86,9 +86,9 @@ describe("a name that every object has", () => {
   });
 });
 
-describe("an Object.prototype that others have polluted", () => {
+describe("an Object.prototype with additional members", () => {
   for (const name of ["get", "set", "value"]) {
-    it(`by \`${name}\` does not keep the library from loading`, async () => {
+    it(`does not prevent the loading of the library if the member is \`${name}\``, async () => {
       let copy;
       try {
         Object.prototype[name] = () => "polluted"; // eslint-disable-line no-extend-native
@@ -121,7 +121,7 @@ describe("an id", () => {
     "x".repeat(1_024),
     null,
   ]) {
-    it(`comes back as it is: ${String(id).slice(0, 30)}`, () => {
+    it(`is repeated unchanged in the response: ${String(id).slice(0, 30)}`, () => {
       const [message] = reply({ jsonrpc: "2.0", method: "echo", params: [], id });
       assert.deepEqual(message, { jsonrpc: "2.0", result: [], id });
       const [[first, second]] = reply([
@@ -132,7 +132,7 @@ describe("an id", () => {
     });
   }
 
-  it("of -0 is 0", () => {
+  it("is 0 in the response if it was -0", () => {
     assert.equal(reply({ jsonrpc: "2.0", method: "echo", id: -0 })[0].id, 0);
   });
 
@@ -149,13 +149,13 @@ describe("an id", () => {
     new Number(1),
     undefined,
   ]) {
-    it(`that is invalid is answered with -32600 under null: ${typeof id} ${typeof id === "object" ? JSON.stringify(id) : String(id)}`, () => {
+    it(`that is invalid gets the error -32600 with the id null: ${typeof id} ${typeof id === "object" ? JSON.stringify(id) : String(id)}`, () => {
       const [{ error, id: answered }, ...more] = reply({ jsonrpc: "2.0", method: "echo", id });
       assert.deepEqual([error.code, error.data, answered, more], [-32600, { reason: "invalid-id-type" }, null, []]);
     });
   }
 
-  it("of more than 1024 characters is answered with -32600 under null, and is not sent back", () => {
+  it("gets the error -32600 with the id null if it has more than 1024 characters", () => {
     const [{ error, id }] = reply({ jsonrpc: "2.0", method: "echo", id: "x".repeat(1 << 20) });
     assert.deepEqual([error.code, error.data, id], [-32600, { reason: "id-too-long" }, null]);
     const [[first, second]] = reply([
@@ -165,7 +165,7 @@ describe("an id", () => {
     assert.deepEqual([first.error.data, second.id], [{ reason: "id-too-long" }, "y"]);
   });
 
-  it("of a megabyte is copied into nothing that is reported, printed or sent", async () => {
+  it("of a megabyte is not repeated in reports, printed lines or messages", async () => {
     const id = "x".repeat(1 << 20);
     const hostile = [
       { method: "echo", id },
@@ -208,13 +208,13 @@ describe("an id", () => {
     assert.notInclude(events.join(""), "x".repeat(100));
   });
 
-  it("may be as long as the limit idLength allows", () => {
+  it("may have as many characters as the limit idLength allows", () => {
     const limits = { idLength: 3 };
     assert.equal(reply({ jsonrpc: "2.0", method: "echo", id: "abc" }, { limits })[0].id, "abc");
     assert.equal(reply({ jsonrpc: "2.0", method: "echo", id: "abcd" }, { limits })[0].error.code, -32600);
   });
 
-  it("of an unknown response ends no call", async () => {
+  it("of an unknown response does not end a call", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport, { onError() {} });
     const call = client.request("a");
@@ -242,7 +242,7 @@ describe("an id", () => {
 });
 
 describe("a message", () => {
-  it("is foreign if its jsonrpc only looks like 2.0", () => {
+  it('is foreign if its jsonrpc is not exactly the string "2.0"', () => {
     for (const jsonrpc of [new String("2.0"), ["2.0"], { toString: () => "2.0" }, 2, 2.0, "2.00", " 2.0"]) {
       assert.deepEqual(reply({ jsonrpc, method: "echo", id: 1 }), []);
     }
@@ -262,7 +262,7 @@ describe("a message", () => {
     assert.deepEqual(reply(message), [{ jsonrpc: "2.0", result: [1], id: 1 }]);
   });
 
-  it("that changes its value each time it is read does no harm to others", async () => {
+  it("does not affect other calls if it returns another value at each read", async () => {
     const values = [1, "1", {}, null, "echo", undefined, 2 ** 60, [], "2.0", () => {}];
     let turn = 0;
     const shifty = new Proxy(
@@ -288,7 +288,7 @@ describe("a message", () => {
     assert.deepEqual(transport.sent.at(-1), { jsonrpc: "2.0", result: ["fine"], id: "mine" });
   });
 
-  it("may be a proxy that throws at everything", () => {
+  it("may be a proxy whose traps throw", () => {
     const boom = () => {
       throw new Error("boom");
     };
@@ -300,14 +300,14 @@ describe("a message", () => {
     assert.deepEqual(reply([evil]), []);
   });
 
-  it("may hold params of any depth, which are passed on as they are where nothing is cloned", () => {
+  it("may have params of any depth, which the handler receives unchanged over a transport that does not clone", () => {
     let deep = {};
     for (let level = 0; level < 100_000; level++) deep = { deep };
     const [{ result }] = reply({ jsonrpc: "2.0", method: "echo", params: deep, id: 1 });
     assert.equal(result, deep);
   });
 
-  it("of a depth that cannot be cloned is a call that rejects, and a deep error is cut", async () => {
+  it("rejects its call if it is too deep to be cloned, and a deep error is shortened", async () => {
     const { near, far } = channel();
     const nested = () => {
       let deep = {};
@@ -321,7 +321,7 @@ describe("a message", () => {
         throw Object.assign(new Error("x"), { deep: nested() });
       });
     const client = new JSONRPCClient(near);
-    // Some engines can.
+    // Some engines can clone these values.
     for (const call of [client.request("echo", nested()), client.request("deep")]) {
       const outcome = await call.catch((error) => error);
       if (outcome instanceof Error)
@@ -333,7 +333,7 @@ describe("a message", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("keeps numbers that JSON has no word for, in params and results", async () => {
+  it("may contain numbers that JSON cannot express, in params and results", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("echo", (params) => params);
     const numbers = [-0, NaN, Infinity, -Infinity, 2 ** 53 + 2, 2n ** 64n, 5e-324];

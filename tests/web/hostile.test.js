@@ -1,4 +1,4 @@
-// Peers, transports and user code that misbehave: they must harm only themselves.
+// Peers, transports and code of the application that misbehave. Other calls and peers must not be affected.
 
 import { assert } from "chai";
 import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, validateMessage } from "./support/portway.js";
@@ -12,7 +12,7 @@ function boom() {
   throw new Error("boom");
 }
 
-/** A peer on a recording transport, and its reports. */
+/** Creates a peer on a recording transport. Returns the peer, its transport and its reported errors. */
 function peer(options) {
   const transport = recorder();
   const errors = [];
@@ -23,8 +23,8 @@ function peer(options) {
   };
 }
 
-describe("messages that throw when they are read, over a transport that clones nothing", () => {
-  it("end the call that they answer, if they get so far", async () => {
+describe("messages with getters that throw, over a transport that does not clone", () => {
+  it("end the call that they respond to, if their id can be read", async () => {
     const { transport, peer: client } = peer();
     const call = client.request("a");
     transport.deliver({ jsonrpc: "2.0", id: 1, error: throwing("code") });
@@ -32,7 +32,7 @@ describe("messages that throw when they are read, over a transport that clones n
     assert.equal(client.pending, 0);
   });
 
-  it("are reported, and leave nothing behind that the next batch could be taken for", async () => {
+  it("are reported, and do not affect the next batch", async () => {
     const { transport, errors, peer: client } = peer();
     const calls = ["a", "b", "c"].map((method) => client.request(method));
     transport.deliver([{ jsonrpc: "2.0", id: 1, result: "lost" }, throwing("result", { id: 2 })]);
@@ -41,7 +41,7 @@ describe("messages that throw when they are read, over a transport that clones n
     assert.deepEqual(await Promise.all(calls), ["of 1", "of 2", "of 3"]);
   });
 
-  it("are read once, so that none leaves a call or a request open that throws the next time", async () => {
+  it("are read once, so that a getter that throws at the second read leaves no call or request open", async () => {
     const { transport, errors, peer: both } = peer({ limits: { inFlight: 3 } });
     both.method("echo", (params) => params);
     const once = (members) => {
@@ -59,7 +59,7 @@ describe("messages that throw when they are read, over a transport that clones n
     const ends = await Promise.race([Promise.all(calls), pause(500)]);
     assert.deepEqual(
       ends?.map((end) => end.message ?? end),
-      [1, 2, 3, 4].map((n) => (n === 2 ? "x" : `it resolved, with ${n}`)),
+      [1, 2, 3, 4].map((n) => (n === 2 ? "x" : `the promise must reject, but it resolved with ${n}`)),
     );
     transport.sent.length = 0;
     for (let id = 0; id < 5; id++) transport.deliver(once({ method: "echo", params: [id], id }));
@@ -78,7 +78,7 @@ describe("messages that throw when they are read, over a transport that clones n
     assert.deepEqual(errors, []);
   });
 
-  it("may bring in others while they are read", async () => {
+  it("may deliver other messages while they are read", async () => {
     const { transport, peer: client } = peer();
     const calls = ["a", "b", "c", "d"].map((method) => client.request(method));
     const answer = (id) => ({ jsonrpc: "2.0", id, result: id });
@@ -92,7 +92,7 @@ describe("messages that throw when they are read, over a transport that clones n
     assert.deepEqual(await Promise.all(calls), [1, 2, 3, 4]);
   });
 
-  it("are invalid for validateMessage, which discards calls made meanwhile", () => {
+  it("are invalid for validateMessage, whose calls within getters do not affect the result", () => {
     const { proxy, revoke } = Proxy.revocable([], {});
     revoke();
     for (const message of [proxy, [proxy], throwing("id")]) assert.isFalse(validateMessage(message).isValid);
@@ -108,8 +108,8 @@ describe("messages that throw when they are read, over a transport that clones n
 });
 
 describe("an onError that throws", () => {
-  it("keeps no request from its answer, and nothing escapes to the transport", async () => {
-    // Other tests may have printed errors in this second.
+  it("does not prevent the response to a request, and throws nothing to the transport", async () => {
+    // Other tests may have printed errors in this second, and the library limits the lines of a second.
     await pause(1_000);
     const { transport, peer: server } = peer({ onError: boom });
     server.method("a", () => 1).onNotify("n", boom);
@@ -130,7 +130,7 @@ describe("an onError that throws", () => {
 });
 
 describe("a handler's result", () => {
-  it("may be a promise of a promise, in any shape", async () => {
+  it("may be a promise of a promise, or any nested thenables", async () => {
     const { transport, peer: server } = peer();
     server.method("a", () => ({ then: (done) => done(Promise.resolve({ then: (last) => last(5) })) }));
     server.method("b", () => ({ then: (done) => done(throwing("then")) }));
@@ -140,7 +140,7 @@ describe("a handler's result", () => {
     assert.deepEqual(replies, [5, "boom"]);
   });
 
-  it("that promises itself is one error", async () => {
+  it("becomes one error if it is a promise of itself", async () => {
     const { transport, peer: server } = peer();
     server.method("a", () => {
       const promise = { then: (done) => done(promise) };
@@ -153,7 +153,7 @@ describe("a handler's result", () => {
     );
   });
 
-  it("is sent with a result only: an error transfers nothing", async () => {
+  it("is sent without its transfer list if the handler throws", async () => {
     const { transport, peer: server } = peer();
     server.method("a", (_, { transfer }) => {
       transfer([new ArrayBuffer(8)]);
@@ -165,8 +165,8 @@ describe("a handler's result", () => {
   });
 });
 
-describe("a server that is destroyed while others use its transport", () => {
-  it("sends no progress and no notification any more", () => {
+describe("a server that is destroyed while a client uses its transport", () => {
+  it("sends no further progress or notifications", () => {
     const transport = recorder();
     new JSONRPCClient(transport);
     const contexts = [];
@@ -188,8 +188,8 @@ describe("a server that is destroyed while others use its transport", () => {
   });
 });
 
-describe("a batch of our own that is longer than the limit for received ones", () => {
-  it("gets its answers, and nothing is sent back", async () => {
+describe("a sent batch that is longer than the limit for received batches", () => {
+  it("gets all responses, and no error is sent", async () => {
     const { transport, peer: client } = peer();
     const calls = client.batch(Array.from({ length: 1_500 }, () => ({ method: "a" })));
     transport.deliver(transport.sent[0].map(({ id }) => ({ jsonrpc: "2.0", id, result: id })));
@@ -197,7 +197,7 @@ describe("a batch of our own that is longer than the limit for received ones", (
     assert.equal(transport.sent.length, 1);
   });
 
-  it("though requests that come along with the answers are bounded", async () => {
+  it("gets its responses together with requests, whose number is limited", async () => {
     const { transport, peer: server } = peer({ limits: { batchItems: 2 } });
     server.method("a", () => 1);
     const requests = (count) => Array.from({ length: count }, (_, id) => ({ jsonrpc: "2.0", method: "a", id }));
@@ -210,11 +210,11 @@ describe("a batch of our own that is longer than the limit for received ones", (
 });
 
 describe("many calls at once", () => {
-  // Each of these took minutes while the work for one call grew with the number of the others.
+  // These tests took minutes when the work for one call grew with the number of the other calls.
   const many = 50_000;
   const quickly = (start) => assert.isBelow(performance.now() - start, 10_000);
 
-  it("are answered in any order without delay", async () => {
+  it("get their responses in any order without delay", async () => {
     const { transport, peer: client } = peer();
     const calls = Array.from({ length: many }, () => client.request("a"));
     const start = performance.now();
@@ -223,7 +223,7 @@ describe("many calls at once", () => {
     assert.equal(await calls[many - 1], many);
   });
 
-  it("are ended by destroy without delay", async () => {
+  it("end without delay when the client is destroyed", async () => {
     const { peer: client } = peer();
     const calls = Array.from({ length: many }, () => rejection(client.request("a")));
     const start = performance.now();
@@ -232,7 +232,7 @@ describe("many calls at once", () => {
     await Promise.all(calls);
   });
 
-  it("may follow one signal, which keeps no listener of theirs", async () => {
+  it("may share one signal, and leave no listeners on it", async () => {
     const { transport, peer: client } = peer();
     const controller = new AbortController();
     let listeners = 0;
@@ -259,7 +259,7 @@ describe("many calls at once", () => {
 });
 
 describe("a timeout", () => {
-  it("never comes early, by any fraction of a millisecond", async () => {
+  it("never ends a call early, not even by a fraction of a millisecond", async () => {
     const { peer: client } = peer();
     for (const timeout of [0.5, 1, 2, 3, 5.9, 7, 0.5, 1, 2, 3, 5.9, 7]) {
       const start = performance.now();

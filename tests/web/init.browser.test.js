@@ -1,4 +1,4 @@
-// The requests of init in a browser, and the policies that they need.
+// The requests of init in a browser, and the policies that allow them.
 
 import { assert } from "chai";
 import { JSONRPCPeer, freshCopy, packaged, windowTransport } from "./support/portway.js";
@@ -12,16 +12,16 @@ const isReady = ({ validateMessage }) => validateMessage({ jsonrpc: "2.0", metho
 describe("init in a browser", () => {
   for (const [name, input] of [
     ["a URL", () => new URL(wasm)],
-    ["an address", () => wasm],
-    ["an address that depends on the page's", () => "/pkg/portway_bg.wasm"],
+    ["a URL as a string", () => wasm],
+    ["a relative URL", () => "/pkg/portway_bg.wasm"],
     ["a Request", () => new Request(wasm)],
     ["a Response", () => fetch(wasm).then((response) => ({ response }))],
     ["a promise of a Response", () => ({ promise: fetch(wasm) })],
-    ["an address of another origin", () => wasm.replace(origins.own, origins.other)],
+    ["a URL of another origin", () => wasm.replace(origins.own, origins.other)],
     ["a file of the wrong type", () => `${wasm}?type=text/plain`],
     ["a file without a type", () => `${wasm}?type=`],
   ]) {
-    it(`takes ${name}`, async () => {
+    it(`accepts ${name}`, async () => {
       const copy = await freshCopy();
       const made = await input();
       await copy.default(made.response ?? made.promise ?? made);
@@ -30,19 +30,19 @@ describe("init in a browser", () => {
   }
 
   for (const [name, input, text] of [
-    ["a file that is not there", "/nowhere.wasm", /nowhere\.wasm.*404/],
+    ["a missing file", "/nowhere.wasm", /nowhere\.wasm.*404/],
     [
-      "a page in the place of the file",
+      "an HTML page in place of the file",
       "/tests/web/fixtures/scripted-iframe.html",
       /scripted-iframe\.html.*text\/html/,
     ],
     ["a server error", `${wasm}?status=500`, /portway_bg\.wasm.*500/],
-    ["what the server does not give out", `${wasm}?status=403`, /403.*linked.*Vite/],
-    ["a server that is not there", "http://127.0.0.1:1/portway_bg.wasm", /./],
-    ["a file that is cut off", new Response(new Uint8Array([0, 97, 115, 109, 1, 0])), /./],
+    ["a file that the server refuses to send", `${wasm}?status=403`, /403.*linked.*Vite/],
+    ["a missing server", "http://127.0.0.1:1/portway_bg.wasm", /./],
+    ["a truncated file", new Response(new Uint8Array([0, 97, 115, 109, 1, 0])), /./],
     ["an empty file", new Response(""), /./],
   ]) {
-    it(`rejects ${name}, with the reason; a later init works`, async () => {
+    it(`rejects for ${name} with the reason, and a later init works`, async () => {
       const copy = await freshCopy();
       const error = await rejection(copy.default(input));
       assert.instanceOf(error, Error);
@@ -53,7 +53,7 @@ describe("init in a browser", () => {
     });
   }
 
-  it("loads its file once, however often it is called", async () => {
+  it("loads its file once, even if it is called several times", async () => {
     const copy = await freshCopy();
     const { fetch } = globalThis;
     let fetched = 0;
@@ -67,14 +67,14 @@ describe("init in a browser", () => {
     assert.equal(fetched, 1);
   });
 
-  it("works without isolation from other origins", () => {
+  it("works in a page without cross-origin isolation", () => {
     assert.isFalse(globalThis.crossOriginIsolated);
     assert.equal(typeof SharedArrayBuffer, "undefined");
   });
 });
 
 describe("a page with a strict policy", () => {
-  it("that allows wasm works whole, and nothing of it is a violation", async () => {
+  it("that allows wasm makes the library work without a violation", async () => {
     const csp =
       "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; require-trusted-types-for 'script'";
     const { contentWindow } = await openIframe("frame.html", { query: { csp } });
@@ -84,13 +84,13 @@ describe("a page with a strict policy", () => {
     assert.deepEqual(await peer.request("violations"), []);
   });
 
-  it("that does not allow wasm makes init reject, and name the missing permission", async () => {
+  it("that does not allow wasm makes init reject, and the error names the missing permission", async () => {
     const csp = "default-src 'none'; script-src 'self'; connect-src 'self'";
     const error = await rejection(openIframe("frame.html", { query: { csp } }));
     assert.match(error.message, /wasm-unsafe-eval|Content.Security.Policy/i);
   });
 
-  it("that does not allow the file to be loaded makes init reject", async () => {
+  it("that does not allow the file to be fetched makes init reject", async () => {
     const csp = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'";
     assert.instanceOf(await rejection(openIframe("frame.html", { query: { csp } })), Error);
   });

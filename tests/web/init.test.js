@@ -3,7 +3,7 @@ import { freshCopy, init, initSync, packaged, wasmBytes } from "./support/portwa
 import { channel, recorder } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
-/** Whether a copy of the library works. */
+/** Returns whether a copy of the library works. */
 async function works({ JSONRPCClient, JSONRPCServer, portTransport, validateMessage }) {
   const { port1, port2 } = new MessageChannel();
   const server = new JSONRPCServer(portTransport(port1)).method("echo", (params) => params);
@@ -15,7 +15,7 @@ async function works({ JSONRPCClient, JSONRPCServer, portTransport, validateMess
 }
 
 describe("before init", () => {
-  it("every function that needs wasm throws a clear error", async () => {
+  it("every function that needs wasm throws an error that names init()", async () => {
     const { JSONRPCClient, JSONRPCPeer, JSONRPCServer, validateMessage } = await freshCopy();
     for (const Role of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) {
       assert.throws(() => new Role(recorder()), Error, "init()");
@@ -23,7 +23,7 @@ describe("before init", () => {
     assert.throws(() => validateMessage({}), Error, "init()");
   });
 
-  it("errors, codes and transports are there", async () => {
+  it("errors, error codes and transports can be used", async () => {
     const { ErrorCode, RPCError, portTransport } = await freshCopy();
     assert.equal(new RPCError(ErrorCode.InternalError, "x").code, -32603);
     const { port1, port2 } = new MessageChannel();
@@ -31,7 +31,7 @@ describe("before init", () => {
     port2.close();
   });
 
-  it("a transport can be made, and a client of it after", async () => {
+  it("a transport can be created, and delivers earlier messages to a server that is created after init", async () => {
     const copy = await freshCopy();
     const { port1, port2 } = new MessageChannel();
     const transport = copy.portTransport(port1);
@@ -45,13 +45,13 @@ describe("before init", () => {
 });
 
 describe("init", () => {
-  it("needs nothing, and resolves to nothing", async () => {
+  it("works without an argument, and resolves to undefined", async () => {
     const copy = await freshCopy();
     assert.isUndefined(await copy.default());
     assert.isTrue(await works(copy));
   });
 
-  it("can be called as often as one likes, also at the same time", async () => {
+  it("can be called repeatedly, even at the same time", async () => {
     const copy = await freshCopy();
     await Promise.all([copy.default(), copy.default(), copy.default()]);
     await copy.default();
@@ -60,7 +60,7 @@ describe("init", () => {
     assert.isTrue(await works(copy));
   });
 
-  it("does not disturb running calls", async () => {
+  it("does not affect running calls", async () => {
     const { near, far } = channel();
     const { JSONRPCClient, JSONRPCServer } = await import("./support/portway.js");
     new JSONRPCServer(far).method("echo", (params) => params);
@@ -79,7 +79,7 @@ describe("init", () => {
     ["a promise of bytes", (bytes) => ({ promise: Promise.resolve(bytes) })],
     ["a promise of a module", (bytes) => ({ promise: WebAssembly.compile(bytes) })],
   ]) {
-    it(`takes ${name}`, async () => {
+    it(`accepts ${name}`, async () => {
       const copy = await freshCopy();
       const made = await make(await wasmBytes());
       await copy.default(made.module ?? made.promise ?? made);
@@ -88,13 +88,13 @@ describe("init", () => {
   }
 
   for (const [name, input] of [
-    ["bytes that are no wasm", new Uint8Array([1, 2, 3, 4])],
+    ["bytes that are not wasm", new Uint8Array([1, 2, 3, 4])],
     ["no bytes", new Uint8Array(0)],
     ["a number", 5],
     ["a promise that rejects", () => Promise.reject(new Error("no luck"))],
     ["wasm of another library", new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0])],
   ]) {
-    it(`rejects ${name}, and works when it is called again`, async () => {
+    it(`rejects for ${name}, and works when it is called again`, async () => {
       const copy = await freshCopy();
       assert.instanceOf(await rejection(copy.default(typeof input === "function" ? input() : input)), Error);
       await copy.default();
@@ -102,7 +102,7 @@ describe("init", () => {
     });
   }
 
-  it("rejects for every caller if it has failed", async () => {
+  it("rejects all concurrent calls with the same error if it fails", async () => {
     const copy = await freshCopy();
     const first = copy.default(new Uint8Array(4));
     const [a, b] = await Promise.all([rejection(first), rejection(copy.default())]);
@@ -112,19 +112,19 @@ describe("init", () => {
 });
 
 describe("initSync", () => {
-  it("takes a module", async () => {
+  it("accepts a module", async () => {
     const copy = await freshCopy();
     copy.initSync(await WebAssembly.compile(await wasmBytes()));
     assert.isTrue(await works(copy));
   });
 
-  it("takes bytes", async () => {
+  it("accepts bytes", async () => {
     const copy = await freshCopy();
     copy.initSync(await wasmBytes());
     assert.isTrue(await works(copy));
   });
 
-  it("throws at bytes that are not wasm, and works when it is called again", async () => {
+  it("throws for bytes that are not wasm, and works when it is called again", async () => {
     const copy = await freshCopy();
     assert.throws(() => copy.initSync(new Uint8Array(4)), Error);
     copy.initSync(await wasmBytes());
@@ -133,14 +133,14 @@ describe("initSync", () => {
 });
 
 describe("portway/inline", () => {
-  it("has the same exports, and needs no file", async () => {
+  it("has the same exports as the other module, and needs no file", async () => {
     const inline = await import(packaged("inline.js"));
     assert.sameMembers(Object.keys(inline), Object.keys(await freshCopy()));
     await inline.default();
     assert.isTrue(await works(inline));
   });
 
-  it("is apart from another copy, and the two talk to each other", async () => {
+  it("has classes of its own, and its server works with a client of the other module", async () => {
     const { JSONRPCServer, portTransport } = await import(packaged("inline.js"));
     const { JSONRPCClient, RPCError } = await import("./support/portway.js");
     const { near, port2 } = channel();

@@ -1,4 +1,4 @@
-// One side uses Portway, the other the library of the document.
+// One peer uses Portway. The other peer uses the library of the original protocol document, the reference library.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer, RPCError, portTransport } from "./support/portway.js";
@@ -14,27 +14,27 @@ function boundary() {
 
 for (const [name, Client, Server, OwnError, ends] of [
   [
-    "our client and the document's server",
+    "the client of Portway and the server of the reference library",
     JSONRPCClient,
     DocumentServer,
     DocumentError,
     ({ ours, theirs }) => [ours, theirs],
   ],
   [
-    "the document's client and our server",
+    "the client of the reference library and the server of Portway",
     DocumentClient,
     JSONRPCServer,
     RPCError,
     ({ ours, theirs }) => [theirs, ours],
   ],
 ]) {
-  describe(`${name} get on with each other:`, () => {
+  describe(`${name} exchange`, () => {
     const connected = () => {
       const [near, far] = ends(boundary());
       return { client: new Client(near, { timeout: 2_000 }), server: new Server(far) };
     };
 
-    it("calls with and without params, at once and one by one", async () => {
+    it("calls with and without params, concurrently and one by one", async () => {
       const { client, server } = connected();
       server.method("fetch", async ({ url }) => ({ status: 200, body: url }));
       server.method("refresh", (params) => ({ got: params === undefined }));
@@ -48,13 +48,13 @@ for (const [name, Client, Server, OwnError, ends] of [
       );
     });
 
-    it("results that are nothing", async () => {
+    it("results that are undefined or null", async () => {
       const { client, server } = connected();
       server.method("nothing", () => {});
       assert.oneOf(await client.request("nothing"), [undefined, null]);
     });
 
-    it("errors with code, message and data, and those without", async () => {
+    it("errors with data and without data", async () => {
       const { client, server } = connected();
       server.method("fail", () => {
         throw new OwnError(-32001, "Build failed", [{ file: "a.ts" }]);
@@ -85,7 +85,7 @@ for (const [name, Client, Server, OwnError, ends] of [
       assert.deepEqual(seen, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, undefined]);
     });
 
-    it("values that JSON does not know", async () => {
+    it("values that JSON cannot express", async () => {
       const { client, server } = connected();
       server.method("echo", (params) => params);
       const params = { map: new Map([[1, new Date(0)]]), bytes: new Uint8Array([1]), none: undefined };
@@ -94,9 +94,9 @@ for (const [name, Client, Server, OwnError, ends] of [
   });
 }
 
-it("our client ends a call that the document's server leaves open when a handler fails with null", async () => {
+it("Portway's client ends a call if a handler of the reference server throws null and so sends no response", async () => {
   const { ours, theirs } = boundary();
-  // Its handler rejects, which it does not expect itself.
+  // The handler makes the reference server reject a promise that it does not handle.
   const server = new DocumentServer({
     ...theirs,
     onMessage: (handler) => theirs.onMessage((msg) => Promise.resolve(handler(msg)).catch(() => {})),

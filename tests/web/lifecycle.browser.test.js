@@ -1,4 +1,5 @@
-// The effects on a page: no listener of the library keeps it from the back/forward cache, or asks its user to stay.
+// The library adds no listener that excludes a page from the back/forward cache, or that makes the browser ask the
+// user.
 
 import { assert } from "chai";
 import { JSONRPCPeer, windowTransport, workerTransport } from "./support/portway.js";
@@ -7,7 +8,7 @@ import { connected } from "./support/connections.js";
 import { connectingIframe, openIframe } from "./support/iframes.js";
 import { readyWorker, worker } from "./support/workers.js";
 
-/** The events for which a window gets listeners from now on, in any way. */
+/** Records the names of the events for which a window gets listeners from now on. */
 function eventsHeard(window) {
   const { prototype } = window.EventTarget;
   const { addEventListener } = prototype;
@@ -20,7 +21,7 @@ function eventsHeard(window) {
   return received;
 }
 
-/** Events whose listeners keep a page out of the back/forward cache, or ask the user. */
+/** A listener for these events excludes a page from the back/forward cache, or makes the browser ask the user. */
 const harmful = ["unload", "beforeunload"];
 
 function assertHarmless(window, received) {
@@ -30,8 +31,8 @@ function assertHarmless(window, received) {
   }
 }
 
-describe("a page is not listened to for its unload", () => {
-  it("by connections, from their beginning to their end", async () => {
+describe("no listener for the unloading of a page is added", () => {
+  it("by connections, from connect() to destroy()", async () => {
     const received = eventsHeard(window);
     for (const target of [connectingIframe(), worker("connect-worker.js"), connectingIframe({ heartbeat: 50 })]) {
       const peer = await connected(target, { heartbeat: 50 });
@@ -40,11 +41,11 @@ describe("a page is not listened to for its unload", () => {
       peer.destroy();
       await call;
     }
-    assert.isTrue(received.has("pagehide"), "the listeners are seen");
+    assert.isTrue(received.has("pagehide"), "the test records listeners");
     assertHarmless(window, received);
   });
 
-  it("by plain transports, from their beginning to their end", async () => {
+  it("by plain transports, from the constructor to destroy()", async () => {
     const received = eventsHeard(window);
     for (const transport of [
       windowTransport((await openIframe("frame.html")).contentWindow),
@@ -54,14 +55,14 @@ describe("a page is not listened to for its unload", () => {
       await peer.request("echo", [1]);
       peer.destroy();
     }
-    assert.isTrue(received.has("message"), "the listeners are seen");
+    assert.isTrue(received.has("message"), "the test records listeners");
     assertHarmless(window, received);
   });
 
-  it("in a frame that connects, and loads the library for that", async () => {
+  it("in an iframe that loads the library and connects", async () => {
     const element = connectingIframe({ late: 200 }, { attach: false });
     document.body.append(element);
-    // Its document has another global object than the empty one before it.
+    // The loaded document has another global object than the initial empty document.
     await new Promise((loaded) => element.addEventListener("load", loaded));
     const received = eventsHeard(element.contentWindow);
     const peer = await connected(element);

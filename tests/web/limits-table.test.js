@@ -1,5 +1,5 @@
-// The table of limits (limits.toml), row by row: the built package has the value of the row. A count equal to the value
-// is accepted, and one more has the effect stated by the row.
+// The rows of the table of limits (limits.toml). Each test checks that the built package has the value of the row. A
+// count equal to the value is accepted, and a greater count has the effect that the row states.
 
 import { assert } from "chai";
 import {
@@ -26,7 +26,7 @@ const call = (id, method, params) => ({ jsonrpc: "2.0", method, params, id });
 const forEver = () => new Promise(() => {});
 const nextMacrotask = () => new Promise((resolve) => setTimeout(resolve));
 
-/** The answers to requests, which are posted one after the other. */
+/** Posts the messages one after the other, and returns the responses of the server. */
 async function answers(serve, messages) {
   const { transport, remoteEnd } = scriptedChannel();
   serve(new JSONRPCServer(transport));
@@ -34,30 +34,30 @@ async function answers(serve, messages) {
   return remoteEnd.drain();
 }
 
-/** Requests of one server that never answers: those that it refuses, and how many it has begun. */
+/** Posts requests whose handlers never end. Returns the number of started handlers and the reasons of the refusals. */
 async function requestMany(count) {
   let begun = 0;
   const refused = await answers(
     (server) => server.method("work", () => (begun++, forEver())),
     Array.from({ length: count }, (_, id) => call(id, "work")),
   );
-  // The request that looks for the end is one more.
+  // `drain()` posts one more request.
   return { begun, reasons: refused.map(({ error }) => error.data.reason) };
 }
 
-/** Returns the messages of one turn: three calls, of which the second is examined. The first is always sent alone. */
+/** Makes three calls in one turn, the second with these params. Returns the list that is sent after the first call. */
 async function together(params) {
   const { transport, remoteEnd } = scriptedChannel();
   const client = new JSONRPCClient(transport, { coalesce: true });
   for (const value of [[], params, []]) client.request("a", value).catch(() => {});
   const isThere = () => remoteEnd.received.flat().length === 3;
-  await until(isThere, "the calls did not leave");
+  await until(isThere, "the calls were not sent");
   return remoteEnd.received.find((message) => Array.isArray(message)) ?? [];
 }
 
 /**
- * Items that a source of endless items sends to a peer that grants this credit, and no more; each item takes some time.
- * Without more turns, they are those of the first one: nothing but microtasks runs until they are counted.
+ * Returns the number of items that a server with endless generators sends for this credit. An item takes `busy` ms.
+ * `turns` is the number of additional turns. Without them, only microtasks run before the items are counted.
  */
 async function flood(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
   const transport = recorder();
@@ -76,7 +76,7 @@ async function flood(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
   return sent;
 }
 
-/** A server behind a stream of bytes that is not read, and the number of requests that have reached its handler. */
+/** Posts messages to a server whose output is not read. Returns the number of requests that reached the handler. */
 async function unread(messages, handler) {
   const kept = { count: 0, refused: [] };
   let text = "";
@@ -106,7 +106,7 @@ const drivers = {
   },
 
   "in-flight": async (most) => {
-    // The request that looks for the end is answered only where there is room for it.
+    // `drain()` needs the place of one more request.
     assert.deepEqual(await requestMany(most - 1), { begun: most - 1, reasons: [] });
     const { transport, remoteEnd } = scriptedChannel();
     let begun = 0;
@@ -171,7 +171,7 @@ const drivers = {
   },
 
   "error-values": async (most) => {
-    // The error, its name and the list count, too.
+    // The error, its name and the array of errors also count.
     for (const [count, crossed] of [
       [most - 3, most - 3],
       [most - 2, most - 3],
@@ -186,7 +186,7 @@ const drivers = {
   },
 
   "error-characters": async (most) => {
-    // The names of both errors count, too.
+    // The names of both errors also count.
     const left = most - 2 * "Error".length;
     for (const length of [left, left + 1]) {
       const { near, far } = channel();
@@ -203,7 +203,7 @@ const drivers = {
     new JSONRPCServer(transport).onNotify("a", () => {
       throw new Error("no");
     });
-    // They are counted by whole seconds.
+    // The library counts the printed lines by whole seconds.
     const lines = await printed(async (lines) => {
       await pause(1_010 - (performance.now() % 1_000));
       for (let n = 0; n < most; n++) transport.deliver({ jsonrpc: "2.0", method: "a" });
@@ -221,7 +221,7 @@ const drivers = {
       assert.deepEqual([isValid, errors.length, warnings.length], [true, 0, most]);
     }
     const last = [...Array(most + 1).fill(odd), broken];
-    assert.isFalse(validateMessage(last).isValid, "an error behind more warnings than are listed");
+    assert.isFalse(validateMessage(last).isValid, "the validator finds an error after more warnings than it lists");
     const { errors } = validateMessage(Array(300_000).fill(broken));
     assert.lengthOf(errors, most);
     assert.isTrue(errors.at(-1).includes("[Item "), errors.at(-1));
@@ -237,15 +237,15 @@ const drivers = {
       await pause(500);
       assert.deepEqual(lines, []);
       for (let n = most; n < most + 3; n++) peer.postMessage({ jsonrpc: "2.0", method: "note", params: [n] });
-      await until(() => lines.length > 0, "there is no warning");
+      await until(() => lines.length > 0, "no warning was printed");
       await pause(50);
     });
     assert.lengthOf(lines, 1);
     const received = [];
     new JSONRPCServer(transport).onNotify("note", ([n]) => void received.push(n));
-    await until(() => received.length > 0, "nothing was kept");
+    await until(() => received.length > 0, "no message was buffered");
     peer.postMessage({ jsonrpc: "2.0", method: "note", params: ["later"] });
-    await until(() => received.at(-1) === "later", "the next message did not come");
+    await until(() => received.at(-1) === "later", "the next message did not arrive");
     assert.deepEqual(received.slice(-2), [most - 1, "later"]);
     assert.lengthOf(received, most + 1);
   },
@@ -292,8 +292,8 @@ const drivers = {
     assert.equal(count, most);
     remoteEnd.received.length = 0;
     for (let n = 0; n < most + 2; n++) peer.notify("b", [n]);
-    await until(() => remoteEnd.received.length === 3, "they did not leave in three messages");
-    // The first leaves alone in any case.
+    await until(() => remoteEnd.received.length === 3, "the notifications were not sent in three messages");
+    // The first message of a turn is always sent alone.
     assert.deepEqual(
       remoteEnd.received.map(({ method, params }) => (method === "rpc.columns" ? params.values.length : 1)),
       [1, most, 1],
@@ -302,7 +302,7 @@ const drivers = {
 
   "coalesced-values": async (most) => {
     stopClock();
-    // The array counts, too.
+    // The array also counts.
     assert.lengthOf(await together(Array(most - 1).fill(1)), 2);
     assert.lengthOf(await together(Array(most).fill(1)), 0);
   },
@@ -353,7 +353,7 @@ const drivers = {
   },
 
   "stream-turn-time": async (most) => {
-    // Each item takes a millisecond or more, and one has begun before the time is up.
+    // Each item takes at least a millisecond, and one more item may have started before the time ends.
     const sent = await flood(1_000, { busy: 1 });
     assert.isAbove(sent, 0);
     assert.isAtMost(sent, most + 1);
@@ -387,7 +387,7 @@ const drivers = {
       return `${start}${"x".repeat(length - start.length - 3)}"]}`;
     };
     for (const [id, length] of [most, most + 1].entries()) remoteEnd.post(CALL, message(id, length));
-    await until(() => remoteEnd.messages.length === 2, "they were not answered");
+    await until(() => remoteEnd.messages.length === 2, "some requests have no response");
     const [taken, refused] = remoteEnd.messages;
     assert.isAbove(taken.result, most - 100);
     assert.deepEqual([refused.id, refused.error.code, refused.error.data.reason], [null, -32600, "oversize"]);
@@ -412,7 +412,7 @@ const drivers = {
   },
 
   "wasi-input": async (most) => {
-    // Options are looked at first, and the signal last.
+    // The options are checked before the signal.
     const signal = AbortSignal.abort();
     const start = (stdinCapacity) => rejection(startWasiGuest(undefined, { stdinCapacity, signal }));
     assert.notInstanceOf(await start(most), RangeError);
@@ -420,7 +420,7 @@ const drivers = {
   },
 
   "total-timeout": async (times) => {
-    // A machine that is busy may stop for a tenth of a second.
+    // The timeout is long because a busy machine may stop the test for a tenth of a second.
     const timeout = 250;
     const transport = recorder();
     const start = performance.now();
@@ -435,7 +435,7 @@ const drivers = {
   },
 };
 
-/** Limits of time, from the start of a wait to its end. They run side by side. */
+/** Limits of time. Each function waits until the limit ends the operation. All functions run at the same time. */
 const clocks = {
   "call-timeout": async () => (await rejection(new JSONRPCClient(recorder()).request("a"))).reason,
 
@@ -469,7 +469,7 @@ async function table() {
 const mine = (await table()).filter(({ drivers }) => drivers.includes("tests/web/limits-table.test.js"));
 
 describe("the limit of the table", () => {
-  it("has a driver for each row, and there is a row for each driver", () => {
+  it("has a test for each row, and a row for each test", () => {
     assert.sameMembers(
       [...Object.keys(drivers), ...Object.keys(clocks)],
       mine.map(({ name }) => name),
@@ -477,17 +477,17 @@ describe("the limit of the table", () => {
   });
 
   for (const { name, value } of mine.filter(({ name }) => name in drivers)) {
-    it(`${name} is ${value}, and one more is beyond it`, () => drivers[name](value)).timeout(60_000);
+    it(`${name} is ${value}, and ${value} + 1 exceeds it`, () => drivers[name](value)).timeout(60_000);
   }
 
   const timed = mine.filter(({ name }) => name in clocks);
-  it(`${timed.map(({ name, value }) => `${name} is ${value} ms`).join(", ")}, and nothing ends sooner`, async () => {
+  it(`${timed.map(({ name, value }) => `${name} is ${value} ms`).join(", ")}, and no operation ends earlier`, async () => {
     const run = async ({ name, value }) => {
       const start = performance.now();
       const end = await clocks[name]();
       const elapsed = performance.now() - start;
       assert.equal(end, ends[name]);
-      // A heartbeat is looked at three times in its time, and the timeouts of calls may come a sixteenth late.
+      // The heartbeat is checked three times in its period. The timeout of a call may be late by a sixteenth.
       assert.isAtLeast(elapsed, name === "heartbeat" ? value * 0.6 : value - 2, name);
       assert.isBelow(elapsed, (name === "heartbeat" ? value * 1.4 : value * 1.07) + 1_500, name);
     };

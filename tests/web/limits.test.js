@@ -4,7 +4,7 @@ import { scriptedChannel, recorder } from "./support/transports.js";
 import { pause, rejection } from "./support/outcomes.js";
 
 describe("the limit", () => {
-  it("pendingCalls lets one call more fail at once with the reason too-many-calls", async () => {
+  it("pendingCalls makes a further call fail at once with the reason too-many-calls", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport, { limits: { pendingCalls: 2 } });
     const calls = [client.request("a"), client.request("b")];
@@ -22,7 +22,7 @@ describe("the limit", () => {
     await rejection(calls[1]);
   });
 
-  it("pendingCalls holds within a batch, too", async () => {
+  it("pendingCalls also applies to the calls of a batch", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport, { limits: { pendingCalls: 2 }, timeout: 20 });
     const outcomes = await client.batch([{ method: "a" }, { method: "b" }, { method: "c" }]);
@@ -33,7 +33,7 @@ describe("the limit", () => {
     assert.lengthOf(transport.sent[0], 2);
   });
 
-  it("inFlight answers one request more with -32600, and takes requests again afterwards", async () => {
+  it("inFlight makes the server refuse a further request with -32600, and accept requests after one has ended", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const ends = [];
     new JSONRPCServer(transport, { limits: { inFlight: 2 } }).method(
@@ -61,7 +61,7 @@ describe("the limit", () => {
     assert.deepEqual([error.code, id, started], [-32600, 1025, 1024]);
   });
 
-  it("inFlight counts the errors that wait for the rest of their batch, too", async () => {
+  it("inFlight counts the errors that wait for the other responses of their batch", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const ends = [];
     new JSONRPCServer(transport).method("work", () => new Promise((resolve) => ends.push(resolve)));
@@ -82,7 +82,7 @@ describe("the limit", () => {
     assert.lengthOf(await remoteEnd.next(), 1_000);
   });
 
-  it("inFlight counts the replies that wait for the rest of their batch, so that one slow request in each batch frees nothing", async () => {
+  it("inFlight counts the responses that wait for one slow request of their batch", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const ends = [];
     new JSONRPCServer(transport)
@@ -96,7 +96,7 @@ describe("the limit", () => {
     remoteEnd.post({ jsonrpc: "2.0", method: "quick", id: "alone" });
     const refused = [];
     for (let reply; (reply = await remoteEnd.next()).id !== "alone"; ) refused.push(reply);
-    // The replies of the first batch wait, and those of all others do not.
+    // The first batch waits for its slow request. All other batches are refused.
     assert.deepEqual([refused.length, ends.length], [19, 1]);
     assert.isTrue(
       refused.every((replies) => replies.length === 1_000 && replies.at(-1).error.data.reason === "too-many-requests"),
@@ -110,7 +110,7 @@ describe("the limit", () => {
     assert.lengthOf(ends, 2);
   });
 
-  it("inFlight does not hinder notifications, nor a thousand requests that are answered at once", async () => {
+  it("inFlight does not affect notifications or a thousand requests that end at once", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     let notes = 0;
     new JSONRPCServer(transport, { limits: { inFlight: 1 } })
@@ -127,7 +127,7 @@ describe("the limit", () => {
     assert.equal(notes, 1);
   });
 
-  it("batchItems answers a longer batch with one -32600 under the id null, and runs nothing of it", async () => {
+  it("batchItems makes the server refuse a longer batch with one -32600 under the id null, and no handler runs", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     let ran = 0;
     new JSONRPCServer(transport, { limits: { batchItems: 3 } }).method("a", () => ++ran);
@@ -149,7 +149,7 @@ describe("the limit", () => {
     assert.lengthOf(await remoteEnd.next(), 1000);
   });
 
-  it("that does not exist is a TypeError, and one that is not a number a RangeError", () => {
+  it("of an unknown name is a TypeError, and a limit that is not a number is a RangeError", () => {
     for (const limits of [{ pending: 1 }, { toString: 1 }]) {
       assert.throws(() => new JSONRPCClient(recorder(), { limits }), TypeError);
     }
@@ -158,7 +158,7 @@ describe("the limit", () => {
     }
   });
 
-  it("that is refused leaves a transport as it was: no message is received, and nothing is set", async () => {
+  it("that is refused leaves the transport unchanged: no message is consumed, and no option is set", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });
     assert.throws(() => new JSONRPCServer(transport, { limits: { nothing: 1 } }), TypeError);

@@ -1,4 +1,4 @@
-// Callbacks of the application: an error that they throw ends nothing else, and is reported or printed.
+// Callbacks of the application: an error that a callback throws is reported or printed, and has no other effect.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer } from "./support/portway.js";
@@ -10,12 +10,12 @@ function fail(text) {
   throw new Error(text);
 }
 
-describe("a listener that fails", () => {
+describe("a callback that fails", () => {
   for (const [how, listen] of [
     ["throws", fail],
     ["rejects", async (text) => fail(text)],
   ]) {
-    it(`since it ${how} ends nothing: onProgress, onNotify and onError`, async () => {
+    it(`does not end a call or the link because it ${how}: onProgress, onNotify and onError`, async () => {
       const { near, far } = channel();
       const lines = await printed(async (lines) => {
         const onError = () => listen("of onError");

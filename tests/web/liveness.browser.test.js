@@ -1,4 +1,4 @@
-// How the end of a peer is noticed without a goodbye, and the events that do not count as one.
+// How a peer notices without a goodbye that the other peer has ended, and the events that must not look like an end.
 
 import { assert } from "chai";
 import { connected, recordSessions, hexId, scriptedPort } from "./support/connections.js";
@@ -15,7 +15,7 @@ async function timedRejection(promise) {
   return [error.reason, performance.now() - start];
 }
 
-/** The result of a call once the peer is no longer blocked. */
+/** Repeats a call until the blocked peer responds. Returns the result. */
 async function heardAgain(peer, ...call) {
   for (;;) {
     try {
@@ -26,22 +26,22 @@ async function heardAgain(peer, ...call) {
   }
 }
 
-/** Resolves once this side knows the lock of the peer, which is held by then. */
+/** Waits until this peer has requested the lock that the other peer holds. */
 async function locked(peer) {
   await peer.request("echo");
   const pending = async () => (await navigator.locks.query()).pending.some(({ name }) => name.startsWith("portway:"));
   for (let n = 0; !(await pending()); n++) {
-    if (n > 200) assert.fail("no lock is waited for");
+    if (n > 200) assert.fail("the lock was not requested");
     await pause(10);
   }
 }
 
-describe("where both sides see each other's locks", () => {
+describe("if both peers can see each other's locks", () => {
   for (const [how, end] of [
     ["is terminated", ({ started }) => started.terminate()],
     ["closes itself", ({ peer }) => peer.notify("close")],
   ]) {
-    it(`a worker that ${how} ends its calls within a second`, async () => {
+    it(`a worker that ${how} ends its pending calls within a second`, async () => {
       const started = worker(file);
       const sessions = recordSessions({ heartbeat: 0 });
       const peer = await connected(started, sessions);
@@ -58,18 +58,18 @@ describe("where both sides see each other's locks", () => {
   }
 
   for (const [when, act] of Object.entries({
-    "as soon as it is connected": () => {},
-    "right after the first answer": (peer) => peer.request("echo"),
+    "right after it is connected": () => {},
+    "right after the first response": (peer) => peer.request("echo"),
   })) {
     for (const [kind, connectTo] of Object.entries({
       "a worker": (started) => connected(started, { heartbeat: 0 }),
-      "the worker at the other side of a port": async (started) => {
+      "a worker that is connected through a port": async (started) => {
         const { port1, port2 } = new MessageChannel();
         started.postMessage({ port: port2 }, [port2]);
         return connected(port1, { heartbeat: 0 });
       },
     })) {
-      it(`${kind} that is terminated ${when} ends its calls within a second, each of 12 times`, async () => {
+      it(`${kind} that is terminated ${when} ends its pending calls within a second, 12 times`, async () => {
         for (let n = 0; n < 12; n++) {
           const started = worker(file, kind === "a worker" ? {} : { port: "" });
           const peer = await connectTo(started);
@@ -85,7 +85,7 @@ describe("where both sides see each other's locks", () => {
     }
   }
 
-  it("a worker that is blocked is not taken for dead, however short the heartbeat", async () => {
+  it("a blocked worker stays in its session, however short the heartbeat is", async () => {
     const sessions = recordSessions({ heartbeat: 150 });
     const peer = await connected(worker(file), sessions);
     await locked(peer);
@@ -93,7 +93,7 @@ describe("where both sides see each other's locks", () => {
     assert.deepEqual(sessions.events, [1]);
   });
 
-  it("a peer that is destroyed lets its lock go, and waits for none", async () => {
+  it("a destroyed peer releases its lock and requests no other lock", async () => {
     const before = await navigator.locks.query();
     const peer = await connected(worker(file));
     await locked(peer);
@@ -105,7 +105,7 @@ describe("where both sides see each other's locks", () => {
     while ((await count()) > before.held.length + before.pending.length) await pause(10);
   });
 
-  it("a worker that sends a goodbye may come back: its lock does not count as a death", async () => {
+  it("a worker that sends a goodbye can connect again: the release of its lock has no effect", async () => {
     const sessions = recordSessions();
     const peer = await connected(worker(file), sessions);
     await locked(peer);
@@ -115,7 +115,7 @@ describe("where both sides see each other's locks", () => {
   });
 });
 
-/** Has another script of this origin steal the locks of the sessions, and let them go again. */
+/** Steals the locks of the sessions like another script of this origin, and releases them. */
 async function steal() {
   const { held } = await navigator.locks.query();
   const names = held.map(({ name }) => name).filter((name) => name.startsWith("portway:"));
@@ -123,12 +123,12 @@ async function steal() {
   await Promise.all(names.map((name) => navigator.locks.request(name, { steal: true }, () => {})));
 }
 
-describe("a lock that was stolen", () => {
+describe("a stolen lock", () => {
   for (const [kind, target] of [
     ["a worker", () => worker(file)],
-    ["a frame", () => connectingIframe()],
+    ["an iframe", () => connectingIframe()],
   ]) {
-    it(`does not count as a death of ${kind} that answers, and its real death is still noticed`, async () => {
+    it(`does not end the session with ${kind} that responds, and the later end of the peer is still noticed`, async () => {
       const sessions = recordSessions({ heartbeat: 900 });
       const started = target();
       const peer = await connected(started, sessions);
@@ -162,8 +162,8 @@ describe("a lock that was stolen", () => {
   });
 });
 
-describe("without locks", () => {
-  it("a worker that is terminated ends its calls within the heartbeat", async () => {
+describe("if the peer has no locks", () => {
+  it("a terminated worker ends its pending calls within the heartbeat", async () => {
     const started = worker(file, { lockless: 1 });
     const peer = await connected(started, { heartbeat: 600 });
     const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
@@ -174,7 +174,7 @@ describe("without locks", () => {
     assert.isBelow(ms, 1_500);
   });
 
-  it("a worker that is blocked is unresponsive, and then responsive again in the same session", async () => {
+  it("a blocked worker is unresponsive, and later responsive again in the same session", async () => {
     const sessions = recordSessions({ heartbeat: 300 });
     const peer = await connected(worker(file, { lockless: 1 }), sessions);
     const blocked = rejection(peer.request("block", [1_500], { timeout: 0 }));
@@ -183,7 +183,7 @@ describe("without locks", () => {
     assert.deepEqual(sessions.events, [1]);
   });
 
-  it("requests of a side that is unresponsive are answered all the same", async () => {
+  it("requests of an unresponsive peer still get their responses", async () => {
     let finish;
     const methods = { slow: () => new Promise((resolve) => (finish = resolve)), name: () => "page" };
     const peer = await connected(worker(file, { lockless: 1 }), { heartbeat: 300, methods });
@@ -195,7 +195,7 @@ describe("without locks", () => {
     assert.equal(await heardAgain(peer, "relayed"), "late");
   });
 
-  it("a heartbeat keeps a session that is idle", async () => {
+  it("the heartbeat keeps an idle session open", async () => {
     const sessions = recordSessions({ heartbeat: 150 });
     const peer = await connected(worker(file, { lockless: 1, heartbeat: 150 }), sessions);
     const call = peer.request("sleep", [900], { timeout: 0 });
@@ -210,7 +210,7 @@ describe("without locks", () => {
     }
   });
 
-  it("a blocked thread of one's own is not a death of the peer", async () => {
+  it("a blocked thread of this page does not end the session", async () => {
     const peer = await connected(worker(file, { lockless: 1 }), { heartbeat: 300 });
     const call = peer.request("sleep", [1_500], { timeout: 0 });
     for (let n = 0; n < 3; n++) {
@@ -221,7 +221,7 @@ describe("without locks", () => {
     assert.equal(await call, null);
   });
 
-  it("of a frame of another origin or of none, a heartbeat is its only sign of life, and it is asked for", async () => {
+  it("an iframe of another origin or without an origin stays in its session, because it responds to pings", async () => {
     for (const [query, options, frameOptions] of [
       [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
       [{ origin: origins.own }, { origin: "null" }, { sandbox: "allow-scripts" }],
@@ -231,7 +231,7 @@ describe("without locks", () => {
     }
   });
 
-  it("no heartbeat is sent if it is 0", async () => {
+  it("no ping is sent periodically if the heartbeat is 0", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { heartbeat: 0 });
     const end = await scriptedPeer.open();
@@ -243,8 +243,8 @@ describe("without locks", () => {
   });
 });
 
-describe("a silent side", () => {
-  it("is asked before it counts as unresponsive, and later calls are sent", async () => {
+describe("a silent peer", () => {
+  it("gets a ping before it counts as unresponsive, and later calls are sent", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { heartbeat: 300 });
     const end = await scriptedPeer.open();
@@ -260,7 +260,7 @@ describe("a silent side", () => {
     assert.equal(await call, "there");
   });
 
-  it("that answers with a pong is there", async () => {
+  it("is responsive if it responds with a pong", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { heartbeat: 150 });
     const end = await scriptedPeer.open();
@@ -276,7 +276,7 @@ describe("a silent side", () => {
     call.catch(() => {});
   });
 
-  it("gets a pong for its ping", async () => {
+  it("gets a pong in response to its ping", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
     const end = await scriptedPeer.open();
@@ -286,8 +286,8 @@ describe("a silent side", () => {
   });
 });
 
-describe("a lock that the peer claims", () => {
-  it("and does not hold changes nothing: the heartbeat stays", async () => {
+describe("a lock that the peer announces", () => {
+  it("does not replace the heartbeat if the peer does not hold the lock", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { heartbeat: 300 });
     const end = await scriptedPeer.open();
@@ -296,7 +296,7 @@ describe("a lock that the peer claims", () => {
     assert.equal((await rejection(peer.request("a", [], { timeout: 0 }))).reason, "unresponsive");
   });
 
-  it("and that this side holds hides no peer at a port from the heartbeat", async () => {
+  it("does not replace the heartbeat at a port if this page holds the lock", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { heartbeat: 300 });
     const end = await scriptedPeer.open({ session: hexId(4) });
@@ -311,7 +311,7 @@ describe("a lock that the peer claims", () => {
     assert.equal((await rejection(peer.request("a", [], { timeout: 5_000 }))).reason, "unresponsive");
   });
 
-  it("reports its death when it is released without a goodbye", async () => {
+  it("ends the session when it is released without a goodbye", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const sessions = recordSessions();
     const connecting = connected(port, sessions);

@@ -4,7 +4,7 @@ import { channel, loopback, scriptedChannel, recorder } from "./support/transpor
 import { copyWithMemory } from "./support/memory.js";
 import { rejection, until } from "./support/outcomes.js";
 
-/** A pseudo-random order, equal in every run. */
+/** Returns the values in a pseudo-random order, which is equal in every run. */
 function shuffled(list, seed = 42) {
   let state = seed;
   const random = () => (state = (state * 1103515245 + 12345) % 2 ** 31) / 2 ** 31;
@@ -15,7 +15,7 @@ function shuffled(list, seed = 42) {
 }
 
 describe("ten thousand calls at once", () => {
-  it("each get their own result, though they are answered in random order between notifications", async () => {
+  it("get their own results, even if the responses arrive in random order between notifications", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 0 });
     const calls = Array.from({ length: 10_000 }, (_, n) => client.request("a", [n]));
@@ -29,7 +29,7 @@ describe("ten thousand calls at once", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("are served in full, with handlers that take their time", async () => {
+  it("all get results from asynchronous handlers", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far, { limits: { inFlight: 10_000 } }).method("double", async ([n]) => {
       for (let turns = n % 5; turns > 0; turns--) await undefined;
@@ -40,7 +40,7 @@ describe("ten thousand calls at once", () => {
     assert.isTrue(results.every((result, n) => result === n * 2));
   });
 
-  it("keep their order on the wire, and so do notifications among them", async () => {
+  it("are sent in their order, with the notifications between them", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 0 });
     for (let n = 0; n < 5_000; n++) {
@@ -51,7 +51,7 @@ describe("ten thousand calls at once", () => {
     assert.isTrue(remoteEnd.received.every(({ params }, place) => params[0] === Math.floor(place / 2)));
   });
 
-  it("end all of them when the client is destroyed", async () => {
+  it("all end when the client is destroyed", async () => {
     const client = new JSONRPCClient(recorder());
     const calls = Array.from({ length: 10_000 }, () => rejection(client.request("a")));
     client.destroy();
@@ -61,7 +61,7 @@ describe("ten thousand calls at once", () => {
 });
 
 describe("memory", () => {
-  it("of wasm does not grow with peers that come and go", async () => {
+  it("of wasm does not grow with the number of created and destroyed peers", async () => {
     const { library, memory } = await copyWithMemory();
     const cycle = async (n) => {
       const { near, far } = loopback();
@@ -79,7 +79,7 @@ describe("memory", () => {
     assert.equal(memory.buffer.byteLength, before);
   });
 
-  it("of wasm does not grow with calls that end in any way", async () => {
+  it("of wasm does not grow with the number of ended calls", async () => {
     const { library, memory } = await copyWithMemory();
     const { near, far } = loopback();
     new library.JSONRPCServer(far).method("echo", (params) => params);
@@ -109,7 +109,7 @@ describe("memory", () => {
     assert.equal(memory.buffer.byteLength, before);
   });
 
-  it("of wasm may grow while texts are read from it", async () => {
+  it("of wasm may grow between two reads of texts from it", async () => {
     const { library, memory } = await copyWithMemory();
     const invalid = { jsonrpc: "1.0", method: 1 };
     const { errors } = library.validateMessage(invalid);
@@ -132,7 +132,7 @@ describe("memory", () => {
     client.destroy();
   });
 
-  it("never crosses: no message has a buffer of wasm in it", async () => {
+  it("of wasm is not sent: no message has a buffer of wasm in it", async () => {
     const { near, far } = channel();
     const peer = new JSONRPCPeer(far).method("bytes", () => new Uint8Array([1, 2, 3, 4]));
     const result = await new JSONRPCClient(near).request("bytes");

@@ -1,4 +1,4 @@
-// Names of methods that are too long, and how much of a name an answer repeats.
+// Names of methods that are too long, and the part of a name that an error repeats.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, RPCError, validateMessage } from "./support/portway.js";
@@ -14,10 +14,10 @@ const request = (method, id, params = []) => ({ jsonrpc: "2.0", method, params, 
 const refusal = (id) => ({ jsonrpc: "2.0", error: REFUSAL, id });
 const columns = (params) => ({ jsonrpc: "2.0", method: "rpc.columns", params });
 
-/** Resolves once messages that wait for the end of the turn were sent. */
+/** Waits until the messages that are queued until the end of the turn have been sent. */
 const turnEnd = () => new Promise((resolve) => setTimeout(resolve));
 
-/** Returns the messages that a peer sends on receiving these, and the peer. */
+/** Delivers the messages to a peer. Returns the messages that the peer sends, and the peer. */
 function replies(messages, options) {
   const transport = recorder();
   const called = [];
@@ -31,13 +31,13 @@ function replies(messages, options) {
 }
 
 describe("a method whose name has more than 1024 characters", () => {
-  it("is refused under the id of its request, without its name", () => {
+  it("is refused with the id of its request, and the error does not contain the name", () => {
     for (const id of [1, "a", 1.5, null]) {
       assert.deepEqual(replies([request(TOO_LONG, id)]).sent, [refusal(id)]);
     }
   });
 
-  it("is refused in a batch, which is served otherwise", () => {
+  it("is refused in a batch, and the other requests of the batch are handled", () => {
     const [batch] = replies([[request(TOO_LONG, 1), { jsonrpc: "2.0", method: TOO_LONG }, request("echo", 2)]]).sent;
     assert.sameDeepMembers(batch, [refusal(1), { jsonrpc: "2.0", result: [], id: 2 }]);
   });
@@ -48,7 +48,7 @@ describe("a method whose name has more than 1024 characters", () => {
     assert.deepEqual(sent.flat(), [refusal(1), { jsonrpc: "2.0", result: [], id: 2 }, refusal(3)]);
   });
 
-  it("is refused in columns, each time", async () => {
+  it("is refused for each request of a columns notification", async () => {
     const ids = Array.from({ length: 256 }, (_, n) => n);
     const { sent } = replies([columns({ ids, methods: TOO_LONG, values: ids.map(() => []) })]);
     await turnEnd();
@@ -63,18 +63,18 @@ describe("a method whose name has more than 1024 characters", () => {
     assert.deepInclude(sent[1], refusal(8));
   });
 
-  it("drops a notification, which is counted", () => {
+  it("is ignored in a notification, and the notification is counted", () => {
     const note = { jsonrpc: "2.0", method: TOO_LONG };
     const reserved = { jsonrpc: "2.0", method: `rpc.${TOO_LONG}`, params: {} };
     const { sent, peer } = replies([note, [note, note], reserved, columns({ methods: TOO_LONG, values: [[], []] })]);
     assert.deepEqual([sent, peer.ignored], [[], 6]);
   });
 
-  it("is as valid in JSON-RPC 2.0", () => {
+  it("is valid in JSON-RPC 2.0, and so for validateMessage", () => {
     assert.isTrue(validateMessage(request(TOO_LONG, 1)).isValid);
   });
 
-  it("ends the call with the error", async () => {
+  it("makes the call reject with the error", async () => {
     const { near, far } = channel();
     new JSONRPCPeer(far);
     const error = await rejection(new JSONRPCClient(near).request(TOO_LONG));
@@ -86,19 +86,19 @@ describe("a method whose name has more than 1024 characters", () => {
 describe("an error repeats no more than 100 characters of a name", () => {
   const cut = `"${"m".repeat(100)}"`;
 
-  it("that is unknown", () => {
+  it("of an unknown method", () => {
     const [{ error }] = replies([request(MAX_LENGTH_NAME, 1)]).sent;
     assert.deepEqual([error.code, error.message], [-32601, `Method not found: ${"m".repeat(100)}`]);
     const [asked] = replies([request("rpc.stream", 1, { method: MAX_LENGTH_NAME, credit: 1 })]).sent;
     assert.equal(asked.error.message, `Method not found: ${"m".repeat(100)}`);
   });
 
-  it("and halves no character", () => {
+  it("without splitting a surrogate pair", () => {
     const [{ error }] = replies([request(`${"m".repeat(99)}😀😀`, 1)]).sent;
     assert.equal(error.message, `Method not found: ${"m".repeat(99)}😀`);
   });
 
-  it("that is known, too", async () => {
+  it("of a known method", async () => {
     const transport = recorder();
     new JSONRPCPeer(transport, { onError() {} })
       .method(MAX_LENGTH_NAME, (params) => (params[0] === "stream" ? (async function* () {})() : params[0]))
@@ -114,7 +114,7 @@ describe("an error repeats no more than 100 characters of a name", () => {
     }
   });
 
-  it("whose result cannot be cloned", async () => {
+  it("of a method whose result cannot be cloned", async () => {
     const { near, far } = channel();
     new JSONRPCPeer(far, { onError() {} }).method(MAX_LENGTH_NAME, () => () => {});
     const { message } = await rejection(new JSONRPCClient(near).request(MAX_LENGTH_NAME));
@@ -122,7 +122,7 @@ describe("an error repeats no more than 100 characters of a name", () => {
     assert.include(message, cut);
   });
 
-  it("in printed errors", async () => {
+  it("in a printed line", async () => {
     const lines = await printed(() =>
       replies([request(MAX_LENGTH_NAME, 1), request(TOO_LONG, 2), { jsonrpc: "2.0", method: TOO_LONG }], {
         onError: undefined,

@@ -1,5 +1,5 @@
-// Real messages that cannot be read here: a module of wasm does not leave its cluster of agents in some engines. Others
-// deliver it, or refuse to send it; then there is nothing to report.
+// Real messages that cannot be deserialized: a wasm module cannot leave its agent cluster in some engines. Other
+// engines deliver the module or refuse to send it, and then the library has nothing to report.
 
 import { assert } from "chai";
 import { JSONRPCPeer, broadcastTransport, portTransport } from "./support/portway.js";
@@ -9,7 +9,7 @@ import { connectingIframe, openIframe, origins } from "./support/iframes.js";
 
 const text = "received a message that could not be deserialized";
 
-/** The report about a module by the time that the next message has arrived: an error, or the module itself. */
+/** Returns a function that checks the outcome for one module: either an error is reported or the module arrives. */
 function outcomes(peer, modules = []) {
   peer.onNotify("module", ({ module }) => void modules.push(module));
   return (errors) => {
@@ -18,8 +18,8 @@ function outcomes(peer, modules = []) {
   };
 }
 
-describe("a module of wasm from another origin", () => {
-  it("over a plain port is reported to onError if it cannot be read, and the link lives", async () => {
+describe("a wasm module from another origin", () => {
+  it("over a plain port is reported to onError if it cannot be deserialized, and the link still works", async () => {
     const { port1, port2 } = new MessageChannel();
     const errors = [];
     const peer = new JSONRPCPeer(portTransport(port1), { onError: ({ message }) => errors.push(message) });
@@ -32,7 +32,7 @@ describe("a module of wasm from another origin", () => {
     check(errors);
   });
 
-  it("over the port of a session is reported to onError if it cannot be read, and the session goes on", async () => {
+  it("over the port of a session is reported to onError if it cannot be deserialized, and the session continues", async () => {
     const events = [];
     const peer = await connected(connectingIframe({ origin: origins.own }, { origin: origins.other }), {
       origin: origins.other,
@@ -46,8 +46,8 @@ describe("a module of wasm from another origin", () => {
   });
 });
 
-describe("a module of wasm from a shared worker", () => {
-  it("over a port, or a BroadcastChannel, is reported to onError if it cannot be read", async () => {
+describe("a wasm module from a shared worker", () => {
+  it("over a port or a BroadcastChannel is reported to onError if it cannot be deserialized", async () => {
     const name = `unreadable ${Math.random()}`;
     const url = new URL(`fixtures/shared-worker.js?${name}`, import.meta.url);
     const { port } = new SharedWorker(url, { type: "module", name });
@@ -64,7 +64,7 @@ describe("a module of wasm from a shared worker", () => {
     const message = new Promise((resolve) => listener.onNotify("after", resolve));
     const posted = await peer.request("broadcastModule", [name]);
     await message;
-    // Chromium drops it there without a word.
+    // Chromium drops the module on a BroadcastChannel without an event.
     if (posted !== "posted" || errors.channel.length + modules.channel.length === 0)
       assert.deepEqual(errors.channel, []);
     else checks.channel(errors.channel);

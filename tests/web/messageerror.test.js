@@ -1,5 +1,5 @@
-// Received messages that cannot be deserialized: they are reported to the application, and the link lives on. Engines
-// disagree about such messages, so the event is made here; `messageerror.browser.test.js` has real ones.
+// Received messages that cannot be deserialized are reported to the application, and the link still works. Engines
+// differ about such messages, so the tests dispatch the event. `messageerror.browser.test.js` has real messages.
 
 import { assert } from "chai";
 import { JSONRPCPeer, broadcastTransport, inNode, portTransport, workerTransport } from "./support/portway.js";
@@ -15,7 +15,7 @@ function fire(target) {
   target.dispatchEvent(inNode ? new Event("messageerror") : new MessageEvent("messageerror"));
 }
 
-/** A boundary that is as good as a worker to a transport: no port, and nothing to start. */
+/** Makes a worker-like target of a port. The target has neither the class of a port nor `start`. */
 function asWorker(port) {
   const target = new EventTarget();
   target.postMessage = (message, transfer) => port.postMessage(message, transfer);
@@ -50,7 +50,7 @@ const boundaries = {
 
 for (const [name, make] of Object.entries(boundaries)) {
   describe(`an unreadable message of ${name}`, () => {
-    it("is reported to onError once, ends none of several calls, and does not stop the service", async () => {
+    it("is reported to onError once, ends no call if several are pending, and requests still get responses", async () => {
       const { target, transport, remoteEnd } = make();
       const errors = [];
       const peer = new JSONRPCPeer(transport, { onError: ({ message }) => errors.push(message) }).method(
@@ -68,7 +68,7 @@ for (const [name, make] of Object.entries(boundaries)) {
       assert.deepEqual(await Promise.all(calls), ["lives", "lives"]);
     });
 
-    it("ends no call that is still answered", async () => {
+    it("does not end a call that gets its response later", async () => {
       const { target, transport, remoteEnd } = make();
       const errors = [];
       const peer = new JSONRPCPeer(transport, { onError: ({ message }) => errors.push(message) });
@@ -81,7 +81,7 @@ for (const [name, make] of Object.entries(boundaries)) {
       assert.equal(await call, "lives");
     });
 
-    it("is printed without onError, and no more once it is destroyed", async () => {
+    it("is printed without onError, and is not printed after the peer is destroyed", async () => {
       const { target, transport } = make();
       const peer = new JSONRPCPeer(transport);
       const lines = await printed(() => fire(target));
@@ -93,7 +93,7 @@ for (const [name, make] of Object.entries(boundaries)) {
 }
 
 describe("an unreadable message of a session", () => {
-  it("is reported to onError once, and the session goes on", async () => {
+  it("is reported to onError once, and the session continues", async () => {
     const { addEventListener } = MessagePort.prototype;
     const own = Object.hasOwn(MessagePort.prototype, "addEventListener");
     const targets = new Set();
@@ -127,8 +127,8 @@ describe("an unreadable message of a session", () => {
   });
 });
 
-describe("a call that waits for ever when a message comes that is unreadable", () => {
-  /** The end of calls without a timeout. `prepare` runs before the message. */
+describe("a pending call without a timeout, when an unreadable message arrives", () => {
+  /** Returns the outcome of `count` calls after an unreadable message. `prepare` runs before the calls. */
   async function after(count, prepare = () => {}) {
     const [near, far] = channel();
     const remoteEnd = new RemoteEnd(far);
@@ -143,7 +143,7 @@ describe("a call that waits for ever when a message comes that is unreadable", (
     return { error, elapsed: performance.now() - start };
   }
 
-  it("ends after 10 seconds if it is the only call that the message may belong to", async function () {
+  it("ends after 10 seconds if it is the only call that the message may respond to", async function () {
     this.timeout(30_000);
     const giveUp = async (peer, _, remoteEnd) => {
       await rejection(peer.request("given up", undefined, { signal: AbortSignal.timeout(1), timeout: 0 }));

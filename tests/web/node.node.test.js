@@ -16,7 +16,7 @@ function worker(options) {
 }
 
 describe("a worker thread of Node", () => {
-  it("answers calls, and makes calls of its own", async () => {
+  it("responds to calls, and makes calls of its own", async () => {
     const peer = new JSONRPCPeer(workerTransport(worker())).method("name", () => "main");
     afterThisTest(() => peer.destroy());
     assert.deepEqual(await peer.request("echo", [1]), [1]);
@@ -32,7 +32,7 @@ describe("a worker thread of Node", () => {
     assert.deepEqual([result.length, [...result.bytes], bytes.byteLength], [3, [1, 2, 3], 0]);
   });
 
-  it("can be called through a port, before it has loaded its wasm", async () => {
+  it("can receive calls through a port before it has loaded its wasm", async () => {
     const { port1, port2 } = new MessageChannel();
     const client = new JSONRPCClient(portTransport(port1));
     afterThisTest(() => client.destroy());
@@ -41,7 +41,7 @@ describe("a worker thread of Node", () => {
     assert.deepEqual(await call, ["early"]);
   });
 
-  it("has its listener removed when its transport is destroyed, and is not terminated", async () => {
+  it("loses its listener when the transport is destroyed, and is not terminated", async () => {
     const started = worker();
     const before = started.listenerCount("message");
     const peer = new JSONRPCPeer(workerTransport(started));
@@ -54,7 +54,7 @@ describe("a worker thread of Node", () => {
   });
 });
 
-describe("a worker thread of Node that dies", () => {
+describe("a worker thread of Node that exits", () => {
   const source = (text) => {
     const started = new Worker(text, { eval: true });
     afterThisTest(() => started.terminate());
@@ -63,9 +63,9 @@ describe("a worker thread of Node that dies", () => {
 
   for (const [how, text] of [
     ["throws", "throw new Error('no luck')"],
-    ["is no program", "no luck"],
+    ["is not a program", "no luck"],
   ]) {
-    it(`as it starts, since its script ${how}, ends the calls that wait, with the cause`, async () => {
+    it(`at its start because its script ${how} ends pending calls, with the cause`, async () => {
       const client = new JSONRPCClient(workerTransport(source(text)), { timeout: 0 });
       const { reason, message, cause } = await rejection(client.request("a"));
       assert.equal(reason, "peer-gone");
@@ -75,7 +75,7 @@ describe("a worker thread of Node that dies", () => {
     });
   }
 
-  it("later, with an uncaught error, ends them, too", async () => {
+  it("later because of an uncaught error ends pending calls, with the cause", async () => {
     const text = `
       const { parentPort } = require("node:worker_threads");
       parentPort.on("message", ({ id, method }) => {
@@ -90,15 +90,15 @@ describe("a worker thread of Node that dies", () => {
   });
 });
 
-describe("objects that are dropped without destroy", () => {
-  it("are freed by the garbage collector, in wasm, too", async () => {
+describe("unreferenced objects that were not destroyed", () => {
+  it("are freed by the garbage collector, and so is their memory in wasm", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc");
     const { library, memory } = await copyWithMemory();
     const drop = async (count) => {
       for (let n = 0; n < count; n++) new library.JSONRPCClient({ send() {}, onMessage() {} });
       collect();
-      // The collection is reported in a task of its own.
+      // The engine reports the collection in a separate task.
       await pause(1);
     };
     for (let n = 0; n < 10; n++) await drop(200);
@@ -122,7 +122,7 @@ describe("a process of Node", () => {
     });
   }
 
-  it("ends on its own once its client and server are destroyed", async () => {
+  it("exits after its client and server are destroyed", async () => {
     const { error, stdout, stderr, time } = await run(`
       const { port1, port2 } = new MessageChannel();
       const server = new JSONRPCServer(portTransport(port1)).method("echo", (params) => params);
@@ -134,7 +134,7 @@ describe("a process of Node", () => {
     assert.isBelow(time, 5_000);
   });
 
-  it("is not kept by the timer of calls that have ended", async () => {
+  it("exits although an ended call has a long timeout", async () => {
     const { error, time } = await run(`
       let deliver;
       const client = new JSONRPCClient({
@@ -147,7 +147,7 @@ describe("a process of Node", () => {
     assert.isBelow(time, 5_000);
   });
 
-  it("prints no warning and throws nothing when an unawaited call fails", async () => {
+  it("prints no warning and throws nothing when a call fails that is not awaited", async () => {
     const { error, stderr } = await run(`
       const client = new JSONRPCClient({ send() {}, onMessage() {} });
       client.request("a").catch(() => {});

@@ -1,4 +1,4 @@
-// Targets that look like a worker, and send no messages to their listeners.
+// Targets that look like a worker but do not deliver messages to their listeners.
 
 import { assert } from "chai";
 import { connect, workerTransport } from "./support/portway.js";
@@ -6,7 +6,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { rejection } from "./support/outcomes.js";
 
 describe("a service worker", () => {
-  it("is refused at once, with the way that there is", async () => {
+  it("is refused at once, and the error names the alternative", async () => {
     const script = new URL("fixtures/empty-service-worker.js", import.meta.url);
     const registration = await navigator.serviceWorker.register(script);
     afterThisTest(() => registration.unregister());
@@ -18,14 +18,14 @@ describe("a service worker", () => {
   });
 });
 
-describe("targets that connect() does not know", () => {
+describe("a target that connect() does not support", () => {
   for (const [name, target] of [
-    ["a text", "worker.js"],
+    ["a string", "worker.js"],
     ["an object", {}],
-    ["an address", new URL("https://localhost/")],
+    ["a URL", new URL("https://localhost/")],
     ["an event target", new EventTarget()],
   ]) {
-    it(`is a TypeError at once: ${name}`, async () => {
+    it(`makes connect reject at once with a TypeError: ${name}`, async () => {
       const error = await rejection(connect(target));
       assert.instanceOf(error, TypeError);
       assert.include(error.message, "send, onMessage");

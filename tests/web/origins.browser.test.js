@@ -1,4 +1,4 @@
-// The origins that a window transport accepts messages from, and sends them to.
+// The origins from which a window transport accepts messages, and to which it sends messages.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer, windowTransport } from "./support/portway.js";
@@ -8,7 +8,7 @@ import { rejection, until } from "./support/outcomes.js";
 
 const note = (text) => ({ jsonrpc: "2.0", method: "note", params: [text] });
 
-/** Whether a transport to this window receives from the window. */
+/** Returns whether a transport to this window receives messages from the window. */
 async function receives(child, ...options) {
   const received = receivedBy(windowTransport(child.window, ...options));
   child.post(note("hello"));
@@ -16,7 +16,7 @@ async function receives(child, ...options) {
   return received.length > 0;
 }
 
-/** Whether messages arrive at the window. */
+/** Returns whether messages of a transport arrive at the window. */
 async function reaches(child, ...options) {
   const transport = windowTransport(child.window, ...options);
   transport.send(note("hello"));
@@ -26,26 +26,26 @@ async function reaches(child, ...options) {
   return arrived;
 }
 
-describe("without an origin, a window transport", () => {
-  it("talks to the page's own origin, both ways", async () => {
+describe("a window transport without the option origin", () => {
+  it("exchanges messages with the page's own origin", async () => {
     const child = await scriptedIframe();
     assert.deepEqual([await receives(child), await reaches(child)], [true, true]);
   });
 
   for (const origin of ["other", "otherPort"]) {
-    it(`neither receives from nor reaches a frame of the ${origin} origin`, async () => {
+    it(`neither receives from nor sends to an iframe of the ${origin} origin`, async () => {
       const child = await scriptedIframe({ origin: origins[origin] });
       assert.deepEqual([await receives(child), await reaches(child)], [false, false]);
       assert.deepEqual([await receives(child, window), await reaches(child, window)], [false, false]);
     });
   }
 
-  it("neither receives from nor reaches a frame without an origin", async () => {
+  it("neither receives from nor sends to an iframe without an origin", async () => {
     const child = await scriptedIframe({ sandbox: "allow-scripts" });
     assert.deepEqual([await receives(child), await reaches(child)], [false, false]);
   });
 
-  it("sends nothing to the document that a frame of the own origin is navigated to", async () => {
+  it("sends nothing to a document of another origin that its iframe has navigated to", async () => {
     const child = await scriptedIframe();
     const client = new JSONRPCClient(windowTransport(child.window), { timeout: 50 });
     afterThisTest(() => client.destroy());
@@ -57,14 +57,14 @@ describe("without an origin, a window transport", () => {
     assert.deepEqual(child.received, []);
   });
 
-  it("is a clear TypeError in a document that has no origin", async () => {
+  it("throws a TypeError that explains the problem in a document that has no origin", async () => {
     const error = await rejection(openIframe("frame.html", { sandbox: "allow-scripts" }));
     assert.match(error.message, /^TypeError: .*origin/);
   });
 });
 
-describe("with an origin, a window transport", () => {
-  it("receives from and reaches just that origin", async () => {
+describe("a window transport with the option origin", () => {
+  it("receives from and sends to only this origin", async () => {
     const child = await scriptedIframe({ origin: origins.other });
     assert.deepEqual(
       [await receives(child, { origin: origins.other }), await reaches(child, { origin: origins.other })],
@@ -76,17 +76,17 @@ describe("with an origin, a window transport", () => {
     );
   });
 
-  // The frame is at http://127.0.0.1:<port>.
+  // The iframe is at http://127.0.0.1:<port>.
   const lookAlikes = {
-    "another port that begins alike": (origin) => origin.slice(0, -1),
+    "another port with a common prefix": (origin) => origin.slice(0, -1),
     "no port": (origin) => origin.replace(/:\d+$/, ""),
     "another scheme": (origin) => origin.replace("http:", "https:"),
     "another name of the same host": (origin) => origin.replace("127.0.0.1", "localhost"),
-    "a host that begins alike": (origin) => origin.replace("127.0.0.1", "127.0.0.1.example.com"),
-    "a host that ends alike": (origin) => origin.replace("127.0.0.1", "evil-127.0.0.1.example"),
+    "a host with a common prefix": (origin) => origin.replace("127.0.0.1", "127.0.0.1.example.com"),
+    "a host with a common suffix": (origin) => origin.replace("127.0.0.1", "evil-127.0.0.1.example"),
   };
   for (const [name, change] of Object.entries(lookAlikes)) {
-    it(`neither receives from nor reaches a frame with ${name}`, async () => {
+    it(`neither receives from nor sends to an iframe if the option has ${name}`, async () => {
       const child = await scriptedIframe({ origin: origins.other });
       const origin = change(origins.other);
       assert.notEqual(origin, origins.other);
@@ -94,8 +94,8 @@ describe("with an origin, a window transport", () => {
     });
   }
 
-  // To the network it is the same host, and to browsers another origin.
-  it("neither receives from nor reaches a frame with its host and a dot at the end", async () => {
+  // A host with a final dot is the same host in the network, but another origin in browsers.
+  it("neither receives from nor sends to an iframe if the option has a final dot after the host", async () => {
     const child = await scriptedIframe({ origin: origins.otherPort });
     const origin = origins.otherPort.replace("localhost", "localhost.");
     assert.equal(new URL(origin).origin, origin);
@@ -104,7 +104,7 @@ describe("with an origin, a window transport", () => {
     assert.isTrue(await receives(child, { origin: [origin, origins.otherPort] }));
   });
 
-  it("neither receives from nor reaches a frame whose host has a dot at the end, with the host without one", async () => {
+  it("neither receives from nor sends to an iframe with a final dot after the host if the option has no dot", async () => {
     const origin = origins.otherPort.replace("localhost", "localhost.");
     const child = await scriptedIframe({ origin });
     assert.deepEqual(
@@ -114,14 +114,14 @@ describe("with an origin, a window transport", () => {
     assert.deepEqual([await receives(child, { origin }), await reaches(child, { origin })], [true, true]);
   });
 
-  it("that is * receives from and reaches any origin in the window", async () => {
+  it("receives from and sends to any origin in the window if the option is *", async () => {
     for (const options of [{}, { origin: origins.other }, { sandbox: "allow-scripts" }]) {
       const child = await scriptedIframe(options);
       assert.deepEqual([await receives(child, { origin: "*" }), await reaches(child, { origin: "*" })], [true, true]);
     }
   });
 
-  it("that is null receives from a frame without an origin, and no other", async () => {
+  it("receives only from an iframe without an origin if the option is null", async () => {
     const opaque = await scriptedIframe({ sandbox: "allow-scripts" });
     assert.deepEqual(
       [await receives(opaque, { origin: "null" }), await reaches(opaque, { origin: "null" })],
@@ -132,7 +132,7 @@ describe("with an origin, a window transport", () => {
     }
   });
 
-  it("of a list receives from each of them, and no other", async () => {
+  it("receives from each origin of an array, and from no other", async () => {
     const origin = [origins.own, origins.otherPort];
     assert.isTrue(await receives(await scriptedIframe(), { origin }));
     assert.isTrue(await receives(await scriptedIframe({ origin: origins.otherPort }), { origin }));
@@ -140,7 +140,7 @@ describe("with an origin, a window transport", () => {
   });
 
   for (const options of [{}, { origin: origins.other }, { origin: origins.otherPort }]) {
-    it(`of a list sends to the window once, before and after its first message, if its origin is ${JSON.stringify(options)}`, async () => {
+    it(`sends each message once, before and after the window's first message, if an array contains the origin: ${JSON.stringify(options)}`, async () => {
       const child = await scriptedIframe(options);
       const transport = windowTransport(child.window, { origin: [origins.own, origins.other, origins.otherPort] });
       receivedBy(transport);
@@ -154,7 +154,7 @@ describe("with an origin, a window transport", () => {
     });
   }
 
-  it("of a list that names an origin twice sends each message once", async () => {
+  it("sends each message once if an array contains the origin of the window twice", async () => {
     const child = await scriptedIframe({ origin: origins.other });
     const transport = windowTransport(child.window, { origin: [origins.other, origins.own, origins.other] });
     transport.send(note("before"));
@@ -162,7 +162,7 @@ describe("with an origin, a window transport", () => {
     assert.deepEqual(child.received, [note("before")]);
   });
 
-  it("of a list with null reaches a frame without an origin once, before its first message", async () => {
+  it("sends to an iframe without an origin once if an array contains null", async () => {
     const child = await scriptedIframe({ sandbox: "allow-scripts" });
     const transport = windowTransport(child.window, { origin: [origins.own, "null"] });
     transport.send(note("before"));
@@ -170,7 +170,7 @@ describe("with an origin, a window transport", () => {
     assert.deepEqual(child.received, [note("before")]);
   });
 
-  it("of a list sends nothing to a window of another origin", async () => {
+  it("sends nothing to a window whose origin is not in the array", async () => {
     const child = await scriptedIframe({ origin: origins.other });
     const transport = windowTransport(child.window, { origin: [origins.own, origins.otherPort] });
     transport.send(note("before"));
@@ -178,7 +178,7 @@ describe("with an origin, a window transport", () => {
     assert.deepEqual(child.received, []);
   });
 
-  it("of a list makes the first call to a window of any of them, and transfers after its first message", async () => {
+  it("sends the first call to a window of any origin in the array, and can transfer after the window's first message", async () => {
     const child = await openIframe("frame.html", { origin: origins.other, query: { origin: origins.own } });
     const transport = windowTransport(child.contentWindow, { origin: [origins.own, origins.other] });
     const client = new JSONRPCClient(transport);
@@ -218,7 +218,7 @@ describe("with an origin, a window transport", () => {
     ["javascript:alert(1)", ""],
   ]) {
     const shown = origin instanceof RegExp ? String(origin) : JSON.stringify(origin);
-    it(`is a TypeError if that is ${shown}${hint && `, which proposes ${hint}`}`, () => {
+    it(`is a TypeError if the option is ${shown}${hint && `, which proposes ${hint}`}`, () => {
       assert.throws(() => windowTransport(window, { origin }), TypeError, hint);
     });
   }
@@ -231,14 +231,14 @@ describe("with an origin, a window transport", () => {
     "chrome-extension://abcdef",
     "file://",
   ]) {
-    it(`may be that of an app shell, which no window has elsewhere: ${origin}`, async () => {
+    it(`may have the origin of an app shell, which other windows never have: ${origin}`, async () => {
       const child = await scriptedIframe({ origin: origins.other });
       assert.isFalse(await receives(child, { origin }));
       assert.isTrue(await receives(child, { origin: [origin, origins.other] }));
     });
   }
 
-  it("does not take an origin with a wildcard for a pattern", async () => {
+  it("does not treat an origin with a wildcard as a pattern", async () => {
     const child = await scriptedIframe({ origin: origins.other });
     for (const origin of ["http://*", "http://127.0.0.1:*", "http://*.0.0.1"]) {
       let received = false;
@@ -253,7 +253,7 @@ describe("with an origin, a window transport", () => {
 });
 
 describe("a window transport ignores", () => {
-  it("its own window", async () => {
+  it("messages of its own window", async () => {
     const child = await scriptedIframe();
     const received = receivedBy(windowTransport(child.window, { origin: "*" }));
     window.postMessage(note("from myself"), "*");
@@ -262,7 +262,7 @@ describe("a window transport ignores", () => {
     assert.deepEqual(received, []);
   });
 
-  it("another frame of the same origin", async () => {
+  it("messages of another iframe of the same origin", async () => {
     const [child, sibling] = [await scriptedIframe(), await scriptedIframe()];
     const received = receivedBy(windowTransport(child.window));
     sibling.post(note("from the sibling"));
@@ -271,7 +271,7 @@ describe("a window transport ignores", () => {
     assert.deepEqual(received, []);
   });
 
-  it("another frame that answers a call in the place of the right one", async () => {
+  it("responses of another iframe to its call", async () => {
     const [child, sibling] = [await scriptedIframe(), await scriptedIframe()];
     const client = new JSONRPCClient(windowTransport(child.window));
     afterThisTest(() => client.destroy());
@@ -282,7 +282,7 @@ describe("a window transport ignores", () => {
     assert.equal(await call, "right");
   });
 
-  it("another frame without an origin, if it is to receive from one of them", async () => {
+  it("messages of another iframe without an origin, if the option is null", async () => {
     const [child, sibling] = [
       await scriptedIframe({ sandbox: "allow-scripts" }),
       await scriptedIframe({ sandbox: "allow-scripts" }),
@@ -294,7 +294,7 @@ describe("a window transport ignores", () => {
     assert.deepEqual(received, []);
   });
 
-  it("an event that a script has made", async () => {
+  it("an event that a script has created", async () => {
     const child = await scriptedIframe();
     const received = receivedBy(windowTransport(child.window));
     const forged = { data: note("forged"), origin: origins.own, source: child.window };
@@ -307,8 +307,8 @@ describe("a window transport ignores", () => {
   });
 });
 
-describe("messages of several origins that are kept until there is a server", () => {
-  it("are answered each to its own origin: a document of another origin gets no answer that is not its own", async () => {
+describe("messages of several origins that are buffered until a server exists", () => {
+  it("get their responses only at their own origin: a document of another origin does not receive the response", async () => {
     const child = await scriptedIframe();
     const transport = windowTransport(child.window, { origin: [origins.own, origins.other] });
     child.post({ jsonrpc: "2.0", method: "whoami", id: "of the first" });
@@ -320,7 +320,7 @@ describe("messages of several origins that are kept until there is a server", ()
     await child.settled();
     const server = new JSONRPCServer(transport).method("whoami", () => "answer");
     afterThisTest(() => server.destroy());
-    await until(() => child.received.some(({ id }) => id === "of the second"), "no answer");
+    await until(() => child.received.some(({ id }) => id === "of the second"), "the second request has no response");
     await child.settled();
     assert.deepEqual(
       child.received.map(({ id }) => id),

@@ -1,11 +1,11 @@
-// A transport can report the loss of the peer; its effects on the link.
+// A transport can report that the peer is lost. These tests check the effects on the link.
 import { assert } from "chai";
 import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
 import { recorder } from "./support/transports.js";
 import { printed } from "./support/console.js";
 import { rejection } from "./support/outcomes.js";
 
-/** A transport without a peer, whose end the test plays. */
+/** A transport without a peer. The test reports the loss with `lose`. */
 function closableTransport() {
   return {
     ...recorder(),
@@ -16,7 +16,7 @@ function closableTransport() {
 }
 
 describe("a transport that reports the loss of the peer", () => {
-  it("ends all pending calls, with its error and the call's own method and id", async () => {
+  it("ends all pending calls with the error of the transport, and each error has the method and the id of its call", async () => {
     const transport = closableTransport();
     const client = new JSONRPCClient(transport, { timeout: 0 });
     const calls = [client.request("a"), client.request("b")];
@@ -32,7 +32,7 @@ describe("a transport that reports the loss of the peer", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("makes a plain error of its own the cause", async () => {
+  it("sets another error than a CallError as the cause", async () => {
     const transport = closableTransport();
     const call = new JSONRPCClient(transport).request("a");
     const cause = new Error("the socket is closed");
@@ -41,7 +41,7 @@ describe("a transport that reports the loss of the peer", () => {
     assert.deepEqual([error.reason, error.cause], ["peer-gone", cause]);
   });
 
-  it("has later calls refused at once, and notifications reported, until it reopens", async () => {
+  it("makes later calls fail at once and notifications be reported, until a message arrives", async () => {
     const transport = closableTransport();
     const reported = [];
     const client = new JSONRPCClient(transport, { onError: (error) => reported.push(error.reason) });
@@ -56,7 +56,7 @@ describe("a transport that reports the loss of the peer", () => {
     assert.equal(await call, 4);
   });
 
-  it("may be back: later calls are sent, and late answers to earlier ones settle nothing", async () => {
+  it("and that the peer may return: later calls are sent, and late responses to earlier calls are ignored", async () => {
     const transport = closableTransport();
     const client = new JSONRPCClient(transport);
     const before = client.request("a");
@@ -72,7 +72,7 @@ describe("a transport that reports the loss of the peer", () => {
     assert.equal(await after, "right");
   });
 
-  it("stops the handlers that work for it, whose answers are dropped, and accepts its next requests", async () => {
+  it("aborts the running handlers, drops their responses, and accepts further requests", async () => {
     const transport = closableTransport();
     const signals = [];
     const ends = [];
@@ -93,7 +93,7 @@ describe("a transport that reports the loss of the peer", () => {
     assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", result: "right", id: 1 }]);
   });
 
-  it("drops the rest of a batch that was being answered", async () => {
+  it("drops the responses of a batch that is not complete", async () => {
     const transport = closableTransport();
     new JSONRPCServer(transport).method("now", () => 1).method("never", () => new Promise(() => {}));
     transport.deliver([
@@ -105,7 +105,7 @@ describe("a transport that reports the loss of the peer", () => {
     assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", result: 1, id: 3 }]);
   });
 
-  it("lets handlers go on if it reports that the peer still receives answers", async () => {
+  it("does not abort the handlers if it reports that the peer still receives responses", async () => {
     const transport = closableTransport();
     const peer = new JSONRPCPeer(transport);
     let end;
@@ -122,7 +122,7 @@ describe("a transport that reports the loss of the peer", () => {
     assert.deepEqual(transport.sent.slice(1), [{ jsonrpc: "2.0", result: "done", id: 1 }]);
   });
 
-  it("can ask whether there is a server, which would answer unreadable messages", () => {
+  it("can ask whether a server exists, which would respond to unreadable messages", () => {
     let isServing;
     const transport = { ...recorder(), onMessage: (_, ask) => (isServing = ask) };
     const client = new JSONRPCClient(transport);
@@ -144,7 +144,7 @@ describe("a transport that reports the loss of the peer", () => {
     assert.isFalse(transport.isWaiting());
   });
 
-  it("changes nothing when it reports the loss after it was destroyed", async () => {
+  it("has no further effect after it was destroyed", async () => {
     const transport = closableTransport();
     const client = new JSONRPCClient(transport);
     client.destroy();
@@ -154,7 +154,7 @@ describe("a transport that reports the loss of the peer", () => {
 });
 
 describe("notifications whose names begin with rpc.", () => {
-  it("go to the transport, and never to handlers", async () => {
+  it("are passed to the transport, and not to handlers", async () => {
     const received = [];
     const transport = { ...recorder(), onControl: (method, params) => received.push([method, params]) };
     const peer = new JSONRPCPeer(transport);
@@ -165,7 +165,7 @@ describe("notifications whose names begin with rpc.", () => {
     peer.destroy();
   });
 
-  it("are ignored by a transport that does not use them", async () => {
+  it("are ignored if the transport has no onControl", async () => {
     const transport = recorder();
     new JSONRPCPeer(transport);
     assert.deepEqual(await printed(async () => transport.deliver({ jsonrpc: "2.0", method: "rpc.bye" })), []);

@@ -4,14 +4,14 @@ import { channel, loopback, scriptedChannel, recorder } from "./support/transpor
 import { isOpen, until } from "./support/outcomes.js";
 
 describe("a peer", () => {
-  it("calls and serves on one transport", async () => {
+  it("makes calls and answers requests on one transport", async () => {
     const { near, far } = channel();
     const here = new JSONRPCPeer(near).method("name", () => "here");
     const there = new JSONRPCPeer(far).method("name", () => "there");
     assert.deepEqual(await Promise.all([here.request("name"), there.request("name")]), ["there", "here"]);
   });
 
-  it("distinguishes its own calls from those of the peer, though they have the same ids", async () => {
+  it("distinguishes its own calls from requests of the other peer with the same ids", async () => {
     const { near, far } = channel();
     const here = new JSONRPCPeer(near).method("double", ([n]) => n * 2);
     const there = new JSONRPCPeer(far).method("square", ([n]) => n * n);
@@ -21,7 +21,7 @@ describe("a peer", () => {
     assert.deepEqual(results, [9, 6, 16, 8, 25, 10]);
   });
 
-  it("sends and gets notifications both ways", async () => {
+  it("sends and receives notifications", async () => {
     const { near, far } = channel();
     const seen = [];
     const here = new JSONRPCPeer(near).onNotify("console", (params) => void seen.push(["here", params]));
@@ -47,13 +47,13 @@ describe("a peer", () => {
     );
   });
 
-  it("refuses names that begin with rpc.", () => {
+  it("throws a TypeError for names that begin with rpc.", () => {
     assert.throws(() => new JSONRPCPeer(recorder()).method("rpc.a", () => {}), TypeError, "rpc.");
   });
 });
 
 describe("the remote of a peer", () => {
-  it("has each method of the peer as a function", async () => {
+  it("has a function for each method of the other peer", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("build", ({ entry }) => `built ${entry}`).method("a.b/c", () => "odd");
     const { remote } = new JSONRPCPeer(near);
@@ -61,13 +61,13 @@ describe("the remote of a peer", () => {
     assert.equal(await remote["a.b/c"](), "odd");
   });
 
-  it("takes the options of a call", async () => {
+  it("accepts the options of a call", async () => {
     const { remote } = new JSONRPCPeer(recorder());
     const error = await remote.slow({}, { timeout: 5 }).catch((error) => error);
     assert.equal(error.message, "JSON-RPC timeout: slow (id=1)");
   });
 
-  it("is not a promise, so that it can be awaited and returned from an async function", async () => {
+  it("has no `then`, so that an async function can await it and return it", async () => {
     const transport = recorder();
     const { remote } = new JSONRPCPeer(transport);
     assert.isUndefined(remote.then);
@@ -75,7 +75,7 @@ describe("the remote of a peer", () => {
     assert.equal(transport.sent.length, 0);
   });
 
-  it("calls nothing when it is printed, compared or turned into text or a number", () => {
+  it("makes no call when it is printed, compared or converted to a string or a number", () => {
     const transport = recorder();
     const { remote } = new JSONRPCPeer(transport);
     Object.keys(remote);
@@ -86,19 +86,19 @@ describe("the remote of a peer", () => {
     assert.equal(JSON.stringify({ remote }), '{"remote":{}}');
     assert.equal(`${remote}`, "[object Object]");
     assert.isNaN(+remote);
-    // Printers and matchers of test runners call these, where they are functions.
+    // Printers and matchers of test runners would call these members if they were functions.
     for (const name of ["inspect", "asymmetricMatch", "$$typeof"]) assert.isUndefined(remote[name]);
     assert.equal(transport.sent.length, 0);
   });
 
-  it("cannot be given methods from here", () => {
+  it("throws a TypeError if a member is assigned", () => {
     const { remote } = new JSONRPCPeer(recorder());
     assert.throws(() => {
       remote.build = () => {};
     }, TypeError);
   });
 
-  it("has no methods of the peer under names that the language looks up, but for request()", async () => {
+  it("does not call a method whose name the language looks up, such as toString, which request() can call", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("toString", () => "served").method("hasOwnProperty", () => "served, too");
     const peer = new JSONRPCPeer(near);
@@ -109,8 +109,8 @@ describe("the remote of a peer", () => {
   });
 });
 
-describe("one transport", () => {
-  it("carries a client and a server, in either order of construction", async () => {
+describe("a transport", () => {
+  it("can have a client and a server, in either order of construction", async () => {
     for (const order of [
       [JSONRPCClient, JSONRPCServer],
       [JSONRPCServer, JSONRPCClient],
@@ -124,7 +124,7 @@ describe("one transport", () => {
     }
   });
 
-  it("carries two clients, whose calls do not mix", async () => {
+  it("can have two clients, and each call gets its own response", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("echo", (params) => params);
     const clients = [new JSONRPCClient(near), new JSONRPCClient(near)];
@@ -136,7 +136,7 @@ describe("one transport", () => {
     assert.deepEqual(await Promise.all(calls), [[0], [1], [2], [3], [4], [5]]);
   });
 
-  it("carries two servers, of which the newer is asked first", async () => {
+  it("can have two servers; the newer server is searched for a method first", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("a", () => "old").method("b", () => "old");
     new JSONRPCServer(transport).method("a", () => "new");
@@ -150,7 +150,7 @@ describe("one transport", () => {
     );
   });
 
-  it("leaves requests unanswered while there is only a client on it: others may serve the channel", async () => {
+  it("with only a client on it sends no error for requests, because another server may serve the port", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });
@@ -161,7 +161,7 @@ describe("one transport", () => {
     assert.equal(remoteEnd.received.length, 1);
   });
 
-  it("lets a client and a server on one port, each with a transport of its own, work side by side", async () => {
+  it("for a client and another transport for a server can use the same port", async () => {
     const { port1, far } = channel();
     new JSONRPCPeer(far).method("there", () => "there");
     const client = new JSONRPCClient(portTransport(port1));
@@ -173,9 +173,9 @@ describe("one transport", () => {
 describe("handlers that call back", () => {
   for (const [kind, pair] of [
     ["a port", channel],
-    ["a transport that delivers at once", loopback],
+    ["a transport that delivers synchronously", loopback],
   ]) {
-    it(`can call the caller, nested both ways, over ${kind}`, async () => {
+    it(`can call the caller, nested in both directions, over ${kind}`, async () => {
       const { near, far } = pair();
       const here = new JSONRPCPeer(near);
       const there = new JSONRPCPeer(far);
@@ -188,7 +188,7 @@ describe("handlers that call back", () => {
       assert.deepEqual(await here.request("countdown", [20]), [...Array.from({ length: 20 }, (_, i) => 20 - i), "end"]);
     });
 
-    it(`can ask the user before they answer, over ${kind}`, async () => {
+    it(`can await a call to the caller before they return, over ${kind}`, async () => {
       const { near, far } = pair();
       const harness = new JSONRPCPeer(near).method("askUser", ({ question }) => `${question} yes`);
       const agent = new JSONRPCPeer(far);
@@ -207,7 +207,7 @@ describe("handlers that call back", () => {
       assert.deepEqual([error.code, error.data], [-32603, { reason: "destroyed" }]);
     });
 
-    it(`can make calls while calls end, over ${kind}`, async () => {
+    it(`can make calls in callbacks of other calls, over ${kind}`, async () => {
       const { near, far } = pair();
       new JSONRPCServer(far).method("echo", ([n]) => n);
       const client = new JSONRPCClient(near);
@@ -224,7 +224,7 @@ describe("handlers that call back", () => {
     });
   }
 
-  it("find the call ended when the answer came within send", async () => {
+  it("have ended their call when request() returns, if the response arrived during send()", async () => {
     const { near, far } = loopback();
     new JSONRPCServer(far).method("now", () => "at once");
     const client = new JSONRPCClient(near);
@@ -233,7 +233,7 @@ describe("handlers that call back", () => {
     assert.equal(await call, "at once");
   });
 
-  it("can register a method that is called right then", async () => {
+  it("can register a method that can be called immediately", async () => {
     const { near, far } = channel();
     const here = new JSONRPCPeer(near);
     const server = new JSONRPCServer(far).method("grow", () => void server.method("grown", () => "yes"));
@@ -241,7 +241,7 @@ describe("handlers that call back", () => {
     assert.equal(await here.request("grown"), "yes");
   });
 
-  it("do not starve: a call of a handler that never ends leaves the others alone", async () => {
+  it("do not block other calls if one handler never ends", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("never", () => new Promise(() => {})).method("echo", (params) => params);
     const client = new JSONRPCClient(near);

@@ -7,7 +7,7 @@ import { iframeUrl, origins } from "./support/iframes.js";
 import { listenersOf, countTimers } from "./support/connections.js";
 import { rejection, until } from "./support/outcomes.js";
 
-// WebKit opens none here.
+// WebKit opens no windows under its driver.
 const probe = window.open("about:blank", "_blank", "width=200,height=200");
 probe?.close();
 
@@ -20,7 +20,7 @@ function popup(query, options) {
 if (probe !== null) {
   describe("a popup with a Cross-Origin-Opener-Policy", () => {
     for (const origin of ["own", "other"]) {
-      it(`of the ${origin} origin has connect rejected soon, with the reason and possible causes`, async () => {
+      it(`of the ${origin} origin makes connect reject soon, and the error names the reason and possible causes`, async () => {
         const opened = popup({ isolated: 1 }, { origin: origins[origin] });
         const [listeners, timers] = [listenersOf(window), countTimers()];
         const start = performance.now();
@@ -36,7 +36,7 @@ if (probe !== null) {
       });
     }
 
-    it("has the calls of a plain client end, and later ones refused at once", async () => {
+    it("ends the pending calls of a plain client, and later calls fail at once", async () => {
       const opened = popup({ isolated: 1 });
       const client = new JSONRPCClient(windowTransport(opened), { timeout: 0 });
       afterThisTest(() => client.destroy());
@@ -45,7 +45,7 @@ if (probe !== null) {
       assert.equal((await rejection(client.request("b"))).reason, "peer-gone");
     });
 
-    it("differs from one without, which connects", async () => {
+    it("is the only obstacle: a popup without the policy connects", async () => {
       const peer = await connect(popup({}));
       afterThisTest(() => peer.destroy());
       assert.deepEqual(await peer.request("echo", [1]), [1]);

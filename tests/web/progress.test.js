@@ -3,10 +3,10 @@ import { JSONRPCClient, JSONRPCPeer } from "./support/portway.js";
 import { channel, scriptedChannel, recorder } from "./support/transports.js";
 import { isOpen, pause, rejection } from "./support/outcomes.js";
 
-/** Timers of a busy machine are late; short ones fire within this time. */
+/** Timers are late on a busy machine. Short timers fire within this time. */
 const SOON = 2_500;
 
-/** A call whose far end the test plays: `sendProgress` sends its progress. */
+/** Makes a call to the test. `sendProgress` sends its progress, and `answer` its response. */
 async function working(options) {
   const { transport, remoteEnd } = scriptedChannel();
   const client = new JSONRPCClient(transport);
@@ -26,7 +26,7 @@ async function working(options) {
 }
 
 describe("the progress of a call", () => {
-  it("restarts its timeout", async () => {
+  it("restarts the timeout", async () => {
     const { call, sendProgress, answer, seen, elapsed } = await working({ timeout: 700 });
     for (let n = 1; n <= 8; n++) {
       assert.isTrue(await isOpen(call, 120));
@@ -38,7 +38,7 @@ describe("the progress of a call", () => {
     assert.deepEqual(seen, [1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  it("has a function for a handler: anything else is a TypeError, and nothing is sent", async () => {
+  it("needs a function as onProgress: another value is a TypeError, and nothing is sent", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     for (const onProgress of ["tell me", {}, 1]) {
@@ -49,7 +49,7 @@ describe("the progress of a call", () => {
     assert.deepEqual([transport.sent, client.pending], [[], 0]);
   });
 
-  it("lets it time out when it ceases, counted from the last of it", async () => {
+  it("restarts the timeout, which ends the call after the last progress", async () => {
     const { call, client, sendProgress, elapsed } = await working({ timeout: 500 });
     await pause(250);
     sendProgress(1);
@@ -59,7 +59,7 @@ describe("the progress of a call", () => {
     assert.isBelow(elapsed(), 750 + SOON);
   });
 
-  it("does not restart the timeout of a call that does not listen to it, nor of another", async () => {
+  it("does not restart the timeout of a call without onProgress, or of another call", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 120 });
     const calls = [client.request("deaf"), client.request("other", undefined, { onProgress() {} })];
@@ -75,7 +75,7 @@ describe("the progress of a call", () => {
     }
   });
 
-  it("lets it run no longer than totalTimeout", async () => {
+  it("does not extend the call beyond totalTimeout", async () => {
     const { call, sendProgress, seen, elapsed } = await working({ timeout: 800, totalTimeout: 1_200 });
     const timer = setInterval(() => sendProgress("still at it"), 20);
     try {
@@ -88,7 +88,7 @@ describe("the progress of a call", () => {
     assert.isAbove(seen.length, 3);
   });
 
-  it("lets it run for at most sixty times its timeout by default", async () => {
+  it("extends the call by default to at most sixty times its timeout", async () => {
     const { call, sendProgress, elapsed } = await working({ timeout: 20 });
     const timer = setInterval(() => sendProgress(1), 1);
     try {
@@ -99,7 +99,7 @@ describe("the progress of a call", () => {
     assert.isBelow(elapsed(), 1_200 + SOON);
   });
 
-  it("arrives with the transfer list of the handler, both ways, and the buffers are detached at the sender", async () => {
+  it("arrives with the transfer list of the handler, in both directions, and detaches the buffers at the sender", async () => {
     const { near, far } = channel();
     const peers = [new JSONRPCPeer(near), new JSONRPCPeer(far)];
     const left = [];
@@ -127,8 +127,8 @@ describe("the progress of a call", () => {
   });
 });
 
-describe("the total timeout of a call", () => {
-  it("holds without any progress, and without any other timeout", async () => {
+describe("the totalTimeout of a call", () => {
+  it("applies without progress, and with a longer timeout or none", async () => {
     for (const timeout of [0, Infinity, 60_000]) {
       const client = new JSONRPCClient(recorder());
       const start = performance.now();
@@ -138,7 +138,7 @@ describe("the total timeout of a call", () => {
     }
   });
 
-  it("is absent if it is 0, and then only the other counts", async () => {
+  it("is absent if it is 0, and then only the timeout applies", async () => {
     const client = new JSONRPCClient(recorder());
     const call = client.request("slow", undefined, { timeout: 0, totalTimeout: 0 });
     assert.isTrue(await isOpen(call, 50));

@@ -1,4 +1,4 @@
-// Params, results and peers within the proxies of libraries for user interfaces.
+// Params, results and peers inside the proxies of user interface libraries.
 
 import { assert } from "chai";
 import {
@@ -22,14 +22,14 @@ const form = () => ({
   set: new Set([1]),
 });
 
-describe("params that hold a reactive proxy", () => {
+describe("params that contain a reactive proxy", () => {
   for (const [name, make] of Object.entries({
     reactive: () => reactive(form()),
     readonly: () => readonly(form()),
     "shallow, with a reactive member": () => shallowReactive({ ...form(), name: "Ada", tags: reactive(form().tags) }),
     "reactive, within a plain object": () => ({ ...form(), tags: reactive(form().tags), many: reactive(form().many) }),
   })) {
-    it(`cross as plain data, alone and behind another call of their turn: ${name}`, async () => {
+    it(`arrive as plain data, alone and after another call in the same turn: ${name}`, async () => {
       const [near] = await connectPair(undefined, { methods: { echo: (params) => params, ping: () => "pong" } });
       const alone = await near.request("echo", make());
       const [, behind, large] = await Promise.all([
@@ -39,12 +39,12 @@ describe("params that hold a reactive proxy", () => {
       ]);
       assert.deepEqual(alone, form());
       assert.deepEqual(behind, form());
-      // A read-only value has no note.
+      // A read-only value cannot get the member `note`.
       if (name !== "readonly") assert.deepEqual(large, { ...form(), note: "x".repeat(2_000) });
     });
   }
 
-  it("cross in notifications, results, batches and items", async () => {
+  it("arrive as plain data in notifications, results, batches and stream items", async () => {
     const { near, far } = channel();
     const received = [];
     const server = new JSONRPCServer(far)
@@ -73,7 +73,7 @@ describe("params that hold a reactive proxy", () => {
     server.destroy();
   });
 
-  it("transfer their members", async () => {
+  it("can be sent with a transfer list", async () => {
     const { near, far } = channel();
     const server = new JSONRPCServer(far).method("take", ({ bytes }) => bytes.byteLength);
     const client = new JSONRPCClient(near);
@@ -84,7 +84,7 @@ describe("params that hold a reactive proxy", () => {
     server.destroy();
   });
 
-  it("keep cycles, holes, and members of any name", async () => {
+  it("keep cycles, holes and a member with the name __proto__", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const cycle = reactive({ list: [1, , 3], ...JSON.parse('{"__proto__": {"x": 1}}') });
@@ -97,7 +97,7 @@ describe("params that hold a reactive proxy", () => {
     client.destroy();
   });
 
-  it("still fail by the first error where a member cannot be cloned", async () => {
+  it("still make the call reject with a DataCloneError if a member cannot be cloned", async () => {
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => port2.close());
     const client = new JSONRPCClient(portTransport(port1));
@@ -107,7 +107,7 @@ describe("params that hold a reactive proxy", () => {
 });
 
 describe("a client, server or peer in a reactive object", () => {
-  it("is itself there, and works", async () => {
+  it("works", async () => {
     const { near, far } = channel();
     const state = reactive({ peer: new JSONRPCPeer(near) });
     const held = ref(new JSONRPCServer(far));
@@ -120,7 +120,7 @@ describe("a client, server or peer in a reactive object", () => {
 });
 
 describe("a stream in a reactive object", () => {
-  it("is itself there, and works", async () => {
+  it("works", async () => {
     const { near, far } = channel();
     const server = new JSONRPCServer(far).method("items", async function* () {
       yield* [1, 2];
@@ -136,7 +136,7 @@ describe("a stream in a reactive object", () => {
 });
 
 describe("the context of a handler in a reactive object", () => {
-  it("is itself there, and works", async () => {
+  it("works", async () => {
     const { near, far } = channel();
     const running = ref([]);
     const server = new JSONRPCServer(far).method("work", async (_, context) => {

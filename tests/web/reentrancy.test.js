@@ -1,4 +1,4 @@
-// User code that runs within the library, and destroys its caller.
+// Callbacks and getters of the application that run inside the library. Many of them destroy the calling peer.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
@@ -8,7 +8,7 @@ import { deferred, isOpen, pause, rejection } from "./support/outcomes.js";
 
 const gone = "JSON-RPC client destroyed";
 
-/** Fails the test with any report of the library. */
+/** Returns a peer and the errors that the library reports to it. */
 function peerOn(transport, options) {
   const errors = [];
   const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error), ...options });
@@ -16,7 +16,7 @@ function peerOn(transport, options) {
 }
 
 describe("a peer that is destroyed", () => {
-  it("by the first handler of a batch runs no other, and answers nothing", async () => {
+  it("by the first handler of a batch runs no other handler and sends no response", async () => {
     const transport = recorder();
     const { peer, errors } = peerOn(transport);
     const ran = [];
@@ -32,7 +32,7 @@ describe("a peer that is destroyed", () => {
     assert.deepEqual([ran, transport.sent, errors], [["stop"], [], []]);
   });
 
-  it("by a notification in a batch runs no other handler", () => {
+  it("by the handler of a notification in a batch runs no other handler", () => {
     const transport = recorder();
     const { peer, errors } = peerOn(transport);
     let ran = 0;
@@ -44,7 +44,7 @@ describe("a peer that is destroyed", () => {
     assert.deepEqual([ran, errors], [1, []]);
   });
 
-  it("by the progress of a call, alone or in a batch, ends the call", async () => {
+  it("in onProgress, alone or in a batch, ends the call", async () => {
     for (const wrap of [(message) => message, (message) => [message, { jsonrpc: "2.0", id: 1, result: "late" }]]) {
       const transport = recorder();
       const { peer, errors } = peerOn(transport);
@@ -55,7 +55,7 @@ describe("a peer that is destroyed", () => {
     }
   });
 
-  it("by the abort of a request's signal answers that request, and no other", async () => {
+  it("by the abort of a request's signal responds only to that request", async () => {
     const transport = recorder();
     const { peer, errors } = peerOn(transport);
     peer.method("work", (_, { signal }) => {
@@ -80,7 +80,7 @@ describe("a peer that is destroyed", () => {
       (peer) => peer.batch([{ method: "a" }, { method: "b" }]).then(([{ reason }]) => Promise.reject(reason)),
     ],
   ]) {
-    it(`while ${name} is being sent rejects it, and throws nothing`, async () => {
+    it(`while ${name} is being sent makes the call reject and throws nothing`, async () => {
       const transport = recorder();
       const { peer, errors } = peerOn(transport);
       transport.send = () => peer.destroy();
@@ -89,7 +89,7 @@ describe("a peer that is destroyed", () => {
       assert.deepEqual([errors, peer.pending], [[], 0]);
     });
 
-    it(`while ${name} is being sent, by a send that then throws, rejects it once`, async () => {
+    it(`while ${name} is being sent, by a send() that then throws, makes the call reject once`, async () => {
       const transport = recorder();
       const { peer, errors } = peerOn(transport);
       transport.send = () => {
@@ -103,7 +103,7 @@ describe("a peer that is destroyed", () => {
     });
   }
 
-  it("while a reply is being sent throws nothing", () => {
+  it("while a response is being sent throws nothing", () => {
     const transport = recorder();
     const { peer, errors } = peerOn(transport);
     peer.method("a", () => 1);
@@ -121,7 +121,7 @@ describe("a peer that is destroyed", () => {
     assert.deepEqual(errors, []);
   });
 
-  it("by the transport's own destroy ends once", () => {
+  it("again in the transport's destroy() calls that function once", () => {
     const transport = recorder();
     const { peer } = peerOn(transport);
     transport.destroy = () => {
@@ -132,7 +132,7 @@ describe("a peer that is destroyed", () => {
     assert.equal(transport.destroyed, 1);
   });
 
-  it("lets its context be used on, to no effect", async () => {
+  it("ignores later uses of its contexts", async () => {
     const transport = recorder();
     const { peer, errors } = peerOn(transport);
     let context;
@@ -153,8 +153,8 @@ describe("a peer that is destroyed", () => {
   });
 });
 
-describe("a transport that delivers while it sends", () => {
-  it("may answer a call before send returns, and then throw: the answer counts", async () => {
+describe("a transport that delivers messages during send()", () => {
+  it("may deliver the response and then throw: the response ends the call", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     transport.send = ({ id }) => {
@@ -165,7 +165,7 @@ describe("a transport that delivers while it sends", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("may bring in a call while another is sent", async () => {
+  it("may deliver a request while a call is sent", async () => {
     const transport = recorder();
     const peer = new JSONRPCPeer(transport).method("echo", (params) => params);
     const { send } = transport;
@@ -179,7 +179,7 @@ describe("a transport that delivers while it sends", () => {
     assert.deepEqual(transport.sent[1], { jsonrpc: "2.0", result: [1], id: 1 });
   });
 
-  it("may bring in the same batch again while its reply is sent", () => {
+  it("may deliver another batch with the same ids while the reply to the first batch is sent", () => {
     const transport = recorder();
     new JSONRPCServer(transport).method("echo", ([n]) => n);
     const batch = (n) => [1, 2].map((id) => ({ jsonrpc: "2.0", method: "echo", params: [n + id], id }));
@@ -201,11 +201,11 @@ describe("a getter in the params", () => {
   beforeEach(stopClock);
 
   for (const kind of ["notification", "request"]) {
-    it(`that sends a ${kind} leaves the identity of the objects around it`, async () => {
+    it(`that sends a ${kind} does not change the identity of the objects beside the getter`, async () => {
       const transport = recorder();
       const { peer, errors } = peerOn(transport, { coalesce: true });
       const shared = { n: 1 };
-      // The first message of a turn is sent at once, and later ones wait as copies.
+      // The first message of a turn is sent at once. Later messages are copied and queued.
       peer.notify("first");
       peer.notify("outer", {
         a: shared,
@@ -230,7 +230,7 @@ describe("a getter in the params", () => {
     });
   }
 
-  it("that sends a large message leaves the rest of the params a copy", async () => {
+  it("that sends a large message does not prevent the copying of the other params", async () => {
     const transport = recorder();
     const { peer } = peerOn(transport, { coalesce: true });
     const params = {
@@ -251,7 +251,7 @@ describe("a getter in the params", () => {
 });
 
 describe("a handler that makes a call", () => {
-  it("does not get the answer of another call that came with its request", async () => {
+  it("does not get the response to another call that arrived with its request", async () => {
     const transport = recorder();
     const peer = new JSONRPCPeer(transport);
     let own;
@@ -285,7 +285,7 @@ describe("two requests with one id", () => {
     );
   });
 
-  it("that run at the same time get a response each", async () => {
+  it("get separate responses if they run at the same time", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const ends = [];
     new JSONRPCServer(transport).method("work", () => new Promise((resolve) => ends.push(resolve)));

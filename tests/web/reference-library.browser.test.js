@@ -1,4 +1,5 @@
-// The examples of the protocol for workers and windows; for ports see reference-library.test.js.
+// The examples of the original protocol document for workers and windows. reference-library.test.js has those for
+// ports.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, windowTransport, workerTransport } from "./support/portway.js";
@@ -8,7 +9,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { rejection, until } from "./support/outcomes.js";
 
 describe("the migration of a build worker", () => {
-  it("ends with a call in the place of messages and listeners", async () => {
+  it("replaces messages and listeners by a call", async () => {
     const started = worker("build-worker.js");
     const client = new JSONRPCClient(workerTransport(started));
     const result = await client.request("build", { entry: "src/App.tsx", config: { entryPoints: ["src/App.tsx"] } });
@@ -19,7 +20,7 @@ describe("the migration of a build worker", () => {
     client.destroy();
   });
 
-  it("makes an error thrown in the worker an error of the right call", async () => {
+  it("converts an error thrown in the worker to an error of the right call", async () => {
     const client = new JSONRPCClient(workerTransport(worker("build-worker.js")));
     const config = { entryPoints: ["a.ts"] };
     const [good, bad] = await Promise.allSettled([
@@ -34,7 +35,7 @@ describe("the migration of a build worker", () => {
     client.destroy();
   });
 
-  it("may be half done: ad-hoc messages and calls work side by side", async () => {
+  it("may be incomplete: ad-hoc messages and calls work at the same time", async () => {
     const started = worker("build-worker.js");
     const client = new JSONRPCClient(workerTransport(started));
     const results = [];
@@ -42,7 +43,7 @@ describe("the migration of a build worker", () => {
       if (event.data.type === "result") results.push(event.data.output);
     };
     const config = { entryPoints: ["src/App.tsx"] };
-    // The ad-hoc listener of the worker is there once the worker has answered.
+    // The worker adds its ad-hoc listener before it responds.
     await client.request("build", { config });
     started.postMessage({ type: "build", entry: "src/App.tsx", config });
     await client.request("build", { config });
@@ -51,7 +52,7 @@ describe("the migration of a build worker", () => {
     client.destroy();
   });
 
-  it("has build and buildBackend as two methods, and notifications back", async () => {
+  it("may have the methods build and buildBackend, and notifications to the page", async () => {
     const transport = workerTransport(worker("build-worker.js"));
     const client = new JSONRPCClient(transport);
     const server = new JSONRPCServer(transport);
@@ -69,8 +70,8 @@ describe("the migration of a build worker", () => {
   });
 });
 
-describe("the preview in a frame", () => {
-  it("is served files by its page, and is asked to navigate, with either order of arguments", async () => {
+describe("the preview in an iframe", () => {
+  it("can request files from its page and handle navigate, with either order of transport arguments", async () => {
     const { contentWindow } = await openIframe("frame.html");
     const server = new JSONRPCServer(windowTransport(contentWindow, window, origins.own));
     const client = new JSONRPCClient(windowTransport(contentWindow));
@@ -81,7 +82,7 @@ describe("the preview in a frame", () => {
     server.destroy();
   });
 
-  it("may still send its old messages, which pass the transport untouched", async () => {
+  it("may still send its old messages, which reach their listeners unchanged", async () => {
     const child = await scriptedIframe();
     const peer = new JSONRPCPeer(windowTransport(child.window));
     afterThisTest(() => peer.destroy());
@@ -96,7 +97,7 @@ describe("the preview in a frame", () => {
     assert.deepEqual(lines, ["old: a", "new: b"]);
   });
 
-  it("may call navigate and refresh with or without an id: it answers when there is one", async () => {
+  it("may call navigate and refresh with or without an id, and gets a response only for an id", async () => {
     const child = await scriptedIframe();
     const peer = new JSONRPCPeer(windowTransport(child.window));
     afterThisTest(() => peer.destroy());
@@ -112,7 +113,7 @@ describe("the preview in a frame", () => {
     assert.deepEqual(child.received, [{ jsonrpc: "2.0", result: null, id: 1 }]);
   });
 
-  it("fails by the text of the document when it does not answer", async () => {
+  it("makes calls reject with the texts of the original protocol document if it does not respond", async () => {
     const child = await scriptedIframe();
     const client = new JSONRPCClient(windowTransport(child.window), { timeout: 20 });
     assert.equal(

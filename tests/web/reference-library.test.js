@@ -1,5 +1,5 @@
-// The examples of the protocol that this package carries on, as its authors wrote them for their own library:
-// everything but the import is theirs.
+// The examples of the original protocol document, as its authors wrote them for their own library. Only the import is
+// changed.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer, RPCError, portTransport, wiggum } from "./support/portway.js";
@@ -15,7 +15,7 @@ describe("the four messages of the protocol", () => {
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result, id: 1 });
   });
 
-  it("an error response carries its data to the caller", async () => {
+  it("an error response has data for the caller", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const call = new JSONRPCClient(transport).request("nonexistent");
     const error = { code: -32601, message: "Method not found", data: { method: "nonexistent" } };
@@ -24,7 +24,7 @@ describe("the four messages of the protocol", () => {
     assert.deepEqual({ name, code, message, data }, { name: "RPCError", ...error });
   });
 
-  it("a notification runs its handler, and has no answer", async () => {
+  it("a notification runs its handler and gets no response", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const server = new JSONRPCServer(transport);
     const lines = [];
@@ -36,7 +36,7 @@ describe("the four messages of the protocol", () => {
 });
 
 describe("the boundary of an agent and its harness", () => {
-  it("has requests one way, notifications the other, over one port", async () => {
+  it("sends requests and notifications over one port", async () => {
     const { port1, port2 } = channel();
     const harness = portTransport(port1);
     const agent = portTransport(port2);
@@ -65,7 +65,7 @@ describe("the boundary of an agent and its harness", () => {
 });
 
 describe("the boundary of a coordinator and its agents", () => {
-  it("sends tasks, cancels them, and receives their progress, with client and server on one transport", async () => {
+  it("sends and cancels tasks and receives progress, with a client and a server on one transport", async () => {
     const { near, far } = channel();
     const log = [];
     const chief = new JSONRPCClient(near);
@@ -100,9 +100,9 @@ describe("the boundary of a coordinator and its agents", () => {
   });
 });
 
-describe("the acceptance test of the protocol", () => {
-  it("a client sends a request by a mock of a window, a handler runs, and the response finds its call", async () => {
-    // After the reference library: `send` with the message alone.
+describe("the acceptance test of the original protocol document", () => {
+  it("a client sends a request through a mock window, a handler runs, and the response reaches the call", async () => {
+    // The mock passes only the message to `send`, like the reference library.
     const mock = () => {
       let handler = null;
       const end = {

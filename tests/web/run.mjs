@@ -1,6 +1,6 @@
-// The specs of this folder in one engine: `node tests/web/run.mjs <chromium|firefox|webkit|node> [part of a spec's
-// name]`. They test the built package: `cargo xtask build` first. With PORTWAY_REPORT set, the counts are written there
-// as JSON.
+// Runs the specs of this folder in one engine: `node tests/web/run.mjs <chromium|firefox|webkit|node> [part of a spec's
+// name]`. The specs test the built package, so run `cargo xtask build` first. If PORTWAY_REPORT is set, the counts are
+// written to that file as JSON.
 
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -15,12 +15,12 @@ if (!engines.includes(engine)) {
   process.exit(2);
 }
 if (!existsSync(new URL("../../pkg/package.json", import.meta.url))) {
-  console.error("pkg/ is not there; `cargo xtask build` makes it");
+  console.error("pkg/ must exist, but it is missing; run `cargo xtask build`");
   process.exit(2);
 }
 
-// `*.browser.test.js` needs a page (`*.isolated.browser.test.js` one that is isolated from other origins),
-// `*.node.test.js` needs Node, any other runs everywhere.
+// `*.browser.test.js` runs in a page, `*.isolated.browser.test.js` in a page that is isolated from other origins, and
+// `*.node.test.js` in Node. Other specs run everywhere.
 const foreign = engine === "node" ? ".browser.test.js" : ".node.test.js";
 const found = readdirSync(fileURLToPath(new URL(".", import.meta.url)))
   .filter((file) => file.endsWith(".test.js") && file.includes(part))
@@ -28,7 +28,7 @@ const found = readdirSync(fileURLToPath(new URL(".", import.meta.url)))
 const specs = found.filter((file) => !file.endsWith(foreign));
 const elsewhere = found.filter((file) => file.endsWith(foreign));
 if (specs.length === 0) {
-  console.error(`no spec for ${engine} has "${part}" in its name`);
+  console.error(`a spec for ${engine} must have "${part}" in its name, but none has; name another part`);
   process.exit(2);
 }
 
@@ -50,5 +50,5 @@ console.log(
 if (process.env.PORTWAY_REPORT) {
   writeFileSync(process.env.PORTWAY_REPORT, JSON.stringify({ passed, failed: failures.length, failures }));
 }
-// A handle that a spec has left open must not keep Node here.
+// Node would not exit while a spec has left a handle open.
 process.exit(failures.length === 0 && passed > 0 ? 0 : 1);

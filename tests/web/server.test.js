@@ -9,28 +9,28 @@ function serving(options) {
 }
 
 describe("a server", () => {
-  it("answers with the return value of the handler, under the id of the request", async () => {
+  it("responds with the return value of the handler and the id of the request", async () => {
     const { server, remoteEnd } = serving();
     server.method("add", ([a, b]) => a + b);
     remoteEnd.post({ jsonrpc: "2.0", method: "add", params: [1, 2], id: 7 });
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: 3, id: 7 });
   });
 
-  it("answers with the value that the promise of the handler resolves to", async () => {
+  it("responds with the value that the promise of the handler resolves to", async () => {
     const { server, remoteEnd } = serving();
     server.method("slow", async () => "done");
     remoteEnd.post({ jsonrpc: "2.0", method: "slow", id: 1 });
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "done", id: 1 });
   });
 
-  it("waits for any object with a function then", async () => {
+  it("awaits any object with a function then", async () => {
     const { server, remoteEnd } = serving();
     server.method("thenable", () => ({ then: (resolve) => resolve("done") }));
     remoteEnd.post({ jsonrpc: "2.0", method: "thenable", id: 1 });
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "done", id: 1 });
   });
 
-  it("answers once, also if a thenable settles twice", async () => {
+  it("responds once even if a thenable settles twice", async () => {
     const { server, remoteEnd } = serving();
     server.method("thenable", () => ({
       then(resolve, reject) {
@@ -43,7 +43,7 @@ describe("a server", () => {
     assert.deepEqual(await remoteEnd.drain(), [{ jsonrpc: "2.0", result: 1, id: 1 }]);
   });
 
-  it("answers with an error when it cannot even look at the result", async () => {
+  it("responds with an error if reading `then` of the result throws", async () => {
     const { server, remoteEnd } = serving();
     server.method("odd", () => ({
       get then() {
@@ -60,7 +60,7 @@ describe("a server", () => {
     ["resolves to nothing", async () => {}],
     ["returns null", () => null],
   ]) {
-    it(`answers with the result null when the handler ${name}`, async () => {
+    it(`responds with the result null if the handler ${name}`, async () => {
       const { server, remoteEnd } = serving();
       server.method("nothing", handler);
       remoteEnd.post({ jsonrpc: "2.0", method: "nothing", id: 1 });
@@ -68,7 +68,7 @@ describe("a server", () => {
     });
   }
 
-  it("does not give one request the late answer of another", async () => {
+  it("does not send a second settlement of one thenable as the response to another request", async () => {
     const { server, remoteEnd } = serving();
     let settle;
     const second = deferred();
@@ -88,7 +88,7 @@ describe("a server", () => {
 
   for (const id of [0, -1, 1.5, 2 ** 53, -(2 ** 60), 1e300, "", "1", "\u0000\ud83d", "a".repeat(1_024), null]) {
     const shown = JSON.stringify(id).slice(0, 40);
-    it(`answers the request with the id ${shown} under just that id`, async () => {
+    it(`responds to a request with the id ${shown} under the same id`, async () => {
       const { server, remoteEnd } = serving();
       server.method("a", () => "result");
       remoteEnd.post({ jsonrpc: "2.0", method: "a", id });
@@ -106,7 +106,7 @@ describe("a server", () => {
     ["NaN", NaN],
     ["Infinity", Infinity],
   ]) {
-    it(`answers a request whose id is ${name} with an error under the id null`, async () => {
+    it(`responds to a request whose id is ${name} with an error under the id null`, async () => {
       const { server, remoteEnd } = serving();
       let ran = false;
       server.method("a", () => (ran = true));
@@ -117,7 +117,7 @@ describe("a server", () => {
     });
   }
 
-  it("distinguishes ids that differ in type", async () => {
+  it("distinguishes ids of different types", async () => {
     const { server, remoteEnd } = serving();
     const results = { 1: deferred(), 1.5: deferred() };
     server.method("wait", ([key]) => results[key].promise);
@@ -130,7 +130,7 @@ describe("a server", () => {
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "of the number", id: 1 });
   });
 
-  it("hands over the params as they came, and undefined where there are none or they are null", async () => {
+  it("passes params to the handler unchanged, and undefined for missing params or null", async () => {
     const { server, remoteEnd } = serving();
     const seen = [];
     server.method("see", (params) => void seen.push(params));
@@ -141,7 +141,7 @@ describe("a server", () => {
     assert.deepEqual(seen, [[1], { a: 1 }, undefined, undefined, undefined]);
   });
 
-  it("refuses params that are null if paramsNull is invalid", async () => {
+  it('refuses params that are null if paramsNull is "invalid"', async () => {
     const { server, remoteEnd } = serving({ paramsNull: "invalid" });
     server.method("a", () => "ran");
     remoteEnd.post({ jsonrpc: "2.0", method: "a", params: null, id: 1 });
@@ -150,7 +150,7 @@ describe("a server", () => {
   });
 
   for (const params of ["text", 5, true, 1n]) {
-    it(`refuses params that are a ${typeof params} before any handler runs`, async () => {
+    it(`refuses params that are a ${typeof params}, and runs no handler`, async () => {
       const { server, remoteEnd } = serving();
       let ran = false;
       server.method("a", () => (ran = true));
@@ -161,7 +161,7 @@ describe("a server", () => {
   }
 
   for (const name of ["missing", "__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "then", ""]) {
-    it(`answers "Method not found" for "${name}"`, async () => {
+    it(`responds with "Method not found" for "${name}"`, async () => {
       const { remoteEnd } = serving();
       remoteEnd.post({ jsonrpc: "2.0", method: name, params: {}, id: 1 });
       const error = { code: -32601, message: `Method not found: ${name}` };
@@ -169,7 +169,7 @@ describe("a server", () => {
     });
   }
 
-  it("serves names that every object has, once they are registered", async () => {
+  it("serves methods with names that every object inherits, after they are registered", async () => {
     const { server, remoteEnd } = serving();
     for (const name of ["__proto__", "constructor", "toString"]) {
       server.method(name, () => `my ${name}`);
@@ -185,7 +185,7 @@ describe("a server", () => {
     assert.equal((await remoteEnd.next()).error.code, ErrorCode.MethodNotFound);
   });
 
-  it("refuses to register names that begin with rpc. and answers that they are not there", async () => {
+  it('throws for names that begin with rpc. and responds to their requests with "Method not found"', async () => {
     const { server, remoteEnd } = serving();
     assert.throws(() => server.method("rpc.foo", () => {}), TypeError, "rpc.");
     assert.throws(() => server.onNotify("rpc.foo", () => {}), TypeError, "rpc.");
@@ -193,21 +193,21 @@ describe("a server", () => {
     assert.equal((await remoteEnd.next()).error.code, ErrorCode.MethodNotFound);
   });
 
-  it("refuses a handler that is not a function, and a name that is not a string", () => {
+  it("throws a TypeError for a handler that is not a function, and for a name that is not a string", () => {
     const { server } = serving();
     assert.throws(() => server.method("a"), TypeError);
     assert.throws(() => server.onNotify("a", {}), TypeError);
     assert.throws(() => server.method(5, () => {}), TypeError);
   });
 
-  it("takes the newest handler of a name", async () => {
+  it("runs the newest handler of a name", async () => {
     const { server, remoteEnd } = serving();
     server.method("a", () => "old").method("a", () => "new");
     remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });
     assert.equal((await remoteEnd.next()).result, "new");
   });
 
-  it("works on requests at the same time, and answers in the order in which they end", async () => {
+  it("runs handlers concurrently, and responds in the order in which the handlers end", async () => {
     const { server, remoteEnd } = serving();
     const slow = deferred();
     server.method("slow", () => slow.promise).method("fast", () => "fast");
@@ -218,7 +218,7 @@ describe("a server", () => {
     assert.equal((await remoteEnd.next()).id, 1);
   });
 
-  it("does not reply to a message that looks like a response, even with an invalid id", async () => {
+  it("does not respond to a message that looks like a response, even with an invalid id", async () => {
     const { remoteEnd } = serving();
     for (const message of [
       { jsonrpc: "2.0", id: 9 },
@@ -234,7 +234,7 @@ describe("a server", () => {
 });
 
 describe("the notifications of a server", () => {
-  it("run their handler, and are not answered", async () => {
+  it("run their handler and get no response", async () => {
     const { server, remoteEnd } = serving();
     const seen = [];
     server.onNotify("progress", (params) => {
@@ -267,7 +267,7 @@ describe("the notifications of a server", () => {
     });
   }
 
-  it("run a handler that is registered with method() alone, and are not answered", async () => {
+  it("run a handler that is registered only with method(), and get no response", async () => {
     const { server, remoteEnd } = serving();
     let ran = 0;
     server.method("refresh", () => ++ran);
@@ -276,7 +276,7 @@ describe("the notifications of a server", () => {
     assert.equal(ran, 1);
   });
 
-  it("prefer the handler of onNotify(), requests that of method()", async () => {
+  it("run the handler of onNotify(), and requests run the handler of method(), if both exist", async () => {
     const { server, remoteEnd } = serving();
     const seen = [];
     server.method("a", () => "request").onNotify("a", () => void seen.push("notification"));
@@ -286,7 +286,7 @@ describe("the notifications of a server", () => {
     assert.deepEqual(seen, ["notification"]);
   });
 
-  it("are no methods: a request for a name of onNotify() alone is not found", async () => {
+  it("do not define a method: a request for a name of onNotify() is not found", async () => {
     const { server, remoteEnd } = serving();
     let ran = false;
     server.onNotify("progress", () => (ran = true));
@@ -309,7 +309,7 @@ describe("the notifications of a server", () => {
       },
     ],
   ]) {
-    it(`call onError once when their handler ${name}, and nothing else`, async () => {
+    it(`make the server call onError once if their handler ${name}, and send nothing`, async () => {
       const errors = [];
       const { server, remoteEnd } = serving({ onError: (error) => errors.push(error.message) });
       server.onNotify("a", handler).method("b", handler);
@@ -321,7 +321,7 @@ describe("the notifications of a server", () => {
     });
   }
 
-  it("keep their order", async () => {
+  it("run their handlers in the order of arrival", async () => {
     const { server, remoteEnd } = serving();
     const seen = [];
     server.onNotify("count", ([n]) => void seen.push(n));

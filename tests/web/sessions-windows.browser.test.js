@@ -1,4 +1,4 @@
-// Sessions with real frames that reload, navigate, go and come back.
+// Sessions with real iframes that reload, navigate, are removed and return.
 
 import { assert } from "chai";
 import { connect } from "./support/portway.js";
@@ -7,7 +7,7 @@ import { connected, recordSessions, hexId, countTimers } from "./support/connect
 import { afterThisTest } from "./support/cleanup.js";
 import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
-/** Returns the rejection of a promise, and the milliseconds until then. */
+/** Returns the reason of the rejection, and the milliseconds until the rejection. */
 async function timedRejection(promise) {
   const start = performance.now();
   const error = await rejection(promise);
@@ -19,8 +19,8 @@ for (const [kind, query, frameOptions, options] of [
   ["of another origin", { origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
   ["without an origin", { origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }],
 ]) {
-  describe(`a frame ${kind} that reloads`, () => {
-    it("ends the calls that wait, gets those made meanwhile, and goes on", async () => {
+  describe(`an iframe ${kind} that reloads`, () => {
+    it("ends the pending calls, receives the calls that are made meanwhile, and responds", async () => {
       const sessions = recordSessions({ ...options, methods: { name: ([n]) => `page ${n}` } });
       const peer = await connected(connectingIframe(query, frameOptions), sessions);
       const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
@@ -36,7 +36,7 @@ for (const [kind, query, frameOptions, options] of [
       assert.deepEqual(sessions.events, [1, "session-ended", 2]);
     });
 
-    it("again and again is found each time", async () => {
+    it("repeatedly begins a new session each time", async () => {
       const sessions = recordSessions(options);
       const peer = await connected(connectingIframe(query, frameOptions), sessions);
       for (let n = 2; n <= 4; n++) {
@@ -53,8 +53,8 @@ for (const [kind, query, frameOptions, options] of [
   ["of the page's origin", {}, {}, undefined],
   ["of another origin", { origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
 ]) {
-  describe(`messages sent before destroy(), with a frame ${kind},`, () => {
-    it("arrives: the goodbye, and the hello of the next connection, do not overtake it", async () => {
+  describe(`messages sent before destroy() to an iframe ${kind}`, () => {
+    it("arrive before the goodbye and before the hello of the next connection", async () => {
       const element = connectingIframe(query, frameOptions);
       let count = 0;
       for (let round = 0; round < 5; round++) {
@@ -66,7 +66,7 @@ for (const [kind, query, frameOptions, options] of [
       assert.equal((await peer.request("kept")).length, count);
     });
 
-    it("arrives: an answer ends its call, though the peer has left by then", async () => {
+    it("get their responses, even if the iframe destroys its peer after responding", async () => {
       for (let round = 0; round < 5; round++) {
         const peer = await connected(connectingIframe(query, frameOptions), options);
         const call = peer.request("echo", [round]);
@@ -77,7 +77,7 @@ for (const [kind, query, frameOptions, options] of [
   });
 }
 
-/** A session with a frame that the test plays: its window, and its end of the port. */
+/** Opens a session with an iframe that the test controls. Returns the iframe, the peer, and the iframe's port. */
 async function openScripted(options, key) {
   const frame = await scriptedIframe();
   const connecting = connected(frame.element, options);
@@ -93,13 +93,13 @@ async function openScripted(options, key) {
   );
   const peer = await connecting;
   if (key !== undefined) port1.postMessage({ jsonrpc: "2.0", method: "rpc.key", params: { key } });
-  // A message through the port after the key shows that the key has arrived.
+  // This message shows that the key has arrived, because a port keeps the order of messages.
   port1.postMessage({ jsonrpc: "2.0", method: "first" });
   return { frame, peer, port: port1 };
 }
 
 describe("a session with a window", () => {
-  it("has a port and no lane: its hello names none, and no answer with one is taken", async () => {
+  it("uses a port and no lane: its hello does not name lanes, and a response with a lane is ignored", async () => {
     const frame = await scriptedIframe();
     const failed = rejection(connect(frame.element, { connectTimeout: 300 }));
     const isHello = ({ method }) => method === "rpc.hello";
@@ -124,7 +124,7 @@ describe("a goodbye over the window", () => {
     params: { version: 1, channel: "", features: [] },
   };
 
-  /** Has the frame hold its lock, as documents of one origin do; until it is released. */
+  /** Announces the lock of the iframe as held. Returns a function that releases the lock. */
   async function locked(port) {
     const name = `portway:${hexId("f")}`;
     let release;
@@ -134,11 +134,11 @@ describe("a goodbye over the window", () => {
     port.postMessage({ jsonrpc: "2.0", method: "rpc.lock" });
     let isWatched = false;
     const look = async () => (isWatched = (await navigator.locks.query()).pending.some((lock) => lock.name === name));
-    await until(() => (look(), isWatched), "the lock is not watched");
+    await until(() => (look(), isWatched), "the lock was not requested");
     return release;
   }
 
-  it("that overtakes earlier messages of the port waits for them, with any messages in between", async () => {
+  it("that arrives before earlier messages of the port takes effect after them, whatever messages arrive between", async () => {
     const received = [];
     const sessions = recordSessions({
       notifications: { first: () => received.push("first"), next: ([n]) => received.push(n) },
@@ -150,7 +150,7 @@ describe("a goodbye over the window", () => {
     release();
     frame.post(newcomer);
     await frame.settled();
-    // A busy browser may take that long.
+    // A busy browser may deliver the port messages after this time.
     await pause(400);
     for (let n = 0; n < 3; n++) port.postMessage({ jsonrpc: "2.0", method: "next", params: [n] });
     port.postMessage(bye("closed"));
@@ -159,7 +159,7 @@ describe("a goodbye over the window", () => {
     assert.deepEqual(sessions.events, [1, "session-ended"]);
   });
 
-  it("that arrives before `rpc.key` waits for the port messages", async () => {
+  it("that arrives before `rpc.key` takes effect after the port messages", async () => {
     const received = [];
     const sessions = recordSessions({
       notifications: { first: () => received.push("first"), next: ([n]) => received.push(n) },
@@ -178,7 +178,7 @@ describe("a goodbye over the window", () => {
     assert.deepEqual(sessions.events, [1, "session-ended"]);
   });
 
-  it("that overtakes all that was sent through the port keeps the answer that began the session", async () => {
+  it("that arrives before all port messages does not discard the response that began the session", async () => {
     const received = [];
     const sessions = recordSessions({ notifications: { next: ([n]) => received.push(n) } });
     const frame = await scriptedIframe();
@@ -224,7 +224,7 @@ describe("a goodbye over the window", () => {
   });
 });
 
-describe("a frame", () => {
+describe("an iframe", () => {
   it("that is removed ends its calls within a second, for good", async () => {
     for (const [query, frameOptions, options] of [
       [{}, {}, undefined],
@@ -244,14 +244,14 @@ describe("a frame", () => {
     }
   });
 
-  it("that is removed while nothing waits is missed by the next call", async () => {
+  it("that is removed while no call is pending makes the next call reject", async () => {
     const element = connectingIframe();
     const peer = await connected(element.contentWindow);
     element.remove();
     assert.equal((await rejection(peer.request("echo"))).reason, "peer-gone");
   });
 
-  it("that is removed and put back begins a new session", async () => {
+  it("that is removed and appended again begins a new session", async () => {
     const sessions = recordSessions();
     const element = connectingIframe();
     const peer = await connected(element, sessions);
@@ -263,10 +263,7 @@ describe("a frame", () => {
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  /**
-   * A frame whose window is found to be another one by the next call: it was looked at so often that it is left in
-   * peace.
-   */
+  /** Connects an iframe, and waits until the window is no longer checked often. `move` replaces the window. */
   async function unnoticed(options) {
     const element = connectingIframe();
     const peer = await connected(element, options);
@@ -274,7 +271,7 @@ describe("a frame", () => {
     return { peer, move: () => document.body.append(element) };
   }
 
-  it("that is moved leaves no timer if the peer is destroyed for that", async () => {
+  it("that is moved leaves no timer behind if the peer is destroyed in onLost", async () => {
     const timers = countTimers();
     const { peer, move } = await unnoticed({ onLost: () => peer.destroy() });
     move();
@@ -282,7 +279,7 @@ describe("a frame", () => {
     await timers.allEnd();
   });
 
-  it("that is moved never gets a call that was already rejected", async () => {
+  it("that is moved does not receive a call that has already rejected", async () => {
     const calls = [];
     const { peer, move } = await unnoticed({ methods: { name: ([n]) => calls.push(n) } });
     move();
@@ -305,7 +302,7 @@ describe("a frame", () => {
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("that navigates to another document of its origin is reconnected", async () => {
+  it("that navigates to another document of its origin begins a new session", async () => {
     const sessions = recordSessions();
     const peer = await connected(connectingIframe({ name: "first" }), sessions);
     assert.equal(await peer.request("name"), "first");
@@ -314,7 +311,7 @@ describe("a frame", () => {
     assert.equal(await peer.request("name"), "second");
   });
 
-  it("that navigates to another origin that is allowed is reconnected, and named", async () => {
+  it("that navigates to another allowed origin begins a new session, and onSession gets the origin", async () => {
     const seen = [];
     const element = connectingIframe();
     const peer = await connected(element, {
@@ -341,10 +338,10 @@ describe("a frame", () => {
     ["of the page's origin", {}, {}, undefined],
     ["of another origin", { origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
   ]) {
-    it(`${kind} whose goodbye is lost is missed once the next document has loaded`, async () => {
+    it(`${kind} whose goodbye is lost ends the session after the next document has loaded`, async () => {
       const element = connectingIframe({ ...query, mute: "" }, frameOptions);
       const peer = await connected(element, options);
-      // By then the load event of the frame has fired.
+      // The load event of the iframe has fired by then.
       await pause(100);
       const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
       element.src = iframeUrl({}, { file: "scripted-iframe.html" });
@@ -354,17 +351,17 @@ describe("a frame", () => {
     });
   }
 
-  it("whose old document answers once more after the next one has loaded, and then is gone, is missed", async () => {
+  it("whose old document sends another pong after the next one has loaded, and then is silent, ends the session", async () => {
     let loaded = false;
     const { frame, peer, port } = await openScripted({ notifications: { first: () => (loaded = true) } });
     port.postMessage({ jsonrpc: "2.0", method: "rpc.load" });
     await until(() => loaded);
-    // Resolves once `rpc.load` has arrived, too.
+    // `rpc.load` arrives in this time.
     await pause(20);
     const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
     let ended;
-    // The document is asked 100 ms after the load. A busy browser may deliver its last answers later: then they keep
-    // the session.
+    // The library sends a ping to the document 100 ms after the load. A busy browser may deliver the earlier pongs
+    // later, and then they keep the session open.
     for (let attempt = 0; ended === undefined && attempt < 3; attempt++) {
       frame.element.dispatchEvent(new Event("load"));
       for (let n = 0; n < 2; n++) port.postMessage({ jsonrpc: "2.0", method: "rpc.pong" });
@@ -373,7 +370,7 @@ describe("a frame", () => {
     assert.equal(ended?.[0], "session-ended");
   });
 
-  it("that reports a second load, and answers, keeps its session", async () => {
+  it("that loads twice and responds keeps its session", async () => {
     const sessions = recordSessions({ origin: origins.other });
     const element = connectingIframe({ origin: origins.own }, { origin: origins.other });
     const peer = await connected(element, sessions);
@@ -393,7 +390,7 @@ describe("a frame", () => {
     assert.deepEqual(await peer.request("callBack"), ["back", "page"]);
   });
 
-  it("lives on when the page reconnects", async () => {
+  it("begins a new session each time the page reconnects", async () => {
     const element = connectingIframe();
     for (let n = 1; n <= 3; n++) {
       const peer = await connect(element);
@@ -406,7 +403,7 @@ describe("a frame", () => {
     }
   });
 
-  it("whose page waits receives no request of a destroyed peer", async () => {
+  it("receives no request of a destroyed peer", async () => {
     const element = connectingIframe();
     const first = await connected(element);
     first.destroy();
@@ -416,7 +413,7 @@ describe("a frame", () => {
   });
 });
 
-// WebKit opens none here.
+// WebKit opens no windows under its driver.
 const probe = window.open("about:blank", "_blank", "width=200,height=200");
 probe?.close();
 
@@ -428,7 +425,7 @@ describe("a popup", () => {
   }
 
   if (probe === null) {
-    it("that is blocked is not a window, and a clear error", async () => {
+    it("that the browser has blocked is null, and connect rejects with a TypeError that names open()", async () => {
       const error = await rejection(connect(popup()));
       assert.instanceOf(error, TypeError);
       assert.match(error.message, /open\(\)/);
@@ -436,7 +433,7 @@ describe("a popup", () => {
     return;
   }
 
-  it("connects to its opener, and its end is seen within a second", async () => {
+  it("connects to its opener, which notices within a second that the popup has closed", async () => {
     const opened = popup();
     const sessions = recordSessions();
     const peer = await connected(opened, sessions);
@@ -451,7 +448,7 @@ describe("a popup", () => {
     assert.equal(late.reason, "peer-gone");
   });
 
-  it("that reloads is found again", async () => {
+  it("that reloads begins a new session", async () => {
     const opened = popup();
     const sessions = recordSessions();
     const peer = await connected(opened, sessions);
@@ -461,14 +458,14 @@ describe("a popup", () => {
   });
 });
 
-describe("while a frame is loaded again", () => {
-  it("all that its page sends is for the next document, or fails", async () => {
+describe("while an iframe reloads", () => {
+  it("all messages of its page reach the next document, or their calls reject", async () => {
     const sessions = recordSessions();
     const peer = await connected(connectingIframe(), sessions);
     await peer.request("echo");
     peer.notify("reload");
     await until(() => sessions.events.length === 2);
-    // Right after the goodbye, messages through the port of the old document are still received.
+    // The library still receives messages from the port of the old document right after the goodbye.
     for (let n = 0; n < 20; n++) {
       peer.notify("keep", [n]);
       await pause(5);
@@ -483,9 +480,9 @@ describe("while a frame is loaded again", () => {
   });
 });
 
-describe("a page that is left and comes back", () => {
-  it("begins a new session with the frame that has come with it", async () => {
-    // The frame stands for the page: it gets the events of being left, and of coming back, as by the back button.
+describe("a page that the user leaves and returns to", () => {
+  it("begins a new session with an iframe that was cached with the page", async () => {
+    // The iframe substitutes for the page: it gets the same events as a page that is left and shown again.
     const sessions = recordSessions();
     const element = connectingIframe();
     const peer = await connected(element, sessions);

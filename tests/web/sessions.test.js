@@ -1,4 +1,4 @@
-// Events between two sessions, over ports: the peer is played by the test, or connects anew.
+// The end of a session and the time between two sessions, over ports. The peer is the test or another connection.
 
 import { assert } from "chai";
 import { connect } from "./support/portway.js";
@@ -15,7 +15,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { RemoteEnd } from "./support/transports.js";
 import { deferred, isOpen, pause, rejection, until } from "./support/outcomes.js";
 
-/** A peer in a session whose far end is the test. */
+/** Begins a session with the test as the peer. */
 async function session(options) {
   const { port, scriptedPeer } = scriptedPort();
   const connecting = connected(port, options);
@@ -24,11 +24,11 @@ async function session(options) {
 }
 
 for (const [name, endIt] of [
-  ["says goodbye", ({ end }) => end.bye()],
-  ["is new", ({ scriptedPeer }) => scriptedPeer.hello(hexId("f"))],
+  ["sends a goodbye", ({ end }) => end.bye()],
+  ["sends a hello with a new name", ({ scriptedPeer }) => scriptedPeer.hello(hexId("f"))],
 ]) {
   describe(`when the peer ${name}`, () => {
-    it("calls that wait end at once, and all is reported", async () => {
+    it("pending calls end at once, and onLost and onSession are called", async () => {
       const sessions = recordSessions();
       const it = await session(sessions);
       const calls = [rejection(it.peer.request("a")), rejection(it.peer.request("b", [], { timeout: 0 }))];
@@ -48,7 +48,7 @@ for (const [name, endIt] of [
       assert.deepEqual(sessions.events, [1, "session-ended", 2]);
     });
 
-    it("calls that are made then go to the next session, in order, under new ids", async () => {
+    it("calls that are made then are sent in the next session, in order, with new ids", async () => {
       const it = await session();
       const ended = rejection(it.peer.request("before"));
       endIt(it);
@@ -73,7 +73,7 @@ for (const [name, endIt] of [
       assert.deepEqual(await Promise.all(calls), [1, 2, 3]);
     });
 
-    it("late answers of the old session settle nothing", async () => {
+    it("late responses from the old session end no call", async () => {
       const it = await session();
       const ended = rejection(it.peer.request("old"));
       const old = await it.end.nextCall();
@@ -91,7 +91,7 @@ for (const [name, endIt] of [
       assert.equal(await call, "right");
     });
 
-    it("its requests are cancelled, and their replies are dropped", async () => {
+    it("its requests are cancelled, and their responses are dropped", async () => {
       const handler = {};
       handler.started = new Promise((resolve) => (handler.start = resolve));
       const work = (_, { signal }) =>
@@ -114,7 +114,7 @@ for (const [name, endIt] of [
       assert.deepEqual(errors, []);
     });
 
-    it("calls that wait for the next session keep their timeouts and signals", async () => {
+    it("calls that wait for the next session still end by their timeouts and signals", async () => {
       const it = await session();
       endIt(it);
       assert.equal((await rejection(it.peer.request("x", [], { timeout: 0 }))).reason, "session-ended");
@@ -136,7 +136,7 @@ describe("between two sessions", () => {
     return it;
   }
 
-  it("a message is copied when it is sent", async () => {
+  it("the params of a call are copied at the time of the call", async () => {
     const it = await gap();
     const params = { n: 1 };
     it.peer.request("echo", params).catch(() => {});
@@ -145,7 +145,7 @@ describe("between two sessions", () => {
     assert.deepEqual((await end.nextCall()).params, { n: 1 });
   });
 
-  it("an uncloneable message fails at once, and harms no other", async () => {
+  it("an uncloneable message fails at once, and does not affect other messages", async () => {
     const it = await gap();
     assert.equal((await rejection(it.peer.request("echo", { f() {} }))).name, "DataCloneError");
     const call = it.peer.request("echo", [1]);
@@ -155,7 +155,7 @@ describe("between two sessions", () => {
     assert.equal(it.peer.pending, 0);
   });
 
-  it("a transfer list is transferred", async () => {
+  it("the objects of a transfer list are transferred", async () => {
     const it = await gap();
     const bytes = new Uint8Array([1, 2, 3]);
     const { port1, port2 } = new MessageChannel();
@@ -171,7 +171,7 @@ describe("between two sessions", () => {
     params.port.close();
   });
 
-  it("10 000 calls wait, and one more is refused", async () => {
+  it("10 000 calls are queued, and a further call is refused", async () => {
     const it = await gap({ timeout: 0 });
     const calls = Array.from({ length: 10_000 }, (_, n) => it.peer.request("echo", [n]));
     assert.equal((await rejection(it.peer.request("echo"))).reason, "too-many-calls");
@@ -186,7 +186,7 @@ describe("between two sessions", () => {
     );
   }).timeout(30_000);
 
-  it("calls that have ended are not sent to the next session, and do not take the place of another", async () => {
+  it("calls that have ended are not sent in the next session, and do not use its queue", async () => {
     const it = await gap();
     const controller = new AbortController();
     const late = rejection(it.peer.request("dead", [], { timeout: 20 }));
@@ -205,7 +205,7 @@ describe("between two sessions", () => {
     assert.equal(await call, "ok");
   });
 
-  it("the calls of a batch that is aborted are not sent to the next session", async () => {
+  it("the calls of an aborted batch are not sent in the next session", async () => {
     const it = await gap({ timeout: 0 });
     const controller = new AbortController();
     const calls = it.peer.batch([{ method: "aborted" }, { method: "aborted" }], { signal: controller.signal });
@@ -220,7 +220,7 @@ describe("between two sessions", () => {
     assert.deepEqual(end.received.filter(Array.isArray), []);
   });
 
-  it("a call that is aborted is not sent to the next session, and neither is its cancellation", async () => {
+  it("neither an aborted call nor its cancellation is sent in the next session", async () => {
     const it = await gap({ timeout: 0 });
     const controller = new AbortController();
     const reason = new Error("enough");
@@ -235,7 +235,7 @@ describe("between two sessions", () => {
     assert.notInclude(methods, "$/cancelRequest");
   });
 
-  it("messages sent by onSession go before the waiting ones", async () => {
+  it("messages sent in onSession are sent before the queued messages", async () => {
     let peer;
     const events = [];
     const onSession = ({ number }) => number > 1 && peer.notify("first");
@@ -262,7 +262,7 @@ describe("between two sessions", () => {
     assert.equal(new Set(hellos.map(({ id }) => id)).size, 1);
   });
 
-  it("errors thrown by onSession and onLost go to onError", async () => {
+  it("errors thrown by onSession and onLost are reported to onError", async () => {
     const errors = [];
     const options = {
       onError: ({ message }) => errors.push(message),
@@ -279,7 +279,7 @@ describe("between two sessions", () => {
     assert.deepEqual(errors, ["in onSession", "in onLost", "in onSession"]);
   });
 
-  it("rejections of their promises go there, too", async () => {
+  it("rejections of onSession and onLost are reported to onError", async () => {
     const errors = [];
     const it = await gap({
       onError: ({ message }) => errors.push(message),
@@ -293,12 +293,12 @@ describe("between two sessions", () => {
 });
 
 describe("a peer that is destroyed", () => {
-  it("in onLost, when the peer is new, stays destroyed: the new one gets no answer", async () => {
+  it("in onLost, because another peer has sent a hello, sends no response to that hello", async () => {
     const it = await session({ onLost: () => it.peer.destroy() });
-    // Hellos that come too fast are passed over, and the name of this side is new each time.
+    // The library ignores a hello that arrives too soon after another hello.
     await pause(20);
     it.scriptedPeer.hello(hexId(0));
-    await until(() => it.end.received.some(({ method }) => method === "rpc.bye"), "the session goes on");
+    await until(() => it.end.received.some(({ method }) => method === "rpc.bye"), "the session did not end");
     it.port.postMessage("mark");
     await it.scriptedPeer.find((message) => message === "mark");
     assert.deepEqual(
@@ -307,7 +307,7 @@ describe("a peer that is destroyed", () => {
     );
   });
 
-  it("after it has answered a hello sends a goodbye through the port that it offered", async () => {
+  it("after it has responded to a hello sends a goodbye through the port that it offered", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const abort = new AbortController();
     const connecting = rejection(connect(port, { signal: abort.signal }));
@@ -322,8 +322,8 @@ describe("a peer that is destroyed", () => {
   });
 });
 
-describe("of one session", () => {
-  it("no message is lost, though more arrive than are kept before a handler is set", async () => {
+describe("in one session", () => {
+  it("no message is lost, even if more messages arrive than are buffered before a handler is set", async () => {
     const { port, scriptedPeer } = scriptedPort();
     let count = 0;
     const connecting = connected(port, { notifications: { note: () => void count++ } });
@@ -334,7 +334,7 @@ describe("of one session", () => {
     assert.equal(count, 12_000);
   }).timeout(20_000);
 
-  it("the replies to requests beside its goodbye go to it, and not to the next", async () => {
+  it("the responses to requests that arrive with the goodbye are sent in that session, and not in the next", async () => {
     const lost = deferred();
     const errors = [];
     const it = await session({
@@ -353,12 +353,15 @@ describe("of one session", () => {
       messages.filter(({ method }) => method === undefined),
       [],
     );
-    // Not every engine delivers messages after the goodbye.
+    // Some engines do not deliver messages after the goodbye.
     for (const error of errors) assert.deepEqual(error, ["session-ended", "later"]);
-    await until(() => it.end.received.some((message) => [message].flat()[0].result !== undefined), "no reply came");
+    await until(
+      () => it.end.received.some((message) => [message].flat()[0].result !== undefined),
+      "no response arrived",
+    );
   });
 
-  it("its lock is requested once, though the peer reports several times that it holds it", async () => {
+  it("the peer's lock is requested once, even if the peer announces it several times", async () => {
     if (globalThis.navigator?.locks === undefined) return;
     const it = await session();
     const name = `portway:${hexId(1)}`;
@@ -376,7 +379,7 @@ describe("of one session", () => {
     assert.equal(await waiting(), 1);
   });
 
-  it("the lock of this side is held before the session begins, so that a block right after does not count as a death", async () => {
+  it("this peer holds its lock before the session begins, so that a block right afterwards does not look like an end", async () => {
     if (globalThis.navigator?.locks === undefined) return;
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
@@ -389,8 +392,8 @@ describe("of one session", () => {
   });
 });
 
-describe("a side that reconnects", () => {
-  it("again and again is found again each time, by a peer that lives on", async () => {
+describe("a peer that reconnects", () => {
+  it("repeatedly begins a new session each time", async () => {
     const [near, far] = ports();
     const sessions = recordSessions({ methods: { name: () => "stays" } });
     const first = connect(far, { methods: { echo: ([n]) => n } });
@@ -411,7 +414,7 @@ describe("a side that reconnects", () => {
     assert.equal(sessions.events.filter((what) => what === "session-ended").length, 30);
   }).timeout(20_000);
 
-  it("gets the calls of the other, made while it was away", async () => {
+  it("receives the calls that were made while it was disconnected", async () => {
     const [near, far] = ports();
     const [peer, first] = await Promise.all([connected(near), connected(far)]);
     first.destroy();
@@ -420,12 +423,12 @@ describe("a side that reconnects", () => {
     const calls = [2, 3].map((n) => peer.request("echo", [n]));
     await connected(far, { methods: { echo: ([n]) => n } });
     assert.deepEqual(await Promise.all(calls), [2, 3]);
-    // It was made before the goodbye had come, or after it.
+    // The call was made before the arrival of the goodbye, or after it.
     if (outcome === undefined) assert.equal(await call, 1);
     else assert.equal(outcome, "session-ended");
   });
 
-  it("while the other is connected does not disturb simultaneous calls of the other", async () => {
+  it("and has not disconnected yet can exchange concurrent calls with the other peer", async () => {
     const [one, other] = await connectPair({ methods: { echo: ([n]) => n } }, { methods: { echo: ([n]) => n } });
     const results = await Promise.all(
       Array.from({ length: 200 }, (_, n) => (n % 2 ? one : other).request("echo", [n])),
@@ -437,8 +440,8 @@ describe("a side that reconnects", () => {
   });
 });
 
-describe("a port that is given", () => {
-  it("may carry a session while an application waits for its calls", async () => {
+describe("a port of the application", () => {
+  it("may be used for a session with a pending call", async () => {
     const [near, far] = ports();
     const [one] = await Promise.all([
       connected(near),

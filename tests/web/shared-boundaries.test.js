@@ -1,4 +1,4 @@
-// Several clients and servers with transports of their own on one port, worker or channel.
+// Several clients and servers on one port, worker or channel. Each has its own transport.
 
 import { assert } from "chai";
 import { afterThisTest } from "./support/cleanup.js";
@@ -22,7 +22,7 @@ import { serve } from "./fixtures/serve.js";
 let channels = 0;
 const freshName = () => `shared boundary ${++channels} ${Math.random()}`;
 
-/** A far end that serves, in this realm. */
+/** Creates a peer in this realm that responds to calls. */
 function farEnd(transport) {
   const peer = new JSONRPCPeer(transport);
   serve(peer, { RPCError });
@@ -36,7 +36,7 @@ describe("clients and servers on one port", () => {
     return { ...rest, transport: () => portTransport(port1), close: () => far.destroy() };
   });
 
-  it("keep messages for the next server after destroy", async () => {
+  it("keep messages for the next server after one server is destroyed", async () => {
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => port2.close());
     const answers = [];
@@ -67,7 +67,7 @@ describe("clients and servers on one port", () => {
     clients.forEach((client) => client.destroy());
   });
 
-  it("leave the port open until the last of them is destroyed", async () => {
+  it("keep the port open until the last one is destroyed", async () => {
     const { port1, port2 } = new MessageChannel();
     farEnd(portTransport(port2));
     const [first, second] = [0, 1].map(() => new JSONRPCClient(portTransport(port1)));
@@ -76,7 +76,7 @@ describe("clients and servers on one port", () => {
     second.destroy();
   });
 
-  it("each receive the messages that arrived before they were made", async () => {
+  it("each receive the messages that arrived before they were created", async () => {
     const { port1, port2 } = new MessageChannel();
     const early = portTransport(port1);
     early.onMessage(() => {});
@@ -100,7 +100,7 @@ describe("clients and servers on one port", () => {
       (inner, onMessage) => new Proxy(inner, { get: (_, key) => (key === "onMessage" ? onMessage : inner[key]) }),
     ],
   ]) {
-    it(`do not pass by a wrapper that ${how} a transport`, async () => {
+    it(`do not bypass a wrapper that ${how} a transport`, async () => {
       const { port1, port2 } = new MessageChannel();
       const inner = portTransport(port1);
       const outer = wrapped(inner, (handler) =>
@@ -116,7 +116,7 @@ describe("clients and servers on one port", () => {
     });
   }
 
-  it("answer requests that a session beside them does not accept, and no more", async () => {
+  it("respond to requests whose methods a session on the same port does not have", async () => {
     const { port1, port2 } = new MessageChannel();
     const plain = new JSONRPCServer(portTransport(port1)).method("both", () => "plain");
     const options = { methods: { both: () => "session", own: () => "own" } };
@@ -127,7 +127,7 @@ describe("clients and servers on one port", () => {
     for (const peer of [here, there, plain]) peer.destroy();
   });
 
-  it("answer in place of one whose transport was destroyed", async () => {
+  it("respond in place of a server whose transport was destroyed", async () => {
     const name = freshName();
     const gone = broadcastTransport(name);
     const first = new JSONRPCServer(gone).method("a", () => "first");
@@ -138,7 +138,7 @@ describe("clients and servers on one port", () => {
     for (const end of [first, second, far]) end.destroy();
   });
 
-  it("each have a context of their own for a notification", async () => {
+  it("each get their own context for a notification", async () => {
     const { port1, port2 } = new MessageChannel();
     const { notify, far } = farEnd(portTransport(port2));
     const came = [];
@@ -157,7 +157,7 @@ describe("clients and servers on one port", () => {
     far.destroy();
   });
 
-  it("of two copies of the library do not mix either", async () => {
+  it("of two copies of the library do not receive each other's responses", async () => {
     const copy = await freshCopy();
     await copy.default(await wasmBytes());
     const { port1, port2 } = new MessageChannel();
@@ -189,14 +189,14 @@ describe("clients and servers on one worker", () => {
   });
 });
 
-describe("clients and servers on channels of one name", () => {
+describe("clients and servers on channels with the same name", () => {
   describeSharedBoundary(() => {
     const name = freshName();
     const { far, ...rest } = farEnd(broadcastTransport(name));
     return { ...rest, transport: () => broadcastTransport(name), close: () => far.destroy() };
   });
 
-  it("of several realms begin their ids at random places", async () => {
+  it("of several realms start their ids at random numbers", async () => {
     const name = freshName();
     const channel = new BroadcastChannel(name);
     afterThisTest(() => channel.close());
@@ -214,7 +214,7 @@ describe("clients and servers on channels of one name", () => {
   });
 });
 
-describe("clients and servers on one channel object", () => {
+describe("clients and servers on one BroadcastChannel object", () => {
   describeSharedBoundary(() => {
     const name = freshName();
     const channel = new BroadcastChannel(name);

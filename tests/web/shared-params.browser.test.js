@@ -1,4 +1,5 @@
-// Params of messages that arrived together, by a port of another realm: their objects are of classes of that realm.
+// Params of messages that arrived in one array through a port of another realm. Their objects have the classes of that
+// realm.
 
 import { assert } from "chai";
 import { JSONRPCServer, portTransport } from "./support/portway.js";
@@ -7,7 +8,7 @@ import { scriptedChannel } from "./support/transports.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { until } from "./support/outcomes.js";
 
-/** A server on a port of another realm, and the params of its handler. */
+/** Creates a server on a port of another realm. Returns the params that its handler receives. */
 async function serving() {
   const { contentWindow } = await openIframe("scripted-iframe.html");
   const { port1, port2 } = new contentWindow.MessageChannel();
@@ -21,7 +22,7 @@ async function serving() {
 
 const requests = (...params) => params.map((params, id) => ({ jsonrpc: "2.0", method: "keep", params, id }));
 
-describe("params of requests that came together by a port of another realm", () => {
+describe("params of requests that arrived in one array through a port of another realm", () => {
   for (const [what, make, inside] of [
     ["maps", (shared) => new Map([["key", shared]]), (value) => value.get("key")],
     ["sets", (shared) => new Set([shared]), (value) => [...value][0]],
@@ -29,7 +30,7 @@ describe("params of requests that came together by a port of another realm", () 
   ]) {
     const shared = { role: "user" };
     const [one, other] = structuredClone([make(shared), make(shared)]);
-    // Of a cause, WebKit makes a text.
+    // WebKit converts a cause to a string.
     if (typeof inside(one) !== "object" || inside(one) !== inside(other)) continue;
     it(`share no objects in ${what}`, async () => {
       const { seen, replies, port } = await serving();
@@ -44,7 +45,7 @@ describe("params of requests that came together by a port of another realm", () 
     });
   }
 
-  it("cost little to look through, if a string is in an object", async () => {
+  it("are checked in a short time if an object contains a long string", async () => {
     const { replies, port } = await serving();
     port.postMessage(requests([new String("x".repeat(8_000_000))], []));
     const start = performance.now();
@@ -53,7 +54,7 @@ describe("params of requests that came together by a port of another realm", () 
   });
 });
 
-it("params of requests that came together share no memory of an image", async () => {
+it("params of requests that arrived in one array do not share the memory of an image", async () => {
   const { transport, remoteEnd } = scriptedChannel();
   const seen = [];
   const server = new JSONRPCServer(transport).method("keep", ([value]) => void seen.push(value.data ?? value));
@@ -62,6 +63,6 @@ it("params of requests that came together share no memory of an image", async ()
   remoteEnd.post(requests([image], [image.data]));
   await remoteEnd.next();
   seen[0].fill(77);
-  // In Firefox they are of one memory, so that the second is refused.
+  // In Firefox both values share memory, so the library refuses the second request.
   if (seen.length > 1) assert.equal(seen[1][0], 0);
 });

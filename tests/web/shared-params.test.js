@@ -1,5 +1,5 @@
-// Params of messages that came together. Structured clone keeps identity within one event: two requests could hold one
-// object.
+// Params of messages that arrived together. Structured clone keeps the identity of objects within one message event, so
+// two requests could contain the same object.
 
 import { assert } from "chai";
 import { JSONRPCServer } from "./support/portway.js";
@@ -8,15 +8,15 @@ import { scriptedChannel } from "./support/transports.js";
 import { pause, until } from "./support/outcomes.js";
 
 /**
- * Whether the clone of an array that has a value twice has one clone of it. WebKit makes two of a date, and none of a
- * cause.
+ * Returns whether a clone of an array that contains a value twice contains one clone of the value. WebKit makes two
+ * clones of a date, and clones no cause.
  */
 function keepsIdentity(value) {
   const [one, other] = structuredClone([value, value]);
   return one === other && (one.cause !== undefined || !(one instanceof Error));
 }
 
-/** A peer in a session, whose requests wait between the check of their params and their use, as handlers do. */
+/** Connects a peer to the test. Its handler checks the params, waits, and then uses them. */
 async function checking() {
   const used = [];
   const methods = {
@@ -49,16 +49,16 @@ const ways = {
   }),
 };
 
-describe("params of requests that came together", () => {
+describe("params of requests that arrived together", () => {
   for (const [way, together] of Object.entries(ways)) {
-    it(`share no objects in ${way}: params checked by one handler cannot be changed by another`, async () => {
+    it(`share no objects in ${way}: one handler cannot change the params that another has checked`, async () => {
       const { end, used } = await checking();
       end.post(together(requests({ name: "public" })));
       await until(() => used.length === 1);
       assert.deepEqual(used, ["public"]);
     });
 
-    it(`share nothing in ${way} with a handler before that changes them at once`, async () => {
+    it(`share no objects in ${way} with an earlier handler that changes them synchronously`, async () => {
       const { end, came } = await stalled();
       const list = [1];
       end.post(together([1, 2].map((id) => ({ jsonrpc: "2.0", method: "grow", params: { list }, id }))));
@@ -69,7 +69,7 @@ describe("params of requests that came together", () => {
       );
     });
 
-    it(`are refused in ${way} if they share an object that is too large to be copied`, async () => {
+    it(`in ${way} are refused, except the first, if they share an object that is too large to be copied`, async () => {
       const { end, used, arrived } = await checking();
       end.post(together(requests({ name: "public", more: Array.from({ length: 100 }, (_, n) => [n]) })));
       await until(() => used.length === 1);
@@ -82,7 +82,7 @@ describe("params of requests that came together", () => {
     });
   }
 
-  it("share nothing in a batch, where peers of others know no lists", async () => {
+  it("share no objects in a batch from a peer that does not support lists", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const seen = [];
     new JSONRPCServer(transport).method("keep", (params) => void seen.push(params));
@@ -104,7 +104,7 @@ describe("params of requests that came together", () => {
     ["bytes", () => new Uint8Array(8)],
     ["dates", () => new Date(0)],
   ].filter(([, make]) => keepsIdentity(make()))) {
-    it(`that share ${what} are refused but for the first`, async () => {
+    it(`that share ${what} are refused, except the first`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const seen = [];
       new JSONRPCServer(transport).method("keep", ([value]) => void seen.push(value));
@@ -119,7 +119,7 @@ describe("params of requests that came together", () => {
     });
   }
 
-  it("are reported if a notification is dropped for them", async () => {
+  it("of notifications that are dropped for this reason are reported", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const seen = [];
@@ -139,14 +139,14 @@ describe("params of requests that came together", () => {
     ["shared memory", () => new SharedArrayBuffer(8)],
     ["keys", () => crypto.subtle.generateKey({ name: "AES-GCM", length: 128 }, false, ["encrypt"])],
   ]) {
-    it(`may share ${what}, which no handler can change`, async () => {
+    it(`may share ${what}, because no handler can change them`, async () => {
       let value;
       try {
         value = await make();
         structuredClone(value);
         new MessageChannel().port1.postMessage(value);
       } catch {
-        // Not every page has these classes.
+        // Some pages do not have these classes.
         return;
       }
       const { transport, remoteEnd } = scriptedChannel();
@@ -161,7 +161,7 @@ describe("params of requests that came together", () => {
     });
   }
 
-  it("may hold one value several times each, and rings", async () => {
+  it("may contain one value several times, and cycles", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const seen = [];
     new JSONRPCServer(transport).method("keep", (params) => void seen.push(params));
@@ -179,7 +179,7 @@ describe("params of requests that came together", () => {
 
   for (const [what, make] of [
     [
-      "one list of many objects, which one of them refuses",
+      "the same array of many objects, after an object of this array",
       () => {
         const first = {};
         const many = [...Array.from({ length: 20_000 }, () => ({})), first];
@@ -187,14 +187,14 @@ describe("params of requests that came together", () => {
       },
     ],
     [
-      "an object of 50 000 members, each in a list of its own",
+      "the same object with 50 000 members",
       () => {
         const wide = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`m${n}`, n]));
         return Array.from({ length: 1_000 }, () => [wide]);
       },
     ],
   ]) {
-    it(`that name ${what}, cost little`, async () => {
+    it(`that contain ${what} are checked in a short time`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("keep", () => "kept");
       remoteEnd.post(make().map((params, id) => ({ jsonrpc: "2.0", method: "keep", params, id })));
@@ -208,7 +208,7 @@ describe("params of requests that came together", () => {
     });
   }
 
-  it("that share much cost little: 256 requests that name one value of a megabyte", async () => {
+  it("that contain one value of a megabyte in 256 requests are checked in a short time", async () => {
     const { end, came } = await stalled();
     const big = { data: Array.from({ length: 100_000 }, (_, n) => n) };
     end.post(ways.columns(Array.from({ length: 256 }, (_, id) => ({ method: "keep", params: big, id: id + 1 }))));
@@ -232,7 +232,7 @@ async function stalled() {
   return { end, came: () => end.received.flatMap(unpacked).filter(isReply) };
 }
 
-describe("an array that repeats one message", () => {
+describe("an array that repeats the same messages", () => {
   const request = { jsonrpc: "2.0", method: "keep", id: "k".repeat(1_000) };
   const broken = { jsonrpc: "2.0", method: 5, id: "b" };
   const note = { jsonrpc: "2.0", method: "note" };
@@ -254,7 +254,7 @@ describe("an array that repeats one message", () => {
     );
   }
 
-  it("asks for one answer in a list, and notifies as often", () =>
+  it("gets one response for each repeated request of a list, and runs the handler for each notification", () =>
     kept(async (handlers) => {
       const { end, arrived } = await connectToScripted({ features: ["batch"], ...handlers });
       end.post(array);
@@ -263,7 +263,7 @@ describe("an array that repeats one message", () => {
       return replies.map(({ id }) => id);
     }));
 
-  it("asks for one answer in a batch, and notifies as often", () =>
+  it("gets one response for each repeated request of a batch, and runs the handler for each notification", () =>
     kept(async ({ methods, notifications }) => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("keep", methods.keep).onNotify("note", notifications.note);
@@ -272,7 +272,7 @@ describe("an array that repeats one message", () => {
     }));
 });
 
-it("ids that are long cost little, however many they are and wherever they differ", async () => {
+it("long ids are compared in a short time, whatever their number and the position of their differences", async () => {
   const { transport, remoteEnd } = scriptedChannel();
   new JSONRPCServer(transport).method("keep", () => "kept");
   const long = "x".repeat(50_000);

@@ -1,4 +1,4 @@
-// Several clients and servers with transports of their own on one window.
+// Several clients and servers on one window. Each has its own transport.
 
 import { assert } from "chai";
 import { afterThisTest } from "./support/cleanup.js";
@@ -12,7 +12,7 @@ for (const [kind, origin] of [
   ["of the page's origin", origins.own],
   ["of another origin", origins.other],
 ]) {
-  describe(`clients and servers on the window of a frame ${kind}`, () => {
+  describe(`clients and servers on the window of an iframe ${kind}`, () => {
     describeSharedBoundary(async () => {
       const element = await openIframe("frame.html", { origin, query: { origin: origins.own } });
       const target = element.contentWindow;
@@ -30,8 +30,8 @@ for (const [kind, origin] of [
   });
 }
 
-describe("transports on one window that allow other origins", () => {
-  it("do not mix answers, and a method that one of them serves is known", async () => {
+describe("transports on one window with different origins", () => {
+  it("receive their own responses, and each method of their servers can be called", async () => {
     const origin = origins.other;
     const element = await openIframe("frame.html", { origin, query: { origin: origins.own } });
     const ways = [origin, [origin, origins.own], "*"];
@@ -46,7 +46,7 @@ describe("transports on one window that allow other origins", () => {
     peers.forEach((peer) => peer.destroy());
   });
 
-  it("answer that a method is unknown to an origin that its server does not allow", async () => {
+  it("respond that a method is unknown if its server does not allow the origin of the request", async () => {
     const element = await openIframe("frame.html", { origin: origins.other, query: { origin: origins.own } });
     const target = element.contentWindow;
     const peer = new JSONRPCPeer(windowTransport(target, { origin: origins.other })).method("open", () => "open");
@@ -61,7 +61,7 @@ describe("transports on one window that allow other origins", () => {
   });
 });
 
-describe("a session on a frame that was put in again, and ends on the window that is in it now", () => {
+describe("a session with an iframe, and a transport on the window that the iframe has after it was appended again,", () => {
   const origin = origins.other;
 
   async function putInAgain(element) {
@@ -72,7 +72,7 @@ describe("a session on a frame that was put in again, and ends on the window tha
     return element.contentWindow;
   }
 
-  it("do not mix answers", async () => {
+  it("receive their own responses", async () => {
     const element = await openIframe("frame.html", { origin, query: { origin: origins.own } });
     const session = await connected(element, { origin });
     for (let n = 0; n < 3; n++) assert.equal(await session.request("later", [0, n]), n);
@@ -83,16 +83,16 @@ describe("a session on a frame that was put in again, and ends on the window tha
       calls.push(client.request("later", [40 - n, `client ${n}`]), session.request("later", [20 + n, `session ${n}`]));
     }
     for (const [n, { value, reason }] of (await Promise.allSettled(calls)).entries()) {
-      // A session ends once it notices that its window is another one.
+      // A session ends when it notices that its window is another window.
       if (n % 2 === 1 && reason !== undefined) assert.equal(reason.reason, "session-ended");
       else assert.equal(value, `${n % 2 === 0 ? "client" : "session"} ${n >> 1}`);
     }
   });
 
-  it("answer a request once: the one that has the method", async () => {
+  it("respond to a request once, from the end that has the method", async () => {
     const mine = await scriptedIframe({ origin });
     const sessions = [];
-    /** The scriptedIframe, as a peer that knows no sessions. */
+    /** Refuses the hello like a peer that does not support sessions. Returns whether the session has begun. */
     const begun = () => {
       for (const { id, method } of mine.received.splice(0)) {
         if (method === "rpc.hello") mine.post({ jsonrpc: "2.0", id, error: { code: -32601, message: "none" } });
@@ -104,7 +104,7 @@ describe("a session on a frame that was put in again, and ends on the window tha
       methods: { whose: () => "the session's" },
       onSession: () => void sessions.push(1),
     });
-    await until(begun, "no session");
+    await until(begun, "the session did not begin");
     await connecting;
     const server = new JSONRPCServer(windowTransport(await putInAgain(mine.element), { origin })).method(
       "own",
@@ -112,12 +112,12 @@ describe("a session on a frame that was put in again, and ends on the window tha
     );
     afterThisTest(() => server.destroy());
     for (const method of ["whose", "own", "none"]) mine.post({ jsonrpc: "2.0", id: method, method });
-    await until(() => mine.received.some(({ id }) => id === "none"), "no answer");
+    await until(() => mine.received.some(({ id }) => id === "none"), "the last request has no response");
     await mine.settled();
     const answers = mine.received.filter(({ id }) => ["whose", "own", "none"].includes(id));
     const [whose, own, none] = answers.map(({ id, result, error }) => [id, result ?? error.code]);
     assert.lengthOf(answers, 3);
-    // Or the session has noticed meanwhile that its window is another one.
+    // The response is an error if the session has noticed that its window is another window.
     assert.include(["the session's", -32601], whose[1]);
     assert.deepEqual(
       [own, none],
@@ -129,18 +129,18 @@ describe("a session on a frame that was put in again, and ends on the window tha
   });
 });
 
-describe("transports on windows while a frame is connected", () => {
-  /** Has `connect` listen for a frame, until the end of the test. */
+describe("transports on windows while `connect` waits for an iframe", () => {
+  /** Calls `connect` for an iframe. The call waits until the end of the test. */
   async function connecting(element) {
     const end = new AbortController();
     connect(element, { connectTimeout: 0, signal: end.signal }).catch(() => {});
     afterThisTest(() => end.abort());
-    // The wasm may still be loading.
+    // `connect` adds its listener only after the wasm has loaded.
     await init();
     await pause(20);
   }
 
-  it("receive from the window that they listen on, and from no other", async () => {
+  it("receive messages only in the window that their option `source` names", async () => {
     const mine = await scriptedIframe();
     await connecting(mine.element);
     const other = document.createElement("iframe");
@@ -159,12 +159,12 @@ describe("transports on windows while a frame is connected", () => {
       mine.post({ jsonrpc: "2.0", method });
       mine.post({ jsonrpc: "2.0", method }, frameIndex(other.contentWindow));
     }
-    await until(() => received.here.length > 0 && received.there.length > 0, "nothing came");
+    await until(() => received.here.length > 0 && received.there.length > 0, "a message did not arrive");
     await mine.settled();
     assert.deepEqual(received, { here: ["here"], there: ["there"] });
   });
 
-  it("are of the window that they were made for, though the frame had another before", async () => {
+  it("belong to the window for which they were created, even if the iframe has a new window", async () => {
     const element = await openIframe("frame.html");
     await connecting(element);
     const before = new JSONRPCClient(windowTransport(element.contentWindow), { timeout: 1_000 });

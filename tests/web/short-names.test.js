@@ -1,5 +1,5 @@
-// The build shortens the names of internal members to one or two letters. An object of an application may have members
-// with these names. The library neither reads nor sets them.
+// The build shortens the names of internal members to one or two letters. An application's objects may have members
+// with the same names. The library neither reads nor sets these members.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, packaged } from "./support/portway.js";
@@ -9,11 +9,11 @@ import { until } from "./support/outcomes.js";
 const LETTERS = [..."abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ$_"];
 const NAMES = LETTERS.flatMap((one) => [one, ...LETTERS.map((other) => one + other)]).filter((name) => name !== "id");
 
-/** Records each use of a short name on the prototypes that it makes. */
+/** Records each use of a short name on the prototypes that the recorder creates. */
 class Recorder {
   uses = new Set();
 
-  /** A prototype with an accessor for each short name. */
+  /** Returns a prototype with an accessor for each short name. */
   prototype(base, owner) {
     const prototype = Object.create(base);
     for (const name of NAMES) {
@@ -29,7 +29,7 @@ class Recorder {
     return Object.assign(Object.create(this.prototype(Object.prototype, owner)), members);
   }
 
-  /** A subclass, as an application may have one. */
+  /** Returns a subclass with such a prototype. */
   subclass(Class, owner) {
     class Own extends Class {}
     Object.setPrototypeOf(Own.prototype, this.prototype(Class.prototype, owner));
@@ -37,7 +37,7 @@ class Recorder {
   }
 }
 
-/** Uses a server, a client and a peer of an application's own classes in all ways, and ends them. */
+/** Uses a server, a client and a peer of an application's own classes in all ways, and then destroys them. */
 async function useEverything({ JSONRPCServer, JSONRPCClient, JSONRPCPeer }, recorder, coalesce) {
   const { near, far } = loopback();
   for (const end of [near, far]) Object.setPrototypeOf(end, recorder.prototype(Object.prototype, "transport"));
@@ -83,7 +83,7 @@ async function useEverything({ JSONRPCServer, JSONRPCClient, JSONRPCPeer }, reco
 describe("an application's own members with short names", () => {
   const libraries = {
     "the module": () => ({ JSONRPCServer, JSONRPCClient, JSONRPCPeer }),
-    "the module with the wasm in it": async () => {
+    "the module that contains the wasm": async () => {
       const inline = await import(packaged("inline.js"));
       await inline.default();
       return inline;
@@ -94,7 +94,7 @@ describe("an application's own members with short names", () => {
       it(`are neither read nor set by ${name}, with coalesce: ${coalesce}`, async () => {
         const recorder = new Recorder();
         await useEverything(await load(), recorder, coalesce);
-        // `Object.assign` and these tests use long names only.
+        // The tests themselves use no short names.
         assert.deepEqual([...recorder.uses], []);
       });
     }

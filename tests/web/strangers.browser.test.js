@@ -1,5 +1,5 @@
-// Windows of other origins, and other windows, cannot harm a page that listens: their data is not read, and they cannot
-// send messages in a session of another origin.
+// Windows of other origins, and other windows of the same origin, cannot affect a page that listens for messages. The
+// library does not read the data of their messages, and they cannot send messages in a session of another origin.
 
 import { assert } from "chai";
 import { JSONRPCPeer, windowTransport } from "./support/portway.js";
@@ -11,7 +11,10 @@ import { pause, rejection, until } from "./support/outcomes.js";
 const request = (method, id = 1) => ({ jsonrpc: "2.0", id, method });
 const notification = (method) => ({ jsonrpc: "2.0", method });
 
-/** Returns the events whose source is this window. chai cannot compare them, since it must not look into it. */
+/**
+ * Returns an array with an entry for each event from this window. chai cannot compare the events, because it would read
+ * the members of a window of another origin.
+ */
 const of = ({ window }, events) => events.map(({ source }) => source === window).filter((isIt) => isIt);
 
 describe("the data of a message", () => {
@@ -23,7 +26,7 @@ describe("the data of a message", () => {
       const methods = { call: () => void calls.push(1) };
       if (link === "connect") {
         const connecting = connected(mine.element, { methods });
-        await until(() => mine.received.some(({ method }) => method === "rpc.hello"), "no hello");
+        await until(() => mine.received.some(({ method }) => method === "rpc.hello"), "no hello arrived");
         const { id } = mine.received.find(({ method }) => method === "rpc.hello");
         mine.post({ jsonrpc: "2.0", id, error: { code: -32601, message: "Method not found" } });
         await connecting;
@@ -35,7 +38,7 @@ describe("the data of a message", () => {
       for (const message of [request("call"), notification("call"), [request("call")], "text"]) stranger.post(message);
       await stranger.settled();
       mine.post(request("call", 2));
-      await until(() => calls.length > 0, "the window of the peer is not heard");
+      await until(() => calls.length > 0, "the message of the peer did not arrive");
       await stranger.settled();
       assert.deepEqual(calls, [1]);
       assert.isNotEmpty(of(mine, reads));
@@ -63,7 +66,7 @@ describe("the data of a message", () => {
     assert.equal((await connecting).reason, "no-answer");
   });
 
-  it("that a script makes up is not read", async () => {
+  it("of an event that a script has created is not read", async () => {
     const mine = await scriptedIframe();
     const peer = new JSONRPCPeer(windowTransport(mine.window));
     afterThisTest(() => peer.destroy());
@@ -75,8 +78,8 @@ describe("the data of a message", () => {
   });
 });
 
-describe("a session with a peer that knows none", () => {
-  /** A page that is connected to a frame of its own origin, where the test plays a plain peer. */
+describe("a session with a peer that does not support sessions", () => {
+  /** Connects this page to an iframe of its own origin. The test responds for the iframe like a plain peer. */
   async function plain(options) {
     const mine = await scriptedIframe();
     const sessions = [];
@@ -89,7 +92,7 @@ describe("a session with a peer that knows none", () => {
       onSession: ({ origin }) => sessions.push(origin),
     });
     const connecting = connected(mine.element, recorded);
-    await until(() => mine.received.some(({ method }) => method === "rpc.hello"), "no hello");
+    await until(() => mine.received.some(({ method }) => method === "rpc.hello"), "no hello arrived");
     const { id } = mine.received.find(({ method }) => method === "rpc.hello");
     return {
       mine,
@@ -101,14 +104,14 @@ describe("a session with a peer that knows none", () => {
     };
   }
 
-  /** Has a document of the other origin in the frame. */
+  /** Loads a document of the other origin into the iframe. */
   async function navigated({ element }) {
     const ready = untilReady(element);
     element.src = iframeUrl({}, { file: "scripted-iframe.html", origin: origins.other });
     await ready;
   }
 
-  it("receives only from the origin that it began with: another allowed origin begins a new one", async () => {
+  it("receives only from its own origin, and a message of another allowed origin begins a new session", async () => {
     const errors = [];
     const { mine, connecting, events, sessions, contexts, refusal } = await plain({
       onError: (error) => errors.push(error),
@@ -116,18 +119,21 @@ describe("a session with a peer that knows none", () => {
     mine.post(refusal);
     await connecting;
     mine.post(request("call", "first"));
-    await until(() => mine.received.some(({ id }) => id === "first"), "no answer");
+    await until(() => mine.received.some(({ id }) => id === "first"), "the first request has no response");
     assert.deepEqual([sessions, events], [[origins.own], []]);
     await navigated(mine);
     mine.post(notification("note"));
     mine.post(request("call", "second"));
-    await until(() => mine.received.some(({ id }) => id === "second"), "no answer");
+    await until(() => mine.received.some(({ id }) => id === "second"), "the second request has no response");
     assert.deepEqual([sessions, events], [[origins.own, origins.other], ["session-ended"]]);
     assert.equal(contexts.length, 3);
-    // Of the first origin, nothing reaches the second.
+    // A context of the first session cannot send messages to the document of the new session.
     contexts[0].notify("secret");
     contexts[1].notify("open");
-    await until(() => mine.received.some(({ method }) => method === "open"), "the new session is not heard");
+    await until(
+      () => mine.received.some(({ method }) => method === "open"),
+      "the notification of the new session did not arrive",
+    );
     await mine.settled();
     assert.isFalse(mine.received.some(({ method }) => method === "secret"));
     assert.deepEqual(
@@ -136,22 +142,22 @@ describe("a session with a peer that knows none", () => {
     );
   });
 
-  it("contains no message that another origin has sent before it began", async () => {
+  it("contains no message that another origin sent before the session", async () => {
     const { mine, connecting, sessions, contexts } = await plain();
     mine.post(notification("note"));
     await mine.settled();
     await navigated(mine);
-    await until(() => mine.received.filter(({ method }) => method === "rpc.hello").length > 1, "no hello");
+    await until(() => mine.received.filter(({ method }) => method === "rpc.hello").length > 1, "no hello arrived");
     const { id } = mine.received.findLast(({ method }) => method === "rpc.hello");
     mine.post(request("call"));
     mine.post({ jsonrpc: "2.0", id, error: { code: -32601, message: "no" } });
     await connecting;
-    await until(() => mine.received.some((message) => message.result === "called"), "no answer");
+    await until(() => mine.received.some((message) => message.result === "called"), "the request has no response");
     await pause(20);
     assert.deepEqual([sessions, contexts.length], [[origins.other], 1]);
   });
 
-  it("can be destroyed as another origin ends it", async () => {
+  it("can be destroyed when another origin ends it", async () => {
     let peer;
     const { mine, connecting, refusal, sessions, contexts } = await plain({ onLost: () => peer.destroy() });
     mine.post(refusal);
@@ -164,22 +170,22 @@ describe("a session with a peer that knows none", () => {
   });
 });
 
-describe("a frame of another origin that hangs", () => {
-  it("cannot hide from the heartbeat by a lock that this side holds", async () => {
+describe("an iframe of another origin that is blocked", () => {
+  it("is found unresponsive, even if it announces a lock that this page holds", async () => {
     const other = await scriptedIframe({ origin: origins.other });
     const connecting = connected(other.element, { origin: origins.other, heartbeat: 300 });
-    await until(() => other.received.some(({ method }) => method === "rpc.hello"), "no hello");
+    await until(() => other.received.some(({ method }) => method === "rpc.hello"), "no hello arrived");
     const { id } = other.received.find(({ method }) => method === "rpc.hello");
     const session = hexId("3");
     let release;
-    // As this page would have for another peer.
+    // This page would hold such a lock for a session with another peer.
     await new Promise((held) => {
       navigator.locks.request(`portway:${session}`, () => (held(), new Promise((resolve) => (release = resolve))));
     });
     afterThisTest(() => release());
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => port1.close());
-    // The frame passes the port on, so that the event is of its origin.
+    // The iframe posts the response, so that the event has the origin of the iframe.
     other.element.contentWindow.postMessage(
       { type: "post", message: { jsonrpc: "2.0", id, result: { session, version: 1, features: [] } }, port: true },
       "*",

@@ -1,5 +1,5 @@
-// Streams whose handlers never wait: all of one link take turns with everything else on their thread, and a peer
-// that does not read can have only a bounded number of items sent, for all of its streams together.
+// Streams whose handlers never wait. All streams of a link share their thread with other tasks. For a peer that does
+// not read, the server sends a limited number of items in all streams together.
 
 import { assert } from "chai";
 import { JSONRPCServer } from "./support/portway.js";
@@ -8,7 +8,7 @@ import { until } from "./support/outcomes.js";
 
 const { setImmediate } = globalThis;
 
-/** How much a count grows at most between two tasks of this thread that follow each other, until `isDone`. */
+/** Returns the maximum growth of a count between two consecutive tasks of this thread, until `isDone` returns true. */
 async function maxItemsInATask(count, isDone) {
   const { port1, port2 } = new MessageChannel();
   let most = 0;
@@ -29,7 +29,7 @@ async function maxItemsInATask(count, isDone) {
   return most;
 }
 
-/** A peer that the test plays, of a server with endless generators that never wait. */
+/** Creates a server with endless generators that never wait. The test is its peer. */
 function served(spend = () => {}) {
   const { transport, remoteEnd } = scriptedChannel();
   const given = {};
@@ -40,7 +40,7 @@ function served(spend = () => {}) {
       yield n;
     }
   });
-  // A stream with credit that never yields an item.
+  // A stream that never has an item, and so keeps its credit.
   server.method("nothing", () => ({ next: () => new Promise(() => {}), return: async () => ({ done: true }) }));
   const asked = (of, credit, method = "numbers") => ({ method, params: { of }, credit });
   return {
@@ -67,17 +67,17 @@ describe("all streams of a link", () => {
     [1, 20_000],
     [256, 100],
   ]) {
-    it(`ask for 256 items in one turn at most: ${count} of ${credit} credit in one message`, async () => {
+    it(`request at most 256 items in one turn: ${count} streams with ${credit} credit, opened in one message`, async () => {
       const { openAll, total } = served();
       openAll(count, credit);
       const wanted = count * credit;
       const most = await maxItemsInATask(total, () => total() >= wanted);
-      // Two turns may lie between two tasks of the test.
+      // Two turns may run between two tasks of the test.
       assert.isAtMost(most, 512);
     });
   }
 
-  it("take at most 4 ms in one turn, and the time of one item", async () => {
+  it("run for at most 4 ms and the time of one item in one turn", async () => {
     const { openAll, total } = served(() => {
       const end = performance.now() + 2;
       while (performance.now() < end);
@@ -87,20 +87,20 @@ describe("all streams of a link", () => {
     assert.isAtMost(most, 6);
   });
 
-  it("get the same number of items while all of them have credit", async () => {
+  it("send equal numbers of items while all of them have credit", async () => {
     const { openAll, given, total } = served();
     openAll(50, 1_000);
-    await until(() => total() >= 10_000, "the items do not come");
+    await until(() => total() >= 10_000, "fewer items were sent");
     const counts = Object.values(given);
     assert.equal(counts.length, 50);
     assert.isAtMost(Math.max(...counts) - Math.min(...counts), 60);
   });
 
-  it("let the peer cancel between two turns", async () => {
+  it("let other tasks run, so that the peer can cancel a stream", async () => {
     const { remoteEnd, open, cancel, answer, given } = served();
     open("a", 20_000);
     cancel("a");
-    await until(() => answer("a") !== undefined, "the stream goes on");
+    await until(() => answer("a") !== undefined, "the stream did not end");
     assert.equal(answer("a").error.code, -32800);
     await remoteEnd.drain();
     assert.isBelow(given.a, 19_500);
@@ -108,31 +108,31 @@ describe("all streams of a link", () => {
 });
 
 describe("the credit of all streams of a peer", () => {
-  it("is 65 536 at most: a request beyond it is refused, until others have ended", async () => {
+  it("is at most 65 536: a request that exceeds it is refused until other streams have ended", async () => {
     const { remoteEnd, open, cancel, answer } = served();
     open("a", 60_000, "nothing");
     open("b", 5_536, "nothing");
     open("c", 1, "nothing");
-    await until(() => answer("c") !== undefined, "no answer");
+    await until(() => answer("c") !== undefined, "the request has no response");
     const error = { code: -32600, message: "Invalid Request", data: { reason: "too-much-credit" } };
     assert.deepEqual(answer("c"), { jsonrpc: "2.0", id: "c", error });
     cancel("b");
-    await until(() => answer("b") !== undefined, "the stream goes on");
+    await until(() => answer("b") !== undefined, "the stream did not end");
     open("d", 5_536, "nothing");
     open("e", 1, "nothing");
-    await until(() => answer("e") !== undefined, "no answer");
+    await until(() => answer("e") !== undefined, "the request has no response");
     assert.deepEqual(answer("e").error, error);
     assert.isUndefined(answer("d"));
     cancel("a");
     cancel("d");
-    await until(() => answer("a") !== undefined && answer("d") !== undefined, "the streams go on");
+    await until(() => answer("a") !== undefined && answer("d") !== undefined, "the streams did not end");
     await remoteEnd.drain();
   });
 
-  it("is counted in columns, too", async () => {
+  it("is also counted in columns", async () => {
     const { remoteEnd, openAll, cancel, answer } = served();
     openAll(256, 1_000, "nothing");
-    await until(() => answer(255) !== undefined, "no answer");
+    await until(() => answer(255) !== undefined, "the last request has no response");
     const refused = () => Array.from({ length: 256 }, (_, id) => id).filter((id) => answer(id) !== undefined);
     await remoteEnd.drain();
     assert.deepEqual(
@@ -140,27 +140,27 @@ describe("the credit of all streams of a peer", () => {
       Array.from({ length: 256 - 65 }, (_, n) => 65 + n),
     );
     for (let id = 0; id < 65; id++) cancel(id);
-    await until(() => refused().length === 256, "the streams go on");
+    await until(() => refused().length === 256, "the streams did not end");
   });
 
-  it("is not exceeded by credit that is given later: the excess does not count", async () => {
+  it("is not exceeded by later grants: a greater grant is reduced", async () => {
     const { remoteEnd, open, credit, cancel, items, answer } = served();
     open("a", 65_526, "nothing");
     open("b", 2);
-    await until(() => items("b") === 2, "no items");
+    await until(() => items("b") === 2, "some items are missing");
     credit("b", 100);
-    await until(() => items("b") >= 12, "no items");
+    await until(() => items("b") >= 12, "some items are missing");
     await remoteEnd.drain();
     assert.equal(items("b"), 12);
-    // Its window is 10 by now, and stays.
+    // The window of the stream is 10 now, and does not grow.
     credit("b", 100);
-    await until(() => items("b") >= 22, "no items");
+    await until(() => items("b") >= 22, "some items are missing");
     await remoteEnd.drain();
     assert.equal(items("b"), 22);
     cancel("a");
-    await until(() => answer("a") !== undefined, "the stream goes on");
+    await until(() => answer("a") !== undefined, "the stream did not end");
     credit("b", 100);
-    await until(() => items("b") >= 122, "no items");
+    await until(() => items("b") >= 122, "some items are missing");
     await remoteEnd.drain();
     assert.equal(items("b"), 122);
     cancel("b");

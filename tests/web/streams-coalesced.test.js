@@ -1,4 +1,4 @@
-// Items of streams that are ready in one turn: they leave together where both sides know lists.
+// Items of streams that are ready in one turn are sent together if both peers support lists.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer } from "./support/portway.js";
@@ -29,7 +29,7 @@ describe("items that are ready in one turn", () => {
   beforeEach(stopClock);
 
   for (const [kind, numbersOf] of Object.entries(numbers)) {
-    it(`leave together, in their order: of ${kind}`, async () => {
+    it(`are sent together, in their order: items of ${kind}`, async () => {
       const { near, far } = loopback();
       new JSONRPCServer(far, { coalesce: true }).method("numbers", numbersOf);
       const client = new JSONRPCClient(near, { coalesce: true });
@@ -42,7 +42,7 @@ describe("items that are ready in one turn", () => {
     });
   }
 
-  it("are snapshots, though the handler goes on with the same object", async () => {
+  it("are copied when the handler yields them, even if the handler yields one object repeatedly", async () => {
     const [near, far] = await connectPair();
     far.method("same", function* () {
       const item = { n: 0, list: [0] };
@@ -52,7 +52,7 @@ describe("items that are ready in one turn", () => {
     assert.deepEqual(await collect(near.stream("same")), wanted);
   });
 
-  it("are snapshots, though the handler goes on with the object around its transferred members", async () => {
+  it("are copied when the handler yields them, even if only their transferred members differ", async () => {
     const [near, far] = await connectPair();
     far.method("same", function* (_, context) {
       const item = { n: 0, buffer: undefined };
@@ -69,7 +69,7 @@ describe("items that are ready in one turn", () => {
     );
   });
 
-  it("include their transfer lists: buffers, views of them, and ports", async () => {
+  it("are sent with their transfer lists: buffers, views and ports", async () => {
     const [near, far] = await connectPair();
     const given = [];
     far.method("moved", function* (_, context) {
@@ -92,7 +92,7 @@ describe("items that are ready in one turn", () => {
     for (const { port } of items) port.close();
   });
 
-  it("come before one that cannot be sent, which ends the stream", async () => {
+  it("are sent before an item that cannot be sent, which ends the stream", async () => {
     for (const bad of [() => {}, new WeakMap()]) {
       const [near, far] = await connectPair();
       let given = 0;
@@ -118,10 +118,13 @@ describe("items that are ready in one turn", () => {
   });
 
   for (const [how, spoil] of [
-    ["since it was moved already", () => {}],
-    ["since the handler moves it elsewhere", (buffer, n) => n === 3 && structuredClone(buffer, { transfer: [buffer] })],
+    ["because it is already detached", () => {}],
+    [
+      "because the handler transfers it elsewhere",
+      (buffer, n) => n === 3 && structuredClone(buffer, { transfer: [buffer] }),
+    ],
   ]) {
-    it(`come before one whose transfer fails ${how}: that ends the stream`, async () => {
+    it(`are sent before an item whose buffer cannot be transferred ${how}; the stream ends`, async () => {
       const [near, far] = await connectPair();
       far.method("some", function* (_, context) {
         const buffer = new ArrayBuffer(8);
@@ -138,13 +141,13 @@ describe("items that are ready in one turn", () => {
       } catch (error) {
         failure = error;
       }
-      // The first of the two may have left by then.
+      // The fourth item may have been sent before the handler detached its buffer.
       assert.include(["0,1,2", "0,1,2,3"], String(items));
       assert.equal(failure?.code, -32603);
     });
   }
 
-  it("keep their place among notifications and progress of the handler", async () => {
+  it("keep their order among themselves, and so do the notifications of the handler", async () => {
     const [near, far] = await connectPair();
     const received = [];
     near.onNotify("note", ([n]) => received.push(`note ${n}`));
@@ -171,7 +174,7 @@ describe("items that are ready in one turn", () => {
     );
   });
 
-  it("go on where credit comes while they are sent", async () => {
+  it("are sent even if credit arrives during send()", async () => {
     const { near, far } = loopback();
     new JSONRPCServer(far, { coalesce: true }).method("three", function* () {
       yield* [1, 2, 3];
@@ -182,7 +185,7 @@ describe("items that are ready in one turn", () => {
     assert.deepEqual(items, [1, 2, 3]);
   });
 
-  it("are not lost if an error with the id null came with them and with their end", async () => {
+  it("arrive even if the same array contains an error with the id null and the end of the stream", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const onError = () => {};
     const items = collect(new JSONRPCClient(transport, { coalesce: true, onError }).stream("numbers"));

@@ -4,7 +4,7 @@ import { channel, scriptedChannel, recorder } from "./support/transports.js";
 import { connectPair } from "./support/connections.js";
 import { rejection, until } from "./support/outcomes.js";
 
-/** A server with an endless counting stream, and the number of times that its iterator was ended. */
+/** Creates a server with an endless stream of numbers, and counts the ended iterators. */
 function counting(transport) {
   const seen = { ended: 0, signal: undefined };
   seen.server = new JSONRPCServer(transport, { onError: (error) => (seen.error = error) });
@@ -19,7 +19,7 @@ function counting(transport) {
   return seen;
 }
 
-/** A transport that can report the loss of the peer. */
+/** Creates a transport that can report the loss of the peer. */
 function losable() {
   const transport = recorder();
   transport.onClose = (handler) => (transport.lose = handler);
@@ -28,8 +28,8 @@ function losable() {
 
 const reasonOf = (error) => [error instanceof CallError, error.reason];
 
-describe("destroy() and streams", () => {
-  it("of the client ends its streams, at both sides, even though others use the transport on", async () => {
+describe("destroy()", () => {
+  it("of a client ends its streams at both peers, even if another client uses the transport", async () => {
     const { near, far } = channel();
     const serving = counting(far);
     const client = new JSONRPCClient(near);
@@ -49,7 +49,7 @@ describe("destroy() and streams", () => {
     await others.return();
   });
 
-  it("of the last client notifies the peer, too", async () => {
+  it("of the last client notifies the peer", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const waiting = [client.stream("a").next(), client.stream("b").next()];
@@ -65,7 +65,7 @@ describe("destroy() and streams", () => {
     );
   });
 
-  it("of the client fails streams that begin later, and those that have not begun", async () => {
+  it("of a client makes streams fail that were created but not requested, and streams that are created later", async () => {
     const client = new JSONRPCClient(recorder());
     const items = client.stream("a");
     client.destroy();
@@ -73,7 +73,7 @@ describe("destroy() and streams", () => {
     assert.equal((await rejection(client.stream("a").next())).reason, "destroyed");
   });
 
-  it("of the server ends its iterators once", async () => {
+  it("of a server ends each iterator once", async () => {
     const { near, far } = channel();
     const serving = counting(far);
     const client = new JSONRPCClient(near);
@@ -84,7 +84,7 @@ describe("destroy() and streams", () => {
     assert.deepEqual([serving.ended, serving.signal.reason.reason, serving.error], [1, "destroyed", undefined]);
   });
 
-  it("of the server does not report errors that its iterators throw at their end", async () => {
+  it("of a server does not report errors that iterators throw when they are ended", async () => {
     const { near, far } = channel();
     const server = new JSONRPCServer(far).method("a", async function* () {
       try {
@@ -104,7 +104,7 @@ describe("when the peer is lost, a stream", () => {
     ["peer-gone", false],
     ["session-ended", true],
   ]) {
-    it(`fails with ${reason} at the caller, at once, and notifies no peer`, async () => {
+    it(`fails at once with ${reason} at the caller, and no message is sent`, async () => {
       const transport = losable();
       const client = new JSONRPCClient(transport);
       const items = client.stream("a", undefined, { window: 4 });
@@ -121,7 +121,7 @@ describe("when the peer is lost, a stream", () => {
     });
   }
 
-  it("is cancelled at the peer if that has only not answered", async () => {
+  it("is cancelled at a peer that is only unresponsive", async () => {
     const transport = losable();
     const first = new JSONRPCClient(transport).stream("a").next();
     transport.lose(new CallError("unresponsive", "silent"), true);
@@ -129,7 +129,7 @@ describe("when the peer is lost, a stream", () => {
     assert.deepEqual(transport.sent[1], { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
   });
 
-  it("ends its iterator where it is served, and sends no more", async () => {
+  it("ends its iterator at the server, and no further item is sent", async () => {
     const transport = losable();
     const serving = counting(transport);
     transport.deliver({ jsonrpc: "2.0", method: "rpc.stream", params: { method: "count", credit: 2 }, id: 1 });
@@ -141,8 +141,8 @@ describe("when the peer is lost, a stream", () => {
   });
 });
 
-describe("a session that ends", () => {
-  it("ends the streams in it at both sides, once each", async () => {
+describe("the end of a session", () => {
+  it("ends its streams at both peers, once each", async () => {
     let ended = 0;
     const count = async function* () {
       try {
@@ -155,7 +155,7 @@ describe("a session that ends", () => {
     const items = far.stream("count");
     assert.equal((await items.next()).value, 1);
     near.destroy();
-    // Items that arrived before the goodbye may still be taken.
+    // Items that arrived before the goodbye are still returned.
     const error = await rejection(
       (async () => {
         for await (const n of items) assert.isBelow(n, 100);
@@ -169,7 +169,7 @@ describe("a session that ends", () => {
 });
 
 describe("many streams", () => {
-  it("come and go and leave nothing behind, however they end", async () => {
+  it("leave no pending call and no running iterator, however they end", async () => {
     const { near, far } = channel();
     const serving = counting(far);
     const client = new JSONRPCPeer(near);

@@ -3,14 +3,14 @@ import { ErrorCode, JSONRPCClient, JSONRPCServer, RPCError } from "./support/por
 import { channel, scriptedChannel } from "./support/transports.js";
 import { deferred, rejection, until } from "./support/outcomes.js";
 
-/** A caller that the test plays: it asks for a stream under the id 1. */
+/** Functions of a caller in the test. The id of its stream is 1. */
 function caller(remoteEnd) {
   return {
     open: (method, credit, params) =>
       remoteEnd.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method, params, credit }, id: 1 }),
     credit: (count) => remoteEnd.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id: 1, count } }),
     cancel: () => remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } }),
-    /** Returns the items received so far. */
+    /** Returns the items that have arrived since the last call. */
     items: async () => (await remoteEnd.drain()).map(({ params }) => params.value),
   };
 }
@@ -27,7 +27,7 @@ async function* count(to = Infinity) {
   for (let n = 1; n <= to; n++) yield n;
 }
 
-/** An endless iterator by hand, that records its calls. */
+/** Creates an endless iterator that records its calls. */
 function scripted(more) {
   const asked = [];
   let n = 0;
@@ -60,7 +60,7 @@ describe("a handler that returns a stream", () => {
           controller.close();
         },
       }),
-    "a promise of one": async () => count(3),
+    "a promise of an async generator": async () => count(3),
   };
   for (const [what, source] of Object.entries(sources)) {
     it(`may return ${what}`, async () => {
@@ -74,7 +74,7 @@ describe("a handler that returns a stream", () => {
     });
   }
 
-  it("gets params and context as any other", async () => {
+  it("gets its params and a context", async () => {
     const { remoteEnd, open } = served({
       async *tell(params, { method }) {
         yield [method, params];
@@ -84,7 +84,7 @@ describe("a handler that returns a stream", () => {
     assert.deepEqual((await remoteEnd.next()).params.value, ["tell", { a: 1 }]);
   });
 
-  it("is asked for no more than the caller has given credit for", async () => {
+  it("is read only up to the credit of the caller", async () => {
     let given = 0;
     const { remoteEnd, open, credit, items } = served({
       async *count() {
@@ -103,7 +103,7 @@ describe("a handler that returns a stream", () => {
     assert.equal(given, 5);
   });
 
-  it("fails once with the error that it throws", async () => {
+  it("sends one error if it throws", async () => {
     for (const fail of [
       () => {
         throw new RPCError(-32000, "no");
@@ -138,7 +138,7 @@ describe("a handler that returns a stream", () => {
     }
   });
 
-  it("fails once with an item that cannot be cloned, and is ended", async () => {
+  it("sends one error for an item that cannot be cloned, and its iterator is ended", async () => {
     const items = scripted({ next: async () => ({ done: false, value: () => {} }) });
     const { remoteEnd, open, errors } = served({ bad: () => items });
     open("bad", 10);
@@ -147,7 +147,7 @@ describe("a handler that returns a stream", () => {
     assert.deepEqual([await remoteEnd.drain(), items.asked, errors], [[], ["return"], []]);
   });
 
-  it("fails once if its transfer list cannot be transferred", async () => {
+  it("sends one error if a transfer list cannot be transferred", async () => {
     const { remoteEnd, open } = served({
       async *bad(_, { transfer }) {
         transfer([{}]);
@@ -159,7 +159,7 @@ describe("a handler that returns a stream", () => {
     assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("may report its progress between the items", async () => {
+  it("may send progress between the items", async () => {
     const { remoteEnd, open } = served({
       async *work(_, { progress }) {
         progress(0.5);
@@ -171,7 +171,7 @@ describe("a handler that returns a stream", () => {
     assert.deepEqual((await remoteEnd.next()).params, { id: 1, value: 1 });
   });
 
-  it("may transfer with each item, and keeps nothing of that for its end", async () => {
+  it("may transfer objects with each item, and keeps objects of a transfer list that is used for no item", async () => {
     const buffers = [];
     const { remoteEnd, open } = served({
       async *chunks(_, { transfer }) {
@@ -197,8 +197,8 @@ describe("a handler that returns a stream", () => {
   });
 });
 
-describe("a stream that is abandoned", () => {
-  it("ends its iterator once, and is answered once, while it waits for credit", async () => {
+describe("a stream that the caller cancels", () => {
+  it("ends its iterator once and gets one response, while the stream waits for credit", async () => {
     const source = scripted();
     const { remoteEnd, open, cancel, items } = served({ count: () => source });
     open("count", 2);
@@ -213,7 +213,7 @@ describe("a stream that is abandoned", () => {
     assert.deepEqual([await remoteEnd.drain(), source.asked], [[], ["next", "next", "return"]]);
   });
 
-  it("is so while an item is awaited, and that item is not sent", async () => {
+  it("ends its iterator once while an item is pending, and the item is not sent", async () => {
     const item = deferred();
     const source = scripted({ next: () => item.promise });
     const { remoteEnd, open, cancel } = served({ wait: () => source });
@@ -225,7 +225,7 @@ describe("a stream that is abandoned", () => {
     assert.deepEqual([await remoteEnd.drain(), source.asked], [[], ["return"]]);
   });
 
-  it("is so while the handler has not returned it yet", async () => {
+  it("ends its iterator once if the handler returns it after the cancellation", async () => {
     const given = deferred();
     const source = scripted();
     const { remoteEnd, open, cancel } = served({ wait: () => given.promise });
@@ -237,7 +237,7 @@ describe("a stream that is abandoned", () => {
     assert.deepEqual(source.asked, ["return"]);
   });
 
-  it("ends a generator that waits with its signal", async () => {
+  it("ends a generator that awaits the abort of its signal", async () => {
     let ended = 0;
     const { remoteEnd, open, cancel } = served({
       async *wait(_, { signal }) {
@@ -256,7 +256,7 @@ describe("a stream that is abandoned", () => {
     assert.deepEqual([await remoteEnd.drain(), ended], [[], 1]);
   });
 
-  it("cancels a ReadableStream and releases it, though a chunk is awaited", async () => {
+  it("cancels a ReadableStream and releases its lock, even while a chunk is pending", async () => {
     const reasons = [];
     const readable = new ReadableStream({ cancel: (reason) => void reasons.push(reason.name) });
     const { remoteEnd, open, cancel } = served({ wait: () => readable });
@@ -268,7 +268,7 @@ describe("a stream that is abandoned", () => {
     assert.deepEqual([reasons, readable.locked, await remoteEnd.drain()], [["AbortError"], false, []]);
   });
 
-  it("is answered with the error that its iterator throws at its end", async () => {
+  it("gets the error that its iterator throws when it is ended", async () => {
     const { remoteEnd, open, cancel, errors } = served({
       async *count() {
         try {
@@ -285,7 +285,7 @@ describe("a stream that is abandoned", () => {
     assert.deepEqual([await remoteEnd.drain(), errors], [[], []]);
   });
 
-  it("needs no iterator that can be ended", async () => {
+  it("may have an iterator without return()", async () => {
     const { remoteEnd, open, cancel } = served({ count: () => scripted({ return: undefined }) });
     open("count", 1);
     assert.equal((await remoteEnd.next()).params.value, 1);
@@ -294,7 +294,7 @@ describe("a stream that is abandoned", () => {
     assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("releases a ReadableStream that has ended on its own, too", async () => {
+  it("has the lock of its ReadableStream released when the ReadableStream ends", async () => {
     let controller;
     const readable = new ReadableStream({ start: (it) => void (controller = it) });
     const { remoteEnd, open } = served({ wait: () => readable });
@@ -318,7 +318,7 @@ describe("a request for a stream", () => {
     { method: "count", credit: 65_537 },
     { method: "count", credit: 1, params: 5 },
   ]) {
-    it(`is -32602 with the params ${JSON.stringify(params)}, and its handler is not run`, async () => {
+    it(`gets the error -32602 for the params ${JSON.stringify(params)}, and no handler runs`, async () => {
       let runs = 0;
       const { remoteEnd } = served({ count: () => void runs++ });
       remoteEnd.post({ jsonrpc: "2.0", method: "rpc.stream", params, id: 1 });
@@ -328,7 +328,7 @@ describe("a request for a stream", () => {
   }
 
   for (const method of ["missing", "rpc.stream"]) {
-    it(`is -32601 for the unknown method "${method}"`, async () => {
+    it(`gets the error -32601 for the unknown method "${method}"`, async () => {
       const { remoteEnd, open } = served({ count });
       open(method, 1);
       const { error } = await remoteEnd.next();
@@ -343,7 +343,7 @@ describe("a request for a stream", () => {
     ["an array", [1, 2]],
     ["a Set", new Set()],
   ]) {
-    it(`is -32603 if the handler returns ${what}, since that is not a stream`, async () => {
+    it(`gets the error -32603 if the handler returns ${what}, which is not a stream`, async () => {
       const { remoteEnd, open } = served({ plain: () => result });
       open("plain", 1);
       const { error } = await remoteEnd.next();
@@ -355,7 +355,7 @@ describe("a request for a stream", () => {
     });
   }
 
-  it("may be one of a batch, whose answers wait for its end", async () => {
+  it("may be part of a batch, whose responses are sent after the stream has ended", async () => {
     const { remoteEnd } = served({ count: () => count(2), echo: (params) => params });
     remoteEnd.post([
       { jsonrpc: "2.0", method: "rpc.stream", params: { method: "count", credit: 5 }, id: "s" },
@@ -370,7 +370,7 @@ describe("a request for a stream", () => {
     ]);
   });
 
-  it("does nothing as a notification, and neither do items of no stream", async () => {
+  it("is ignored if it is a notification, and so are items for an unknown stream", async () => {
     let runs = 0;
     const { remoteEnd } = served({ count: () => void runs++ });
     remoteEnd.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method: "count", credit: 5 } });
@@ -391,7 +391,7 @@ describe("a plain request to a handler that returns a stream", () => {
         }),
     ],
     [
-      "a promise of one",
+      "a promise of an async generator",
       async () =>
         scripted({
           [Symbol.asyncIterator]() {
@@ -400,7 +400,7 @@ describe("a plain request to a handler that returns a stream", () => {
         }),
     ],
   ]) {
-    it(`is -32603 with a remedy for ${what}, which is ended`, async () => {
+    it(`gets the error -32603 with a remedy for ${what}, whose iterator is ended`, async () => {
       const { near, far } = channel();
       let given;
       new JSONRPCServer(far).method("logs", async () => (given = await source()));
@@ -413,7 +413,7 @@ describe("a plain request to a handler that returns a stream", () => {
     });
   }
 
-  it("is -32603 for a ReadableStream, which is cancelled", async () => {
+  it("gets the error -32603 for a ReadableStream, which is cancelled", async () => {
     const { near, far } = channel();
     const cancelled = deferred();
     const readable = new ReadableStream({ cancel: () => cancelled.resolve() });
@@ -423,13 +423,13 @@ describe("a plain request to a handler that returns a stream", () => {
     await until(() => !readable.locked);
   });
 
-  it("sends a ReadableStream that is transferred", async () => {
+  it("gets a ReadableStream that the handler transfers", async () => {
     const { near, far } = channel();
     try {
       const probe = new ReadableStream();
       structuredClone(probe, { transfer: [probe] });
     } catch {
-      // This engine cannot transfer one; then there is nothing but that to see.
+      // This engine cannot transfer a ReadableStream. Then only the error message can be checked.
       new JSONRPCServer(far).method("body", (_, { transfer }) => {
         const readable = new ReadableStream();
         transfer([readable]);
@@ -452,7 +452,7 @@ describe("a plain request to a handler that returns a stream", () => {
     assert.deepEqual(await body.getReader().read(), { done: false, value: "chunk" });
   });
 
-  it("sends arrays, and maps, as plain results", async () => {
+  it("gets arrays and maps as results", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("list", () => [1, 2]).method("map", () => new Map([[1, 2]]));
     const client = new JSONRPCClient(near);
@@ -461,8 +461,8 @@ describe("a plain request to a handler that returns a stream", () => {
   });
 });
 
-describe("a stream that is cancelled", () => {
-  it("takes no more items of its iterator, with any further credit", async () => {
+describe("a cancelled stream", () => {
+  it("requests no further items of its iterator, even if more credit arrives", async () => {
     const source = scripted({ return: () => new Promise(() => {}) });
     const { open, credit, cancel, remoteEnd } = served({ numbers: () => source });
     open("numbers", 2);
@@ -475,7 +475,7 @@ describe("a stream that is cancelled", () => {
     assert.deepEqual(source.asked.slice(before), []);
   });
 
-  it("twice is answered once its iterator has ended, with the error of that", async () => {
+  it("gets one response after its iterator has ended, with the error of the iterator, even if it is cancelled twice", async () => {
     const ended = deferred();
     const source = new ReadableStream({ cancel: () => ended.promise });
     const { open, cancel, remoteEnd } = served({ chunks: () => source });

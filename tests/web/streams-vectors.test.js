@@ -12,7 +12,7 @@ async function vectors() {
   return JSON.parse(await readFile(url, "utf8"));
 }
 
-/** Serves the methods of the vectors, and puts the notifications `$/progress` of the peer into `notifications`. */
+/** Serves the methods of the vectors, and adds the peer's `$/progress` notifications to `notifications`. */
 function serve(transport, notifications) {
   const aborted = ({ signal }) =>
     new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -36,17 +36,17 @@ function serve(transport, notifications) {
     .onNotify("$/progress", (params) => notifications.push(params));
 }
 
-/** Messages as JSON has them. The texts of errors are not compared. */
+/** Returns a message as JSON has it. The texts of errors are removed, because they are not compared. */
 function canonical(message) {
   const plain = JSON.parse(JSON.stringify(message));
   for (const { error } of [plain].flat()) delete error?.message;
   return plain;
 }
 
-/** Waits for the next entry of an array that grows. */
+/** Waits for the next entry of an array that grows, and removes the entry. */
 async function nextOf(entries) {
   for (let turns = 0; entries.length === 0 && turns < 1_000; turns++) await pause(1);
-  assert.isNotEmpty(entries, "nothing was reported");
+  assert.isNotEmpty(entries, "no entry was added");
   return entries.shift();
 }
 
@@ -68,7 +68,7 @@ class Operation {
     this.#pending.catch(() => {});
   }
 
-  /** The result of the call, or of the next read. */
+  /** Returns a promise of the call's result, or of the stream's next item. */
   #next() {
     const pending = this.#pending ?? this.#items.next();
     this.#pending = undefined;

@@ -3,15 +3,15 @@ import { JSONRPCClient, JSONRPCServer, workerTransport } from "./support/portway
 import { channel } from "./support/transports.js";
 import { readyWorker } from "./support/workers.js";
 
-describe("a directory", () => {
-  it("is a result as any other, though it can be iterated over", async () => {
+describe("a directory handle", () => {
+  it("is sent as a result, although it is async iterable", async () => {
     const { near, far } = channel();
     let directory;
     try {
       directory = await navigator.storage.getDirectory();
       structuredClone(directory);
     } catch {
-      // This engine has no such stream, or cannot transfer it.
+      // This engine has no directory handles, or cannot clone them.
       return;
     }
     new JSONRPCServer(far).method("directory", () => directory);
@@ -20,7 +20,7 @@ describe("a directory", () => {
 });
 
 describe("a stream of a worker", () => {
-  it("returns the items of its handler, and ends by break", async () => {
+  it("returns the items of its handler, and ends after break", async () => {
     const client = new JSONRPCClient(workerTransport(await readyWorker("worker.js")));
     const got = [];
     for await (const bytes of client.stream("count", {})) {
@@ -35,7 +35,7 @@ describe("a stream of a worker", () => {
     assert.deepEqual(await client.request("echo", [1]), [1]);
   });
 
-  it("moves 100 MB of buffers, 64 KiB each, a few at a time", async function () {
+  it("transfers 100 MB in buffers of 64 KiB", async function () {
     this.timeout(60_000);
     const client = new JSONRPCClient(workerTransport(await readyWorker("worker.js")));
     const size = 65_536;

@@ -13,7 +13,7 @@ async function* count(to) {
   for (let n = 1; n <= to; n++) yield n;
 }
 
-/** The test as the server: the request for a stream, and items in answer to it. */
+/** Waits for the request for a stream. Returns the request and functions that respond to it. */
 async function requested(remoteEnd) {
   const { id, ...request } = await remoteEnd.next();
   return {
@@ -26,7 +26,7 @@ async function requested(remoteEnd) {
 
 for (const [boundary, ends] of [
   ["a port", channel],
-  ["a transport that delivers at once", loopback],
+  ["a transport that delivers synchronously", loopback],
 ]) {
   describe(`a stream over ${boundary}`, () => {
     it("returns the items of a handler in order, and then ends", async () => {
@@ -63,7 +63,7 @@ for (const [boundary, ends] of [
       assert.equal(client.pending, 0);
     });
 
-    it("runs beside others and beside calls, both ways", async () => {
+    it("runs concurrently with other streams and calls, in both directions", async () => {
       const { near, far } = ends();
       const peers = [new JSONRPCPeer(near), new JSONRPCPeer(far)];
       for (const peer of peers) peer.method("count", ({ to }) => count(to)).method("echo", (params) => params);
@@ -76,7 +76,7 @@ for (const [boundary, ends] of [
       assert.deepEqual(await Promise.all(echoes), [[1], [1]]);
     });
 
-    it("is ended at the peer by break, and by an error thrown in the body", async () => {
+    it("ends at the peer after break, and after an error in the loop", async () => {
       for (const leave of [
         () => true,
         () => {
@@ -106,8 +106,8 @@ for (const [boundary, ends] of [
   });
 }
 
-describe("the caller of a stream", () => {
-  it("requests it when it takes the first item, with the size of its window as credit", async () => {
+describe("the consumer of a stream", () => {
+  it("requests the stream when it requests the first item, with the window as credit", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("logs", { level: 1 }, { window: 7 });
@@ -132,14 +132,14 @@ describe("the caller of a stream", () => {
     assert.equal(items[Symbol.asyncIterator](), items);
   });
 
-  it("grants credit when it has taken half of the window, for the number of items that it has taken", async () => {
+  it("grants credit after half of the window, for the number of items that it has read", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const items = new JSONRPCPeer(transport).stream("a", undefined, { window: 4 });
     const first = items.next();
     const { item } = await requested(remoteEnd);
     for (let n = 0; n < 4; n++) item(n);
     assert.equal((await first).value, 0);
-    assert.deepEqual(await remoteEnd.drain(), [], "one of four is no half");
+    assert.deepEqual(await remoteEnd.drain(), [], "one item is less than half of a window of four");
     await items.next();
     const credit = { jsonrpc: "2.0", method: "rpc.credit", params: { id: 1, count: 2 } };
     assert.deepEqual(await remoteEnd.next(), credit);
@@ -149,7 +149,7 @@ describe("the caller of a stream", () => {
     assert.deepEqual(await remoteEnd.drain(), []);
   });
 
-  it("may request many items at once", async () => {
+  it("may request several items at the same time", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("count", () => count(3));
     const items = new JSONRPCClient(near).stream("count", undefined, { window: 1 });
@@ -164,7 +164,7 @@ describe("the caller of a stream", () => {
     );
   });
 
-  it("gets items sent before the end, and before an error, though it takes them later", async () => {
+  it("gets all items that arrived before the end or an error, even if it reads them later", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     for (const fails of [false, true]) {
@@ -182,7 +182,7 @@ describe("the caller of a stream", () => {
     }
   });
 
-  it("fails a stream that sends more items than requested, and notifies the peer", async () => {
+  it("gets an error if the server sends more items than the credit, and the peer is notified", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("flood", undefined, { window: 2 });
@@ -197,7 +197,7 @@ describe("the caller of a stream", () => {
       [error.reason, error.method, error.message],
       ["invalid-response", "flood", "JSON-RPC stream has more items than were asked for: flood (id=1)"],
     );
-    // With a window of two, taking one item grants a credit of one, which came too late for the peer.
+    // With a window of two, one read item grants a credit of one. This credit arrives after the excess items were sent.
     const next = await remoteEnd.next();
     const cancel = next.method === "rpc.credit" ? await remoteEnd.next() : next;
     assert.deepEqual(cancel, { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
@@ -205,7 +205,7 @@ describe("the caller of a stream", () => {
     assert.isTrue((await items.next()).done);
   });
 
-  it("ends it by return(), though an item is being waited for", async () => {
+  it("ends the stream by return(), even while an item is pending", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCPeer(transport);
     const items = client.stream("a");
@@ -218,7 +218,7 @@ describe("the caller of a stream", () => {
     assert.deepEqual([client.pending, await remoteEnd.drain()], [0, []]);
   });
 
-  it("sends nothing for a stream that is ended before it has begun", async () => {
+  it("sends nothing if it ends the stream before it requests an item", async () => {
     const transport = recorder();
     const items = new JSONRPCClient(transport).stream("a");
     await items.return();
@@ -227,12 +227,12 @@ describe("the caller of a stream", () => {
   });
 
   for (const window of [0, -1, 1.5, NaN, Infinity, "5", 65_537]) {
-    it(`throws at once that ${JSON.stringify(window) ?? window} (${window}) is not a window`, () => {
+    it(`gets a RangeError at once if its window is ${JSON.stringify(window) ?? window} (${window})`, () => {
       assert.throws(() => new JSONRPCClient(recorder()).stream("a", {}, { window }), RangeError, "from 1 to 65536");
     });
   }
 
-  it("throws at once for a bad timeout, and at the first item for invalid params", async () => {
+  it("gets an error at once for an invalid timeout, and at the first item for invalid params", async () => {
     const client = new JSONRPCClient(recorder());
     assert.throws(() => client.stream("a", {}, { timeout: -1 }), RangeError);
     const items = client.stream("a", 5);
@@ -240,14 +240,14 @@ describe("the caller of a stream", () => {
     assert.isTrue((await items.next()).done);
   });
 
-  it("fails if the params cannot be cloned, and nothing is left", async () => {
+  it("gets an error if the params cannot be cloned, and no call is pending", async () => {
     const { near } = channel();
     const client = new JSONRPCClient(near);
     assert.equal((await rejection(client.stream("a", { f: () => {} }).next())).name, "DataCloneError");
     assert.equal(client.pending, 0);
   });
 
-  it("fails if the peer supports no streams", async () => {
+  it("gets an error if the peer does not support streams", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const first = new JSONRPCClient(transport).stream("a").next();
     const { fail } = await requested(remoteEnd);
@@ -255,7 +255,7 @@ describe("the caller of a stream", () => {
     assert.equal((await rejection(first)).code, ErrorCode.MethodNotFound);
   });
 
-  it("takes no progress of a call for an item, and no item for progress", async () => {
+  it("does not receive progress of a call as an item, and a call does not receive an item as progress", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const progress = [];
@@ -276,14 +276,14 @@ describe("the caller of a stream", () => {
     assert.deepEqual(progress, []);
   });
 
-  it("gets buffers that are transferred with its params back as items", async () => {
+  it("can transfer buffers in the params, and receive transferred buffers in items", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("cut", async function* ({ bytes }, { transfer }) {
       for (let at = 0; at < bytes.length; at += 4) {
         const piece = bytes.slice(at, at + 4);
         transfer([piece.buffer]);
         yield piece;
-        assert.equal(piece.byteLength, 0, "a transferred buffer is detached here");
+        assert.equal(piece.byteLength, 0, "a transferred buffer is detached at the sender");
       }
     });
     const bytes = new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8, 9]);
@@ -297,7 +297,7 @@ describe("the caller of a stream", () => {
 });
 
 describe("the timeout of a stream", () => {
-  it("is the longest wait for an item, and stops the stream at the peer", async () => {
+  it("limits the wait for each item, and cancels the stream at the peer", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("slow", undefined, { timeout: 400 });
@@ -311,7 +311,7 @@ describe("the timeout of a stream", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("is that of the client, if it has none of its own", async () => {
+  it("is the timeout of the client by default", async () => {
     const client = new JSONRPCClient(recorder(), { timeout: 20 });
     assert.equal((await rejection(client.stream("slow").next())).reason, "timeout");
   });
@@ -331,7 +331,7 @@ describe("the timeout of a stream", () => {
     assert.isAbove(performance.now() - start, 750);
   });
 
-  it("does not run while the consumer waits for no item", async () => {
+  it("does not run while the consumer requests no item", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("a", undefined, { timeout: 500 });
@@ -341,7 +341,7 @@ describe("the timeout of a stream", () => {
     await first;
     const sentinel = client.request("slow", undefined, { timeout: 1_000 });
     assert.equal((await rejection(sentinel)).reason, "timeout");
-    assert.equal(client.pending, 1, "the stream is open");
+    assert.equal(client.pending, 1, "the stream is still open");
     item(2);
     end();
     assert.deepEqual(await all(items), [2]);
@@ -366,7 +366,7 @@ describe("the timeout of a stream", () => {
 });
 
 describe("the signal of a stream", () => {
-  it("ends it with its reason, at once and on both sides", async () => {
+  it("ends the stream at once at both peers, with its reason", async () => {
     const { near, far } = channel();
     let signal;
     const returned = deferred();
@@ -385,13 +385,13 @@ describe("the signal of a stream", () => {
     const reason = new Error("enough");
     controller.abort(reason);
     assert.equal(client.pending, 0);
-    assert.equal(await rejection(items.next()), reason, "items that were not taken are dropped");
+    assert.equal(await rejection(items.next()), reason, "buffered items are dropped");
     assert.isTrue((await items.next()).done);
     await returned.promise;
     assert.isTrue(signal.aborted);
   });
 
-  it("keeps it from being sent if it is aborted already", async () => {
+  it("prevents the request if it is already aborted", async () => {
     const transport = recorder();
     const reason = new Error("too late");
     const items = new JSONRPCClient(transport).stream("a", undefined, { signal: AbortSignal.abort(reason) });
@@ -399,7 +399,7 @@ describe("the signal of a stream", () => {
     assert.deepEqual(transport.sent, []);
   });
 
-  it("ends it at once and with one cancel, with a reason of any class", async () => {
+  it("ends the stream at once with one cancellation, whatever the class of its reason is", async () => {
     for (const reason of [
       new RPCError(1, "enough"),
       await rejection(new JSONRPCClient(recorder()).request("a", [], { timeout: 1 })),
@@ -411,7 +411,7 @@ describe("the signal of a stream", () => {
       for (const value of [1, 2]) transport.deliver({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value } });
       await first;
       controller.abort(reason);
-      assert.equal(await rejection(items.next()), reason, "items that were not taken are dropped");
+      assert.equal(await rejection(items.next()), reason, "buffered items are dropped");
       assert.isTrue((await items.next()).done);
       assert.deepEqual(
         transport.sent.map(({ method }) => method),
@@ -420,7 +420,7 @@ describe("the signal of a stream", () => {
     }
   });
 
-  it("sends one cancel, and has no listener afterwards", async () => {
+  it("sends one cancellation, and has no listener of the library afterwards", async () => {
     const transport = recorder();
     const controller = new AbortController();
     const { signal } = controller;

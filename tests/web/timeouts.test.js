@@ -3,12 +3,12 @@ import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/
 import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
 import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
-/** How far timers of a busy machine may be behind. */
+/** The delay of timers that a busy machine may cause, in milliseconds. */
 const SLACK = 1_500;
-/** Browsers round their clocks. */
+/** The rounding of the clock in browsers, in milliseconds. */
 const ROUNDING = 1.5;
 
-/** How long a call with this timeout takes to fail. */
+/** Returns the time until a call with this timeout fails. */
 async function elapsed(client, timeout) {
   const start = performance.now();
   await rejection(client.request("slow", undefined, { timeout }));
@@ -16,14 +16,14 @@ async function elapsed(client, timeout) {
 }
 
 function assertInTime(elapsed, timeout) {
-  assert.isAtLeast(elapsed, timeout - ROUNDING, "it ended early");
-  assert.isAtMost(elapsed, timeout + timeout / 16 + SLACK, "it ended late");
+  assert.isAtLeast(elapsed, timeout - ROUNDING, "the call ended before its timeout");
+  assert.isAtMost(elapsed, timeout + timeout / 16 + SLACK, "the call ended too long after its timeout");
 }
 
 describe("the timeout of a call", () => {
   let defaultTimeout;
 
-  // It runs beside the tests, since it takes its time.
+  // The call takes ten seconds, so it runs during the other tests.
   before(() => {
     const start = performance.now();
     defaultTimeout = rejection(new JSONRPCClient(recorder()).request("slow")).then(({ message }) => {
@@ -32,7 +32,7 @@ describe("the timeout of a call", () => {
     });
   });
 
-  it("rejects it with the reason timeout and a message that names the method and the id", async () => {
+  it("rejects the call with the reason timeout and a message that names the method and the id", async () => {
     const client = new JSONRPCClient(recorder(), { timeout: 10 });
     for (const [method, id] of [
       ["build", 1],
@@ -45,20 +45,20 @@ describe("the timeout of a call", () => {
     }
   });
 
-  it("is the client's, or the call's own", async () => {
+  it("is the call's own, or by default that of the client", async () => {
     const client = new JSONRPCClient(recorder(), { timeout: 100_000 });
     assertInTime(await elapsed(client, 30), 30);
     assertInTime(await elapsed(new JSONRPCClient(recorder(), { timeout: 30 })), 30);
   });
 
-  it("never ends a call early, nor much later than it specifies", async () => {
+  it("never ends a call early, and ends the call at most slightly late", async () => {
     const client = new JSONRPCClient(recorder());
     const timeouts = [1, 5, 16, 50, 100, 160, 250, 400];
     const times = await Promise.all(timeouts.map((timeout) => elapsed(client, timeout)));
     times.forEach((time, i) => assertInTime(time, timeouts[i]));
   });
 
-  it("never ends a call early that is made while others wait", async () => {
+  it("never ends a call early, even if other calls are pending when the call is made", async () => {
     const client = new JSONRPCClient(recorder());
     const others = [
       rejection(client.request("a", undefined, { timeout: 700 })),
@@ -72,7 +72,7 @@ describe("the timeout of a call", () => {
     await Promise.all([...times, ...others]);
   });
 
-  it("does not run into that of a call which was made before and has ended", async () => {
+  it("is not shortened by the timeout of an earlier call that has ended", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 100 });
     const first = client.request("a");
@@ -102,7 +102,7 @@ describe("the timeout of a call", () => {
   }
 
   for (const timeout of [2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5, 1e15, Number.MAX_SAFE_INTEGER, 1e300]) {
-    it(`can be ${timeout} ms, which is not at once`, async () => {
+    it(`may be ${timeout} ms, and does not end the call at once`, async () => {
       const client = new JSONRPCClient(recorder());
       const call = client.request("a", undefined, { timeout });
       assert.isTrue(await isOpen(call, 60));
@@ -123,11 +123,11 @@ describe("the timeout of a call", () => {
     });
   }
 
-  it("is a RangeError of the constructor if it is negative or no number", () => {
+  it("makes the constructor throw a RangeError if it is negative or not a number", () => {
     for (const timeout of [-1, NaN, "10"]) assert.throws(() => new JSONRPCClient(recorder(), { timeout }), RangeError);
   });
 
-  it("makes a late answer harmless", async () => {
+  it("causes the client to ignore a late response", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const error = await rejection(client.request("slow", undefined, { timeout: 10 }));
@@ -139,13 +139,13 @@ describe("the timeout of a call", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("forgets the call", async () => {
+  it("removes the call from the pending calls", async () => {
     const client = new JSONRPCClient(recorder());
     await rejection(client.request("slow", undefined, { timeout: 10 }));
     assert.equal(client.pending, 0);
   });
 
-  it("does not end calls of others", async () => {
+  it("does not end other calls", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far)
       .method("later", async () => (await pause(80), "done"))
@@ -206,7 +206,7 @@ describe("the timers of a client", () => {
     return { left: active.size, most: mostInRun };
   }
 
-  it("are one, however many calls wait", async () => {
+  it("are one timer, however many calls are pending", async () => {
     const client = new JSONRPCClient(recorder());
     const { most } = await timersDuring(() => {
       for (let i = 0; i < 1000; i++) client.request("a").catch(() => {});
@@ -215,7 +215,7 @@ describe("the timers of a client", () => {
     assert.equal(most, 1);
   });
 
-  it("are none after it is destroyed", async () => {
+  it("end when the client is destroyed", async () => {
     const { left } = await timersDuring(async () => {
       const client = new JSONRPCClient(recorder());
       const call = client.request("a");
@@ -225,13 +225,13 @@ describe("the timers of a client", () => {
     assert.equal(left, 0);
   });
 
-  it("are none after all calls have timed out", async () => {
+  it("end after all calls have timed out", async () => {
     const client = new JSONRPCClient(recorder());
     const { left } = await timersDuring(() => rejection(client.request("a", undefined, { timeout: 10 })));
     assert.equal(left, 0);
   });
 
-  it("are none for calls without a timeout", async () => {
+  it("do not exist for calls without a timeout", async () => {
     const client = new JSONRPCClient(recorder(), { timeout: 0 });
     const { most } = await timersDuring(() => void client.request("a").catch(() => {}));
     client.destroy();
@@ -242,9 +242,9 @@ describe("the timers of a client", () => {
 describe("many calls, one after the other", () => {
   for (const [kind, ends] of [
     ["a port", channel],
-    ["a transport that delivers at once", loopback],
+    ["a transport that delivers synchronously", loopback],
   ]) {
-    it(`read the clock and set a timer a few times at most, over ${kind}`, async () => {
+    it(`read the clock and set a timer only a few times, over ${kind}`, async () => {
       const { near, far } = ends();
       new JSONRPCServer(far).method("echo", (params) => params);
       const client = new JSONRPCClient(near);
@@ -269,7 +269,7 @@ describe("many calls, one after the other", () => {
 describe("a call that times out", () => {
   const cancelled = (id) => ({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } });
 
-  it("is cancelled at the peer, once, alone, in a batch and as a stream", async () => {
+  it("is cancelled once at the peer, whether it is single, in a batch or a stream", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 20 });
     await rejection(client.request("slow"));
@@ -285,7 +285,7 @@ describe("a call that times out", () => {
     assert.deepEqual(cancellations, [1, 2, 3, 4].map(cancelled));
   });
 
-  it("aborts the signal of its handler", async () => {
+  it("aborts the signal of its handler at the peer", async () => {
     const { near, far } = channel();
     const reasons = [];
     new JSONRPCServer(far).method(
@@ -301,7 +301,7 @@ describe("a call that times out", () => {
     assert.deepEqual(reasons, ["AbortError"]);
   });
 
-  it("has no late answer that counts as ignored, and neither has a call that was aborted", async () => {
+  it("gets a late response that does not count as ignored, and so does an aborted call", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport, { timeout: 10 });
     await rejection(client.request("slow"));
@@ -317,8 +317,8 @@ describe("a call that times out", () => {
   });
 });
 
-describe("calls that time out together", () => {
-  it("all end, though the transport refuses their cancellations and onError makes calls", async () => {
+describe("calls that time out at the same time", () => {
+  it("all end, even if the transport refuses their cancellations and onError makes calls", async () => {
     const transport = recorder();
     const { send } = transport;
     transport.send = (message) => {
@@ -335,7 +335,7 @@ describe("calls that time out together", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("all end, and leave the calls alone that handlers make as the peer answers their cancellations at once", async () => {
+  it("all end, and calls that handlers make when a cancelled handler responds at once are not affected", async () => {
     const { near, far } = loopback();
     const made = [];
     const here = new JSONRPCPeer(near, { timeout: 60 });

@@ -1,4 +1,4 @@
-// Node handles the memory of a wasm module in a transfer list by sending a copy, where browsers refuse.
+// If the transfer list contains the memory of a wasm module, Node sends a copy. Browsers refuse such a list.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer } from "./support/portway.js";
@@ -18,14 +18,14 @@ function taking() {
   return { client: new JSONRPCClient(near), notes };
 }
 
-/** A memory whose first byte is 7. */
+/** Returns a memory whose first byte is 7. */
 function filled(initial = 1) {
   const memory = new WebAssembly.Memory({ initial });
   if (initial > 0) new Uint8Array(memory.buffer)[0] = 7;
   return memory;
 }
 
-describe("the memory of some wasm in a transfer list", () => {
+describe("the memory of a wasm module in a transfer list", () => {
   it("is copied, keeps its content, and can still grow", async () => {
     const { client } = taking();
     const memory = filled();
@@ -36,7 +36,7 @@ describe("the memory of some wasm in a transfer list", () => {
     assert.equal(memory.buffer.byteLength, 2 * 65_536);
   });
 
-  it("does not keep other buffers of the list from being transferred, in any order", async () => {
+  it("does not prevent the transfer of other buffers in the list, in any order", async () => {
     for (const memory of [filled(), filled(2)]) {
       for (const turned of [false, true]) {
         const { client } = taking();
@@ -53,7 +53,7 @@ describe("the memory of some wasm in a transfer list", () => {
     }
   });
 
-  it("is copied beside a notification and beside a result", async () => {
+  it("is also copied in the transfer lists of a notification and of a result", async () => {
     const { client, notes } = taking();
     const memory = filled();
     client.notify("take", { bytes: new Uint8Array(memory.buffer) }, { transfer: [memory.buffer] });

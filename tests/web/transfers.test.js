@@ -1,4 +1,4 @@
-// A transfer list that cannot be sent detaches nothing: its objects still belong to the caller.
+// If a transfer list cannot be sent, no object of the list is detached: all objects still belong to the caller.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, inNode, portTransport } from "./support/portway.js";
@@ -6,7 +6,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { channel, scriptedChannel } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
-/** A peer that echoes its params, and one that calls it; `port` is the one that the caller posts to. */
+/** Returns a peer that echoes its params, and a peer that calls it. `port` is the port on which the caller posts. */
 function ends() {
   const { near, far, port1: port } = channel();
   const seen = [];
@@ -47,40 +47,42 @@ function locked(stream) {
   return stream;
 }
 
-/** Objects that cannot be transferred, beside buffers that can; each gets these, and the port that is posted to. */
+/**
+ * Objects that make a transfer list fail. Each function gets the valid buffers, and the port on which the caller posts.
+ */
 const bad = {
   "a buffer twice": ([first]) => first,
-  "a buffer that is gone": gone,
-  "what cannot be transferred": () => ({}),
+  "a detached buffer": gone,
+  "an object that cannot be transferred": () => ({}),
   "a view": () => new Uint8Array(4),
   null: () => null,
-  "a port that was transferred before": handedOn,
-  "a port that is closed": closed,
+  "a port that was already transferred": handedOn,
+  "a closed port": closed,
   "the port that it is sent to": (_, port) => port,
   "a locked ReadableStream": () => locked(new ReadableStream()),
   "a locked WritableStream": () => locked(new WritableStream()),
-  "a TransformStream that is locked at one end": () => locked(new TransformStream()),
-  // Node sends a copy.
+  "a TransformStream with a locked end": () => locked(new TransformStream()),
+  // Node sends a copy of such a memory.
   ...(inNode
     ? {}
     : { "the memory of some wasm": () => pages(1), "the memory of some wasm without a page": () => pages(0) }),
 };
 
-// Of many sizes, whole pages among them.
+// The sizes include whole pages of a wasm memory.
 const buffers = () => [8, 1_000, 65_536 * 2, 1 << 20].map((length) => new ArrayBuffer(length));
 const lengths = (list) => list.map(({ byteLength }) => byteLength);
 
-/** The list with the bad item at each place. */
+/** Returns the list with the item at the start, in the middle and at the end. */
 function places(list, item) {
   return [0, 1, list.length].map(
     (place) => list.toSpliced?.(place, 0, item) ?? [...list.slice(0, place), item, ...list.slice(place)],
   );
 }
 
-describe("a transfer list that names", () => {
+describe("a transfer list that contains", () => {
   for (const [name, make] of Object.entries(bad)) {
     describe(name, () => {
-      it("rejects the call, which leaves nothing behind and takes nothing away", async () => {
+      it("makes the call reject, and no object is detached", async () => {
         const { client, seen, port } = ends();
         const good = buffers();
         for (const transfer of places(good, make(good, port))) {
@@ -91,7 +93,7 @@ describe("a transfer list that names", () => {
         assert.deepEqual(await client.request("echo", [1]), [1]);
       });
 
-      it("makes a notification throw, which takes nothing away", async () => {
+      it("makes a notification throw, and no object is detached", async () => {
         const { client, port } = ends();
         const good = buffers();
         for (const transfer of places(good, make(good, port))) {
@@ -100,12 +102,12 @@ describe("a transfer list that names", () => {
         }
       });
 
-      it("beside a result makes it one error, and takes nothing away", async () => {
+      it("makes a result one error, and no object is detached", async () => {
         const { client, server } = ends();
         const good = buffers();
         let transfer;
         server.method("take", (_, context) => (context.transfer(transfer), { good }));
-        // The port that is posted to is not known to this side.
+        // The handler does not have the port on which the server posts.
         if (name === "the port that it is sent to") return;
         for (transfer of places(good, make(good))) {
           assert.equal((await rejection(client.request("take"))).code, -32603);
@@ -113,7 +115,7 @@ describe("a transfer list that names", () => {
         }
       });
 
-      it("beside one result of a batch does no harm to the others", async () => {
+      it("in one result of a batch does not affect the other results", async () => {
         const { transport, remoteEnd } = scriptedChannel();
         const good = buffers();
         const list = [...good, name === "the port that it is sent to" ? gone() : make(good)];
@@ -139,7 +141,7 @@ describe("a transfer list that names", () => {
         assert.deepEqual(lengths(good), lengths(buffers()));
       });
 
-      it("beside progress makes it throw in the handler, and takes nothing away", async () => {
+      it("makes progress() throw in the handler, and no object is detached", async () => {
         if (name === "the port that it is sent to") return;
         const { client, server } = ends();
         const good = buffers();
@@ -152,7 +154,7 @@ describe("a transfer list that names", () => {
 });
 
 describe("a transfer list of an item of a stream", () => {
-  it("that cannot go ends the stream with an error, and takes nothing away", async () => {
+  it("ends the stream with an error if it cannot be sent, and no object is detached", async () => {
     const { client, server } = ends();
     const good = buffers();
     server.method("items", async function* (_, { transfer }) {
@@ -170,7 +172,7 @@ describe("a transfer list of an item of a stream", () => {
 });
 
 describe("a transfer list", () => {
-  it("may be anything that can be iterated over, once", async () => {
+  it("may be any iterable, which is iterated once", async () => {
     const { client, server } = ends();
     const [buffer] = buffers();
     assert.equal(
@@ -184,7 +186,7 @@ describe("a transfer list", () => {
     assert.equal(result.byteLength, 0);
   });
 
-  it("is absent if it is null", async () => {
+  it("may be null, which means no list", async () => {
     const { client, server } = ends();
     server.method("work", (_, context) => {
       context.transfer(null);
@@ -198,7 +200,7 @@ describe("a transfer list", () => {
     assert.deepEqual(seen, [1]);
   });
 
-  it("is a clear TypeError if it is not a list", async () => {
+  it("is a TypeError that explains the problem if it is not a list", async () => {
     const { client, server } = ends();
     const list = new ArrayBuffer(2);
     const says = /transfer.*list/;
@@ -213,7 +215,7 @@ describe("a transfer list", () => {
 });
 
 describe("a value that cannot be cloned", () => {
-  it("takes nothing of its transfer list away", async () => {
+  it("does not detach the objects of its transfer list", async () => {
     const { client, server, seen } = ends();
     const good = buffers();
     await rejection(client.request("echo", { good, run() {} }, { transfer: good }));
@@ -223,8 +225,8 @@ describe("a value that cannot be cloned", () => {
   });
 });
 
-describe("a transfer list that can go", () => {
-  it("may name buffers of any size, with ports and streams among them", async () => {
+describe("a valid transfer list", () => {
+  it("may contain buffers of any size and ports between them", async () => {
     const { client, server } = ends();
     const good = buffers();
     const [first, second] = [ports()[0], ports()[0]];
@@ -239,7 +241,7 @@ describe("a transfer list that can go", () => {
     assert.lengthOf(transfer, 6);
   });
 
-  it("keeps its ports in their order, and they work", async () => {
+  it("keeps the order of its ports, which still work", async () => {
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => [port1, port2].forEach((port) => port.close()));
     const got = new Promise((resolve) => port2.addEventListener("message", resolve));
@@ -261,7 +263,7 @@ describe("a transfer list that can go", () => {
     }
   });
 
-  it("loses no message that is on its way to one of its ports", async () => {
+  it("does not lose a message that was posted to one of its ports", async () => {
     const { client, server } = ends();
     const [port, other] = ports();
     other.postMessage("before");
@@ -277,8 +279,8 @@ describe("a transfer list that can go", () => {
   });
 });
 
-describe("the memory of the library's own wasm", () => {
-  it("cannot be reached from any export of the package", async () => {
+describe("the memory of the library's wasm", () => {
+  it("cannot be reached through the exports of the package", async () => {
     const library = await import("./support/portway.js");
     const memories = new Set();
     const visited = new Set();
@@ -305,7 +307,7 @@ describe("the memory of the library's own wasm", () => {
     assert.equal(memories.size, 0);
   });
 
-  it("is behind no value that crosses", async () => {
+  it("is not the memory of a value that is sent", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport).method("a", () => new Uint8Array([1]));
     remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });

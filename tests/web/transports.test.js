@@ -21,7 +21,7 @@ describe("any object with send and onMessage", () => {
     assert.deepEqual(await new JSONRPCClient(near).request("echo", { a: 1 }), { a: 1 });
   });
 
-  it("is asked to listen once, at construction", () => {
+  it("gets one call of onMessage, in the constructor", () => {
     let handlers = 0;
     const transport = { send() {}, onMessage: () => handlers++ };
     const client = new JSONRPCClient(transport);
@@ -32,7 +32,7 @@ describe("any object with send and onMessage", () => {
     client.destroy();
   });
 
-  it("keeps its own this", async () => {
+  it("is the `this` of its methods", async () => {
     class Custom {
       #sent = [];
       send(message) {
@@ -52,14 +52,14 @@ describe("any object with send and onMessage", () => {
     assert.equal(await call, 1);
   });
 
-  it("gets the transfer list beside the message", () => {
+  it("gets the transfer list together with the message", () => {
     const transport = recorder();
     const { buffer } = new Uint8Array(1);
     new JSONRPCClient(transport).request("a", { buffer }, { transfer: [buffer] }).catch(() => {});
     assert.deepEqual(transport.transfers, [[buffer]]);
   });
 
-  it("can go over text: everything comes and goes as JSON", async () => {
+  it("may convert messages to JSON text and back", async () => {
     const { near, far } = loopback();
     const overText = (end) => ({
       send: (message) => end.send(JSON.stringify(message)),
@@ -75,7 +75,7 @@ describe("any object with send and onMessage", () => {
     assert.equal((await client.request("fail").catch((error) => error)).code, -32603);
   });
 
-  it("may be wrapped by another, to inspect its messages", async () => {
+  it("may be wrapped by another transport that records messages", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("a", () => "result");
     const tap = tapped(near);
@@ -84,7 +84,7 @@ describe("any object with send and onMessage", () => {
     assert.deepEqual(tap.received, [{ jsonrpc: "2.0", result: "result", id: 1 }]);
   });
 
-  it("may deliver late, and twice", async () => {
+  it("may deliver messages late and twice", async () => {
     const transport = recorder();
     const call = new JSONRPCClient(transport).request("a");
     await pause(10);
@@ -93,7 +93,7 @@ describe("any object with send and onMessage", () => {
     assert.equal(await call, "once");
   });
 
-  it("may deliver messages with getters that throw: onError is called, and the calls wait on", async () => {
+  it("may deliver messages with getters that throw: onError is called, and calls stay pending", async () => {
     const transport = recorder();
     const errors = [];
     const call = new JSONRPCClient(transport, { onError: (error) => errors.push(error.message) }).request("a");
@@ -108,7 +108,7 @@ describe("any object with send and onMessage", () => {
     assert.deepEqual(errors, ["gotcha"]);
   });
 
-  it("may fail to send a reply: onError is called, and the server lives on", async () => {
+  it("may fail to send a response: onError is called, and the server still works", async () => {
     const transport = recorder();
     const errors = [];
     new JSONRPCServer(transport, { onError: (error) => errors.push(error.message) }).method("a", () => "result");
@@ -123,7 +123,7 @@ describe("any object with send and onMessage", () => {
     assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", result: "result", id: 2 }]);
   });
 
-  it("logs faults on the console without onError", async () => {
+  it("has its errors printed to the console without onError", async () => {
     const transport = recorder();
     const lines = await printed(() => {
       new JSONRPCServer(transport).onNotify("a", () => {
@@ -135,7 +135,7 @@ describe("any object with send and onMessage", () => {
     assert.include(lines[0], "oh no");
   });
 
-  it("may hand over messages while its handler is being attached", async () => {
+  it("may deliver messages during onMessage", async () => {
     const sent = [];
     const early = { jsonrpc: "2.0", method: "echo", params: [1], id: 1 };
     const transport = { send: (message) => void sent.push(message), onMessage: (handler) => handler(early) };
@@ -145,8 +145,8 @@ describe("any object with send and onMessage", () => {
   });
 });
 
-describe("a transport that is made before there is a handler", () => {
-  it("loses nothing that comes over a port meanwhile", async () => {
+describe("a transport that is created before its handler", () => {
+  it("loses no message that arrives at a port meanwhile", async () => {
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => [port1, port2].forEach((port) => port.close()));
     for (let n = 0; n < 5; n++) port2.postMessage({ jsonrpc: "2.0", method: "count", params: [n] });
@@ -160,7 +160,7 @@ describe("a transport that is made before there is a handler", () => {
     assert.deepEqual(seen, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  it("waits for handlers that are registered in the same turn", async () => {
+  it("delivers messages to handlers that are registered in the same turn", async () => {
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => [port1, port2].forEach((port) => port.close()));
     const call = new JSONRPCClient(portTransport(port2)).request("late");
@@ -171,8 +171,8 @@ describe("a transport that is made before there is a handler", () => {
   });
 });
 
-describe("the handler of a transport", () => {
-  it("is the newest", async () => {
+describe("the handler that a transport gets", () => {
+  it("replaces the previous handler", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const seen = [];
     transport.onMessage((message) => seen.push(["old", message.method]));
@@ -187,7 +187,7 @@ describe("the handler of a transport", () => {
     ]);
   });
 
-  it("gets JSON-RPC messages, alone or in arrays, and nothing else", async () => {
+  it("receives JSON-RPC messages, single or in arrays, and nothing else", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const seen = [];
     transport.onMessage((message) => seen.push(message));
@@ -198,13 +198,13 @@ describe("the handler of a transport", () => {
     assert.deepEqual(seen, ours);
   });
 
-  it("has to be a function", () => {
+  it("must be a function", () => {
     assert.throws(() => scriptedChannel().transport.onMessage(), TypeError);
   });
 });
 
-describe("an object that acts as a port", () => {
-  /** Two ends that deliver at once, and can be closed repeatedly. */
+describe("an object that behaves like a port", () => {
+  /** Returns two connected ends, which deliver synchronously and can be closed repeatedly. */
   function pair() {
     const end = () => ({
       listeners: new Set(),
@@ -228,7 +228,7 @@ describe("an object that acts as a port", () => {
     return [near, far];
   }
 
-  it("is open, gets messages alone, and may be used again after a transport on it is destroyed", async () => {
+  it("is never taken for closed, receives only messages, and may be used again after its transport is destroyed", async () => {
     const [near, far] = pair();
     const server = new JSONRPCServer(portTransport(far)).method("echo", (params) => params);
     for (let n = 0; n < 2; n++) {
@@ -244,8 +244,8 @@ describe("an object that acts as a port", () => {
   });
 });
 
-describe("a port that others use, too", () => {
-  it("leaves foreign messages to other listeners, untouched", async () => {
+describe("a port with other listeners", () => {
+  it("delivers foreign messages to other listeners unchanged", async () => {
     const { transport, remoteEnd, port } = scriptedChannel();
     const seen = [];
     port.onmessage = ({ data }) => seen.push(data);
@@ -260,7 +260,7 @@ describe("a port that others use, too", () => {
     );
   });
 
-  it("never has its onmessage assigned", async () => {
+  it("keeps its onmessage unassigned", async () => {
     const { transport, remoteEnd, port } = scriptedChannel();
     let assigned = 0;
     Object.defineProperty(port, "onmessage", { get: () => null, set: () => void assigned++ });
@@ -270,7 +270,7 @@ describe("a port that others use, too", () => {
     assert.equal(assigned, 0);
   });
 
-  it("lets ad-hoc messages and calls go side by side", async () => {
+  it("can transmit ad-hoc messages and calls at the same time", async () => {
     const { near, far, port1, port2 } = channel();
     const adHoc = [];
     port2.addEventListener(
@@ -290,19 +290,19 @@ describe("a port that others use, too", () => {
   });
 });
 
-describe("a transport that is made of the wrong thing", () => {
-  it("is a TypeError that names the missing methods", () => {
+describe("a transport of an object of the wrong class", () => {
+  it("causes a TypeError that names the missing methods", () => {
     for (const wrong of [undefined, null, {}, "port", 5]) {
       assert.throws(() => portTransport(wrong), TypeError, "port");
       assert.throws(() => workerTransport(wrong), TypeError, "worker");
     }
   });
 
-  it("is, for an iframe, a TypeError that names the right argument", () => {
+  it("causes a TypeError that names contentWindow, if the object is an iframe", () => {
     assert.throws(() => windowTransport({ contentWindow: {} }), TypeError, "contentWindow");
   });
 
-  it("is a TypeError for selfTransport() outside of a worker, which names the right function", () => {
+  it("causes a TypeError that names the right function, if selfTransport() is called outside of a worker", () => {
     assert.throws(() => selfTransport(), TypeError, /windowTransport|worker/);
   });
 });

@@ -1,4 +1,4 @@
-// The state after an uncloneable call, and the error for an uncloneable result.
+// The state after an uncloneable call, and the error response for an uncloneable result.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
@@ -6,7 +6,7 @@ import { scriptedChannel, recorder } from "./support/transports.js";
 import { countTimers } from "./support/connections.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 
-/** A transport that sends text, as a socket does. */
+/** Creates a transport that sends text, as a socket does. */
 function textual() {
   const transport = recorder();
   const { send } = transport;
@@ -22,7 +22,7 @@ function throwing(thrown) {
   return transport;
 }
 
-/** A transport that sends asynchronously, as the IPC of app shells does. */
+/** Creates a transport whose send() returns a promise, as the IPC of app shells does. */
 function rejecting(...problems) {
   const transport = recorder();
   transport.send = async () => {
@@ -39,13 +39,17 @@ function cycle() {
 }
 
 const cases = {
-  "holds a function, over a port": [() => scriptedChannel().transport, () => ({ f() {} }), "DataCloneError"],
-  "holds a symbol, over a port": [() => scriptedChannel().transport, () => [Symbol("a")], "DataCloneError"],
-  "holds a bigint, over a transport of text": [textual, () => ({ n: 1n }), "TypeError"],
-  "holds itself, over a transport of text": [textual, cycle, "TypeError"],
+  "has a function in its params, over a port": [
+    () => scriptedChannel().transport,
+    () => ({ f() {} }),
+    "DataCloneError",
+  ],
+  "has a symbol in its params, over a port": [() => scriptedChannel().transport, () => [Symbol("a")], "DataCloneError"],
+  "has a bigint in its params, over a transport of text": [textual, () => ({ n: 1n }), "TypeError"],
+  "has a cycle in its params, over a transport of text": [textual, cycle, "TypeError"],
   "is sent by a transport that throws": [() => throwing(new RangeError("full")), () => [1], "RangeError"],
   "is sent by a transport whose promise rejects": [() => rejecting(new RangeError("full")), () => [1], "RangeError"],
-  "leaves with others by a transport whose promise rejects": [
+  "is sent with others by a transport whose promise rejects": [
     () => Object.assign(rejecting(new RangeError("full")), { coalesces: true }),
     () => [1],
     "RangeError",
@@ -54,7 +58,7 @@ const cases = {
 
 describe("a call that", () => {
   for (const [name, [make, params, error]] of Object.entries(cases)) {
-    it(`${name} rejects, and leaves neither a timer nor a call that waits`, async () => {
+    it(`${name} rejects, and leaves neither a timer nor a pending call`, async () => {
       const transport = make();
       const client = new JSONRPCClient(transport);
       const timers = countTimers();
@@ -66,13 +70,13 @@ describe("a call that", () => {
       ]);
       assert.deepEqual([first.reason.name, second.reason.name], [error, error]);
       assert.deepEqual([client.pending, transport.sent ?? []], [0, []]);
-      // One that has begun to wait has its timer until that fires, as a call that was answered.
+      // The timer of a call that was pending fires later without an effect, as after a response.
       if (!name.includes("promise")) await timers.allEnd();
       client.destroy();
     });
   }
 
-  it("cannot be sent does not end the timer of another that waits", async () => {
+  it("cannot be sent does not end the timer of another pending call", async () => {
     const client = new JSONRPCClient(textual());
     const waits = rejection(client.request("a", undefined, { timeout: 30 }));
     await rejection(client.request("b", { n: 1n }, { timeout: 10_000 }));
@@ -83,7 +87,7 @@ describe("a call that", () => {
 describe("a transport whose promise rejects", () => {
   const full = new RangeError("full");
 
-  it("has notifications, and results that cannot be sent, reported to onError, and none is left unhandled", async () => {
+  it("makes the library report notifications, and results that cannot be sent, to onError; no rejection is unhandled", async () => {
     const errors = [];
     const transport = rejecting(full);
     const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error) });
@@ -115,7 +119,7 @@ describe("a transport whose promise rejects", () => {
     server.destroy();
   });
 
-  it("ends a stream whose item it refuses", async () => {
+  it("ends a stream if it refuses an item", async () => {
     const errors = [];
     const transport = rejecting(undefined, full, undefined);
     const server = new JSONRPCServer(transport, { onError: (error) => errors.push(error) });
@@ -128,11 +132,11 @@ describe("a transport whose promise rejects", () => {
       }
     });
     transport.deliver({ jsonrpc: "2.0", method: "rpc.stream", id: 1, params: { method: "items", credit: 10 } });
-    await until(() => ended, "the stream goes on");
+    await until(() => ended, "the stream did not end");
     server.destroy();
   });
 
-  it("rejects no later call that has the slot of one that was answered before", async () => {
+  it("does not end a later call that reuses the internal slot of an ended call", async () => {
     const transport = recorder();
     let fail;
     transport.send = () => new Promise((_, reject) => (fail ??= reject));
@@ -155,7 +159,7 @@ describe("a result that cannot be sent", () => {
     ["a symbol", Symbol("a")],
     ["a WeakMap", new WeakMap()],
   ]) {
-    it(`since it is ${name} is -32603, which names the method and the DataCloneError, and not the value`, async () => {
+    it(`because it is ${name} becomes an error that names the method and the DataCloneError, but not the value`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("render", () => ({ value }));
       remoteEnd.post({ jsonrpc: "2.0", method: "render", id: 1 });
@@ -165,10 +169,10 @@ describe("a result that cannot be sent", () => {
   }
 
   for (const [name, make] of [
-    ["holds a bigint", () => ({ n: 1n })],
-    ["holds itself", cycle],
+    ["has a bigint", () => ({ n: 1n })],
+    ["has a cycle", cycle],
   ]) {
-    it(`as text since it ${name} is -32603, which names the method and the TypeError`, () => {
+    it(`as text because it ${name} becomes an error that names the method and the TypeError`, () => {
       const transport = textual();
       new JSONRPCServer(transport).method("render", make);
       transport.deliver({ jsonrpc: "2.0", method: "render", id: 1 });

@@ -1,4 +1,4 @@
-// Values that are not JSON, which the vectors cannot express. For the rest see vectors.test.js.
+// Values that JSON cannot express, and so the vectors cannot. vectors.test.js has all other cases.
 
 import { assert } from "chai";
 import { validateMessage } from "./support/portway.js";
@@ -42,12 +42,15 @@ describe("the validator", () => {
         },
       },
     ],
-    ["a proxy that throws at everything", new Proxy({}, throwing)],
-    ["ids and codes that are no numbers of JSON", { jsonrpc: "2.0", id: NaN, error: { code: Infinity, message: "x" } }],
+    ["a proxy whose traps throw", new Proxy({}, throwing)],
+    [
+      "ids and codes that are not numbers of JSON",
+      { jsonrpc: "2.0", id: NaN, error: { code: Infinity, message: "x" } },
+    ],
     ["an id that is a bigint", { jsonrpc: "2.0", method: "a", id: 1n }],
     ["params that are a function", { jsonrpc: "2.0", method: "a", id: 1, params: () => {} }],
   ]) {
-    it(`finds fault with ${name}, and throws nothing`, () => {
+    it(`reports an error for ${name}, and throws nothing`, () => {
       const { isValid, errors, warnings } = validateMessage(message);
       assert.isFalse(isValid);
       assert.isNotEmpty(errors);
@@ -60,13 +63,13 @@ describe("the validator", () => {
     assert.deepEqual(validateMessage(message), { isValid: true, errors: [], warnings: [] });
   });
 
-  it("accepts messages that came over a boundary, with values beyond JSON in them", () => {
+  it("accepts messages with values that JSON cannot express", () => {
     const params = { when: new Date(0), bytes: new Uint8Array(1), map: new Map() };
     assert.isTrue(validateMessage({ jsonrpc: "2.0", method: "a", params, id: 1 }).isValid);
     assert.isTrue(validateMessage({ jsonrpc: "2.0", result: new Map(), id: 1 }).isValid);
   });
 
-  it("reports each item of a long batch", () => {
+  it("reports the error of each invalid item of a long batch", () => {
     const batch = Array.from({ length: 5_000 }, (_, n) =>
       n % 2 ? { jsonrpc: "2.0", method: "a", id: n } : { method: "a", id: n },
     );
@@ -75,7 +78,7 @@ describe("the validator", () => {
     assert.equal(errors[1], '[Item 2] Missing or invalid "jsonrpc" field (must be "2.0")');
   });
 
-  it("ends at the first hole of an array, of which there may be billions", () => {
+  it("stops at the first hole of an array, because an array may have billions of holes", () => {
     const message = { jsonrpc: "2.0", method: "a", id: 1 };
     const sparse = [message, {}];
     sparse.length = 2 ** 32 - 1;
@@ -86,7 +89,7 @@ describe("the validator", () => {
     assert.lengthOf(validateMessage([message, , , {}]).errors, 1); // eslint-disable-line no-sparse-arrays
   });
 
-  it("takes request and response for a type, and nothing else", () => {
+  it('accepts only "request" and "response" as the option type', () => {
     for (const type of ["notification", "", "toString", null, 5]) {
       assert.throws(() => validateMessage({}, { type }), TypeError);
     }

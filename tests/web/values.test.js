@@ -4,7 +4,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { channel, scriptedChannel } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
-/** A client, and a server that echoes its params. */
+/** Creates a client, and a server that echoes its params. */
 function echo() {
   const { near, far } = channel();
   const seen = [];
@@ -27,16 +27,16 @@ const values = {
   "a Float64Array": new Float64Array([0.1, -0, NaN]),
   "an ArrayBuffer": new Uint8Array([1, 2]).buffer,
   "an array with holes": [1, , 3], // eslint-disable-line no-sparse-arrays
-  "members that are undefined": { a: undefined, b: null },
-  "numbers beyond JSON": { a: NaN, b: Infinity, c: -0, d: 2 ** 60 },
+  "members whose values are undefined": { a: undefined, b: null },
+  "numbers that JSON cannot express": { a: NaN, b: Infinity, c: -0, d: 2 ** 60 },
   bigints: { a: 12345678901234567890n, b: -1n },
-  "text of all planes": { ключ: "é€😀\u0000\ud83d" },
+  "text with characters of all planes": { ключ: "é€😀\u0000\ud83d" },
   "members with the names of an envelope": { jsonrpc: "1.0", id: 7, method: "x", result: 1, error: { code: 1 } },
 };
 
 describe("params and results", () => {
   for (const [name, value] of Object.entries(values)) {
-    it(`can be ${name}`, async () => {
+    it(`can contain ${name}`, async () => {
       const { client, seen } = echo();
       const result = await client.request("echo", { value });
       assert.deepEqual(seen, [{ value }]);
@@ -45,13 +45,13 @@ describe("params and results", () => {
   }
 
   for (const name of ["a Map", "a Date", "a Uint8Array"]) {
-    it(`can be ${name} by themselves`, async () => {
+    it(`can be ${name}`, async () => {
       const { client } = echo();
       assert.deepEqual(await client.request("echo", values[name]), values[name]);
     });
   }
 
-  it("can refer to themselves", async () => {
+  it("can contain cycles", async () => {
     const { client } = echo();
     const ring = { name: "ring" };
     ring.self = ring;
@@ -60,7 +60,7 @@ describe("params and results", () => {
     assert.equal(result.name, "ring");
   });
 
-  it("can have a member __proto__ of their own, which changes no prototype", async () => {
+  it("can have a member __proto__, which does not change a prototype", async () => {
     const { client } = echo();
     const result = await client.request("echo", JSON.parse('{ "__proto__": { "polluted": true } }'));
     assert.isTrue(Object.hasOwn(result, "__proto__"));
@@ -68,7 +68,7 @@ describe("params and results", () => {
     assert.isUndefined({}.polluted);
   });
 
-  it("can be a megabyte", async () => {
+  it("can have a size of several megabytes", async () => {
     const { client } = echo();
     const bytes = new Uint8Array(1 << 20).fill(7);
     const result = await client.request("echo", { bytes, text: "é".repeat(500_000) });
@@ -77,7 +77,7 @@ describe("params and results", () => {
     assert.equal(result.text.length, 500_000);
   });
 
-  it("can be nested ten thousand deep, and the link works on", async () => {
+  it("can be nested ten thousand levels deep, and the link still works", async () => {
     const { client } = echo();
     let deep = {};
     for (let i = 0; i < 10_000; i++) deep = { deep };
@@ -86,7 +86,7 @@ describe("params and results", () => {
     assert.deepEqual(await client.request("echo", [1]), [1]);
   });
 
-  it("are not the sender's own objects", async () => {
+  it("are copies of the sender's objects", async () => {
     const { client, seen } = echo();
     const params = { a: [1] };
     await client.request("echo", params);
@@ -94,7 +94,7 @@ describe("params and results", () => {
     assert.deepEqual(seen, [{ a: [1] }]);
   });
 
-  it("can be a message port, through which the two sides then talk", async () => {
+  it("can contain a message port, through which the peers can exchange messages", async () => {
     const { client, server } = echo();
     server.method("open", ({ port }) => {
       port.postMessage("hello");
@@ -110,7 +110,7 @@ describe("params and results", () => {
     port1.close();
   });
 
-  it("can be a message port that comes back", async () => {
+  it("can be a message port that the handler returns", async () => {
     const { client, server } = echo();
     server.method("connect", (_, context) => {
       const { port1, port2 } = new MessageChannel();
@@ -127,7 +127,7 @@ describe("params and results", () => {
 });
 
 describe("a transfer", () => {
-  it("takes the buffer of a request across, and leaves nothing here", async () => {
+  it("moves the buffer of a request to the peer, and detaches the buffer at the sender", async () => {
     const { client, seen } = echo();
     const bytes = new Uint8Array([1, 2, 3]);
     await client.request("echo", { bytes }, { transfer: [bytes.buffer] });
@@ -142,7 +142,7 @@ describe("a transfer", () => {
     assert.equal(bytes.byteLength, 3);
   });
 
-  it("takes the buffer of a notification across", async () => {
+  it("moves the buffer of a notification to the peer", async () => {
     const { client, server } = echo();
     const seen = [];
     server.onNotify("take", ({ bytes }) => void seen.push([...bytes]));
@@ -153,13 +153,15 @@ describe("a transfer", () => {
   });
 
   for (const [name, list] of [
-    ["names a buffer twice", ({ buffer }) => [buffer, buffer]],
-    ["names what cannot be transferred", () => [{}]],
-    ["names a buffer that is gone", ({ buffer }) => (structuredClone(buffer, { transfer: [buffer] }), [buffer])],
-    // Node sends a copy.
-    ...(inNode ? [] : [["names wasm memory", () => [new WebAssembly.Memory({ initial: 1 }).buffer]]]),
+    ["contains a buffer twice", ({ buffer }) => [buffer, buffer]],
+    ["contains an object that cannot be transferred", () => [{}]],
+    ["contains a detached buffer", ({ buffer }) => (structuredClone(buffer, { transfer: [buffer] }), [buffer])],
+    // Node sends a copy of such a memory.
+    ...(inNode
+      ? []
+      : [["contains the memory of a wasm module", () => [new WebAssembly.Memory({ initial: 1 }).buffer]]]),
   ]) {
-    it(`rejects the call, and forgets it, when it ${name}`, async () => {
+    it(`makes the call reject, and no call is pending, if its list ${name}`, async () => {
       const { client, seen } = echo();
       const bytes = new Uint8Array([1]);
       const transfer = list(bytes);
@@ -170,7 +172,7 @@ describe("a transfer", () => {
     });
   }
 
-  it("of a result that fails is answered with an error", async () => {
+  it("of a result makes the response an error if its list is invalid", async () => {
     const { client, server } = echo();
     server.method("twice", (_, context) => {
       const { buffer } = new Uint8Array(1);
@@ -195,7 +197,7 @@ describe("an uncloneable value", () => {
       },
     ],
   ]) {
-    it(`rejects the call when it is ${name} in the params, and nothing is sent or left`, async () => {
+    it(`makes the call reject if it is ${name} in the params: nothing is sent and no call is pending`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const client = new JSONRPCClient(transport);
       const error = await rejection(client.request("a", { value }));
@@ -205,7 +207,7 @@ describe("an uncloneable value", () => {
       assert.equal((await remoteEnd.next()).method, "after");
     });
 
-    it(`is answered with -32603 when it is ${name} in the result, and the server lives on`, async () => {
+    it(`makes the response the error -32603 if it is ${name} in the result, and the server still works`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("bad", () => ({ value })).method("good", () => "good");
       remoteEnd.post({ jsonrpc: "2.0", method: "bad", id: 1 });

@@ -31,7 +31,7 @@ function serve(transport) {
     .method("notify_sum", nothing);
 }
 
-/** The parts of a reply without order, and without the name of the method that was not found, which is checked here. */
+/** Sorts the replies of a batch. Removes the method's name from "Method not found" after checking the name. */
 function canonical(reply, sent) {
   if (Array.isArray(reply)) {
     const items = reply.map((item) => canonical(item, sent));

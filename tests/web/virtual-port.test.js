@@ -1,4 +1,4 @@
-// Sessions over a worker, which have no port of their own but a name on each of their messages.
+// Sessions over a worker. They use no port: each message is wrapped with the name of the session's lane.
 
 import { assert } from "chai";
 import { JSONRPCServer, connect, workerTransport } from "./support/portway.js";
@@ -6,7 +6,7 @@ import { ScriptedPeer, ScriptedSession, connected, hexId, listenersOf, ports } f
 import { afterThisTest } from "./support/cleanup.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 
-/** A stand-in for a worker between the two peers: a port that is always open, and not a MessagePort. */
+/** Makes a worker-like target of a port. The target is always open and is not a MessagePort. */
 function asWorker(port) {
   port.start();
   return {
@@ -16,16 +16,16 @@ function asWorker(port) {
   };
 }
 
-/** The two sides of a worker. */
+/** Returns both ends of a worker-like boundary. */
 const sides = () => ports().map(asWorker);
 
-/** One side of a worker, and the test at the other. */
+/** Returns a worker-like target, and the test as the peer of the target. */
 function scriptedPort() {
   const [port, far] = ports();
   return { port: asWorker(port), scriptedPeer: new ScriptedPeer(far) };
 }
 
-/** One end of a lane, played by the test. */
+/** Returns the test's end of a lane. */
 function laneOver(port, name) {
   return new ScriptedSession({
     postMessage: (message, transfer) => port.postMessage({ portway: name, message }, transfer),
@@ -35,7 +35,7 @@ function laneOver(port, name) {
   });
 }
 
-/** A peer of a session over a lane, whose other end the test plays. */
+/** Begins a session over a lane with the test as the peer. */
 async function played(options) {
   const [port, far] = ports();
   const scriptedPeer = new ScriptedPeer(far);
@@ -47,7 +47,7 @@ async function played(options) {
   return { peer: await connecting, end, scriptedPeer, far };
 }
 
-/** All that two connected sides send each other. */
+/** Records all messages that arrive at the targets. */
 function overheard(...targets) {
   const seen = [];
   for (const target of targets) target.addEventListener("message", ({ data }) => seen.push(data));
@@ -55,7 +55,7 @@ function overheard(...targets) {
 }
 
 describe("a session over a worker", () => {
-  it("has a lane where both sides know of them: each message has its name, and no port is made", async () => {
+  it("has a lane if both peers support lanes: each message has the lane's name, and no port is created", async () => {
     const [near, far] = sides();
     const seen = overheard(near, far);
     const [one, other] = await Promise.all([connected(near), connected(far, { methods: { twice: ([n]) => 2 * n } })]);
@@ -73,7 +73,7 @@ describe("a session over a worker", () => {
     other.destroy();
   });
 
-  it("is requested in the hello, and offered to a peer that requests it", async () => {
+  it("requests a lane in its hello, and offers a lane to a peer that requests one", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: { echo: (params) => params } });
     const hello = await scriptedPeer.nextHello();
@@ -88,7 +88,7 @@ describe("a session over a worker", () => {
     await connecting;
   });
 
-  it("has a port if the peer does not request a lane", async () => {
+  it("uses a port if the peer does not request a lane", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
     const end = await scriptedPeer.openByHello();
@@ -98,7 +98,7 @@ describe("a session over a worker", () => {
     assert.equal(await call, "by the port");
   });
 
-  it("does not begin with an answer whose lane has an invalid name", async () => {
+  it("does not begin with a response whose lane has an invalid name", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = rejection(connect(port, { connectTimeout: 300 }));
     const { id } = await scriptedPeer.nextHello();
@@ -108,7 +108,7 @@ describe("a session over a worker", () => {
     assert.equal((await connecting).reason, "no-answer");
   });
 
-  it("ignores other names, and values that are not messages", async () => {
+  it("ignores messages with other names, and values that are not messages", async () => {
     const errors = [];
     const { peer, end, far } = await played({ onError: (error) => errors.push(error) });
     const call = peer.request("a", [1]);
@@ -127,7 +127,7 @@ describe("a session over a worker", () => {
     assert.deepEqual(errors, []);
   });
 
-  it("leaves foreign messages to others on the same port", async () => {
+  it("does not affect foreign messages or a plain server on the same worker", async () => {
     const [near, far] = sides();
     const [one] = await Promise.all([connected(near), connected(far, { methods: { whose: () => "the session's" } })]);
     const server = new JSONRPCServer(workerTransport(near)).method("whose", () => "the plain one's");
@@ -140,7 +140,7 @@ describe("a session over a worker", () => {
     assert.equal(await one.request("whose"), "the session's");
   });
 
-  it("is kept apart from another one by another channel", async () => {
+  it("is separate from a session on another channel", async () => {
     const [near, far] = sides();
     const methods = (name) => ({ methods: { name: () => name } });
     const [a, b] = await Promise.all([
@@ -156,7 +156,7 @@ describe("a session over a worker", () => {
     );
   });
 
-  it("takes no answer meant for the session before it", async () => {
+  it("ignores responses in the lane of the previous session", async () => {
     const { peer, end, scriptedPeer, far } = await played();
     const old = rejection(peer.request("a", [1]));
     const { id } = await end.nextCall();
@@ -174,7 +174,7 @@ describe("a session over a worker", () => {
     assert.equal(await call, "of the new one");
   });
 
-  it("moves buffers", async () => {
+  it("transfers buffers", async () => {
     const [near, far] = sides();
     const [one] = await Promise.all([
       connected(near),
@@ -185,7 +185,7 @@ describe("a session over a worker", () => {
     assert.equal(buffer.byteLength, 0);
   });
 
-  it("leaves no listener behind", async () => {
+  it("removes its listeners when it ends", async () => {
     const [near, far] = sides();
     const listeners = [near, far].map(listenersOf);
     for (let round = 0; round < 5; round++) {
@@ -201,7 +201,7 @@ describe("a session over a worker", () => {
     );
   });
 
-  it("answers ten thousand calls from both sides, in crowds", async () => {
+  it("responds to ten thousand concurrent calls from both peers", async () => {
     const methods = { twice: ([n]) => 2 * n };
     const [one, other] = await Promise.all(sides().map((side) => connected(side, { methods })));
     const requestMany = (peer) => Array.from({ length: 5_000 }, (_, n) => peer.request("twice", [n]));
@@ -212,7 +212,7 @@ describe("a session over a worker", () => {
 });
 
 describe("a session over a port", () => {
-  it("has a port of its own, and outlives the other", async () => {
+  it("uses a private port and no lane", async () => {
     const [near, far] = ports();
     const seen = overheard(near, far);
     const [one] = await Promise.all([connected(near), connected(far, { methods: { echo: (params) => params } })]);
@@ -231,7 +231,7 @@ function pairOver(near, far) {
 }
 
 describe("a broadcast channel", () => {
-  it("is not a target of connect", async () => {
+  it("is refused as a target of connect", async () => {
     const channel = new BroadcastChannel("lanes");
     afterThisTest(() => channel.close());
     assert.instanceOf(await rejection(connect(channel)), TypeError);

@@ -1,4 +1,4 @@
-// A guest in a page that shares no memory.
+// A guest in a page that cannot share memory.
 
 import { assert } from "chai";
 import { odd } from "./support/guests.js";
@@ -8,7 +8,7 @@ import { rejection } from "./support/outcomes.js";
 const { startWasiGuest } = await import(packaged("wipc-wasi.js"));
 
 describe("a WASI guest in a page that is not isolated", () => {
-  it("is refused, with the names of the missing headers", async () => {
+  it("cannot be started, and the error names the missing headers", async () => {
     assert.isFalse(crossOriginIsolated);
     const error = await rejection(startWasiGuest(odd));
     assert.instanceOf(error, Error);

@@ -1,4 +1,4 @@
-// Guests in a worker of a page.
+// WASI guests that run in a worker of the page.
 
 import { assert } from "chai";
 import { afterThisTest } from "./support/cleanup.js";
@@ -17,7 +17,7 @@ async function start(module, options) {
   return guest;
 }
 
-/** The guest with the behaviour `what`. */
+/** Starts the guest with the unusual behaviour `what`. */
 function oddly(what, options) {
   return start(odd, { args: [what], ...options });
 }
@@ -29,25 +29,25 @@ for (const { name, url } of await guests()) describeGuest(name, () => start(url,
 describe("a guest in a worker", () => {
   for (const [name, given] of [
     ["a URL", () => odd],
-    ["an address that depends on the page's", () => "/target/guests/odd.wasm"],
+    ["a relative URL", () => "/target/guests/odd.wasm"],
     ["a Response", () => fetch(odd)],
     ["bytes", async () => (await fetch(odd)).arrayBuffer()],
     ["a view", async () => new Uint8Array(await (await fetch(odd)).arrayBuffer())],
     ["a compiled module", async () => WebAssembly.compile(await (await fetch(odd)).arrayBuffer())],
     ["a file without a type", () => `${odd}?type=`],
   ]) {
-    it(`is started from ${name}`, async () => {
+    it(`can be started from ${name}`, async () => {
       assert.equal((await (await start(given(), { args: ["x"] })).exited).code, 0);
     });
   }
 
-  it("has arguments and an environment, and an exit code of 32 bits", async () => {
+  it("gets arguments and an environment, and has an exit code of 32 bits", async () => {
     const guest = await oddly("a", { args: ["a", "ö 😀", ""], env: { KEY: "ü=", EMPTY: "" } });
     assert.equal(await text(guest), "guest\0a\0ö 😀\0\0KEY=ü=\0EMPTY=\0");
     assert.deepEqual(await guest.exited, { code: 0xfffffffe });
   });
 
-  it("has its stderr given to a function, as text", async () => {
+  it("has its stderr passed to onStderr as text", async () => {
     const pieces = [];
     const guest = await oddly("p", { args: ["p", "ö 😀"], onStderr: (piece) => pieces.push(piece) });
     await guest.exited;
@@ -55,7 +55,7 @@ describe("a guest in a worker", () => {
     assert.equal(await text(guest), "");
   });
 
-  it("goes on although the function for its stderr throws", async () => {
+  it("continues if onStderr throws", async () => {
     const onStderr = () => {
       throw new Error("oh no");
     };
@@ -65,12 +65,12 @@ describe("a guest in a worker", () => {
     assert.include(lines, "portway: Error: oh no");
   });
 
-  it("has its stderr on the console without a function for it", async () => {
+  it("has its stderr printed to the console if onStderr is missing", async () => {
     const lines = await printed(async () => (await oddly("p", { args: ["p", "one\ntwo"] })).exited);
     assert.deepEqual(lines, ["guest\0p\0one", "two\0"]);
   });
 
-  it("gets the available bytes, and does not sleep for more, when it reads into several buffers", async () => {
+  it("gets the available bytes without waiting for more, if it reads into several buffers", async () => {
     const guest = await oddly("s");
     const host = guest.writable.getWriter();
     const reader = guest.readable.getReader();
@@ -85,7 +85,7 @@ describe("a guest in a worker", () => {
   });
 
   for (const stdinCapacity of [1, 2, 7, 4096]) {
-    it(`reads all there is through a stdin of ${stdinCapacity} bytes`, async () => {
+    it(`reads all bytes through a stdin with a capacity of ${stdinCapacity} bytes`, async () => {
       const guest = await oddly("b", { stdinCapacity });
       const host = guest.writable.getWriter();
       await host.write(new Uint8Array(1_000));
@@ -97,8 +97,8 @@ describe("a guest in a worker", () => {
   }
 });
 
-describe("a guest in a worker, and its streams,", () => {
-  it("makes the writer wait if it does not read, and ends when it is killed", async () => {
+describe("a guest in a worker, with its streams,", () => {
+  it("makes a write wait if it does not read, and the write fails when the guest is killed", async () => {
     const guest = await oddly("f");
     const writer = guest.writable.getWriter();
     await writer.write(new Uint8Array(65_536));
@@ -114,7 +114,7 @@ describe("a guest in a worker, and its streams,", () => {
     }
   });
 
-  it("lets a waiting write be aborted", async () => {
+  it("does not prevent the abort of a waiting write", async () => {
     const guest = await oddly("f");
     const writer = guest.writable.getWriter();
     const waiting = writer.write(new Uint8Array(100_000));
@@ -125,7 +125,7 @@ describe("a guest in a worker, and its streams,", () => {
     assert.isTrue(await isOpen(guest.exited));
   });
 
-  it("has 16 MiB of answers waiting if it asks and does not read, and sleeps then", async () => {
+  it("sleeps after 16 MiB of responses are buffered, if it sends requests and does not read", async () => {
     const channel = new WipcChannel(await oddly("q"));
     afterThisTest(() => channel.destroy());
     let handled = 0;
@@ -147,14 +147,14 @@ describe("a guest in a worker, and its streams,", () => {
     assert.isAtMost(there, (1 << 20) + (1 << 17));
   });
 
-  it("goes on when its output is read again", async () => {
+  it("continues when its output is read again", async () => {
     const guest = await oddly("f");
     await pause(200);
     const reader = guest.readable.getReader();
     for (let read = 0; read < 20 << 20; ) read += (await reader.read()).value.length;
   });
 
-  it("goes on when its output is thrown away", async () => {
+  it("continues if its output is cancelled", async () => {
     const [{ url }] = await guests();
     const guest = await start(url, { onStderr() {} });
     await guest.readable.cancel();
@@ -165,27 +165,27 @@ describe("a guest in a worker, and its streams,", () => {
     assert.deepEqual(await guest.exited, { code: 0 });
   });
 
-  it("makes writing fail once it has closed its stdin", async () => {
+  it("makes writes fail after it has closed its stdin", async () => {
     const guest = await oddly("c");
     const error = await guest.writable.getWriter().closed.catch((error) => error);
     assert.match(error.message, /closed its stdin/);
     assert.isTrue(await isOpen(guest.exited));
   });
 
-  it("makes writing fail once it has ended", async () => {
+  it("makes writes fail after it has exited", async () => {
     const guest = await oddly("x");
     await guest.exited;
     assert.match((await rejection(guest.writable.getWriter().write(new Uint8Array(1)))).message, /has exited with 0/);
   });
 
-  it("refuses values that are not bytes", async () => {
+  it("makes writes of values that are not bytes fail", async () => {
     const guest = await oddly("b");
     assert.instanceOf(await rejection(guest.writable.getWriter().write("text")), TypeError);
   });
 });
 
-describe("a guest in a worker that ends before its time", () => {
-  it("by a trap, reports the trap, and its output ends", async () => {
+describe("a guest in a worker that does not exit normally", () => {
+  it("because of a trap reports the trap, and its output ends", async () => {
     const guest = await oddly("t");
     const { code, error } = await guest.exited;
     assert.isUndefined(code);
@@ -194,7 +194,7 @@ describe("a guest in a worker that ends before its time", () => {
     assert.equal(await text(guest), "guest");
   });
 
-  it("killed while it sleeps in a read, has ended at once, and its output can be read", async () => {
+  it("because it is killed during a read ends at once, and its remaining output can be read", async () => {
     const [{ url }] = await guests();
     const guest = await start(url);
     const host = new Host(guest);
@@ -207,7 +207,7 @@ describe("a guest in a worker that ends before its time", () => {
     assert.isUndefined(await host.next());
   });
 
-  it("killed by a signal, reports the reason of the signal", async () => {
+  it("because its signal is aborted reports the reason of the signal", async () => {
     const given = new AbortController();
     const guest = await oddly("b", { signal: given.signal });
     given.abort("no more");
@@ -215,7 +215,7 @@ describe("a guest in a worker that ends before its time", () => {
     await rejection(guest.writable.getWriter().write(new Uint8Array(1)));
   });
 
-  it("leaves no thread behind: many can be killed in their sleep, one after another", async () => {
+  it("ends its thread: many sleeping guests can be killed one after another", async () => {
     const module = await WebAssembly.compile(await (await fetch(odd)).arrayBuffer());
     for (let n = 0; n < 60; n++) {
       const guest = await startWasiGuest(module, { args: ["b"] });
@@ -285,7 +285,7 @@ describe("a guest that cannot be started", () => {
     0,
     11,
   ]);
-  // The module without the function of wasi_snapshot_preview1.
+  // This module imports a function that wasi_snapshot_preview1 does not have.
   const unknown = new Uint8Array([
     ...foreign.subarray(0, 15),
     28,
@@ -297,54 +297,54 @@ describe("a guest that cannot be started", () => {
   const broken = (worker) => ({ worker: new URL(worker, import.meta.url) });
 
   for (const [name, module, options, kind, message] of [
-    ["a module that is no command", empty, {}, TypeError, /not a WASI command.*_start/],
-    ["a module that imports something else", foreign, {}, TypeError, /imports env\.f/],
-    ["a module that imports what WASI has not", unknown, {}, Error, /LinkError/],
-    ["bytes that are no wasm", new Uint8Array(8), {}, WebAssembly.CompileError, /./],
+    ["a module that is not a command", empty, {}, TypeError, /not a WASI command.*_start/],
+    ["a module that imports a function of another module", foreign, {}, TypeError, /imports env\.f/],
+    ["a module that imports an unknown function of WASI", unknown, {}, Error, /LinkError/],
+    ["bytes that are not wasm", new Uint8Array(8), {}, WebAssembly.CompileError, /./],
     ["a number", 7, {}, TypeError, /guest must be/],
     ["nothing", undefined, {}, TypeError, /guest must be/],
-    ["a file that is not there", "/nowhere.wasm", {}, Error, /nowhere\.wasm.*404/],
-    ["a page in the place of the file", "/tests/web/fixtures/scripted-iframe.html", {}, Error, /text\/html/],
-    ["a worker's script that is not there", odd, broken("nowhere.js"), Error, /worker.*nowhere\.js/],
+    ["a missing file", "/nowhere.wasm", {}, Error, /nowhere\.wasm.*404/],
+    ["an HTML page in place of the file", "/tests/web/fixtures/scripted-iframe.html", {}, Error, /text\/html/],
+    ["a missing script of the worker", odd, broken("nowhere.js"), Error, /worker.*nowhere\.js/],
     [
-      "a worker's script that throws",
+      "a script of the worker that throws",
       odd,
       broken("fixtures/throws.js?isolated"),
       Error,
       /the worker of the guest has failed/,
     ],
-    ["a worker's script without its header", odd, broken("../../pkg/early.js"), Error, /the worker of the guest/],
+    ["a script of the worker without its header", odd, broken("../../pkg/early.js"), Error, /the worker of the guest/],
     [
-      "a worker's script that does something else",
+      "a script of the worker that does something else",
       odd,
       { ...broken("../../pkg/early.js?isolated"), startTimeout: 300 },
       Error,
       /not start within 300 ms/,
     ],
     [
-      "a worker's script that never comes",
+      "a script of the worker that loads too slowly",
       odd,
       { ...broken("../../pkg/wasi-worker.js?delay=20000"), startTimeout: 300 },
       Error,
       /within 300 ms/,
     ],
-    ["arguments that are no list", odd, { args: "a" }, TypeError, /args/],
+    ["arguments that are not an array", odd, { args: "a" }, TypeError, /args/],
     ["an argument with NUL", odd, { args: ["a\0b"] }, TypeError, /args/],
-    ["a variable that is no string", odd, { env: { A: 1 } }, TypeError, /env\.A/],
-    ["a variable with an impossible name", odd, { env: { "A=": "" } }, TypeError, /"A="/],
-    ["a stdin of no bytes", odd, { stdinCapacity: 0 }, RangeError, /stdinCapacity/],
-    ["a stdin of half a byte", odd, { stdinCapacity: 1.5 }, RangeError, /stdinCapacity/],
-    ["a time that is none", odd, { startTimeout: -1 }, RangeError, /startTimeout/],
-    ["an onStderr that is no function", odd, { onStderr: {} }, TypeError, /onStderr/],
+    ["a variable that is not a string", odd, { env: { A: 1 } }, TypeError, /env\.A/],
+    ["a variable with an invalid name", odd, { env: { "A=": "" } }, TypeError, /"A="/],
+    ["a stdin with a capacity of 0 bytes", odd, { stdinCapacity: 0 }, RangeError, /stdinCapacity/],
+    ["a stdin with a capacity of 1.5 bytes", odd, { stdinCapacity: 1.5 }, RangeError, /stdinCapacity/],
+    ["an invalid startTimeout", odd, { startTimeout: -1 }, RangeError, /startTimeout/],
+    ["an onStderr that is not a function", odd, { onStderr: {} }, TypeError, /onStderr/],
   ]) {
-    it(`because of ${name} names the cause`, async () => {
+    it(`because of ${name} causes an error that names the cause`, async () => {
       const error = await rejection(startWasiGuest(module, { args: ["x"], ...options }));
       assert.instanceOf(error, kind);
       assert.match(error.message, message);
     });
   }
 
-  it("because the browser shares no memory names the cause", async () => {
+  it("because the browser does not share memory causes an error that names the cause", async () => {
     const { SharedArrayBuffer } = globalThis;
     delete globalThis.SharedArrayBuffer;
     try {
@@ -354,7 +354,7 @@ describe("a guest that cannot be started", () => {
     }
   });
 
-  it("because its signal is aborted rejects with the reason, before and while it starts", async () => {
+  it("because its signal is aborted causes a rejection with the reason, before and during the start", async () => {
     assert.equal(await rejection(startWasiGuest(odd, { signal: AbortSignal.abort("before") })), "before");
     const given = new AbortController();
     const slow = broken("../../pkg/wasi-worker.js?delay=20000");
@@ -365,8 +365,8 @@ describe("a guest that cannot be started", () => {
   });
 });
 
-// The last, since WebKit does not stop an endless loop of a worker that it has terminated.
-describe("a guest that never ends and calls nothing", () => {
+// This test runs last, because WebKit does not stop an endless loop of a terminated worker.
+describe("a guest that runs an endless loop without calls", () => {
   it("can be killed", async () => {
     const guest = await oddly("endless");
     assert.isTrue(await isOpen(guest.exited, 100));

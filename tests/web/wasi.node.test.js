@@ -1,4 +1,4 @@
-// Guests in Node, as commands that any host can spawn.
+// WASI guests in Node, as commands that any host can start.
 
 import { assert } from "chai";
 import { spawn } from "node:child_process";
@@ -25,7 +25,7 @@ for (const { name, url } of await guests()) describeGuest(name, () => run(fileUR
 describe("a WASI command in Node", () => {
   const file = fileURLToPath(odd);
 
-  it("has arguments, the environment that it is given, and an exit code", async () => {
+  it("gets its arguments and the selected environment, and has an exit code", async () => {
     process.env.PORTWAY_OF_A_TEST = "ü";
     process.env.WASI_ENV = "PORTWAY_OF_A_TEST";
     const { readable, exited } = run(file, "a", "ö");
@@ -34,7 +34,7 @@ describe("a WASI command in Node", () => {
     assert.equal((await exited).code, 254);
   });
 
-  it("that traps reports it on stderr, behind its output", async () => {
+  it("that traps reports the trap on stderr, after its output", async () => {
     const { readable, exited } = run(file, "trap");
     assert.equal((await readAll(readable)).length, 5);
     const { code, errors } = await exited;
@@ -43,11 +43,11 @@ describe("a WASI command in Node", () => {
   });
 
   for (const [what, args, code, text] of [
-    ["is not named", [], 2, /usage/],
-    ["is not there", ["nowhere.wasm"], 126, /nowhere\.wasm cannot be started: .*ENOENT/],
-    ["is no WebAssembly", [script], 126, /cannot be started/],
+    ["has no name", [], 2, /usage/],
+    ["is missing", ["nowhere.wasm"], 126, /nowhere\.wasm cannot be started: .*ENOENT/],
+    ["is not WebAssembly", [script], 126, /cannot be started/],
   ]) {
-    it(`that ${what} is reported on stderr`, async () => {
+    it(`that ${what} causes an error on stderr`, async () => {
       const outcome = await run(...args).exited;
       assert.equal(outcome.code, code);
       assert.match(outcome.errors, text);

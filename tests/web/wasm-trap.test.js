@@ -1,5 +1,5 @@
-// The wasm dies for real here: of a memory that is full, or of a stack that is. Each spec has a copy of the library of
-// its own.
+// The wasm traps in these tests because its memory or its stack is exhausted. Each test has its own copy of the
+// library.
 import { assert } from "chai";
 import {
   CallError as MainCallError,
@@ -13,20 +13,20 @@ import { printed } from "./support/console.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 import { withSmallMemory } from "./support/small-memory.js";
 
-/** A copy of the library that has room for some thousand calls. */
+/** Returns a copy of the library whose memory is exhausted by some thousand calls. */
 async function smallCopy() {
   const copy = await freshCopy();
   await copy.default(withSmallMemory(await wasmBytes(), 2));
   return copy;
 }
 
-/** Makes calls until the wasm has trapped; returns all of them. */
+/** Makes calls until the wasm traps. Returns the client and all calls. */
 async function exhaust({ JSONRPCClient }) {
   const client = new JSONRPCClient({ send() {}, onMessage() {} }, { timeout: 0 });
   const calls = [];
   let dead = false;
   while (!dead) {
-    assert.isBelow(calls.length, 900_000, "the memory has no end");
+    assert.isBelow(calls.length, 900_000, "the memory was not exhausted");
     for (let n = 0; n < 1_000; n++) {
       calls.push(client.request("a"));
       calls.at(-1).catch(() => (dead = true));
@@ -36,8 +36,8 @@ async function exhaust({ JSONRPCClient }) {
   return { client, calls };
 }
 
-describe("wasm that has died of a full memory", () => {
-  it("ends every pending call with the reason, and refuses later calls", async () => {
+describe("wasm that has trapped because its memory is exhausted", () => {
+  it("ends every pending call with the reason wasm-died, and later calls are refused", async () => {
     const copy = await smallCopy();
     const { client, calls } = await exhaust(copy);
     const ends = await Promise.allSettled(calls);
@@ -52,7 +52,7 @@ describe("wasm that has died of a full memory", () => {
     client.destroy();
   }).timeout(60_000);
 
-  it("ends the calls of other clients, too, and answers the running requests", async () => {
+  it("ends the calls of other clients, and their running requests get an error response", async () => {
     const copy = await smallCopy();
     const { transport, remoteEnd } = scriptedChannel();
     const other = new copy.JSONRPCPeer(transport, { timeout: 0 });
@@ -78,7 +78,7 @@ describe("wasm that has died of a full memory", () => {
     other.destroy();
   }).timeout(60_000);
 
-  it("ends requested streams and served ones, and notifies the peer of both", async () => {
+  it("ends requested and served streams, and notifies the peer of both", async () => {
     const copy = await smallCopy();
     const { transport, remoteEnd } = scriptedChannel();
     const other = new copy.JSONRPCPeer(transport, { timeout: 0 });
@@ -106,7 +106,7 @@ describe("wasm that has died of a full memory", () => {
     other.destroy();
   }).timeout(60_000);
 
-  it("answers later requests of the peer with an error, and once each", async () => {
+  it("causes one error response to each later request of the peer", async () => {
     const copy = await smallCopy();
     const { transport, remoteEnd } = scriptedChannel();
     const server = new copy.JSONRPCServer(transport).method("a", () => "served");
@@ -134,14 +134,14 @@ describe("wasm that has died of a full memory", () => {
   }).timeout(60_000);
 
   for (const size of [1, 100]) {
-    it(`answers the requests that it has died of, once each, ${size} at a time`, async () => {
+    it(`causes one response to each request during which it may have trapped, ${size} at a time`, async () => {
       const copy = await smallCopy();
       const transport = recorder();
       const limits = { inFlight: Infinity, batchItems: Infinity };
       const server = new copy.JSONRPCServer(transport, { limits }).method("work", () => new Promise(() => {}));
       let count = 0;
       while (transport.sent.length === 0) {
-        assert.isBelow(count, 900_000, "the memory has no end");
+        assert.isBelow(count, 900_000, "the memory was not exhausted");
         for (const end = count + 1_000; count < end; ) {
           const requests = Array.from({ length: size }, () => ({ jsonrpc: "2.0", method: "work", id: count++ }));
           transport.deliver(size === 1 ? requests[0] : requests);
@@ -156,7 +156,7 @@ describe("wasm that has died of a full memory", () => {
     }).timeout(60_000);
   }
 
-  it("withholds no answer that a handler returns in the same task", async () => {
+  it("does not prevent the response of a handler that returns in the same task", async () => {
     const copy = await smallCopy();
     const transport = recorder();
     const isAlive = () => {
@@ -183,7 +183,7 @@ describe("wasm that has died of a full memory", () => {
     client.destroy();
   }).timeout(60_000);
 
-  it("is thrown by every new client, until init has started another", async () => {
+  it("makes the constructors throw until init has loaded the wasm again", async () => {
     const copy = await smallCopy();
     const { client: old } = await exhaust(copy);
     assert.throws(() => new copy.JSONRPCClient(recorder()), copy.CallError, "init()");
@@ -193,14 +193,14 @@ describe("wasm that has died of a full memory", () => {
     const server = new copy.JSONRPCServer(far).method("echo", (params) => params);
     const client = new copy.JSONRPCClient(near);
     assert.deepEqual(await client.request("echo", [1]), [1]);
-    assert.equal((await rejection(old.request("a"))).reason, "wasm-died", "the old ones stay dead");
+    assert.equal((await rejection(old.request("a"))).reason, "wasm-died", "old clients stay unusable");
     old.destroy();
     assert.deepEqual(await client.request("echo", [2]), [2]);
     client.destroy();
     server.destroy();
   }).timeout(60_000);
 
-  it("leaves another copy of the library alone", async () => {
+  it("does not affect another copy of the library", async () => {
     const copy = await smallCopy();
     const { near, far } = channel();
     new MainServer(far).method("echo", (params) => params);
@@ -211,9 +211,9 @@ describe("wasm that has died of a full memory", () => {
   }).timeout(60_000);
 });
 
-describe("a stack that is full", () => {
-  it("leaves no call open, and either works on or reports that it has died", async () => {
-    // A promise that was made without any stack left cannot be reported.
+describe("an exhausted stack", () => {
+  it("leaves no call pending; the library either still works or reports that its wasm has trapped", async () => {
+    // The library cannot report a promise that was created without any free stack.
     await printed(async () => {
       const copy = await freshCopy();
       await copy.default(await wasmBytes());
@@ -225,7 +225,7 @@ describe("a stack that is full", () => {
         try {
           dig();
         } catch {
-          // Repeatedly, while the full stack unwinds.
+          // Makes a call in each frame of the stack while the stack unwinds.
           if (calls.length < 2_000) {
             const call = client.request("echo", [calls.length]);
             calls.push(call);
@@ -237,7 +237,7 @@ describe("a stack that is full", () => {
       try {
         dig();
       } catch {
-        // It was never to succeed.
+        // dig() always throws.
       }
       assert.isAbove(calls.length, 0);
       const ends = await Promise.allSettled(calls);

@@ -4,14 +4,14 @@ import { countListeners, openIframe, receivedBy, origins, scriptedIframe } from 
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection, until } from "./support/outcomes.js";
 
-/** A peer that talks to a frame. */
+/** Creates a peer for the window of an iframe. */
 function peerOf(element, ...options) {
   const peer = new JSONRPCPeer(windowTransport(element.contentWindow, ...options));
   afterThisTest(() => peer.destroy());
   return peer;
 }
 
-/** A document with everything in it, for frames that can load nothing. */
+/** Returns a document that contains the library, for iframes that cannot load files. */
 async function selfContained(origin) {
   const inline = await (await fetch(packaged("inline.js"))).text();
   const serve = await (await fetch("/tests/web/fixtures/serve.js")).text();
@@ -31,7 +31,7 @@ async function selfContained(origin) {
 
 const kinds = {
   "of the same origin": async () => [await openIframe("frame.html"), undefined],
-  "of the same origin, named": async () => [
+  "of the same origin, with the option origin": async () => [
     await openIframe("frame.html", { query: { origin: origins.own } }),
     { origin: origins.own },
   ],
@@ -47,23 +47,23 @@ const kinds = {
     await openIframe("frame.html", { sandbox: "allow-scripts", query: { origin: origins.own } }),
     { origin: "null" },
   ],
-  "that is sandboxed and has its whole document in an attribute": async () => [
+  "that is sandboxed and has its whole document in srcdoc": async () => [
     await openIframe("", { sandbox: "allow-scripts", srcdoc: await selfContained(origins.own) }),
     { origin: "null" },
   ],
-  "that has its whole document in an attribute": async () => [
+  "that has its whole document in srcdoc": async () => [
     await openIframe("", { srcdoc: await selfContained() }),
     undefined,
   ],
-  "that may be anybody": async () => [
+  "that may have any origin": async () => [
     await openIframe("frame.html", { origin: origins.other, query: { origin: "*" } }),
     { origin: "*" },
   ],
 };
 
 for (const [kind, make] of Object.entries(kinds)) {
-  describe(`a frame ${kind}`, () => {
-    it("answers calls, and makes calls of its own", async () => {
+  describe(`an iframe ${kind}`, () => {
+    it("responds to calls, and makes calls of its own", async () => {
       const [element, options] = await make();
       const peer = peerOf(element, options).method("name", ([n]) => `page ${n}`);
       assert.deepEqual(await peer.request("echo", { url: "/a" }), { url: "/a" });
@@ -75,17 +75,17 @@ for (const [kind, make] of Object.entries(kinds)) {
 }
 
 describe("a window transport", () => {
-  it("takes its options in a row, as source and origin", async () => {
+  it("accepts source and origin as separate arguments", async () => {
     const element = await openIframe("frame.html", { origin: origins.other, query: { origin: origins.own } });
     assert.deepEqual(await peerOf(element, window, origins.other).request("echo", [1]), [1]);
   });
 
-  it("takes a source alone, and is of the own origin then", async () => {
+  it("accepts only a source, and then allows only its own origin", async () => {
     const element = await openIframe("frame.html");
     assert.deepEqual(await peerOf(element, window).request("echo", [1]), [1]);
   });
 
-  it("carries progress, transfers and ports", async () => {
+  it("transmits progress, transfer lists and ports", async () => {
     const peer = peerOf(await openIframe("frame.html"));
     const seen = [];
     await peer.request("progress", [], { onProgress: (n) => seen.push(n) });
@@ -99,7 +99,7 @@ describe("a window transport", () => {
     assert.equal(await message, "echo hi");
   });
 
-  it("keeps the calls of several frames apart", async () => {
+  it("separates the calls of several iframes", async () => {
     const elements = await Promise.all([1, 2, 3].map(() => openIframe("frame.html")));
     const peers = elements.map((element, n) => peerOf(element).method("name", () => `page for ${n}`));
     const results = await Promise.all(
@@ -111,7 +111,7 @@ describe("a window transport", () => {
     );
   });
 
-  it("keeps two frames without an origin apart", async () => {
+  it("separates two iframes without an origin", async () => {
     const options = { sandbox: "allow-scripts", query: { origin: origins.own } };
     const elements = [await openIframe("frame.html", options), await openIframe("frame.html", options)];
     const peers = elements.map((element, n) => peerOf(element, { origin: "null" }).method("name", () => n));
@@ -121,7 +121,7 @@ describe("a window transport", () => {
     ]);
   });
 
-  it("keeps messages that arrive before there is a handler", async () => {
+  it("buffers messages that arrive before its handler is set", async () => {
     const child = await scriptedIframe();
     const transport = windowTransport(child.window);
     for (let n = 0; n < 3; n++) child.post({ jsonrpc: "2.0", method: "count", params: [n] });
@@ -133,7 +133,7 @@ describe("a window transport", () => {
     assert.deepEqual(seen, [0, 1, 2]);
   });
 
-  it("leaves foreign messages to others, and assigns no property", async () => {
+  it("does not affect foreign messages, and assigns no property", async () => {
     const child = await scriptedIframe();
     const before = window.onmessage;
     const received = receivedBy(windowTransport(child.window));
@@ -160,24 +160,24 @@ describe("a window transport", () => {
     assert.equal(window.onmessage, before);
   });
 
-  it("removes its one listener when it is destroyed", async () => {
+  it("shares one listener with other transports, which the last one removes when it is destroyed", async () => {
     const child = await scriptedIframe();
     const listeners = countListeners(window);
     const peers = Array.from({ length: 20 }, () => new JSONRPCPeer(windowTransport(child.window)));
-    // Transports on one window share it.
+    // All transports on one window share the listener.
     assert.equal(listeners.size, 1);
     for (const peer of peers) peer.destroy();
     assert.equal(listeners.size, 0);
   });
 
-  it("leaves no listener after ten thousand peers have come and gone", async () => {
+  it("leaves no listener after ten thousand peers were created and destroyed", async () => {
     const child = await scriptedIframe();
     const listeners = countListeners(window);
     for (let n = 0; n < 10_000; n++) new JSONRPCPeer(windowTransport(child.window)).destroy();
     assert.equal(listeners.size, 0);
   });
 
-  it("ends the calls that wait, within a second, when its frame is removed, and refuses later ones at once", async () => {
+  it("ends its pending calls within a second after its iframe is removed, and later calls fail at once", async () => {
     const element = await openIframe("frame.html");
     const peer = peerOf(element);
     await peer.request("echo");
@@ -189,7 +189,7 @@ describe("a window transport", () => {
     assert.equal((await rejection(peer.request("echo", [], { timeout: 0 }))).reason, "peer-gone");
   });
 
-  it("ends a call that is made after its frame was removed, within a second, when it was called right before", async () => {
+  it("ends a call within a second if the iframe was removed before the call, even right after another call", async () => {
     const element = await openIframe("frame.html");
     const peer = peerOf(element);
     await peer.request("echo");
@@ -199,7 +199,7 @@ describe("a window transport", () => {
     assert.isBelow(performance.now() - start, 1_000);
   });
 
-  it("transfers nothing where the list is null", async () => {
+  it("transfers no object if the list is null", async () => {
     const peer = peerOf(await openIframe("frame.html"));
     const buffer = new ArrayBuffer(8);
     await peer.request("echo", [buffer], { transfer: null });
@@ -207,7 +207,7 @@ describe("a window transport", () => {
     assert.equal(buffer.byteLength, 8);
   });
 
-  it("takes nothing away for a window that has gone, though it was called right before", async () => {
+  it("does not detach buffers in a call after its iframe was removed", async () => {
     const element = await openIframe("frame.html");
     const peer = peerOf(element);
     await peer.request("echo");
@@ -217,8 +217,8 @@ describe("a window transport", () => {
     assert.equal(buffer.byteLength, 8);
   });
 
-  it("reports a message that cannot be read to onError, and the calls go on", async () => {
-    // Where an engine does not hand a module of wasm to another origin, this is such a message; others deliver it.
+  it("reports a message that cannot be deserialized to onError, and calls stay pending", async () => {
+    // In some engines, a wasm module from another origin cannot be deserialized. Others deliver the module.
     const errors = [];
     const child = await scriptedIframe({ origin: origins.other });
     const peer = new JSONRPCPeer(windowTransport(child.window, { origin: origins.other }), {
@@ -236,7 +236,7 @@ describe("a window transport", () => {
     assert.equal(await call, "lives");
   });
 
-  it("looks after its window only while calls wait", async () => {
+  it("checks its window only while calls are pending", async () => {
     const element = await openIframe("frame.html");
     const peer = peerOf(element);
     const timers = new Set();
@@ -246,7 +246,7 @@ describe("a window transport", () => {
         timers.delete(timer);
         run();
       }, ms);
-      // The interval of the checks. The timeouts of calls are longer.
+      // Counts only timers with the interval of the checks. The timeouts of calls are longer.
       if (ms === 500) timers.add(timer);
       return timer;
     };
@@ -262,13 +262,13 @@ describe("a window transport", () => {
     assert.equal(timers.size, 0);
   });
 
-  it("needs a window, which a frame has once it is in the document", () => {
+  it("needs a window, which an iframe has only in a document", () => {
     const detached = document.createElement("iframe");
     assert.throws(() => windowTransport(detached.contentWindow), TypeError, "window");
     assert.throws(() => windowTransport(undefined), TypeError);
   });
 
-  it("rejects a call whose params cannot be cloned, and works on", async () => {
+  it("makes a call reject if its params cannot be cloned, and later calls work", async () => {
     const client = new JSONRPCClient(windowTransport((await openIframe("frame.html")).contentWindow));
     afterThisTest(() => client.destroy());
     assert.equal((await rejection(client.request("echo", [() => {}]))).name, "DataCloneError");

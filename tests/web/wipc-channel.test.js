@@ -1,4 +1,4 @@
-// One end of WIPC: frames, text between them, and how it ends.
+// One end of a WIPC channel: frames, text between frames, and the end of the channel.
 
 import { assert } from "chai";
 import {
@@ -21,7 +21,7 @@ import { JSONRPCServer } from "./support/portway.js";
 import { isOpen, pause, until } from "./support/outcomes.js";
 import { printed } from "./support/console.js";
 
-/** Hooks that record their arguments as events. */
+/** Returns hooks that record their arguments as events. */
 function recordHooks(events = []) {
   const record = (name) => (argument) =>
     void events.push([name, typeof argument === "number" ? argument : text(argument)]);
@@ -36,7 +36,7 @@ describe("a WIPC channel", () => {
     ["host", "guest"],
     ["guest", "host"],
   ]) {
-    it(`takes frames of every type from ${from} to ${to}, in order`, async () => {
+    it(`transmits frames of every type from ${from} to ${to}, in order`, async () => {
       const { events, hooks } = recordHooks();
       const ends = channels(to === "host" ? hooks : {}, to === "guest" ? hooks : {});
       await ends[from].send(OPEN, "1");
@@ -57,7 +57,7 @@ describe("a WIPC channel", () => {
     });
   }
 
-  it("hands over bytes outside of frames, and the size missing from a frame at the end", async () => {
+  it("passes on the bytes outside of frames, and reports the size of a truncated frame", async () => {
     const { events, hooks } = recordHooks();
     const remoteEnd = scriptedPipe(hooks);
     const cut = encodeWipc(DATA, "never").subarray(0, 11);
@@ -75,7 +75,7 @@ describe("a WIPC channel", () => {
     ]);
   });
 
-  it("writes each frame in one piece, and waits while the peer does not read", async () => {
+  it("writes each frame in one chunk, and waits until the peer reads", async () => {
     const [near, far] = pipes();
     const channel = new WipcChannel(near);
     const written = [channel.send(DATA, "1"), channel.send(DATA, "2")];
@@ -87,7 +87,7 @@ describe("a WIPC channel", () => {
     channel.destroy();
   });
 
-  it("takes a hundred thousand frames in one turn, and keeps their order", async () => {
+  it("sends a hundred thousand frames in one turn, in order", async () => {
     let next = 0;
     let isInOrder = true;
     const { host } = channels(
@@ -103,7 +103,7 @@ describe("a WIPC channel", () => {
     assert.isTrue(isInOrder);
   });
 
-  it("refuses wrong frames before anything is written, and lives on", async () => {
+  it("refuses invalid frames before it writes anything, and still works", async () => {
     const remoteEnd = scriptedPipe();
     const { channel } = remoteEnd;
     assert.throws(() => channel.send(4), RangeError);
@@ -120,7 +120,7 @@ describe("a WIPC channel", () => {
     ]);
   });
 
-  it("has options that are checked", () => {
+  it("throws for invalid options", () => {
     const [near] = pipes();
     for (const streams of [undefined, {}, { readable: near.readable }, { readable: 1, writable: 2 }]) {
       assert.throws(() => new WipcChannel(streams), TypeError, "readable");
@@ -132,7 +132,7 @@ describe("a WIPC channel", () => {
     assert.isFalse(near.readable.locked);
   });
 
-  it("reports errors that its hooks throw, and goes on", async () => {
+  it("reports errors that its hooks throw, and continues", async () => {
     const errors = [];
     const seen = [];
     const remoteEnd = scriptedPipe({
@@ -147,7 +147,7 @@ describe("a WIPC channel", () => {
     assert.deepEqual([errors, seen], [["SyntaxError", "TypeError"], ["right"]]);
   });
 
-  it("prints them without onError, and errors that onError throws", async () => {
+  it("prints errors without onError, and errors that onError throws", async () => {
     const lines = await printed(async (lines) => {
       const onData = () => {
         throw new Error("oh no");
@@ -175,7 +175,7 @@ describe("a WIPC channel", () => {
     assert.deepEqual(lines, ["portway: Error: oh no, too", "portway: Error: oh no"]);
   });
 
-  it("abandons a header whose payload does not arrive in time", async () => {
+  it("abandons a header whose payload does not arrive within headerTimeout", async () => {
     const { events, hooks } = recordHooks();
     const remoteEnd = scriptedPipe({ ...hooks, headerTimeout: 50 });
     const falseMagic = concat([encodeWipc(DATA).subarray(0, 5), utf8(" is\n")]);
@@ -198,7 +198,7 @@ describe("a WIPC channel", () => {
     );
   });
 
-  it("waits for a payload otherwise", async () => {
+  it("waits for a payload without a headerTimeout", async () => {
     const { events, hooks } = recordHooks();
     const remoteEnd = scriptedPipe(hooks);
     const frame = encodeWipc(DATA, "abc");
@@ -211,7 +211,7 @@ describe("a WIPC channel", () => {
 });
 
 describe("CLOSE", () => {
-  it("received by a host ends its output, and closes its stream; later frames are still handed over", async () => {
+  it("ends the output of a host that receives it, and later frames of the guest are still delivered", async () => {
     const { events, hooks } = recordHooks();
     const remoteEnd = scriptedPipe(hooks);
     await remoteEnd.postBytes(concat([encodeWipc(CLOSE, "bye"), encodeWipc(DATA, "1")]));
@@ -229,7 +229,7 @@ describe("CLOSE", () => {
     assert.deepEqual(await remoteEnd.channel.ended, { closed: true, error: undefined });
   });
 
-  it("that a host receives repeatedly closes its stream, and is reported, once", async () => {
+  it("closes the stream of a host once, and is reported once, if it arrives repeatedly", async () => {
     const { events, hooks } = recordHooks();
     const [near, far] = pipes();
     const writer = near.writable.getWriter();
@@ -247,7 +247,7 @@ describe("CLOSE", () => {
     channel.destroy();
   });
 
-  it("that a guest has got leaves it time for its last words", async () => {
+  it("lets a guest that receives it send its last messages", async () => {
     const { events, hooks } = recordHooks();
     const remoteEnd = scriptedPipe({ ...hooks, role: "guest" });
     await remoteEnd.post(CLOSE);
@@ -264,7 +264,7 @@ describe("CLOSE", () => {
     assert.deepEqual(events, [["onClose", ""]]);
   });
 
-  it("that was sent is the last frame, once, and the channel ends with the peer", async () => {
+  it("is the last frame that is sent, is sent once, and the channel ends when the peer ends", async () => {
     const remoteEnd = scriptedPipe({ closeTimeout: 0 });
     remoteEnd.channel.send(DATA, "1");
     const ended = remoteEnd.channel.close("bye");
@@ -280,14 +280,14 @@ describe("CLOSE", () => {
     assert.deepEqual(await ended, { closed: false, error: undefined });
   });
 
-  it("may be sent by send, too", async () => {
+  it("may be sent by send()", async () => {
     const remoteEnd = scriptedPipe();
     remoteEnd.channel.send(CLOSE, "bye");
     await until(() => remoteEnd.output.isEnded);
     assert.deepEqual(remoteEnd.frames, [[CLOSE, "bye"]]);
   });
 
-  it("that is not heeded ends the channel after a while", async () => {
+  it("ends the channel after closeTimeout if the peer does not end", async () => {
     const start = performance.now();
     await scriptedPipe({ closeTimeout: 60 }).channel.close();
     assert.isAtLeast(performance.now() - start, 50);
@@ -297,15 +297,15 @@ describe("CLOSE", () => {
   });
 });
 
-describe("a channel whose stream", () => {
-  it("ends refuses later frames", async () => {
+describe("a channel", () => {
+  it("whose stream ends refuses to send frames", async () => {
     const remoteEnd = scriptedPipe();
     remoteEnd.end();
     assert.deepEqual(await remoteEnd.channel.ended, { closed: false, error: undefined });
     assertClosed(() => remoteEnd.channel.send(DATA), "ended");
   });
 
-  it("fails reports it, and refuses later frames", async () => {
+  it("whose stream fails reports the error, and refuses to send frames", async () => {
     const remoteEnd = scriptedPipe();
     const error = new Error("the wire is cut");
     remoteEnd.fail(error);
@@ -313,7 +313,7 @@ describe("a channel whose stream", () => {
     assertClosed(() => remoteEnd.channel.send(DATA), "ended");
   });
 
-  it("cannot be written to any more refuses later frames, and still reads", async () => {
+  it("whose stream cannot be written refuses to send frames, and still reads", async () => {
     const seen = [];
     const [near, far] = pipes();
     const channel = new WipcChannel(near, { onData: (payload) => seen.push(text(payload)) });
@@ -332,7 +332,7 @@ describe("a channel whose stream", () => {
     channel.destroy();
   });
 
-  it("delivers a value that is not bytes reports it, and reads on", async () => {
+  it("whose stream delivers a value that is not bytes reports an error, and continues to read", async () => {
     const errors = [];
     const seen = [];
     const remoteEnd = scriptedPipe({
@@ -346,7 +346,7 @@ describe("a channel whose stream", () => {
     assert.include(errors[0], "Uint8Array");
   });
 
-  it("is destroyed by a hook or a handler hands over nothing more, not even of the same chunk", async () => {
+  it("that is destroyed by a hook or a handler delivers no further frame, not even of the same chunk", async () => {
     for (const role of ["host", "guest"]) {
       for (const type of [DATA, CALL]) {
         let handled = 0;
@@ -365,7 +365,7 @@ describe("a channel whose stream", () => {
     }
   });
 
-  it("is destroyed by onPassthrough hands over nothing of the frame behind the text", async () => {
+  it("that is destroyed by onPassthrough does not deliver the frame after the text", async () => {
     for (const type of [OPEN, DATA, CALL, CLOSE]) {
       const { events, hooks } = recordHooks();
       const remoteEnd = scriptedPipe({ ...hooks, onPassthrough: () => remoteEnd.channel.destroy() });
@@ -376,7 +376,7 @@ describe("a channel whose stream", () => {
     }
   });
 
-  it("is destroyed from outside reports no truncated frame", async () => {
+  it("that is destroyed by the application does not report a truncated frame", async () => {
     const { events, hooks } = recordHooks();
     const remoteEnd = scriptedPipe(hooks);
     await remoteEnd.postBytes(encodeWipc(DATA, "x".repeat(100)).subarray(0, 50));
@@ -387,7 +387,7 @@ describe("a channel whose stream", () => {
     assert.deepEqual(events, []);
   });
 
-  it("is destroyed by a handler runs no handler for the calls that have waited", async () => {
+  it("that is destroyed by a handler runs no handler for buffered calls", async () => {
     for (const waiting of [500, 9_900]) {
       let handled = 0;
       const remoteEnd = scriptedPipe();
@@ -398,7 +398,7 @@ describe("a channel whose stream", () => {
       new JSONRPCServer(transport, { onError() {} }).method("take", () => {
         if (++handled === 3) remoteEnd.channel.destroy();
       });
-      // More comes while those are handled.
+      // More frames arrive while the handler runs.
       for (let n = 0; n < waiting; n++) remoteEnd.postBytes(frame).catch(() => {});
       await remoteEnd.channel.ended;
       await pause(50);
@@ -406,7 +406,7 @@ describe("a channel whose stream", () => {
     }
   });
 
-  it("is destroyed, before or after its end, stops the running handlers, and is idle", async () => {
+  it("that is destroyed, before or after its end, aborts the running handlers, and becomes idle", async () => {
     for (const role of ["host", "guest"]) {
       for (const endsFirst of [false, true]) {
         const remoteEnd = scriptedPipe({ role });
@@ -429,7 +429,7 @@ describe("a channel whose stream", () => {
     }
   });
 
-  it("is destroyed ends at once", async () => {
+  it("that is destroyed ends at once", async () => {
     const remoteEnd = scriptedPipe();
     remoteEnd.channel.destroy();
     remoteEnd.channel.destroy();

@@ -1,4 +1,5 @@
-// Frames of WIPC to bytes and back. `tests/data/wipc-vectors.json` has the cases, which the native suite runs, too.
+// The encoder and the decoder of WIPC frames. The cases are in `tests/data/wipc-vectors.json`, which the native tests
+// also run.
 
 import { assert } from "chai";
 import { inNode } from "./support/portway.js";
@@ -39,7 +40,7 @@ describe("the decoder of WIPC", () => {
 
     it(`${name}`, () => assert.deepEqual(decoded(bytes, { maxPayload }), expected));
 
-    it(`${name}, in every other split`, () => {
+    it(`${name}, in other splits`, () => {
       const whole = concat(bytes);
       assert.deepEqual(decoded([whole], { maxPayload }), expected);
       for (let at = 1; at < whole.length; at++) {
@@ -56,11 +57,11 @@ describe("the decoder of WIPC", () => {
         ),
         expected,
       );
-      assert.deepEqual(reference(whole, maxPayload), expected, "the reference decoder");
+      assert.deepEqual(reference(whole, maxPayload), expected, "the result of the reference decoder");
     });
   }
 
-  it("finds in 10 000 random streams, in random pieces, the frames that the reference finds", () => {
+  it("finds the same frames as the reference decoder in 10 000 random streams that are split at random", () => {
     const random = randomNumbers(1);
     const shreds = ["W", "WI", "WIP", "WIPC", "C", "x", "\n", "\0", "\x01", "\x02", "\x03", "\x04"].map(utf8);
     let frames = 0;
@@ -95,11 +96,11 @@ describe("the decoder of WIPC", () => {
       frames += expected.frames.length;
       truncated += expected.truncated === undefined ? 0 : 1;
     }
-    assert.isAbove(frames, 10_000, "the streams have few frames");
-    assert.isAbove(truncated, 1_000, "few streams end in a frame");
+    assert.isAbove(frames, 10_000, "too few frames in the streams");
+    assert.isAbove(truncated, 1_000, "too few streams end in the middle of a frame");
   });
 
-  it("returns a payload that arrives whole as a view, and one in pieces as a copy", () => {
+  it("returns a payload in one chunk as a view, and a payload in several chunks as a copy", () => {
     const frame = encodeWipc(DATA, "abcdef");
     const payloads = [];
     const decoder = new WipcDecoder({ frame: (_, payload) => payloads.push(payload) });
@@ -111,7 +112,7 @@ describe("the decoder of WIPC", () => {
     assert.equal(payloads[2].byteLength, payloads[2].buffer.byteLength);
   });
 
-  it("puts a megabyte together out of pieces of every size", () => {
+  it("joins a megabyte from chunks of various sizes", () => {
     const random = randomNumbers(2);
     const payload = Uint8Array.from({ length: 1 << 20 }, () => random(256));
     const bytes = encodeWipc(DATA, payload);
@@ -127,12 +128,12 @@ describe("the decoder of WIPC", () => {
       assert.lengthOf(found, 1);
       assert.isTrue(
         found[0][1].every((byte, at) => byte === payload[at]),
-        `pieces of up to ${most}`,
+        `chunks of up to ${most} bytes`,
       );
     }
   });
 
-  it("takes ArrayBuffers and other views, and is a TypeError for anything else", () => {
+  it("accepts ArrayBuffers and views, and throws a TypeError for other values", () => {
     const frame = encodeWipc(DATA, "abc");
     const padded = concat([utf8("xx"), frame, utf8("yy")]);
     for (const chunk of [frame.buffer, new DataView(padded.buffer, 2, frame.length), new Uint8ClampedArray(frame)]) {
@@ -143,14 +144,14 @@ describe("the decoder of WIPC", () => {
       assert.throws(() => decoder.push(wrong), TypeError, "chunk must be");
   });
 
-  it("is a TypeError without hooks, and a RangeError with an invalid limit", () => {
+  it("throws a TypeError without hooks, and a RangeError for an invalid limit", () => {
     for (const hooks of [undefined, {}, { frame: 1 }]) assert.throws(() => new WipcDecoder(hooks), TypeError, "frame");
     for (const maxPayload of [-1, 1.5, 2 ** 32, NaN, "5"]) {
       assert.throws(() => new WipcDecoder({ frame() {} }, { maxPayload }), RangeError, "maxPayload");
     }
   });
 
-  it("can be used again after its end", () => {
+  it("can be used again after finish()", () => {
     const kept = keeping();
     kept.decoder.push(encodeWipc(DATA, "abc").subarray(0, 10));
     kept.decoder.finish();
@@ -161,7 +162,7 @@ describe("the decoder of WIPC", () => {
 });
 
 describe("a hook of the decoder that throws", () => {
-  it("costs no byte: the rest of the chunk is taken, and then the error is thrown on", () => {
+  it("does not stop the decoding of the chunk, and push() then throws the error", () => {
     const seen = [];
     const decoder = new WipcDecoder({
       frame(_, payload) {
@@ -181,7 +182,7 @@ describe("a hook of the decoder that throws", () => {
     assert.deepEqual(seen, ["1", "between", "2", "3"]);
   });
 
-  it("is one of several in an AggregateError", () => {
+  it("causes an AggregateError if several hooks throw", () => {
     const decoder = new WipcDecoder({
       frame() {
         throw new Error("frame");
@@ -209,7 +210,7 @@ describe("a hook of the decoder that throws", () => {
     assert.throws(() => decoder.push(encodeWipc(OPEN)), Error, "frame");
   });
 
-  it("by using the decoder gets a clear error, and nothing is lost", () => {
+  it("because it calls the decoder does not stop the decoding, and the error explains the problem", () => {
     const payloads = [];
     const errors = [];
     const decoder = new WipcDecoder({
@@ -234,7 +235,7 @@ describe("a hook of the decoder that throws", () => {
 describe("an abandoned frame", () => {
   const falseMagic = concat([utf8("WIPC"), new Uint8Array([2]), utf8(" is\n")]);
 
-  it("is searched again from its second byte", () => {
+  it("is searched for frames from its second byte", () => {
     const kept = keeping();
     const { decoder } = kept;
     decoder.push(falseMagic);
@@ -252,7 +253,7 @@ describe("an abandoned frame", () => {
     assert.isFalse(decoder.giveUp());
   });
 
-  it("may have another in it, which is waited for", () => {
+  it("may contain the start of another frame, whose rest the decoder then expects", () => {
     const kept = keeping();
     const { decoder } = kept;
     const frame = encodeWipc(DATA, "abc");
@@ -263,7 +264,7 @@ describe("an abandoned frame", () => {
     assert.deepEqual(kept.found.frames, [[DATA, hex(utf8("abc"))]]);
   });
 
-  it("of random streams loses no byte, whenever it is done", () => {
+  it("loses no byte, in random streams and at random times", () => {
     const random = randomNumbers(3);
     for (let run = 0; run < 500; run++) {
       const kept = keeping();
@@ -293,7 +294,7 @@ describe("the encoder of WIPC", () => {
     assert.equal(hex(encodeWipc(CALL, new Uint8Array(0x010203)).subarray(0, 9)), "574950430203020100");
   });
 
-  it("takes bytes of any kind, and text as UTF-8", () => {
+  it("accepts bytes in any view, and encodes text as UTF-8", () => {
     const bytes = utf8("grün");
     const padded = concat([utf8("xx"), bytes, utf8("yy")]);
     for (const payload of ["grün", bytes, bytes.slice().buffer, new DataView(padded.buffer, 2, bytes.length)]) {
@@ -307,7 +308,7 @@ describe("the encoder of WIPC", () => {
     for (const payload of [5, {}, true, [1, 2]]) assert.throws(() => encodeWipc(DATA, payload), TypeError, "payload");
   });
 
-  it("names its types", () => {
+  it("has named types", () => {
     assert.deepEqual({ ...WipcType }, { OPEN: 0, CLOSE: 1, CALL: 2, DATA: 3 });
     assert.deepEqual([OPEN, CLOSE, CALL, DATA], [0, 1, 2, 3]);
     assert.isFrozen(WipcType);

@@ -30,7 +30,7 @@ function isAlive(pid) {
 }
 
 describe("a guest that is a child process", () => {
-  it("answers calls, makes calls of its own, and sends data back", async () => {
+  it("responds to calls, makes calls of its own, and sends data back", async () => {
     const seen = [];
     const guest = await guestOf("echo", {
       onOpen: (payload) => seen.push(text(payload)),
@@ -48,7 +48,7 @@ describe("a guest that is a child process", () => {
   });
 
   for (const when of ["at once", "later", "later, together"]) {
-    it(`delivers its last messages if it exits in the same turn: ${when}`, async () => {
+    it(`has its last messages delivered if it exits in the same turn: ${when}`, async () => {
       const data = [];
       const notes = [];
       const guest = await guestOf(["lastWords", when], { onData: (payload) => data.push(text(payload)) });
@@ -66,7 +66,7 @@ describe("a guest that is a child process", () => {
     });
   }
 
-  it("prints between its frames, and nothing is lost or mixed up", async () => {
+  it("may print text between its frames, and no text or frame is lost", async () => {
     let printed = "";
     const frames = [];
     const guest = await guestOf("print", {
@@ -80,7 +80,7 @@ describe("a guest that is a child process", () => {
     assert.deepEqual(await guest.exited, { code: 0, signal: null });
   });
 
-  it("sends 10 MB in each direction at once, and none waits for the other for ever", async () => {
+  it("can exchange 10 MB in each direction at once without a deadlock", async () => {
     let received = 0;
     const guest = await guestOf("echo", {
       onData: (payload) => (received += payload.every((byte) => byte === payload[0]) ? payload.length : NaN),
@@ -93,7 +93,7 @@ describe("a guest that is a child process", () => {
     assert.deepEqual(await guest.close(), { code: 0, signal: null });
   });
 
-  it("takes large params and returns large results", async () => {
+  it("accepts large params and returns large results", async () => {
     const guest = await guestOf("echo");
     const client = new JSONRPCClient(guest.transport());
     const [large] = await client.request("echo", ["ä".repeat(2 << 20)]);
@@ -101,7 +101,7 @@ describe("a guest that is a child process", () => {
     await guest.close();
   });
 
-  it("takes thousands of small frames, in order", async () => {
+  it("accepts thousands of small frames, in order", async () => {
     const seen = [];
     const guest = await guestOf("echo", { onData: (payload) => seen.push(Number(text(payload))) });
     for (let n = 0; n < 20_000; n++) guest.channel.send(DATA, String(n));
@@ -110,7 +110,7 @@ describe("a guest that is a child process", () => {
     await guest.close();
   });
 
-  it("exits within a frame: the rest is passed through, and reported", async () => {
+  it("may exit in the middle of a frame: the rest is passed on and reported", async () => {
     const events = [];
     const guest = await guestOf("cut", {
       onData: (payload) => events.push(text(payload)),
@@ -122,7 +122,7 @@ describe("a guest that is a child process", () => {
     assert.deepEqual(await guest.exited, { code: 3, signal: null });
   });
 
-  it("has the folder and the environment that it is given", async () => {
+  it("gets the folder and the environment of the options", async () => {
     const script = `process.stdout.write(JSON.stringify([process.cwd(), process.env.GREETING]))`;
     let printed = "";
     const options = { cwd: "/", env: { GREETING: "hello" }, onPassthrough: (bytes) => (printed += text(bytes)) };
@@ -131,7 +131,7 @@ describe("a guest that is a child process", () => {
     assert.deepEqual(JSON.parse(printed), ["/", "hello"]);
   });
 
-  it("may be a program that knows nothing of frames", async () => {
+  it("may be a program without WIPC", async () => {
     let printed = "";
     const guest = await spawnGuest("cat", [], { onPassthrough: (bytes) => (printed += text(bytes)), onData: () => {} });
     guest.channel.send(DATA, "abc");
@@ -142,7 +142,7 @@ describe("a guest that is a child process", () => {
 });
 
 describe("a guest that cannot be started", () => {
-  it("rejects, with the reason", async () => {
+  it("makes spawnGuest reject with the reason", async () => {
     const { message, cause } = await rejection(spawnGuest("no-such-command", ["x"]));
     assert.include(message, "no-such-command cannot be started");
     assert.equal(cause.code, "ENOENT");
@@ -153,14 +153,14 @@ describe("a guest that cannot be started", () => {
     assert.equal((await rejection(spawnGuest("/etc"))).cause.code, "EACCES");
   });
 
-  it("is not started at all if its signal is aborted", async () => {
+  it("is not started if its signal is already aborted", async () => {
     const reason = new Error("changed my mind");
     assert.equal(await rejection(spawnGuest(process.execPath, [], { signal: AbortSignal.abort(reason) })), reason);
   });
 });
 
-describe("a guest that dies", () => {
-  it("with a frame half read, and so that frame is not sent", async () => {
+describe("a guest that exits", () => {
+  it("after it has read half of a frame makes send() reject", async () => {
     const guest = await spawnGuest("sh", ["-c", "head -c 1000 >/dev/null; exit 3"]);
     const error = await rejection(guest.channel.send(DATA, new Uint8Array(10 << 20)));
     assert.match(error.message, /EPIPE|ECONNRESET|closed/);
@@ -172,7 +172,7 @@ describe("a guest that dies", () => {
     ["exits", (guest, client) => client.notify("exit", [7]), { code: 7, signal: null }],
     ["is killed by its signal", (guest, client, controller) => controller.abort(), { code: null, signal: "SIGKILL" }],
   ]) {
-    it(`since it ${how} ends the calls that wait at once, and later ones and writes do no harm`, async () => {
+    it(`because it ${how} ends the pending calls at once, and later calls and writes fail`, async () => {
       const controller = new AbortController();
       const guest = await guestOf("echo", { signal: controller.signal });
       const client = new JSONRPCClient(guest.transport());
@@ -190,7 +190,7 @@ describe("a guest that dies", () => {
     });
   }
 
-  it("while much is being written to it does not hurt the host", async () => {
+  it("while the host writes much data does not affect the host", async () => {
     const guest = await guestOf("stubborn");
     const writes = Array.from({ length: 40 }, () => guest.channel.send(DATA, new Uint8Array(1 << 20)));
     await pause(50);
@@ -213,8 +213,8 @@ describe("a guest that dies", () => {
   });
 });
 
-describe("a guest that is asked to close", () => {
-  it("finishes its work, and sends its last messages", async () => {
+describe("a guest that the host closes", () => {
+  it("completes its work, and sends its last messages", async () => {
     const seen = [];
     const guest = await guestOf("echo", { onData: (payload) => seen.push(text(payload)) });
     const client = new JSONRPCClient(guest.transport());
@@ -226,7 +226,7 @@ describe("a guest that is asked to close", () => {
     assert.deepEqual(seen, ["bye"]);
   });
 
-  it("and does not care is killed in time, whichever way it is closed", async () => {
+  it("and that ignores the close is killed after the timeout, whichever function closes it", async () => {
     for (const close of [
       (guest) => guest.close({ timeout: 100 }),
       (guest) => void new JSONRPCClient(guest.transport()).destroy(),
@@ -248,7 +248,7 @@ describe("a guest that is asked to close", () => {
     }
   });
 
-  it("and does not read is killed in time, however much waits to be written", async () => {
+  it("and that does not read is killed after the timeout, however many bytes are queued", async () => {
     for (const close of [(guest) => guest.close({ timeout: 100 }), (guest) => guest.channel.close()]) {
       let isThere = false;
       const guest = await guestOf("stubborn", { closeTimeout: 100, onOpen: () => (isThere = true) });
@@ -267,15 +267,15 @@ describe("a guest that is asked to close", () => {
     assert.equal((await hanging).reason, "peer-gone");
   });
 
-  it("has to be given a time that is one", async () => {
+  it("makes close() reject for an invalid timeout", async () => {
     const guest = await guestOf("echo");
     assert.instanceOf(await rejection(guest.close({ timeout: -1 })), RangeError);
     assert.isTrue(isAlive(guest.pid));
   });
 });
 
-describe("a guest that closes on its own", () => {
-  it("exits with its exit code, and the host sends no more", async () => {
+describe("a guest that closes its channel", () => {
+  it("exits with its exit code, and the host sends no further frames", async () => {
     const closed = [];
     const guest = await guestOf("echo", { onClose: (payload) => closed.push(text(payload)) });
     const client = new JSONRPCClient(guest.transport(), { onError() {} });
@@ -288,14 +288,14 @@ describe("a guest that closes on its own", () => {
     assertClosed(() => guest.channel.send(DATA), "closed-by-peer");
   });
 
-  it("may do so only once in a process", async () => {
+  it("cannot create a second channel in its process", async () => {
     const guest = await guestOf("echo");
     const client = new JSONRPCClient(guest.transport());
     assert.include((await rejection(client.request("again"))).message, "already a guest");
     await guest.close();
   });
 
-  it("reads no more, and later dies: calls end in between", async () => {
+  it("may stop reading long before it exits: calls then end early", async () => {
     let isOpen = false;
     const guest = await guestOf("deaf", { onOpen: () => (isOpen = true) });
     await until(() => isOpen);
@@ -309,14 +309,14 @@ describe("a guest that closes on its own", () => {
   });
 });
 
-describe("a guest whose answers are not read", function () {
+describe("a guest whose responses are not read", function () {
   this.timeout(30_000);
 
   it("and ends its input exits", async () => {
     const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "echo"], { stdio: ["pipe", "pipe", "inherit"] });
     afterThisTest(() => guest.kill("SIGKILL"));
     const exited = once(guest, "exit");
-    // Once it sends OPEN, it is ready.
+    // The guest is ready when it sends OPEN.
     await once(guest.stdout, "data");
     guest.stdout.pause();
     const ask = (id) => encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "repeat", params: [60_000], id }));
@@ -326,7 +326,7 @@ describe("a guest whose answers are not read", function () {
   });
 });
 
-it("a guest whose onClose throws exits, although its input does not end", async () => {
+it("a guest whose onClose throws exits, even if its input does not end", async () => {
   const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "careless"], {
     stdio: ["pipe", "pipe", "inherit"],
   });
@@ -336,15 +336,15 @@ it("a guest whose onClose throws exits, although its input does not end", async 
   assert.deepEqual(await once(guest, "exit"), [0, null]);
 });
 
-describe("a guest that floods and exits", function () {
+describe("a guest that floods the host and exits", function () {
   this.timeout(60_000);
 
-  it("does not keep the host from its other work, and all that it has sent is handled", async () => {
+  it("does not block other tasks of the host, and all of its messages are handled", async () => {
     const guest = await spawnGuest(process.execPath, [fixture("wipc-hostile.mjs"), "flood"], { onError() {} });
     afterThisTest(() => guest.kill());
     let turns = 0;
     let handled = 0;
-    // A host whose call waits reads ahead.
+    // A host with a pending call reads ahead.
     const peer = new JSONRPCPeer(guest.transport(), { onError() {} }).method(
       "big",
       () => ((handled += 1), "x".repeat(5_000)),
@@ -360,10 +360,10 @@ describe("a guest that floods and exits", function () {
   });
 });
 
-describe("a host that ends", () => {
+describe("a host that exits", () => {
   for (const how of ["exits", "throws"]) {
     for (const mode of ["echo", "stubborn"]) {
-      it(`since it ${how} leaves no guest behind: ${mode}`, async () => {
+      it(`because it ${how} leaves no guest running: ${mode}`, async () => {
         const host = spawn(process.execPath, [fixture("wipc-host.mjs"), how, mode], {
           stdio: ["ignore", "pipe", "ignore"],
         });
@@ -371,23 +371,23 @@ describe("a host that ends", () => {
         const pid = Number(String(line));
         assert.isAbove(pid, 0);
         await once(host, "exit");
-        await until(() => !isAlive(pid), "the guest lives on");
+        await until(() => !isAlive(pid), "the guest still runs");
       });
     }
   }
 
-  it("since it is killed leaves no guest behind that heeds the end of its input", async () => {
+  it("because it is killed leaves no guest running that exits at the end of its input", async () => {
     const host = spawn(process.execPath, [fixture("wipc-host.mjs"), "stays", "echo"], {
       stdio: ["ignore", "pipe", "ignore"],
     });
     const [line] = await once(host.stdout, "data");
     const pid = Number(String(line));
     host.kill("SIGKILL");
-    await until(() => !isAlive(pid), "the guest lives on");
+    await until(() => !isAlive(pid), "the guest still runs");
   });
 });
 
-it("a guest answers what a shell pipes into it, and exits", async () => {
+it("a guest responds to input that a shell pipes into it, and exits", async () => {
   const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "echo"], { stdio: ["pipe", "pipe", "inherit"] });
   afterThisTest(() => guest.kill("SIGKILL"));
   const readable = new ReadableStream({
@@ -409,7 +409,7 @@ it("a guest answers what a shell pipes into it, and exits", async () => {
   assert.deepEqual(seen, ["1", "done"]);
 });
 
-it("a payload above 2^32 - 1 bytes is refused before any byte is written", () => {
+it("a payload of more than 2^32 - 1 bytes is refused before any byte is written", () => {
   const huge = new Uint8Array(2 ** 32);
   assert.throws(() => encodeWipc(DATA, huge), RangeError, "4294967295");
 });

@@ -1,4 +1,4 @@
-// The memory that hostile guests and hosts cost, as processes.
+// The memory that a hostile guest or host can make its peer use. Guests are processes.
 
 import { assert } from "chai";
 import { execFileSync, spawn } from "node:child_process";
@@ -23,14 +23,14 @@ function fixture(file) {
   return fileURLToPath(new URL(`fixtures/${file}`, import.meta.url));
 }
 
-/** The memory in use after a collection, in bytes. */
+/** Returns the memory in use after a garbage collection, in bytes. */
 function used() {
   collect();
   const { heapUsed, arrayBuffers, external } = process.memoryUsage();
   return heapUsed + arrayBuffers + external;
 }
 
-/** The memory of another process, in bytes. */
+/** Returns the memory of another process, in bytes. */
 function memoryOf(pid) {
   return 1_024 * Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" }));
 }
@@ -41,7 +41,7 @@ async function hostile(how, options) {
   return guest;
 }
 
-/** The most that is in use more than before, until `isDone()`. */
+/** Returns the maximum growth of the memory in use over `before`, until `isDone()` returns true. */
 async function growth(isDone, before) {
   let most = 0;
   while (!isDone() && most < 512 * MIB) {
@@ -59,16 +59,16 @@ describe("a hostile guest", function () {
     ["by a promise", async (text) => text()],
     ["a little later", (text) => new Promise((resolve) => setImmediate(() => resolve(text())))],
   ]) {
-    it(`that requests and does not read makes the host buffer at most its limit: answered ${kind}`, async () => {
+    it(`that sends requests and does not read makes the host buffer at most its limit: responses ${kind}`, async () => {
       const before = used();
       const guest = await hostile("unread");
       let handled = 0;
-      // Each of its own, so that each takes memory.
+      // The strings differ, so that each needs memory.
       const text = () => `${handled++}`.padEnd(90_000, "x");
       const peer = new JSONRPCPeer(guest.transport()).method("big", () => answer(text));
       let last = -1;
       const most = await growth(() => (handled > 0 && handled === last ? true : void (last = handled)), before);
-      // Of answers that come later, there are as many as requests may be at work.
+      // The number of later responses is limited by the number of running requests.
       assert.isBelow(most, (kind === "a little later" ? 200 : 64) * MIB);
       assert.isBelow(handled, 10_000);
       assert.equal((await rejection(peer.request("a", [], { timeout: 100 }))).reason, "timeout");
@@ -77,7 +77,7 @@ describe("a hostile guest", function () {
     });
   }
 
-  it("that sends data and does not read makes the host hold no more than that, where a hook sends it back", async () => {
+  it("that sends DATA and does not read makes the host buffer at most its limit, if a hook sends the data back", async () => {
     const before = used();
     let received = 0;
     const guest = await hostile("data", {
@@ -85,7 +85,7 @@ describe("a hostile guest", function () {
         received += payload.length;
         return guest.channel.send(DATA, payload);
       },
-      // When it is killed, its queued frames cannot be sent.
+      // The queued frames cannot be sent after the guest is killed.
       onError() {},
     });
     let last = -1;
@@ -96,7 +96,7 @@ describe("a hostile guest", function () {
     await guest.channel.ended;
   });
 
-  it("that asks under ids that cannot be echoed leaves nothing behind", async () => {
+  it("that sends requests with ids that cannot be echoed does not make the host's memory grow", async () => {
     let isDone = false;
     const guest = await hostile("ids", { onData: () => (isDone = true) });
     new JSONRPCServer(guest.transport()).method("big", () => 1);
@@ -108,18 +108,18 @@ describe("a hostile guest", function () {
     assert.isBelow(most, 64 * MIB);
   });
 
-  it("that sends a message of 150 MB makes the host keep none of it, and the next frame is found", async () => {
+  it("that sends a message of 150 MB does not make the host buffer the message, and the next frame is found", async () => {
     const before = used();
     let isDone = false;
     const guest = await hostile("long", { onData: () => (isDone = true) });
     new JSONRPCServer(guest.transport());
     const most = await growth(() => isDone, before);
     assert.isTrue(isDone);
-    // Bytes that were read and are no longer needed may not be freed yet.
+    // The engine may not yet have freed bytes that are no longer needed.
     assert.isBelow(most, 100 * MIB);
   });
 
-  it("that sends headers of frames that never come makes the host keep none of them", async () => {
+  it("that sends headers without payloads does not make the host's memory grow", async () => {
     const before = used();
     const guest = await hostile("headers");
     new JSONRPCServer(guest.transport());
@@ -127,7 +127,7 @@ describe("a hostile guest", function () {
     assert.isBelow(await growth(() => Date.now() - start > 500, before), 16 * MIB);
   });
 
-  it("that sends the smallest messages has each answered, and leaves nothing behind", async () => {
+  it("that sends the smallest messages gets a response for each, and the host's memory does not grow", async () => {
     let isDone = false;
     const guest = await hostile("tiny", { onData: () => (isDone = true) });
     new JSONRPCServer(guest.transport());
@@ -140,17 +140,17 @@ describe("a hostile guest", function () {
   });
 });
 
-describe("small frames that come in large pieces of memory", function () {
+describe("small frames in chunks whose ArrayBuffers are large", function () {
   this.timeout(60_000);
 
-  /** A chunk of `size` bytes in 64 KB of memory. */
+  /** Returns a chunk that contains the bytes at the start of an ArrayBuffer of 64 KiB. */
   const inLarge = (bytes) => {
     const chunk = new Uint8Array(new ArrayBuffer(65_536), 0, bytes.length);
     chunk.set(bytes);
     return chunk;
   };
 
-  /** The growth of the memory in use, once free memory has been returned to the system: that may take a while. */
+  /** Returns the growth of the memory in use. The engine may return free memory to the system later, so this waits. */
   const kept = async (before) => {
     let least = Infinity;
     for (let n = 0; n < 30 && least > 32 * MIB; n++) {
@@ -160,7 +160,7 @@ describe("small frames that come in large pieces of memory", function () {
     return least;
   };
 
-  it("are kept without it while they are not handled", async () => {
+  it("are copied out of the ArrayBuffer until they are handled", async () => {
     const { readable, writable } = new TransformStream();
     const channel = new WipcChannel({ readable, writable: new WritableStream() });
     afterThisTest(() => channel.destroy());
@@ -168,7 +168,7 @@ describe("small frames that come in large pieces of memory", function () {
     const writer = writable.getWriter();
     const frame = encodeWipc(CALL, '{"jsonrpc":"2.0","method":"note"}');
     const before = used();
-    // A frame in 64 KB of text.
+    // A frame and then text, together 64 KiB.
     for (let n = 0; n < 3_000; n++) await writer.write(concat([frame, new Uint8Array(65_536 - frame.length)]));
     assert.isBelow(await kept(before), 64 * MIB);
     let notes = 0;
@@ -176,7 +176,7 @@ describe("small frames that come in large pieces of memory", function () {
     await until(() => notes === 3_000);
   });
 
-  it("are kept without it while reading pauses", async () => {
+  it("are copied out of the ArrayBuffer while reading is paused", async () => {
     const { readable, writable } = new TransformStream();
     const channel = new WipcChannel({ readable, writable: new WritableStream({ write: () => new Promise(() => {}) }) });
     afterThisTest(() => channel.destroy());
@@ -194,7 +194,7 @@ describe("small frames that come in large pieces of memory", function () {
     assert.isBelow(await kept(before), 64 * MIB);
   });
 
-  it("are kept without it while the rest of their payload is awaited", async () => {
+  it("are copied out of the ArrayBuffer until the rest of their payload arrives", async () => {
     const sizes = [];
     const decoder = new WipcDecoder({ frame: (_, payload) => sizes.push(payload.length) });
     const frame = encodeWipc(DATA, new Uint8Array(3 * MIB));
@@ -209,14 +209,14 @@ describe("small frames that come in large pieces of memory", function () {
 describe("a hostile host", function () {
   this.timeout(60_000);
 
-  /** A guest of ours, whose output is not read until `read`. */
+  /** Starts a guest whose output is not read before the test calls `read`. */
   async function guestOf(mode) {
     const child = spawn(process.execPath, [fixture("wipc-guest.mjs"), mode], { stdio: ["pipe", "pipe", "inherit"] });
     afterThisTest(() => child.kill("SIGKILL"));
     child.stdin.on("error", () => {});
     const frames = [];
     const decoder = new WipcDecoder({ frame: (type, payload) => frames.push([type, payload]) });
-    // Once it sends OPEN, it is ready.
+    // The guest is ready when it sends OPEN.
     const [chunk] = await once(child.stdout, "data");
     child.stdout.pause();
     decoder.push(chunk);
@@ -224,12 +224,12 @@ describe("a hostile host", function () {
     return { child, frames, read: () => child.stdout.on("data", (chunk) => decoder.push(chunk)).resume() };
   }
 
-  /** Writes all of it, if it is read; resolves once it is. */
+  /** Writes the bytes, and waits until the guest has read enough of them. */
   async function write(child, bytes) {
     if (!child.stdin.write(bytes)) await once(child.stdin, "drain");
   }
 
-  it("that asks and does not read makes the guest hold no more than that, and gets all answers once it reads", async () => {
+  it("that sends requests and does not read makes the guest buffer at most its limit, and later gets all responses", async () => {
     const { child, frames, read } = await guestOf("echo");
     const before = memoryOf(child.pid);
     const requests = Array.from({ length: 3_000 }, (_, id) =>
@@ -255,7 +255,7 @@ describe("a hostile host", function () {
     );
   });
 
-  it("that sends data and does not read makes a guest that sends it back hold no more than that", async () => {
+  it("that sends DATA and does not read makes a guest that echoes the data buffer at most its limit", async () => {
     const { child, frames, read } = await guestOf("echo");
     const before = memoryOf(child.pid);
     const written = write(child, concat(Array.from({ length: 3_000 }, () => encodeWipc(DATA, new Uint8Array(60_000)))));
@@ -271,7 +271,7 @@ describe("a hostile host", function () {
     assert.lengthOf(frames, 3_000);
   });
 
-  it("that asks under ids that cannot be echoed does not keep the guest from its end", async () => {
+  it("that sends requests with ids that cannot be echoed does not prevent the exit of the guest", async () => {
     const { child, frames, read } = await guestOf("echo");
     read();
     for (let n = 0; n < 100; n++)

@@ -1,4 +1,4 @@
-// Answers in CALL frames that cannot be read end their own calls, and no others.
+// Responses in CALL frames that cannot be parsed. Each ends its own call and no other call.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer } from "./support/portway.js";
@@ -9,7 +9,7 @@ import { rejection } from "./support/outcomes.js";
 const MAX_MESSAGE_BYTES = 5_000;
 const LONG = "x".repeat(2 * MAX_MESSAGE_BYTES);
 
-/** A client whose calls have been sent, and the end from which the test answers. */
+/** Creates a client with pending calls. The test is its peer. */
 async function waiting(count, Class = JSONRPCClient) {
   const remoteEnd = scriptedPipe({ maxMessage: MAX_MESSAGE_BYTES });
   const errors = [];
@@ -32,9 +32,9 @@ const unreadable = (id) => [
   concat([utf8(`{"jsonrpc":"2.0","id":${id},"result":"`), Uint8Array.of(0xff), utf8('"}')]),
 ];
 
-describe("an unreadable answer over WIPC", () => {
+describe("an unreadable response over WIPC", () => {
   for (const [index, text] of unreadable(2).entries()) {
-    it(`ends its own call and no other (${index + 1})`, async () => {
+    it(`ends its own call and no other call (${index + 1})`, async () => {
       const { remoteEnd, client, calls, errors } = await waiting(3);
       await post(remoteEnd, text);
       const error = await rejection(calls[1]);
@@ -46,20 +46,20 @@ describe("an unreadable answer over WIPC", () => {
     });
   }
 
-  it("ends its call at a peer that serves, too, and is answered like any message that cannot be read", async () => {
+  it("ends its call at a peer with a server, and gets an error response like any message that cannot be parsed", async () => {
     const { remoteEnd, calls } = await waiting(2, JSONRPCPeer);
     await post(remoteEnd, unreadable(1)[0]);
     assert.equal((await rejection(calls[0])).reason, "unreadable-response");
   });
 
-  it("in a batch ends the call of each of its answers", async () => {
+  it("in a batch ends the call of each response of the batch", async () => {
     const { remoteEnd, client, calls } = await waiting(3);
     await post(remoteEnd, '[{"jsonrpc":"2.0","id":1,"result":NaN},{"jsonrpc":"2.0","id":3,"result":1}]');
     for (const call of [calls[0], calls[2]]) assert.equal((await rejection(call)).reason, "unreadable-response");
     assert.equal(client.pending, 1);
   });
 
-  it("ends the only call that waits if its id cannot be read, and none of several", async () => {
+  it("ends the only pending call if its id cannot be read, and no call if several are pending", async () => {
     const nameless = '{"jsonrpc":"2.0","result":"x';
     const one = await waiting(1);
     await post(one.remoteEnd, nameless);
@@ -71,7 +71,7 @@ describe("an unreadable answer over WIPC", () => {
     assert.deepEqual([two.client.pending, two.errors.length], [1, 1]);
   });
 
-  it("is not recognised in a call, or in an answer with a foreign id", async () => {
+  it("does not end a call if it is a request, or if its id is unknown", async () => {
     const { remoteEnd, calls } = await waiting(1);
     const others = ['"method":"x","params":[NaN]', '"params":[', `"method":"${LONG}`].map(
       (rest) => `{"jsonrpc":"2.0","id":1,${rest}`,
@@ -84,9 +84,9 @@ describe("an unreadable answer over WIPC", () => {
   });
 });
 
-describe("an answer over the limit of WIPC", () => {
+describe("a response over WIPC that exceeds the limit", () => {
   const late = (before) => `{"jsonrpc":"2.0","x":"${"x".repeat(before)}","id":2,"result":"${LONG}"}`;
-  /** The length up to the comma behind the id. */
+  /** The length of the response up to the comma after the id. */
   const most = 1_024 - '{"jsonrpc":"2.0","x":"","id":2,'.length;
 
   it("an answer over the limit whose id comes late ends the only pending call", async () => {
@@ -100,7 +100,7 @@ describe("an answer over the limit of WIPC", () => {
     assert.equal((await rejection(one.calls[0])).reason, "unreadable-response");
   });
 
-  it("is handled the same in pieces, and before a client listens", async () => {
+  it("has the same effect in several chunks, and before a client exists", async () => {
     const remoteEnd = scriptedPipe({ maxMessage: MAX_MESSAGE_BYTES });
     const frame = encodeWipc(CALL, late(most));
     for (let at = 0; at < frame.length; at += 100) remoteEnd.postBytes(frame.subarray(at, at + 100));

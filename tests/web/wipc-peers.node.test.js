@@ -1,7 +1,7 @@
-// WIPC with npm `wipc-js` at the other end: its host of our guest, and its guest of our host; and the example.
+// WIPC with npm `wipc-js` as the peer: its host with our guest, its guest with our host, and the example.
 //
-// Its gaps are left out here: it loses a frame whose magic is split over two reads, waits for the payload of any
-// text that begins with the magic, throws at a reserved type, and drops the payloads of OPEN and CLOSE.
+// The tests avoid faults of `wipc-js`: it loses a frame whose magic is split over two reads, waits for a payload after
+// any text that begins with the magic, throws for a reserved type, and drops the payloads of OPEN and CLOSE.
 
 import { assert } from "chai";
 import { execFile, spawn } from "node:child_process";
@@ -22,7 +22,7 @@ const here = (file) => fileURLToPath(new URL(file, import.meta.url));
 
 after(() => rmSync(path));
 
-describe("the host of wipc-js", () => {
+describe("a host of wipc-js", () => {
   function host() {
     const child = spawn(process.execPath, [here("fixtures/wipc-guest.mjs"), "echo"], {
       stdio: ["pipe", "pipe", "inherit"],
@@ -49,7 +49,7 @@ describe("the host of wipc-js", () => {
     return { child, seen, channel: new Host(child.stdout, child.stdin) };
   }
 
-  it("has calls answered by our guest, gets data back, and sees it exit", async () => {
+  it("gets responses from our guest, gets its data back, and can make our guest exit", async () => {
     const { child, seen, channel } = host();
     await until(() => seen.opened === 1);
     channel.send(MessageType.OPEN);
@@ -80,7 +80,7 @@ describe("the host of wipc-js", () => {
     );
   });
 
-  it("gets ten megabytes back", async () => {
+  it("gets ten megabytes of data back", async () => {
     const { seen, channel } = host();
     await until(() => seen.opened === 1);
     channel.send(MessageType.DATA, Buffer.alloc(10 << 20, 7));
@@ -90,7 +90,7 @@ describe("the host of wipc-js", () => {
 });
 
 describe("a guest of wipc-js", () => {
-  it("answers our host, prints, sends data back, and exits when it is asked to", async () => {
+  it("responds to our host, prints text, sends data back, and exits when our host closes it", async () => {
     const seen = { opened: 0, closed: 0, data: 0, passed: "" };
     const guest = await spawnGuest(process.execPath, [here("fixtures/wipc-js-guest.mjs"), path], {
       onOpen: () => (seen.opened += 1),
@@ -113,7 +113,7 @@ describe("a guest of wipc-js", () => {
   });
 });
 
-it("the example works as described, with the package installed", async () => {
+it("the example prints the described output if the package is installed", async () => {
   const folder = mkdtempSync(join(tmpdir(), "wipc-guest-"));
   afterThisTest(() => rmSync(folder, { recursive: true }));
   cpSync(here("../../examples/wipc-guest-js"), folder, { recursive: true });

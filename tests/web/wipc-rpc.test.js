@@ -19,7 +19,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { deferred, isOpen, rejection, until } from "./support/outcomes.js";
 import { printed } from "./support/console.js";
 
-/** A server at the channel, and the test as its peer. */
+/** Creates a server on a channel. The test is its peer. */
 function served(options, rpc) {
   const remoteEnd = scriptedPipe(options);
   const server = new JSONRPCServer(remoteEnd.channel.transport(), { onError() {}, ...rpc });
@@ -34,7 +34,7 @@ function served(options, rpc) {
 const error = (code, message, id) => ({ jsonrpc: "2.0", error: { code, message }, id });
 
 describe("JSON-RPC over WIPC", () => {
-  it("goes both ways at once, beside DATA and OPEN", async () => {
+  it("works in both directions at once, beside DATA and OPEN", async () => {
     const seen = [];
     const { host, guest } = channels(
       { onData: (payload) => seen.push(text(payload)) },
@@ -56,7 +56,7 @@ describe("JSON-RPC over WIPC", () => {
     assert.sameMembers(seen, ["open", "data"]);
   });
 
-  it("has errors, notifications, progress, cancelling, streams and batches", async () => {
+  it("supports errors, notifications, progress, cancellation, streams and batches", async () => {
     const { host, guest } = channels();
     const noted = [];
     new JSONRPCServer(guest.transport())
@@ -96,7 +96,7 @@ describe("JSON-RPC over WIPC", () => {
     assert.deepEqual(noted, [1, 2]);
   });
 
-  it("answers with an error a result that JSON cannot express, alone and in a batch", async () => {
+  it("sends an error for a result that JSON cannot express, single and in a batch", async () => {
     const { host, guest } = channels();
     const results = { fn: () => {}, symbol: Symbol("s"), unwritten: { toJSON() {} }, date: new Date(0) };
     const server = new JSONRPCServer(guest.transport()).method("items", async function* () {
@@ -118,12 +118,12 @@ describe("JSON-RPC over WIPC", () => {
     assert.equal((await rejection(items.next())).code, -32603);
   });
 
-  it("is one link for every caller of transport()", () => {
+  it("has one transport for all callers of transport()", () => {
     const { host } = channels();
     assert.equal(host.transport(), host.transport());
   });
 
-  it("coalesces where that is asked for, calls and replies together", async () => {
+  it("sends calls and responses together if coalesce is true", async () => {
     const { host, guest } = channels();
     const near = new JSONRPCPeer(host.transport(), { coalesce: true }).method("double", ([n]) => 2 * n);
     const far = new JSONRPCPeer(guest.transport(), { coalesce: true }).method(
@@ -137,7 +137,7 @@ describe("JSON-RPC over WIPC", () => {
     );
   });
 
-  it("keeps the calls that arrive before there is a server", async () => {
+  it("buffers the calls that arrive before a server exists", async () => {
     const remoteEnd = scriptedPipe();
     await remoteEnd.post(CALL, JSON.stringify({ jsonrpc: "2.0", method: "echo", params: [1], id: "early" }));
     await remoteEnd.post(DATA);
@@ -146,7 +146,7 @@ describe("JSON-RPC over WIPC", () => {
     assert.deepEqual(remoteEnd.messages, [{ jsonrpc: "2.0", result: [1], id: "early" }]);
   });
 
-  it("transfers nothing, and reports it", async () => {
+  it("makes a call with a transfer list reject", async () => {
     const { host } = channels();
     const { buffer } = new Uint8Array(1);
     const failure = await rejection(
@@ -156,7 +156,7 @@ describe("JSON-RPC over WIPC", () => {
     assert.equal(buffer.byteLength, 1);
   });
 
-  it("fails only the call whose params cannot be JSON", async () => {
+  it("makes a call reject if its params cannot be JSON, and later calls work", async () => {
     const { host, guest } = channels();
     new JSONRPCServer(guest.transport()).method("echo", (params) => params);
     const client = new JSONRPCClient(host.transport());
@@ -167,12 +167,12 @@ describe("JSON-RPC over WIPC", () => {
 
 describe("a CALL frame", () => {
   for (const [what, payload] of [
-    ["no text", new Uint8Array([0xff])],
-    ["no JSON", "hello"],
-    ["nothing", ""],
+    ["bytes that are not UTF-8", new Uint8Array([0xff])],
+    ["text that is not JSON", "hello"],
+    ["no payload", ""],
     ["half a message", '{"jsonrpc":"2.0",'],
   ]) {
-    it(`with ${what} in it is answered -32700 by the server, which lives on`, async () => {
+    it(`with ${what} gets the error -32700, and the server still works`, async () => {
       const { remoteEnd } = served();
       await remoteEnd.post(CALL, payload);
       await remoteEnd.post(CALL, '{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}');
@@ -184,7 +184,7 @@ describe("a CALL frame", () => {
     });
   }
 
-  it("without JSON is reported, and not answered, by a side that only calls", async () => {
+  it("without JSON is reported by a peer that only makes calls, which sends no response", async () => {
     const remoteEnd = scriptedPipe();
     const errors = [];
     const client = new JSONRPCClient(remoteEnd.channel.transport(), { onError: ({ message }) => errors.push(message) });
@@ -206,7 +206,7 @@ describe("a CALL frame", () => {
     ["an empty object", {}, null],
     ["an empty array", [], null],
   ]) {
-    it(`with ${what} is answered -32600`, async () => {
+    it(`with ${what} gets the error -32600`, async () => {
       const { remoteEnd } = served();
       await remoteEnd.post(CALL, JSON.stringify(sent));
       await remoteEnd.post(CALL, '{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}');
@@ -222,7 +222,7 @@ describe("a CALL frame", () => {
     });
   }
 
-  it("with a batch whose answers are too long together has each answered by itself, without a text of all of them", async () => {
+  it("with a batch gets a response for each request if all responses together are too long", async () => {
     const { host, guest } = channels();
     const long = "x".repeat(1 << 20);
     new JSONRPCServer(guest.transport()).method("long", () => long);
@@ -240,7 +240,7 @@ describe("a CALL frame", () => {
     assert.isBelow(made, 50 << 20);
   });
 
-  it("with a batch has each of its elements answered", async () => {
+  it("with a batch gets a response for each of its elements", async () => {
     const { remoteEnd } = served();
     await remoteEnd.post(
       CALL,
@@ -274,14 +274,14 @@ describe("a CALL frame", () => {
   });
 });
 
-describe("the calls that wait", () => {
+describe("pending calls", () => {
   for (const [how, end, says, roles = ["host", "guest"]] of [
     ["the stream ends", (remoteEnd) => remoteEnd.end(), "the stream has ended"],
     ["the stream fails", (remoteEnd) => remoteEnd.fail(new Error("cut")), "cut"],
-    ["its host closes", (remoteEnd) => remoteEnd.post(CLOSE), "the peer has closed the channel", ["guest"]],
+    ["its host sends CLOSE", (remoteEnd) => remoteEnd.post(CLOSE), "the peer has closed the channel", ["guest"]],
   ]) {
     for (const role of roles) {
-      it(`end at once when ${how}, for a ${role}, and later ones are refused`, async () => {
+      it(`end at once if ${how}, for a ${role}, and later calls are refused`, async () => {
         const remoteEnd = scriptedPipe({ role });
         const client = new JSONRPCClient(remoteEnd.channel.transport());
         const waiting = rejection(client.request("a", [], { timeout: 0 }));
@@ -296,7 +296,7 @@ describe("the calls that wait", () => {
     }
   }
 
-  it("are answered, too, behind the CLOSE of a guest, and end with its stream", async () => {
+  it("may still get a response after the CLOSE of a guest, and end with its stream", async () => {
     const remoteEnd = scriptedPipe();
     const client = new JSONRPCClient(remoteEnd.channel.transport());
     const answered = client.request("a", [], { timeout: 0 });
@@ -312,7 +312,7 @@ describe("the calls that wait", () => {
     assert.deepEqual([reason, cause.message], ["peer-gone", "the peer has closed the channel"]);
   });
 
-  it("end two seconds after the CLOSE of a guest that stays", async () => {
+  it("end two seconds after the CLOSE of a guest that does not exit", async () => {
     const remoteEnd = scriptedPipe();
     const client = new JSONRPCClient(remoteEnd.channel.transport());
     const waiting = rejection(client.request("a", [], { timeout: 0 }));
@@ -335,7 +335,7 @@ describe("the calls that wait", () => {
     assert.isBelow(performance.now() - start, 2_000);
   });
 
-  it("are refused at once on a channel that has ended before", async () => {
+  it("are refused at once on a channel that has already ended", async () => {
     const remoteEnd = scriptedPipe();
     remoteEnd.end();
     await remoteEnd.channel.ended;
@@ -344,7 +344,7 @@ describe("the calls that wait", () => {
     assert.include(["ended", "peer-gone"], reason, name);
   });
 
-  it("are answered, too, after our own CLOSE", async () => {
+  it("may still get a response after this end has sent CLOSE", async () => {
     const remoteEnd = scriptedPipe();
     const client = new JSONRPCClient(remoteEnd.channel.transport());
     const call = client.request("a");
@@ -356,8 +356,8 @@ describe("the calls that wait", () => {
   });
 });
 
-describe("the running requests", () => {
-  it("are still answered by a guest that has got CLOSE, and not by a host", async () => {
+describe("running requests", () => {
+  it("still get a response from a guest that has received CLOSE, but not from a host", async () => {
     for (const role of ["guest", "host"]) {
       const { remoteEnd, server } = served({ role });
       const gate = deferred();
@@ -390,7 +390,7 @@ describe("the running requests", () => {
     }
   });
 
-  it("do not count without a server, and count before there is one", async () => {
+  it("count before a server exists, and stop counting if only a client is created", async () => {
     const remoteEnd = scriptedPipe({ role: "guest" });
     const request = '{"jsonrpc":"2.0","method":"echo","id":1}';
     await remoteEnd.post(CALL, request);
@@ -404,7 +404,7 @@ describe("the running requests", () => {
     assert.deepEqual(remoteEnd.messages, []);
   });
 
-  it("of one id, or of a batch, all count", async () => {
+  it("all count, even if they have the same id or are part of a batch", async () => {
     const { remoteEnd, server } = served({ role: "guest" });
     const gates = [deferred(), deferred(), deferred()];
     let next = 0;
@@ -427,7 +427,7 @@ describe("the running requests", () => {
     await idle;
   });
 
-  it("do not reach a channel that is closed, and cause no error", async () => {
+  it("send no response to a closed channel, and cause no error", async () => {
     const { remoteEnd, server } = served();
     const gate = deferred();
     let isRunning = false;

@@ -1,4 +1,4 @@
-// The codec of WIPC as transform streams.
+// The codec of WIPC as two transform streams.
 
 import { assert } from "chai";
 import {
@@ -32,7 +32,7 @@ async function all(readable) {
 }
 
 describe("WipcDecoderStream", () => {
-  it("returns frames, and the rest to its hooks", async () => {
+  it("returns the frames, and passes other bytes to its hooks", async () => {
     const events = [];
     const bytes = concat([
       utf8("hi"),
@@ -54,7 +54,7 @@ describe("WipcDecoderStream", () => {
     assert.equal(events.slice(0, -1).join(""), `hi${text(encodeWipc(CALL, "never").subarray(0, 11))}`);
   });
 
-  it("has the limit that it is given", async () => {
+  it("has the limit of its option maxPayload", async () => {
     const stream = new WipcDecoderStream({ maxPayload: 2 });
     const frames = await all(streamOf([encodeWipc(DATA, "abc"), encodeWipc(DATA, "ab")]).pipeThrough(stream));
     assert.deepEqual(
@@ -64,7 +64,7 @@ describe("WipcDecoderStream", () => {
     assert.throws(() => new WipcDecoderStream({ maxPayload: -1 }), RangeError);
   });
 
-  it("takes no more than is taken from it", async () => {
+  it("reads no further than its reader", async () => {
     let pulled = 0;
     const source = new ReadableStream({ pull: (controller) => controller.enqueue(encodeWipc(DATA, String(pulled++))) });
     const reader = source.pipeThrough(new WipcDecoderStream()).getReader();
@@ -96,7 +96,7 @@ describe("WipcEncoderStream", () => {
     assert.instanceOf(error, RangeError);
   });
 
-  it("makes the reader of its frames see the written frames, through both", async () => {
+  it("and WipcDecoderStream in sequence return the written frames", async () => {
     const encoder = new WipcEncoderStream();
     const frames = all(encoder.readable.pipeThrough(new WipcDecoderStream()));
     const writer = encoder.writable.getWriter();

@@ -1,4 +1,4 @@
-// Guests that start other processes: none is left after their end.
+// Guests that start other processes. The host ends all of these processes.
 
 import { assert } from "chai";
 import { spawn } from "node:child_process";
@@ -14,7 +14,7 @@ import { rejection, until } from "./support/outcomes.js";
 
 const { spawnGuest } = await import(packaged("wipc-node.js"));
 
-/** Programs that start a server, which ends neither at the end of its input nor with its parent. */
+/** Programs that start a server. The server does not exit at the end of its input or when its parent exits. */
 const shapes = {
   "behind the shell": ({ server }) => ["sh", "-c", `sh '${server}'; true`],
   "behind Node": ({ server }) => ["node", "-e", `child_process.spawn("sh", ["${server}"], { stdio: "inherit" })`],
@@ -28,14 +28,14 @@ const shapes = {
   ],
 };
 
-/** A program of this shape, whose server saves something and ends at SIGTERM, or ignores it. */
+/** Returns a program of this shape. Its server saves a file and exits at SIGTERM, or ignores SIGTERM. */
 function programOf(shape, handlesTerm) {
   const folder = mkdtempSync(join(tmpdir(), "tree-"));
   const [server, pid, saved] = ["server", "pid", "saved"].map((name) => join(folder, name));
   const trap = handlesTerm ? `echo saved > "${saved}"; exit 0` : "";
   const loop = "while :; do sleep 0.05; done";
   writeFileSync(server, `trap '${trap}' TERM\ntrap '' HUP INT PIPE\necho $$ > '${pid}'\n${loop}\n`);
-  /** The processes that have the folder in their arguments. A zombie has none. */
+  /** Returns the processes whose arguments contain the folder. A zombie has no arguments. */
   const left = () =>
     readdirSync("/proc").filter((id) => {
       try {
@@ -52,7 +52,7 @@ function programOf(shape, handlesTerm) {
     command: shapes[shape]({ server, pid }),
     left,
     hasSaved: () => existsSync(saved),
-    // The id may not be written yet.
+    // The server may not have written its process id yet.
     isThere: () => existsSync(pid) && readFileSync(pid, "utf8").endsWith("\n"),
   };
 }
@@ -60,15 +60,15 @@ function programOf(shape, handlesTerm) {
 async function guestOf(program, options) {
   const [command, ...args] = program.command;
   const guest = await spawnGuest(command, args, options);
-  await until(program.isThere, "there is no server", 30_000);
+  await until(program.isThere, "the server has not started", 30_000);
   return guest;
 }
 
-describe("a guest with a server", function () {
+describe("a server that a guest has started", function () {
   this.timeout(60_000);
 
   for (const shape of Object.keys(shapes)) {
-    it(`${shape}: it gets SIGTERM, and has ended when the guest is closed`, async () => {
+    it(`${shape} gets SIGTERM, and has exited when the guest is closed`, async () => {
       for (const close of [(guest) => guest.close({ timeout: 200 }), (guest) => guest.channel.destroy()]) {
         const program = programOf(shape, true);
         const guest = await guestOf(program, { closeTimeout: 200 });
@@ -85,54 +85,54 @@ describe("a guest with a server", function () {
       const start = performance.now();
       await guest.close({ timeout: 200 });
       assert.isAtLeast(performance.now() - start, 195);
-      await until(() => program.left().length === 0, "it lives on");
+      await until(() => program.left().length === 0, "the server still runs");
     });
   }
 
   for (const shape of ["behind the shell", "whose parent has ended", "in another group"]) {
-    it(`${shape} is killed with it`, async () => {
+    it(`${shape} is killed together with the guest`, async () => {
       for (const kill of [(guest) => guest.kill(), (guest, controller) => controller.abort()]) {
         const program = programOf(shape, true);
         const controller = new AbortController();
         const guest = await guestOf(program, { signal: controller.signal });
         kill(guest, controller);
         await guest.exited;
-        await until(() => program.left().length === 0, "it lives on");
-        await until(() => !guest.kill(), "it is still there");
+        await until(() => program.left().length === 0, "the server still runs");
+        await until(() => !guest.kill(), "the guest still runs");
       }
     });
 
     for (const how of ["exits", "throws", "SIGINT", "SIGTERM", "SIGHUP"]) {
-      it(`${shape} ends with its host: ${how}`, async () => {
+      it(`${shape} is killed when the host ends: ${how}`, async () => {
         const program = programOf(shape, false);
         const fixture = fileURLToPath(new URL("fixtures/wipc-host-of.mjs", import.meta.url));
         const host = spawn(process.execPath, [fixture, ...program.command], { stdio: ["pipe", "ignore", "ignore"] });
         afterThisTest(() => host.kill("SIGKILL"));
-        await until(program.isThere, "there is no server", 30_000);
+        await until(program.isThere, "the server has not started", 30_000);
         if (how.startsWith("SIG")) host.kill(how);
         else host.stdin.end(how);
         const [code, signal] = await once(host, "exit");
         if (how.startsWith("SIG")) assert.deepEqual([code, signal], [null, how]);
-        await until(() => program.left().length === 0, "it lives on");
+        await until(() => program.left().length === 0, "the server still runs");
       });
     }
   }
 
-  it("is killed if its options are wrong", async () => {
+  it("is killed if the options of the guest are invalid", async () => {
     const program = programOf("behind the shell", true);
     const [command, ...args] = program.command;
     assert.instanceOf(await rejection(spawnGuest(command, args, { maxMessage: "many" })), Error);
-    await until(() => program.left().length === 0, "it lives on");
+    await until(() => program.left().length === 0, "the server still runs");
   });
 
-  it("that has died by itself gets SIGTERM without the timeout", async () => {
+  it("gets SIGTERM if its guest is killed, and exits or is killed without a timeout", async () => {
     for (const handlesTerm of [true, false]) {
       const program = programOf("whose parent has ended", handlesTerm);
       const guest = await guestOf(program, { closeTimeout: 0 });
       guest.channel.send(DATA, "x");
       process.kill(guest.pid, "SIGKILL");
       await guest.exited;
-      await until(() => program.left().length === 0, "it lives on");
+      await until(() => program.left().length === 0, "the server still runs");
       assert.equal(program.hasSaved(), handlesTerm);
     }
   });
@@ -140,7 +140,7 @@ describe("a guest with a server", function () {
 
 describe("a host with two copies of the library", () => {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
-    it(`ends by ${signal}, with the guests of both`, async () => {
+    it(`ends because of ${signal}, and the guests of both copies are killed`, async () => {
       const [one, other] = [programOf("behind the shell", false), programOf("behind the shell", false)];
       const fixture = fileURLToPath(new URL("fixtures/wipc-host-of.mjs", import.meta.url));
       const copy = new URL("../../pkg/wipc-node.js?copy", import.meta.url);
@@ -153,29 +153,29 @@ describe("a host with two copies of the library", () => {
       const line = ["--input-type=module", "-e", script, ...one.command];
       const host = spawn(process.execPath, line, { stdio: ["pipe", "ignore", "ignore"] });
       afterThisTest(() => host.kill("SIGKILL"));
-      await until(() => one.isThere() && other.isThere(), "there is no server", 30_000);
+      await until(() => one.isThere() && other.isThere(), "a server has not started", 30_000);
       host.kill(signal);
       assert.deepEqual(await once(host, "exit"), [null, signal]);
-      await until(() => one.left().length + other.left().length === 0, "they live on");
+      await until(() => one.left().length + other.left().length === 0, "a server still runs");
     });
   }
 });
 
-describe("a host that handles a signal itself", () => {
-  it("goes on, and so does its guest", async () => {
+describe("a host that handles a signal", () => {
+  it("does not exit because of the signal, and neither does its guest", async () => {
     const program = programOf("behind the shell", true);
     const fixture = fileURLToPath(new URL("fixtures/wipc-host-of.mjs", import.meta.url));
     const script = `process.on("SIGTERM", () => console.log("heard")); process.argv.splice(1, 0, ""); await import("${fixture}")`;
     const line = ["--input-type=module", "-e", script, ...program.command];
     const host = spawn(process.execPath, line, { stdio: ["pipe", "pipe", "ignore"] });
     afterThisTest(() => host.kill("SIGKILL"));
-    await until(program.isThere, "there is no server", 30_000);
+    await until(program.isThere, "the server has not started", 30_000);
     host.kill("SIGTERM");
     const [received] = await once(host.stdout, "data");
     assert.equal(String(received), "heard\n");
     assert.isFalse(program.hasSaved());
     host.stdin.end("exits 7");
     assert.deepEqual(await once(host, "exit"), [7, null]);
-    await until(() => program.left().length === 0, "it lives on");
+    await until(() => program.left().length === 0, "the server still runs");
   });
 });

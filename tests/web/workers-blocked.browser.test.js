@@ -1,4 +1,4 @@
-// Workers that a Content-Security-Policy keeps from starting.
+// Workers that a Content-Security-Policy prevents from starting.
 
 import { assert } from "chai";
 import { JSONRPCClient, connect, workerTransport } from "./support/portway.js";
@@ -8,16 +8,16 @@ import { iframeUrl, untilReady } from "./support/iframes.js";
 import { rejection } from "./support/outcomes.js";
 import { worker } from "./support/workers.js";
 
-/** A worker whose own policy forbids the modules that it imports. */
+/** Starts a worker whose own policy forbids the modules that it imports. */
 function blocked(query) {
   const started = worker("worker.js", { csp: "script-src 'none'", ...query });
-  // Else it is one of the page.
+  // Without preventDefault(), the error would also be an error of the page.
   started.addEventListener("error", (event) => event.preventDefault());
   return started;
 }
 
 describe("a worker whose policy blocks its modules", () => {
-  it("has connect rejected with worker-failed, and leaves nothing behind", async () => {
+  it("makes connect reject with worker-failed; no listener or timer remains", async () => {
     const started = blocked();
     const [listeners, timers] = [listenersOf(started), countTimers()];
     const { reason, message } = await rejection(connect(started, { connectTimeout: 0 }));
@@ -27,11 +27,11 @@ describe("a worker whose policy blocks its modules", () => {
     await timers.allEnd();
   });
 
-  it("has connect rejected, too, if it is slow", async () => {
+  it("makes connect reject even if the script loads slowly", async () => {
     assert.equal((await rejection(connect(blocked({ delay: 200 }), { connectTimeout: 0 }))).reason, "worker-failed");
   });
 
-  it("has the calls of a plain client rejected, those that wait and those that come later", async () => {
+  it("makes pending and later calls of a plain client reject", async () => {
     const client = new JSONRPCClient(workerTransport(blocked()), { timeout: 0 });
     afterThisTest(() => client.destroy());
     const errors = await Promise.all(["a", "b"].map((method) => rejection(client.request(method))));
@@ -43,7 +43,7 @@ describe("a worker whose policy blocks its modules", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("differs from one whose policy allows them", async () => {
+  it("works if the policy allows the modules", async () => {
     const peer = await connected(worker("connect-worker.js", { csp: "script-src 'self' 'wasm-unsafe-eval'" }));
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
@@ -59,11 +59,11 @@ describe("in a page whose policy forbids workers", () => {
     return (await ready).outcomes;
   }
 
-  it("connect and a plain call reject, and report that the worker has not started", async () => {
+  it("connect and a plain call reject, and the errors report that the worker has not started", async () => {
     const { connect, call } = await outcomes("script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'");
     for (const { resolved, isCallError, name } of [connect, call]) {
       assert.isUndefined(resolved);
-      // Some engines refuse to make such a worker at all.
+      // Some engines throw a SecurityError when the page creates the worker.
       assert.isTrue(isCallError || name === "SecurityError", name);
     }
     if (connect.isCallError) assert.deepEqual([connect.reason, call.reason], ["worker-failed", "peer-gone"]);

@@ -5,7 +5,7 @@ import { countListeners } from "./support/iframes.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection } from "./support/outcomes.js";
 
-/** A peer that talks to a worker. */
+/** Creates a peer for a worker. */
 async function connected(file = "worker.js") {
   const started = await readyWorker(file);
   const peer = new JSONRPCPeer(workerTransport(started));
@@ -14,7 +14,7 @@ async function connected(file = "worker.js") {
 }
 
 describe("a worker", () => {
-  it("answers calls, and makes calls of its own", async () => {
+  it("responds to calls, and makes calls of its own", async () => {
     const { peer } = await connected();
     peer.method("name", ([n]) => `page ${n}`);
     assert.deepEqual(await peer.request("echo", { entry: "src/App.tsx" }), { entry: "src/App.tsx" });
@@ -23,7 +23,7 @@ describe("a worker", () => {
     assert.equal((await rejection(peer.request("missing"))).code, -32601);
   });
 
-  it("carries notifications, progress, transfers and ports", async () => {
+  it("transmits notifications, progress, transfer lists and ports", async () => {
     const { peer } = await connected();
     const notes = [];
     peer.onNotify("note", ([n]) => void notes.push(n));
@@ -40,7 +40,7 @@ describe("a worker", () => {
     assert.equal(await answer, "echo hi");
   });
 
-  it("may be spoken to by ad-hoc messages beside, in both directions", async () => {
+  it("may exchange ad-hoc messages with the page at the same time", async () => {
     const { worker, peer } = await connected();
     const pongs = [];
     worker.onmessage = ({ data }) => data.type === "pong" && pongs.push(data.n);
@@ -52,7 +52,7 @@ describe("a worker", () => {
     assert.deepEqual([pongs, results], [results, pongs]);
   });
 
-  it("keeps its onmessage on both sides", async () => {
+  it("keeps its onmessage at both ends", async () => {
     const started = await readyWorker("worker.js");
     const onmessage = () => {};
     started.onmessage = onmessage;
@@ -65,7 +65,7 @@ describe("a worker", () => {
     assert.isTrue((await nextMessage(started, "onmessage")).kept);
   });
 
-  it("notices a cancellation in a step of its loop, if it yields", async () => {
+  it("stops a loop that yields when the call is cancelled", async () => {
     const { peer } = await connected();
     for (let n = 0; n < 10; n++) {
       const controller = new AbortController();
@@ -75,12 +75,12 @@ describe("a worker", () => {
       assert.equal((await rejection(call)).name, "AbortError");
       const start = performance.now();
       await peer.request("echo");
-      assert.isBelow(performance.now() - start, 300, "the worker goes on with its loop");
+      assert.isBelow(performance.now() - start, 300, "the worker did not stop its loop");
       assert.equal(last, 3);
     }
   });
 
-  it("is not terminated by destroying its transport, whose listener is removed", async () => {
+  it("is not terminated when the transport on it is destroyed, and the listener is removed", async () => {
     const started = await readyWorker("worker.js");
     const listeners = countListeners(started);
     const first = new JSONRPCPeer(workerTransport(started));
@@ -93,7 +93,7 @@ describe("a worker", () => {
     second.destroy();
   });
 
-  it("goes on with ad-hoc messages after its own peer is destroyed", async () => {
+  it("still handles ad-hoc messages after its own peer is destroyed", async () => {
     const { worker, peer } = await connected();
     assert.deepEqual((await rejection(peer.request("destroy"))).data, { reason: "destroyed" });
     const pong = nextMessage(worker, "pong");
@@ -101,13 +101,13 @@ describe("a worker", () => {
     assert.equal((await pong).n, 1);
   });
 
-  it("lets calls time out once it is terminated, and throws nothing", async () => {
+  it("lets calls time out after it is terminated, and throws nothing", async () => {
     const { worker, peer } = await connected();
     worker.terminate();
     assert.equal((await rejection(peer.request("echo", [], { timeout: 30 }))).reason, "timeout");
   });
 
-  it("ends the calls that wait, and refuses later ones, if its script is missing", async () => {
+  it("makes pending and later calls fail if its script is missing", async () => {
     const gone = new Worker(new URL("fixtures/no-such-worker.js", import.meta.url), { type: "module" });
     const client = new JSONRPCClient(workerTransport(gone), { timeout: 0 });
     const { reason, message } = await rejection(client.request("a"));
@@ -117,7 +117,7 @@ describe("a worker", () => {
     client.destroy();
   });
 
-  it("ends the calls that wait, with the cause, if its script throws at the start", async () => {
+  it("makes pending calls fail with the cause if its script throws at the start", async () => {
     const script = URL.createObjectURL(new Blob(["throw new Error('no luck')"]));
     const broken = new Worker(script);
     const client = new JSONRPCClient(workerTransport(broken), { timeout: 0 });
@@ -129,7 +129,7 @@ describe("a worker", () => {
     client.destroy();
   });
 
-  it("may throw once it has spoken, and its calls go on", async () => {
+  it("may throw after it has sent a message, and calls stay pending", async () => {
     const script = `
       onmessage = ({ data }) => {
         if (data.method === "throw") throw new Error("not the end");
@@ -147,7 +147,7 @@ describe("a worker", () => {
     careless.terminate();
   });
 
-  it("does not mix with another worker", async () => {
+  it("does not receive messages of another worker", async () => {
     const [a, b] = [await connected(), await connected()];
     a.peer.method("name", () => "a");
     b.peer.method("name", () => "b");
@@ -158,7 +158,7 @@ describe("a worker", () => {
     );
   });
 
-  it("can serve a port beside itself: two protocols, two channels", async () => {
+  it("can serve a port and its own scope with different methods", async () => {
     const { worker, peer } = await connected();
     const { port1, port2 } = new MessageChannel();
     worker.postMessage({ type: "port", port: port2 }, [port2]);
@@ -170,7 +170,7 @@ describe("a worker", () => {
     ]);
   });
 
-  it("can talk to another worker through a port", async () => {
+  it("can exchange messages with another worker through a port", async () => {
     const [a, b] = [await readyWorker("worker.js"), await readyWorker("worker.js")];
     const { port1, port2 } = new MessageChannel();
     a.postMessage({ type: "port", port: port1 }, [port1]);
@@ -180,14 +180,14 @@ describe("a worker", () => {
     assert.deepEqual(await peer.request("echo", ["still here"]), ["still here"]);
   });
 
-  it("throws a TypeError that it has no windows", async () => {
+  it("throws a TypeError for windowTransport(), because a worker has no windows", async () => {
     const { peer } = await connected();
     assert.match(await peer.request("windowTransport"), /^TypeError: /);
   });
 });
 
 describe("a shared worker", () => {
-  /** A peer for a port of its own; calls before the worker runs wait in the port. */
+  /** Creates a peer for a port of its own. The port buffers calls until the worker runs. */
   function connect(name) {
     const url = new URL("fixtures/shared-worker.js", import.meta.url);
     const { port } = new SharedWorker(url, { type: "module", name });
@@ -196,7 +196,7 @@ describe("a shared worker", () => {
     return peer;
   }
 
-  it("serves each page through a port of its own", async () => {
+  it("serves each page through a separate port", async () => {
     const name = `specs ${Math.random()}`;
     const peers = [connect(name), connect(name)].map((peer, n) => peer.method("name", () => `page ${n}`));
     const results = await Promise.all(peers.map((peer) => peer.request("callBack")));
@@ -207,7 +207,7 @@ describe("a shared worker", () => {
     assert.sameMembers(await Promise.all(peers.map((peer) => peer.request("number"))), [1, 2]);
   });
 
-  it("throws a TypeError that selfTransport() is not for it", async () => {
+  it("throws a TypeError for selfTransport()", async () => {
     assert.match(await connect(`specs ${Math.random()}`).request("selfTransport"), /^TypeError: .*portTransport/);
   });
 });
@@ -215,7 +215,7 @@ describe("a shared worker", () => {
 describe("calls that are made before a worker has loaded its wasm", () => {
   const slow = { wasm: "/pkg/portway_bg.wasm?delay=300" };
 
-  it("are served, in order, if it has imported portway/early first", async () => {
+  it("get their responses, in order, if the worker has imported portway/early first", async () => {
     const peer = new JSONRPCPeer(workerTransport(worker("early-worker.js", slow)));
     afterThisTest(() => peer.destroy());
     for (let n = 0; n < 100; n++) peer.notify("count", [n]);
@@ -227,7 +227,7 @@ describe("calls that are made before a worker has loaded its wasm", () => {
     );
   });
 
-  it("are served when they come as a batch", async () => {
+  it("get their responses if they are in a batch", async () => {
     const client = new JSONRPCClient(workerTransport(worker("early-worker.js", slow)));
     afterThisTest(() => client.destroy());
     const outcomes = await client.batch([
@@ -241,7 +241,7 @@ describe("calls that are made before a worker has loaded its wasm", () => {
     );
   });
 
-  it("are answered with an error if the wasm is missing, and so are later ones", async () => {
+  it("get an error if the wasm is missing, and so do later calls", async () => {
     const started = worker("early-worker.js", { wasm: "/nowhere.wasm?delay=100" });
     const client = new JSONRPCClient(workerTransport(started));
     afterThisTest(() => client.destroy());
@@ -255,7 +255,7 @@ describe("calls that are made before a worker has loaded its wasm", () => {
     assert.deepEqual([reason.code, note.status], [-32603, "fulfilled"]);
   });
 
-  it("are kept again once another try has loaded the wasm", async () => {
+  it("are buffered again while the worker loads the wasm again", async () => {
     const started = worker("early-retry-worker.js");
     const client = new JSONRPCClient(workerTransport(started));
     afterThisTest(() => client.destroy());

@@ -1,4 +1,4 @@
-//! The guest that waits for its host, on streams in memory.
+//! The blocking guest, on streams in memory.
 
 use std::io::{self, Cursor, ErrorKind, Read};
 
@@ -23,7 +23,7 @@ fn calls(texts: &[&str]) -> Vec<u8> {
     stream(&texts.iter().map(|text| (FrameType::Call, *text)).collect::<Vec<_>>())
 }
 
-/// The output of a guest.
+/// Returns the frames in the output of a guest.
 fn written(bytes: &[u8]) -> Vec<(FrameType, String)> {
     let mut guest = Guest::on(bytes, io::sink());
     let mut frames = Vec::new();
@@ -33,12 +33,12 @@ fn written(bytes: &[u8]) -> Vec<(FrameType, String)> {
     frames
 }
 
-/// The answers of a server, as JSON.
+/// Returns the answers of a server, as JSON.
 fn answers(server: GuestServer<'_>, input: &[u8]) -> Vec<Value> {
     let mut out = Vec::new();
     server.serve(&mut Guest::on(input, &mut out)).unwrap();
     let mut frames = written(&out).into_iter();
-    assert_eq!(frames.next(), Some((FrameType::Open, String::new())), "it is ready first");
+    assert_eq!(frames.next(), Some((FrameType::Open, String::new())), "the first frame must be OPEN");
     frames.map(|(_, text)| serde_json::from_str(&text).unwrap()).collect()
 }
 
@@ -47,7 +47,7 @@ fn adder() -> GuestServer<'static> {
         .method("add", |(a, b): (i64, i64), _| a.checked_add(b).ok_or_else(|| RpcError::invalid_params("too large")))
 }
 
-/// Returns its bytes one by one, and an interruption before each.
+/// An input that returns `Interrupted` before each byte.
 struct Drops(Cursor<Vec<u8>>, bool);
 
 impl Read for Drops {
@@ -93,7 +93,11 @@ fn frames_that_are_no_calls_go_to_their_own_handler_with_their_payload() {
     let mut reported = Vec::new();
     let answers =
         answers(adder().on_frame(|frame, _| reported.push((frame.frame_type, frame.payload.to_vec()))), &input);
-    assert_eq!(answers, [json!({ "jsonrpc": "2.0", "id": 1, "result": 3 })], "what came with CLOSE is answered");
+    assert_eq!(
+        answers,
+        [json!({ "jsonrpc": "2.0", "id": 1, "result": 3 })],
+        "a call after CLOSE in the same read must be answered"
+    );
     let expected = [(FrameType::Open, "hello"), (FrameType::Data, "bytes"), (FrameType::Close, "bye")];
     assert_eq!(reported, expected.map(|(frame_type, payload)| (frame_type, payload.as_bytes().to_vec())));
 }
@@ -105,7 +109,7 @@ fn a_server_ends_when_its_handler_sends_close() {
         Ok::<_, RpcError>(())
     });
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"leave"}"#;
-    assert_eq!(answers(server, &calls(&[call, call])), [json!("bye")], "nothing is behind CLOSE");
+    assert_eq!(answers(server, &calls(&[call, call])), [json!("bye")], "CLOSE must be the last frame");
 }
 
 #[test]

@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use crate::guests::{TEST_TIMEOUT, Test, guest};
 
-/// A client of a guest, and the output of the guest.
+/// Returns a client of a guest, and the text that the guest prints between its frames.
 fn client(role: &str) -> std::io::Result<(Client, Arc<Mutex<Vec<u8>>>)> {
     let printed = Arc::new(Mutex::new(Vec::new()));
     let listener = Arc::clone(&printed);
@@ -32,7 +32,7 @@ fn client(role: &str) -> std::io::Result<(Client, Arc<Mutex<Vec<u8>>>)> {
     Ok((Client::new(transport), printed))
 }
 
-/// A transport, and its other end under manual control.
+/// Returns a transport, and the remote end of its stream, which the test reads and writes.
 fn by_hand() -> std::io::Result<(Transport, DuplexStream)> {
     let (near, far) = duplex(100_000);
     let (reader, writer) = split(near);
@@ -45,7 +45,7 @@ fn frame(frame_type: FrameType, payload: &str) -> Vec<u8> {
     out
 }
 
-/// The next `count` frames.
+/// Returns the next `count` frames.
 async fn frames(stream: &mut DuplexStream, count: usize) -> std::io::Result<Vec<(FrameType, String)>> {
     let mut decoder = Decoder::new();
     let mut found = Vec::new();
@@ -71,10 +71,10 @@ async fn a_guest_without_a_runtime_answers_calls() -> Test {
     let big = json!(["WIPC\u{2}".repeat(100_000)]);
     assert_eq!(timeout(TEST_TIMEOUT, client.call::<Value>("echo", &big)).await?, Ok(big));
     assert_eq!(timeout(TEST_TIMEOUT, client.call::<i64>("count", &(4,))).await?, Ok(4));
-    assert!(printed.lock().unwrap().ends_with(b"the total is 4\n"), "its output is passed through");
+    assert!(printed.lock().unwrap().ends_with(b"the total is 4\n"), "the printed text must be passed through");
     client.destroy();
     let Closed::Exited(status) = timeout(TEST_TIMEOUT, client.closed()).await? else {
-        // It was this side that has ended it.
+        // `destroy` has ended the link before the exit of the guest was known.
         return Ok(());
     };
     assert_eq!(status.code(), Some(0));
@@ -111,11 +111,11 @@ async fn running_requests_of_a_guest_are_finished_before_it_exits() -> Test {
         .await?;
     let answers = timeout(TEST_TIMEOUT, frames(&mut far, 2)).await??;
     let answer = (FrameType::Call, r#"{"jsonrpc":"2.0","id":1,"result":1}"#.to_owned());
-    assert_eq!(answers, [answer.clone(), answer], "what came with CLOSE is answered, too");
+    assert_eq!(answers, [answer.clone(), answer], "a call after CLOSE in the same read must be answered");
     assert_eq!(timeout(TEST_TIMEOUT, run).await??, Closed::End);
     let mut rest = Vec::new();
     timeout(TEST_TIMEOUT, far.read_to_end(&mut rest)).await??;
-    assert_eq!(rest, b"", "no CLOSE is sent back");
+    assert_eq!(rest, b"", "CLOSE must not be answered");
     Ok(())
 }
 
@@ -150,7 +150,7 @@ async fn a_guest_exits_with_close_when_its_host_drops_the_client() -> Test {
 #[tokio::test]
 async fn a_guest_that_sends_close_gets_no_more_frames_and_its_later_frames_are_received() -> Test {
     let (client, printed) = client("says close")?;
-    // The answer comes behind CLOSE.
+    // The guest sends the answer after CLOSE.
     assert_eq!(timeout(TEST_TIMEOUT, client.call::<i64>("count", &())).await?, Ok(5));
     let late = timeout(TEST_TIMEOUT, client.call::<i64>("count", &())).await?;
     assert!(matches!(late, Err(CallError::PeerGone | CallError::Lost(_))), "{late:?}");
@@ -162,7 +162,7 @@ async fn a_guest_that_sends_close_gets_no_more_frames_and_its_later_frames_are_r
     Ok(())
 }
 
-/// A client of a script, and the frames that come from it.
+/// Returns a client of a shell script, and a receiver of the types of the frames from this script.
 fn client_of(script: &str) -> std::io::Result<(Client, mpsc::UnboundedReceiver<FrameType>)> {
     let (sender, received) = mpsc::unbounded_channel();
     let transport = Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?;
@@ -186,7 +186,7 @@ async fn unread_input_of_a_guest_does_not_delay_the_end_that_it_announced() -> T
 #[tokio::test]
 async fn frames_of_a_guest_are_received_though_it_ended_before_it_read_all_input() -> Test {
     let (client, mut received) = client_of("printf 'WIPC\\003\\0\\0\\0\\0WIPC\\001\\0\\0\\0\\0'; sleep 0.2; exit 3")?;
-    // Too much to be read before some of it is written, and none is.
+    // The payload is larger than the buffer of the pipe, and the guest reads nothing.
     client.send_frame(FrameType::Data, &vec![0; 20_000_000])?;
     let Closed::Exited(status) = timeout(TEST_TIMEOUT / 2, client.closed()).await? else {
         return Err("no status".into());
@@ -209,7 +209,7 @@ async fn a_guest_that_sends_close_and_stays_is_killed() -> Test {
     Ok(())
 }
 
-/// One grace, and less than two.
+/// Returns the range of times around one grace period.
 fn one_grace(grace: Duration) -> Range<Duration> {
     grace.mul_f32(0.9)..grace.mul_f32(1.8)
 }
@@ -310,8 +310,12 @@ async fn an_invalid_call_is_answered_and_the_stream_goes_on() -> Test {
     let found = timeout(TEST_TIMEOUT, frames(&mut far, 3)).await??;
     let answers: Vec<Value> = found.iter().map(|(_, text)| serde_json::from_str(text).unwrap()).collect();
     assert_eq!((&answers[0]["id"], &answers[0]["error"]["code"]), (&Value::Null, &json!(-32700)));
-    assert_eq!((&answers[1]["id"], &answers[1]["error"]["code"]), (&json!(2), &json!(-32600)), "it says no version");
-    assert_eq!(answers[2], json!({ "jsonrpc": "2.0", "id": 1, "result": 1 }), "only a CALL is a call");
+    assert_eq!(
+        (&answers[1]["id"], &answers[1]["error"]["code"]),
+        (&json!(2), &json!(-32600)),
+        "the message has no version"
+    );
+    assert_eq!(answers[2], json!({ "jsonrpc": "2.0", "id": 1, "result": 1 }), "only CALL frames may be answered");
     Ok(())
 }
 
@@ -474,12 +478,12 @@ async fn nothing_is_sent_behind_a_close_of_ours() -> Test {
     assert!(client.notify("behind", &()).is_err());
     assert!(client.send_frame(FrameType::Data, b"behind").is_err());
     assert!(client.call::<()>("behind", &()).await.is_err());
-    // It ends the stream, too.
+    // CLOSE ends the stream, too.
     let mut bytes = Vec::new();
     timeout(TEST_TIMEOUT, far.read_to_end(&mut bytes)).await??;
     let before = frame(FrameType::Call, r#"{"jsonrpc":"2.0","method":"before"}"#);
     assert_eq!(bytes, [before, frame(FrameType::Close, "bye")].concat());
-    // The peer stays, and is waited for no longer than it may.
+    // The remote end stays open. The link ends after the grace period.
     assert_eq!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::End);
     Ok(())
 }
@@ -516,7 +520,7 @@ async fn a_guest_that_has_exited_is_gone_though_another_process_holds_its_output
     Ok(())
 }
 
-/// The most memory that a process has had, in KiB.
+/// Returns the peak memory of a process so far, in KiB.
 #[cfg(target_os = "linux")]
 fn peak_memory(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -532,7 +536,7 @@ async fn a_call_of_two_hundred_megabytes_is_refused_at_its_header_and_kept_by_no
         let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let mut next = frames_of(&mut stdout);
         stdin.write_all(&header(FrameType::Call, 200_000_000)?).await?;
-        // A peer, which may be a client only, answers nothing under the id null.
+        // A `Peer` may be only a client, so it does not answer with the id null.
         if role == "serve" {
             let refused: Value = serde_json::from_str(&timeout(TEST_TIMEOUT, next.call()).await??)?;
             assert_eq!((&refused["id"], &refused["error"]["data"]["reason"]), (&Value::Null, &json!("oversize")));
@@ -560,7 +564,7 @@ async fn a_guest_stops_reading_and_buffers_little_if_its_host_does_not_read() ->
         let mut sent = 0;
         while timeout(Duration::from_secs(1), stdin.write_all(&call)).await.is_ok() {
             sent += call.len();
-            assert!(sent < 100_000_000, "{role} does not stop reading");
+            assert!(sent < 100_000_000, "{role} must stop reading");
         }
         let peak = peak_memory(child.id().unwrap());
         assert!(peak < 150_000, "{role}: {peak} KiB");
@@ -568,7 +572,7 @@ async fn a_guest_stops_reading_and_buffers_little_if_its_host_does_not_read() ->
     Ok(())
 }
 
-/// The frames of a guest.
+/// A reader of the frames of a guest.
 struct Frames<'a, R> {
     reader: &'a mut R,
     decoder: Decoder,
@@ -580,7 +584,7 @@ fn frames_of<R: AsyncReadExt + Unpin>(reader: &mut R) -> Frames<'_, R> {
 }
 
 impl<R: AsyncReadExt + Unpin> Frames<'_, R> {
-    /// The payload of the next `CALL`.
+    /// Returns the payload of the next `CALL`.
     async fn call(&mut self) -> std::io::Result<String> {
         loop {
             if !self.found.is_empty() {

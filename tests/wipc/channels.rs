@@ -1,4 +1,4 @@
-//! Channels, against bytes written by hand.
+//! Channels. The tests read and write the bytes of the peer without the library.
 
 use std::io::{Cursor, ErrorKind, Result};
 use std::pin::Pin;
@@ -30,7 +30,7 @@ async fn a_missing_payload_is_abandoned_after_its_timeout() -> Test {
     let frame = timeout(TEST_TIMEOUT, receiver.receive()).await??;
     assert_eq!(frame.map(|frame| (frame.frame_type, frame.payload)), Some((FrameType::Call, b"{}".to_vec())));
     assert_eq!(printed.lock().unwrap().as_slice(), b"WIPC\x03\xff\xff\xff\x7f text ");
-    // A slow one comes in its time.
+    // A slow payload is received if it is complete before the timeout.
     far.write_all(b"WIPC\x03\x03\0\0\0a").await?;
     let slow = tokio::spawn(async move { receiver.receive().await });
     for byte in [b"b", b"c"] {
@@ -61,7 +61,7 @@ async fn a_dropped_sender_leaves_no_half_frame() -> Test {
     let (near, mut far) = duplex(100);
     let (reader, writer) = split(near);
     let (sender, _receiver) = Channel::guest(reader, writer)?.split();
-    // The output is not read: the queue is full at some time, and senders wait.
+    // The output is not read, so the queue becomes full, and calls of `send` wait.
     let mut sent = 0;
     for number in 0..40_u8 {
         match timeout(Duration::from_millis(5), sender.send(FrameType::Data, &[number; 90])).await {
@@ -105,7 +105,7 @@ async fn a_channel_sends_nothing_behind_its_own_close() -> Test {
     let refused = sender.clone().send(FrameType::Data, b"late").await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::BrokenPipe);
     assert_eq!(refused.to_string(), "cannot send after CLOSE");
-    // It ends the stream, too.
+    // CLOSE ends the stream, too.
     let mut bytes = Vec::new();
     timeout(TEST_TIMEOUT, far.read_to_end(&mut bytes)).await??;
     timeout(TEST_TIMEOUT, sender.end()).await?;
@@ -118,7 +118,7 @@ async fn a_host_that_received_close_sends_no_queued_frames() -> Test {
     let (near, mut far) = duplex(200);
     let (reader, writer) = split(near);
     let (sender, mut receiver) = Channel::host(reader, writer)?.split();
-    // Two are on their way, and the others wait in the queue.
+    // Two frames are being written, and the other frames wait in the queue.
     let sending = tokio::spawn(async move {
         let mut sent = 0;
         while sender.send(FrameType::Data, &[0; 191]).await.is_ok() {
@@ -139,7 +139,7 @@ async fn a_host_that_received_close_sends_no_queued_frames() -> Test {
     });
     let read = timeout(TEST_TIMEOUT, reading).await??;
     assert!(read <= 2 * 200 && read % 200 == 0, "{read} bytes were sent");
-    assert!(timeout(TEST_TIMEOUT, sending).await?? > 2, "some waited");
+    assert!(timeout(TEST_TIMEOUT, sending).await?? > 2, "some frames must have waited in the queue");
     Ok(())
 }
 
@@ -155,7 +155,7 @@ async fn a_host_that_received_close_ends_its_output_though_the_guest_reads_nothi
     let (mut far_reader, mut far_writer) = split(far);
     far_writer.write_all(b"WIPC\x01\0\0\0\0").await?;
     assert_eq!(timeout(TEST_TIMEOUT, receiver.receive()).await??.map(|frame| frame.frame_type), Some(FrameType::Close));
-    // The frame that is being written has two seconds; a queued `send` fails at once.
+    // The frame that is being written has two seconds. A waiting `send` fails at once.
     timeout(Duration::from_millis(10), sending).await??;
     assert!(timeout(Duration::from_secs(1), &mut is_dropped).await.is_err());
     assert!(timeout(Duration::from_secs(2), &mut is_dropped).await?.is_err());
@@ -165,8 +165,8 @@ async fn a_host_that_received_close_ends_its_output_though_the_guest_reads_nothi
     Ok(())
 }
 
-/// A channel with three queued frames of 1 000 bytes, whose pipe holds 200. The last value signals the drop of its
-/// writer.
+/// Returns a channel with three queued frames of 1,000 bytes over a stream with a capacity of 200 bytes. The last value
+/// signals the drop of the writer.
 async fn full_channel() -> Result<(Sender, Receiver, DuplexStream, oneshot::Receiver<()>)> {
     let (near, far) = duplex(200);
     let (reader, writer) = split(near);
@@ -182,7 +182,7 @@ async fn full_channel() -> Result<(Sender, Receiver, DuplexStream, oneshot::Rece
 #[tokio::test(start_paused = true)]
 async fn a_dropped_channel_closes_its_output_though_the_peer_reads_nothing() -> Test {
     let (sender, receiver, _far, mut is_dropped) = full_channel().await?;
-    // The output stays open while one half or a clone is left.
+    // The output stays open until both halves and all clones are dropped.
     drop(receiver);
     let clone = sender.clone();
     drop(sender);
@@ -241,7 +241,7 @@ async fn a_receiver_of_many_frames_leaves_others_their_turns() -> Test {
             yield_now().await;
         }
     });
-    // An input that never waits.
+    // All bytes of this input are available without waiting.
     let input = Cursor::new(b"WIPC\x03\x01\0\0\0a".repeat(FRAMES));
     let (_sender, mut receiver) = Channel::host(input, sink())?.split();
     let mut received = 0;
@@ -250,6 +250,6 @@ async fn a_receiver_of_many_frames_leaves_others_their_turns() -> Test {
     }
     counting.abort();
     let turns = turns.load(Ordering::Relaxed);
-    assert!(received == FRAMES && turns > 100, "{turns} turns while {received} frames came");
+    assert!(received == FRAMES && turns > 100, "the other task ran {turns} times while {received} frames arrived");
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! The guests: this program itself, started with the name of a role. The output of libtest before it stands for text
-//! that a guest prints between its frames.
+//! The guests. Each guest is a process of this program in a role. The output of libtest before the frames represents
+//! text that a real guest may print.
 
 use std::env;
 use std::error::Error;
@@ -14,12 +14,12 @@ use portway::{Context, Framing, Peer, Transport};
 use serde_json::Value;
 use tokio::process::Command;
 
-/// Nothing that is waited for here takes longer, on any machine.
+/// Maximum time of one wait in a test. It is long enough for a slow machine.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) type Test = Result<(), Box<dyn Error>>;
 
-/// A guest that plays this role.
+/// Returns the command of a guest in this role.
 pub(crate) fn guest(role: &str) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "guests::this_program_is_a_guest_if_it_is_asked_to", "--nocapture"]);
@@ -45,7 +45,7 @@ fn this_program_is_a_guest_if_it_is_asked_to() {
         "chatty" => chatty(echo),
         "chatty async" => chatty(|| block_on(async_echo())),
         "chatty peer" => chatty(|| block_on(peer())),
-        other => panic!("there is no role {other}"),
+        other => panic!("the role {other} does not exist"),
     };
     if let Err(problem) = outcome {
         eprintln!("the guest has failed: {problem}");
@@ -61,13 +61,13 @@ fn block_on(work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
     outcome
 }
 
-/// Prints a line that ends the output of libtest.
+/// Prints a line that separates the output of libtest from the frames, and then runs `work`.
 fn after_a_line(work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     println!("ready");
     work()
 }
 
-/// Answers calls, on a transport.
+/// Answers calls with a [`Peer`], which prints nothing.
 async fn quiet_peer() -> io::Result<()> {
     let peer = Peer::new(Transport::stdio(Framing::Wipc)?);
     peer.method("echo", |value: Value, _: Context| async move { Ok::<_, RpcError>(value) });
@@ -75,7 +75,7 @@ async fn quiet_peer() -> io::Result<()> {
     Ok(())
 }
 
-/// Echoes each frame, `CLOSE` too.
+/// Returns each frame to the host, `CLOSE` included.
 fn echo() -> io::Result<()> {
     let mut guest = Guest::new();
     while let Some(frame) = guest.receive()? {
@@ -84,13 +84,13 @@ fn echo() -> io::Result<()> {
     Ok(())
 }
 
-/// A server that does not need a runtime.
+/// Serves calls without a runtime.
 fn serve() -> io::Result<()> {
     let mut total = 0;
     GuestServer::new()
         .method("add", |(a, b): (i64, i64), _| a.checked_add(b).ok_or_else(|| RpcError::invalid_params("too large")))
         .method("echo", |value: Value, _| Ok::<_, RpcError>(value))
-        .method("panic", |(): (), _| -> Result<(), RpcError> { panic!("as it was asked to") })
+        .method("panic", |(): (), _| -> Result<(), RpcError> { panic!("the host has called the method panic") })
         .method("count", move |(by,): (i64,), host| {
             total += by;
             println!("the total is {total}");
@@ -115,7 +115,7 @@ async fn async_echo() -> io::Result<()> {
     Ok(())
 }
 
-/// Calls back while it is called, and takes its time.
+/// Calls the host while it handles a call of the host. Some of its methods are slow or return long results.
 async fn peer() -> io::Result<()> {
     let peer = Peer::new(Transport::stdio(Framing::Wipc)?.on_frame(|frame| eprintln!("{}", frame.frame_type)));
     let client = peer.client().clone();
@@ -133,7 +133,7 @@ async fn peer() -> io::Result<()> {
     Ok(())
 }
 
-/// Reads its input, and ignores it.
+/// Reads its input to the end, but does not exit.
 fn stubborn() -> io::Result<()> {
     Guest::new().send(FrameType::Open, b"")?;
     let mut bytes = Vec::new();
@@ -142,7 +142,7 @@ fn stubborn() -> io::Result<()> {
     Ok(())
 }
 
-/// Ends within a frame.
+/// Exits after a part of a frame.
 fn torn() -> io::Result<()> {
     let mut out = io::stdout();
     out.write_all(b"text\nWIPC\x02\x0a\0\0\0half")?;
@@ -150,7 +150,7 @@ fn torn() -> io::Result<()> {
     exit(3);
 }
 
-/// Sends `CLOSE` in the middle of a frame, and then exits.
+/// Sends `CLOSE`, and then a call and text. Exits at once.
 fn says_close() -> io::Result<()> {
     let mut guest = Guest::new();
     guest.receive()?;
@@ -162,7 +162,7 @@ fn says_close() -> io::Result<()> {
     exit(4);
 }
 
-/// Prints from another thread all the while.
+/// Prints lines from another thread while `work` runs.
 fn chatty(work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     std::thread::spawn(|| {
         for number in 0.. {

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::guests::{TEST_TIMEOUT, Test, guest};
 use crate::trees::{SHAPES, Shape, Tree};
 
-/// A host, and the output of its guest.
+/// Returns a host, and the text that its guest prints between its frames.
 fn host(role: &str) -> std::io::Result<(Host, Arc<Mutex<Vec<u8>>>)> {
     let printed = Arc::new(Mutex::new(Vec::new()));
     let listener = Arc::clone(&printed);
@@ -38,7 +38,7 @@ async fn each_type_of_frame_goes_to_a_guest_and_back() -> Test {
         }
         let status = timeout(TEST_TIMEOUT, host.close(b"bye")).await??;
         assert_eq!(status.code(), Some(0), "{role}");
-        assert!(printed.lock().unwrap().starts_with(b"\nrunning 1 test\n"), "its output is passed through");
+        assert!(printed.lock().unwrap().starts_with(b"\nrunning 1 test\n"), "the printed text must be passed through");
     }
     Ok(())
 }
@@ -88,7 +88,7 @@ async fn a_guest_that_does_not_exit_is_killed() -> Test {
     assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, Some(frame(FrameType::Open, "")));
     let start = Instant::now();
     let status = timeout(TEST_TIMEOUT, host.with_grace(Duration::from_millis(200)).close(b"")).await??;
-    assert_eq!(status.code(), None, "it had to be killed");
+    assert_eq!(status.code(), None, "the guest must be killed");
     assert!((Duration::from_millis(200)..Duration::from_secs(5)).contains(&start.elapsed()), "{:?}", start.elapsed());
     Ok(())
 }
@@ -160,7 +160,7 @@ async fn no_descendant_of_a_guest_is_left_however_it_ends() -> Test {
     Ok(())
 }
 
-/// The script of a guest that sends `CLOSE`.
+/// A shell command of a guest that sends `CLOSE`.
 const SAYS_CLOSE: &str = "printf 'WIPC\\001\\000\\000\\000\\000'";
 
 fn shell(script: &str) -> std::io::Result<Host> {
@@ -175,7 +175,7 @@ async fn a_guest_that_sends_close_and_stays_is_killed_two_seconds_later() -> Tes
     assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, None);
     let took = start.elapsed();
     assert!((Duration::from_millis(1_900)..Duration::from_millis(3_500)).contains(&took), "{took:?}");
-    assert_eq!(timeout(TEST_TIMEOUT, host.close(b"")).await??.code(), None, "it had to be killed");
+    assert_eq!(timeout(TEST_TIMEOUT, host.close(b"")).await??.code(), None, "the guest must be killed");
     Ok(())
 }
 
@@ -195,7 +195,7 @@ async fn a_guest_that_sends_close_and_stays_is_killed_even_if_its_host_does_not_
         assert!(start.elapsed() < TEST_TIMEOUT, "the guest still runs");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert_eq!(timeout(TEST_TIMEOUT, host.close(b"")).await??.code(), None, "it had to be killed");
+    assert_eq!(timeout(TEST_TIMEOUT, host.close(b"")).await??.code(), None, "the guest must be killed");
     Ok(())
 }
 
@@ -257,7 +257,7 @@ async fn a_dropped_close_leaves_nothing_behind() -> Test {
     assert!(timeout(Duration::from_millis(50), host.close(b"")).await.is_err());
     let start = Instant::now();
     while Arc::strong_count(&listener) > 1 {
-        assert!(start.elapsed() < TEST_TIMEOUT / 2, "its output is still read");
+        assert!(start.elapsed() < TEST_TIMEOUT / 2, "the host must stop reading the output of the guest");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert!(timeout(TEST_TIMEOUT / 2, sender.send(FrameType::Data, b"")).await?.is_err());
@@ -286,15 +286,15 @@ async fn a_missing_guest_is_an_error_at_once() {
     assert_eq!(problem.kind(), ErrorKind::NotFound);
 }
 
-/// Whether each line that another thread has printed is whole.
+/// Asserts that no frame has split a line that another thread has printed.
 fn assert_lines_are_whole(printed: &[u8]) {
     let printed = String::from_utf8_lossy(printed);
-    // The last one may be cut off by the exit.
+    // The exit of the guest may cut the last line.
     let lines = printed.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
     let numbers: Vec<u64> = lines.filter_map(|line| line.strip_prefix("line ")?.parse().ok()).collect();
     assert!(numbers.len() > 10, "{} lines", numbers.len());
-    // The first one may stand behind the name of the test.
-    assert!(numbers[0] <= 1 && numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "a frame tears a line");
+    // libtest prints the name of the test without a line end, so the first line may follow it on the same line.
+    assert!(numbers[0] <= 1 && numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "a frame must not split a line");
 }
 
 #[tokio::test]
@@ -315,7 +315,7 @@ async fn frames_are_whole_among_the_output_of_other_threads() -> Test {
             assert!(received == Some(frame(FrameType::Data, payload)), "{role}, {} bytes", payload.len());
         }
         sending.await?;
-        // On a loaded machine the other thread may print its first line only now.
+        // On a busy machine, the other thread may not have printed enough lines yet.
         for _ in 0..500 {
             if printed.lock().unwrap().len() > 1_000 {
                 break;

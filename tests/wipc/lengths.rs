@@ -1,4 +1,4 @@
-//! No message is sent that is longer than a message may be: the peer would refuse it.
+//! The length of sent messages. The library does not send a message above the limit, since the peer would refuse it.
 
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
@@ -25,7 +25,7 @@ fn limits() -> Limits {
     limits
 }
 
-/// A transport with that limit, and the other end of its stream.
+/// Returns a transport with the limit [`MAX_MESSAGE_BYTES`], and the remote end of its stream.
 fn by_hand() -> std::io::Result<(Transport, Hands)> {
     let (near, far) = duplex(1 << 20);
     let (reader, writer) = split(near);
@@ -45,7 +45,7 @@ impl Hands {
         self.stream.write_all(&bytes).await
     }
 
-    /// The text of the next message.
+    /// Returns the text of the next message.
     async fn receive(&mut self) -> std::io::Result<String> {
         loop {
             let byte = [timeout(TEST_TIMEOUT, self.stream.read_u8()).await??];
@@ -56,7 +56,7 @@ impl Hands {
     }
 }
 
-/// Text that makes a message of this length, where the message with empty text is `empty`.
+/// Returns the text that extends the message `empty`, which has an empty text, to `length` bytes.
 fn filler(empty: &str, length: usize) -> String {
     "x".repeat(length - empty.len())
 }
@@ -84,12 +84,12 @@ async fn a_request_is_as_long_as_a_message_may_be_and_a_longer_one_fails_where_i
     for _ in 0..2 {
         let longer = client.call::<()>("a\"method", &[format!("{text}x")]);
         let Err(CallError::Params(problem)) = timeout(TEST_TIMEOUT, longer).await? else {
-            return Err("it was sent".into());
+            return Err("the call must fail".into());
         };
         assert!(problem.contains("2000 bytes") && problem.contains("2001"), "{problem}");
     }
     let call = client.call::<u32>("a\"method", &[&text]).start();
-    assert_eq!(there.receive().await?.len(), MAX_MESSAGE_BYTES, "the first message that leaves");
+    assert_eq!(there.receive().await?.len(), MAX_MESSAGE_BYTES, "the first sent message must be this call");
     there.send(r#"{"jsonrpc":"2.0","id":1,"result":5}"#).await?;
     assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok(5));
     let stream = client.stream::<()>("items", &[&text]).collect::<Vec<_>>();
@@ -106,7 +106,7 @@ async fn a_notification_is_as_long_as_a_message_may_be_and_a_longer_one_fails_wh
     assert!(matches!(client.notify("note", &[format!("{text}x")]), Err(CallError::Params(_))));
     assert_eq!(client.notify("note", &[&text]), Ok(()));
     assert_eq!(there.receive().await?.len(), MAX_MESSAGE_BYTES);
-    // A line break between two tokens does not leave.
+    // A line break between two tokens is removed, so it does not count.
     let spaced: Box<serde_json::value::RawValue> = serde_json::from_str(&format!("[\"{text}\"\n]"))?;
     assert_eq!(client.notify("note", &spaced), Ok(()));
     assert_eq!(there.receive().await?.len(), MAX_MESSAGE_BYTES);
@@ -223,7 +223,7 @@ async fn between_two_peers_ten_mebibytes_go_and_one_more_byte_is_an_error_at_the
     Ok(())
 }
 
-/// The answers of a guest without a runtime.
+/// Returns the answers of a guest without a runtime.
 fn answers(server: GuestServer<'_>, input: &[&str]) -> Vec<String> {
     let mut bytes = Vec::new();
     input.iter().for_each(|text| encode(FrameType::Call, text.as_bytes(), &mut bytes).unwrap());

@@ -1,4 +1,4 @@
-//! Hosts and guests of WIPC: real processes, on real pipes.
+//! Hosts and guests of WIPC, as real processes with real pipes.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 

@@ -15,7 +15,7 @@ fn frame(frame_type: FrameType, payload: &str) -> Vec<u8> {
     bytes
 }
 
-/// A guest that sends data back.
+/// Returns a guest that sends each DATA frame back.
 const fn echo(command: fn() -> Command) -> Subject {
     let data = |payload: &str| frame(FrameType::Data, payload);
     Subject { command, preamble: b"ready\n", request: data, answer: data }
@@ -27,7 +27,7 @@ const ASYNC_ECHO: Subject = echo(|| guest("ready async echo").into_std());
 /// A guest that answers calls.
 const SERVER: Subject = Subject {
     command: || guest("ready serve").into_std(),
-    // It sends OPEN first.
+    // The server sends OPEN first.
     preamble: b"ready\nWIPC\0\0\0\0\0",
     request: |payload| {
         let call = format!(r#"{{"jsonrpc":"2.0","id":"a","method":"echo","params":["{payload}"]}}"#);

@@ -1,8 +1,8 @@
-// The page object of the playground: its parts and actions, by the names on the page.
+// Finds the elements of the playground by the names on the page, and does the actions of a user.
 import assert from "node:assert/strict";
 
 const TIMEOUT = 15_000;
-/** The time limit of a step. The compiler is 14 MB of wasm, and the machine may be busy. */
+/** The time limit of the first build. The compiler is 14 MB of wasm, and the machine may be busy. */
 const FIRST_BUILD = 90_000;
 
 export class Playground {
@@ -22,7 +22,7 @@ export class Playground {
     page.on("request", (request) => this.requests.push(request.url()));
     page.on("requestfailed", (request) => {
       const reason = request.failure()?.errorText;
-      // A document that is replaced by a newer one aborts its next script.
+      // If a newer document replaces a document, the browser aborts the script that the old document loads.
       if (request.url().startsWith("blob:") && reason === "net::ERR_ABORTED") return;
       this.#errors.push(`failed: ${request.url()} ${reason}`);
     });
@@ -67,7 +67,7 @@ export class Playground {
     await this.page.locator('pw-status [data-status="ready"]').waitFor({ timeout: FIRST_BUILD });
   }
 
-  /** Waits until `condition` holds. The error has its last value. */
+  /** Waits until `condition` returns true. The error text contains the last value that `condition` returned. */
   async until(what, condition) {
     const end = Date.now() + TIMEOUT;
     let last;
@@ -83,7 +83,7 @@ export class Playground {
     await locator.waitFor({ state: "visible" });
   }
 
-  /** Returns the texts of all messages that contain `search`. The list itself renders only some rows. */
+  /** Returns the cells of the messages that contain `search`. The list renders only the rows that are visible. */
   async messages(search) {
     await this.page.getByRole("tab", { name: /Messages/ }).click();
     await this.page.getByLabel("Filter the messages").fill(search);
@@ -138,7 +138,7 @@ export class Playground {
     return /Ln (\d+), Col (\d+)/.exec(text)?.slice(1).map(Number);
   }
 
-  /** Returns the focused element, inside the shadow roots. */
+  /** Returns the path to the focused element through all shadow roots, as names of elements. */
   focused() {
     return this.page.evaluate(() => {
       let element = document.activeElement;

@@ -1,10 +1,10 @@
-// The steps of the end-to-end check. Each step leaves the page in a state for the next one.
+// The steps of the end-to-end check. Each step starts with the page as the previous step has left it.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 
 const app = readFileSync(new URL("../sample/src/App.tsx", import.meta.url), "utf8").split("\n");
 const throwLine = app.findIndex((line) => line.includes("throw new Error")) + 1;
-// The file ends with a line break, so text at its end is on a line of its own.
+// The file ends with a line break, so appended text is on a new line.
 const broken = "export const = 1;";
 
 export const steps = [
@@ -15,12 +15,12 @@ export const steps = [
       const [request] = await p.messages("entry");
       assert.equal(request?.boundary, "build");
       assert.equal(request.method, "build");
-      assert.ok((await p.messages("buildProgress")).length > 0, "no buildProgress arrived");
+      assert.ok((await p.messages("buildProgress")).length > 0, "the page must receive buildProgress");
     },
   ],
 
   [
-    "the preview is rendered from files that came by fetch",
+    "the preview shows files that it has fetched by calls to the page",
     async (p) => {
       await p.see(p.preview.getByRole("heading", { name: "Harbour board" }));
       await p.see(p.preview.getByRole("cell", { name: "Aurelia" }));
@@ -34,19 +34,19 @@ export const steps = [
       const answers = (await p.messages("fetch")).filter(({ kind }) => kind === "result");
       assert.ok(
         answers.length >= 4 && answers.every(({ summary }) => summary.includes("status: 200")),
-        "not all answers are 200",
+        "each response must have the status 200",
       );
       assert.deepEqual(
         p.requests.filter((url) => /main\.(js|css)|ships\.json/.test(url)),
         [],
-        "a file came from the server",
+        "the preview must not fetch files from the server",
       );
       await p.screenshot("1-light");
     },
   ],
 
   [
-    "a missing file is a 404, a route falls back to index.html",
+    "a missing file has the status 404, and a route returns index.html",
     async (p) => {
       const frame = p.page.frames().find((each) => each.url().includes("preview.html"));
       const statuses = await frame.evaluate(() =>
@@ -57,7 +57,7 @@ export const steps = [
   ],
 
   [
-    "the preview's console lines show in the console",
+    "the console shows the console output of the preview",
     async (p) => {
       await p.see(p.consoleEntries("log").filter({ hasText: "Harbour board is up at /" }));
       await p.preview.getByRole("button", { name: "Moor a ship" }).click();
@@ -66,7 +66,7 @@ export const steps = [
   ],
 
   [
-    "the address bar follows the app",
+    "the address bar shows the new address after a click on a link of the app",
     async (p) => {
       await p.preview.getByRole("link", { name: "About" }).click();
       await p.until("the address is /about", async () => (await p.address.inputValue()) === "/about");
@@ -74,7 +74,7 @@ export const steps = [
   ],
 
   [
-    "a runtime error shows its source line, and leads there",
+    "the console links a runtime error to its source line",
     async (p) => {
       await p.preview.getByRole("button", { name: "Throw an error" }).click();
       const entry = p.consoleEntries("error").filter({ hasText: "The crane is stuck" });
@@ -93,7 +93,7 @@ export const steps = [
   ],
 
   [
-    "an unhandled rejection shows in the console",
+    "the console shows an unhandled rejection",
     async (p) => {
       const frame = p.page.frames().find((each) => each.url().includes("preview.html"));
       await frame.evaluate(() => void Promise.reject(new Error("no berth left")));
@@ -102,7 +102,7 @@ export const steps = [
   ],
 
   [
-    "navigate is obeyed",
+    "the preview navigates to an address that the user enters",
     async (p) => {
       await p.address.fill("/");
       await p.address.press("Enter");
@@ -119,7 +119,7 @@ export const steps = [
   ],
 
   [
-    "back and forward walk the preview's history",
+    "Back and Forward move through the history of the preview",
     async (p) => {
       await p.button("Back").click();
       await p.see(p.preview.getByRole("heading", { name: "Arrivals" }));
@@ -132,7 +132,7 @@ export const steps = [
   ],
 
   [
-    "an address elsewhere is refused with NAVIGATION_FAILED",
+    "the preview refuses an address of another site with NAVIGATION_FAILED",
     async (p) => {
       await p.address.fill("https://example.com/");
       await p.address.press("Enter");
@@ -145,21 +145,21 @@ export const steps = [
   ],
 
   [
-    "refresh is obeyed: a new document in the same frame",
+    "Refresh loads a new document in the same iframe",
     async (p) => {
       await p.preview.getByRole("button", { name: "Moor a ship" }).click();
       await p.see(p.preview.getByText("Moor a ship (1)"));
       const before = await p.page.locator("iframe").elementHandle();
       await p.button("Refresh").click();
       await p.see(p.preview.getByText("Moor a ship (0)"));
-      assert.ok(await before.evaluate((frame) => frame.isConnected), "the frame was replaced");
+      assert.ok(await before.evaluate((frame) => frame.isConnected), "Refresh must not replace the iframe");
       const answers = (await p.messages("refresh")).filter(({ kind }) => kind === "result");
       assert.equal(answers.length, 1);
     },
   ],
 
   [
-    "a build error is -32001 with file and line, and the last good preview stays",
+    "a build error has the code -32001, a file and a line, and the preview does not change",
     async (p) => {
       await p.openFile("App.tsx");
       await p.typeAtEnd(broken);
@@ -178,7 +178,7 @@ export const steps = [
   ],
 
   [
-    "fixing the code recovers by itself",
+    "a build succeeds after the user fixes the code",
     async (p) => {
       await p.eraseAtEnd(broken.length);
       await p.banner.waitFor({ state: "detached" });
@@ -188,10 +188,10 @@ export const steps = [
   ],
 
   [
-    "of quick edits the newest wins",
+    "the preview shows the newest of several quick edits",
     async (p) => {
       await p.openFile("Board.tsx");
-      // On a busy machine, a build may end before the next edit is typed: then three more edits follow.
+      // On a busy machine, a build may end before the next edit. The loop then makes three more edits.
       let edits = 0;
       let isCancelled = false;
       while (!isCancelled && edits < 24) {
@@ -209,26 +209,27 @@ export const steps = [
           .filter({ hasText: `edit ${edits}.` })
           .first(),
       );
-      assert.ok(isCancelled, "no earlier build was cancelled");
+      assert.ok(isCancelled, "an edit must cancel the running build");
+      assert.match(await p.editor.innerText(), /edit \d/);
       await p.see(p.preview.getByRole("heading", { name: "Arrivals" }));
     },
   ],
 
   [
-    "ZenFS goes on beside the calls on the same worker",
+    "ZenFS and the calls share a worker, and do not affect each other",
     async (p) => {
       const before = await p.zenfsRequests();
-      assert.ok(before > 50, `only ${before} requests so far`);
+      assert.ok(before > 50, `ZenFS must have received more than 50 requests, got ${before}`);
       await p.button("Build").first().click();
-      await p.until("the counter grows while it builds", async () => (await p.zenfsRequests()) > before + 10);
+      await p.until("the counter grows during the build", async () => (await p.zenfsRequests()) > before + 10);
       await p.see(p.status.filter({ hasText: "Built" }));
-      assert.equal((await p.messages("_zenfs")).length, 0, "a message of ZenFS was taken for one of ours");
+      assert.equal((await p.messages("_zenfs")).length, 0, "the message list must not show messages of ZenFS");
       assert.equal(await p.consoleEntries("warn").count(), 0);
     },
   ],
 
   [
-    "files can be added and deleted",
+    "the user can add and delete files",
     async (p) => {
       await p.button("New file").click();
       await p.page.getByLabel("Path of the new file").fill("src/tides.ts");
@@ -240,7 +241,7 @@ export const steps = [
   ],
 
   [
-    "the message list filters, pauses and clears",
+    "the user can filter, pause and clear the message list",
     async (p) => {
       await p.page.getByRole("tab", { name: /Messages/ }).click();
       await p.page.getByLabel("Boundary").selectOption("build");
@@ -265,7 +266,7 @@ export const steps = [
   ],
 
   [
-    "the keyboard is enough",
+    "the user can reach all panes with the keyboard",
     async (p) => {
       await p.editor.click();
       await p.page.keyboard.press("F6");
@@ -294,17 +295,17 @@ export const steps = [
       await p.editor.click();
       await p.page.keyboard.press("Escape");
       await p.page.keyboard.press("Tab");
-      assert.doesNotMatch(await p.focused(), /pw-editor div$/, "Tab does not leave the editor");
+      assert.doesNotMatch(await p.focused(), /pw-editor div$/, "Escape and Tab must leave the editor");
     },
   ],
 
   [
-    "dark colours by the system and by the switch",
+    "the colours follow the system until the user selects light or dark colours",
     async (p) => {
       const background = () => p.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
       const light = await background();
       await p.page.emulateMedia({ colorScheme: "dark" });
-      await p.until("it follows the system", async () => (await background()) !== light);
+      await p.until("the background follows the system", async () => (await background()) !== light);
       await p.screenshot("5-dark");
       await p.button("Switch to light colours").click();
       assert.equal(await background(), light);
@@ -314,7 +315,7 @@ export const steps = [
   ],
 
   [
-    "it can be used in a window 900 wide",
+    "all panes fit in a window with a width of 900 pixels",
     async (p) => {
       await p.page.setViewportSize({ width: 900, height: 700 });
       const overflow = await p.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -329,13 +330,13 @@ export const steps = [
   ],
 
   [
-    "reset puts the sample back",
+    "Reset restores the sample project",
     async (p) => {
       await p.button("Reset").click();
       await p.see(p.page.locator("pw-editor .path", { hasText: "App.tsx" }));
       await p.see(p.status.filter({ hasText: "Built" }));
       await p.openFile("Board.tsx");
-      assert.ok(!(await p.editor.innerText()).includes("edit three"));
+      assert.doesNotMatch(await p.editor.innerText(), /edit \d/);
     },
   ],
 ];

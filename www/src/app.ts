@@ -111,7 +111,7 @@ class App extends LitElement {
         <img src=${new URL("./icon.svg", import.meta.url).href} alt="" width="24" height="24" />
         <h1>Portway <span>playground</span></h1>
         <span class="spacer"></span>
-        <button title="Put the sample project back" @click=${() => workspace.reset()}>${icons.restore}Reset</button>
+        <button title="Restore the sample project" @click=${() => workspace.reset()}>${icons.restore}Reset</button>
         <button class="icon" title="Switch to ${dark ? "light" : "dark"} colours"
           aria-label="Switch to ${dark ? "light" : "dark"} colours" @click=${toggleTheme}>
           ${dark ? icons.sun : icons.moon}
@@ -144,7 +144,7 @@ class App extends LitElement {
       .value=${value} .min=${min} .max=${Math.max(min, max)} ?reverse=${reverse} @resize=${resize}></pw-splitter>`;
   }
 
-  /** The chosen sizes, reduced to the size of the window. */
+  /** Returns the sizes that the user has chosen, reduced so that all panes fit in the window. */
   #fitted(): typeof SIDES {
     const files = Math.min(this.sizes.files, Math.max(MIN_SIZES.files, innerWidth * 0.25));
     const preview = Math.min(
@@ -164,7 +164,7 @@ class App extends LitElement {
     event.preventDefault();
   }
 
-  /** F6 moves the focus from pane to pane, as in other desktop applications. */
+  /** Moves the focus to the next pane, as F6 does in other desktop applications. */
   #focusNext(step: number): void {
     const panes = ["pw-files", "pw-editor", "pw-preview", "pw-panel"];
     const focused = this.shadowRoot?.activeElement?.localName ?? "";

@@ -9,7 +9,7 @@ import { workspace } from "./workspace";
 const TABS = ["console", "messages"] as const;
 type Tab = (typeof TABS)[number];
 
-/** The console and the message list, one visible at a time. */
+/** The console and the message list, as two tabs. */
 class BottomPanel extends LitElement {
   static override properties = { shown: { state: true } };
 
@@ -89,7 +89,7 @@ class BottomPanel extends LitElement {
     const errorCount = errors === 1 ? "1 error" : `${errors} errors`;
     return html`
       <div class="bar">
-        <div role="tablist" aria-label="Console and messages" title="Ctrl+\` comes here, F6 walks from pane to pane" @keydown=${this.#step}>
+        <div role="tablist" aria-label="Console and messages" title="Ctrl+\` moves the focus here, F6 moves it to the next pane" @keydown=${this.#step}>
           ${this.#tab("console", "Console", errors ? errorCount : String(printed), errors > 0)}
           ${this.#tab("messages", "Messages", String(workspace.messages.total), false)}
         </div>

@@ -2,22 +2,25 @@ import type { PreviewFrameApi, PreviewHostApi } from "portway";
 
 /** The member `config` of `build`, for the worker of this playground. */
 export interface BuildConfig {
-  /** Folder of the project in the file system. */
+  /** The folder of the project in the file system. */
   readonly root: string;
-  /** Folder of files that are copied as they are, relative to the root. */
+  /** The folder of files that are copied without changes, relative to `root`. */
   readonly public: string;
-  /** Names in the project's code, and their replacements. */
+  /** The names in the project's code that the compiler replaces, and their replacements. */
   readonly define: Record<string, string>;
 }
 
-/** The methods of the preview's iframe: the contract of the package, and moves in its history. */
+/**
+ * The methods of the preview's iframe. The package declares all of them except `traverse`, which moves in the history.
+ */
 export interface FrameApi extends PreviewFrameApi {
   traverse: { params: { delta: number }; result: null };
 }
 
 /**
- * The methods of the page for the preview's iframe: the contract of the package, and storage of the history while a
- * document replaces another. A document with an opaque origin has no storage of its own.
+ * The methods of the page for the preview's iframe. The package declares all of them except `leave` and `enter`. A
+ * document passes its history to `leave`, and the next document receives the history from `enter`. The documents have
+ * an opaque origin, and therefore no storage.
  */
 export interface HostApi extends PreviewHostApi {
   leave: { params: SavedHistory; result: null };
@@ -32,6 +35,6 @@ export interface SavedHistory {
 export interface HistoryEntry {
   readonly url: string;
   readonly state: unknown;
-  /** Moves between entries of one document do not reload it. */
+  /** The number of the document. A move between entries with the same number does not reload the document. */
   readonly document: number;
 }

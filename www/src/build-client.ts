@@ -27,7 +27,7 @@ const ENTRY = "src/main.tsx";
 const CONFIG: BuildConfig = {
   root: ROOT,
   public: "public",
-  // The address of the iframe is that of its runtime; the app gets the address that the preview shows.
+  // The iframe has the address of the runtime. The app must see the address that the preview shows.
   define: {
     location: "previewLocation",
     "window.location": "previewLocation",
@@ -41,8 +41,8 @@ const TIMEOUT = 60_000;
 /**
  * The client of the build worker.
  *
- * Two protocols share the worker: Portway's, and that of ZenFS, by which the worker reads the project. They are
- * independent of each other.
+ * Two protocols share the worker: JSON-RPC, and the protocol of ZenFS. The worker reads the project by the protocol of
+ * ZenFS. The two protocols are independent of each other.
  */
 export class BuildClient {
   readonly state = new Store<BuildState>({ status: "starting", text: "Starting the compiler", diagnostics: NONE });
@@ -63,7 +63,7 @@ export class BuildClient {
   start(fileSystem: FileSystem): void {
     this.#fileSystem = fileSystem;
     const worker = new Worker(new URL("./build-worker.ts", import.meta.url), { type: "module", name: "build" });
-    // ZenFS has the types of Node's channels. A worker of a browser matches them at run time only.
+    // ZenFS declares the types of Node's channels. A worker of a browser has other types, but the required members.
     attachFS(worker as unknown as RPC.Channel, fileSystem);
     worker.addEventListener("message", (event: MessageEvent<{ _zenfs?: boolean } | undefined>) => {
       if (event.data?._zenfs) this.reads.set(this.reads.value + 1);
@@ -82,13 +82,14 @@ export class BuildClient {
     this.#peer = peer;
   }
 
-  /** Discards the running build. */
+  /** Cancels the running build. */
   cancel(): void {
     this.#running?.abort(new DOMException("superseded by a newer build", "AbortError"));
   }
 
   /**
-   * Builds and stores the output. Returns whether it is new and without errors. A later call discards an earlier one.
+   * Builds the project and stores the output. A later call cancels an earlier call. Returns true if the build has no
+   * errors and was not cancelled.
    */
   async build(): Promise<boolean> {
     this.cancel();
@@ -147,7 +148,7 @@ function diagnosticsOf(error: unknown): readonly Diagnostic[] {
   return [{ message: error instanceof Error ? error.message : String(error) }];
 }
 
-/** Writes the files of the newest build to the output folder, and removes all others. */
+/** Writes the files of the newest build to the output folder, and removes all other files. */
 async function store(output: readonly BuildOutput[]): Promise<void> {
   const wanted = new Set(output.map(({ path }) => `${DIST}${path}`));
   for (const old of await filesBelow(DIST)) if (!wanted.has(old)) await fs.promises.rm(old);

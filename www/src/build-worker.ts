@@ -19,7 +19,7 @@ import { collectPublicFiles, renderIndex } from "./build/site";
 await init();
 const peer = new JSONRPCPeer<BuildHostApi, Pick<BuildWorkerApi, "build">>(selfTransport());
 
-/** Mounts the files of the page at the root, by ZenFS's own protocol on the same channel. */
+/** Mounts the file system of the page at the root. The protocol of ZenFS uses the same channel as JSON-RPC. */
 const mounted = configureSingle({
   backend: Port,
   port: self as unknown as RPC.Channel,
@@ -33,7 +33,7 @@ let last: Promise<unknown> = Promise.resolve();
 
 peer.method("build", ({ entry, config }, context) => {
   const { root, public: files = "public", define = {} } = config as Partial<BuildConfig>;
-  if (root === undefined) throw new RPCError(ErrorCode.InvalidParams, "build needs a config with a root");
+  if (root === undefined) throw new RPCError(ErrorCode.InvalidParams, "config.root must be a folder, got undefined");
   // Builds run one at a time: the compiler shares its state between builds, and only the newest build is needed.
   const build = last.then(() => run(entry, { root, public: files, define }, context.signal));
   last = build.catch(() => undefined);

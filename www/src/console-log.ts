@@ -11,7 +11,7 @@ export interface ConsoleEntry {
   readonly text: string;
   readonly position?: SourcePosition | undefined;
   readonly detail?: string | undefined;
-  /** The number of consecutive repetitions of this entry. */
+  /** How many times this entry was added without another entry in between. */
   readonly count: number;
 }
 

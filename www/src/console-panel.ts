@@ -6,7 +6,7 @@ import type { SourcePosition } from "./source-position";
 import { Watch } from "./store";
 import { workspace } from "./workspace";
 
-/** Shows the console output of the app, its errors and those of builds, newest last. */
+/** Shows the console output and errors of the app, and the errors of builds. The newest entry is at the end. */
 class ConsolePanel extends LitElement {
   static override styles = [
     controls,
@@ -128,7 +128,7 @@ class ConsolePanel extends LitElement {
   }
 }
 
-/** Returns the first lines of a stack or snippet, without the message above it. */
+/** Returns the first lines of a stack or snippet, without lines that repeat the message. */
 function trimmed(detail: string, text: string): string {
   const lines = detail.split("\n").filter((line) => line.trim() && !text.endsWith(line.replace(/^\w*Error: /, "")));
   return lines.slice(0, 6).join("\n");

@@ -10,7 +10,7 @@ import { EditorView, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
 
-/** The theme. Its colours are custom properties of the page, so it is the same for light and dark. */
+/** The theme. Its colours are custom properties of the page, so one theme is sufficient for light and dark pages. */
 const look = EditorView.theme({
   "&": { height: "100%", color: "var(--text)", backgroundColor: "var(--surface)", fontSize: "13px" },
   "&.cm-focused": { outline: "none" },

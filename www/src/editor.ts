@@ -10,7 +10,7 @@ import { lengthOf, placeOf, positionOf } from "./source-position";
 import { Watch } from "./store";
 import { workspace } from "./workspace";
 
-/** Edits the open file. Each file keeps its own history and cursor while another file is open. */
+/** Edits the open file. While another file is open, the editor stores the undo history and the cursor of each file. */
 class Editor extends LitElement {
   static override styles = [
     controls,
@@ -118,7 +118,7 @@ class Editor extends LitElement {
       this.#states.clear();
       this.#shown = "";
     }
-    // A file that is created again after its deletion has no history.
+    // A new file must not have the history of a deleted file with the same path.
     for (const known of this.#states.keys()) {
       if (!workspace.project.files.value.includes(known)) this.#states.delete(known);
     }
@@ -167,7 +167,7 @@ class Editor extends LitElement {
     const mine = diagnostics.filter(({ file }) => file === this.#shown);
     const marks = mine.map((diagnostic) => toEditorDiagnostic(view.state.doc, diagnostic));
     view.dispatch(setDiagnostics(view.state, marks));
-    // The banner reduces the height of the editor; the current line stays visible.
+    // The banner reduces the height of the editor, which could hide the current line.
     if (mine.length && view.hasFocus)
       view.dispatch({ effects: EditorView.scrollIntoView(view.state.selection.main.head) });
   }
@@ -193,7 +193,9 @@ function toEditorDiagnostic(doc: Text, diagnostic: Diagnostic): EditorDiagnostic
   return { from, to, severity: "error", message: diagnostic.message };
 }
 
-/** Limits a position to the text, which may have changed since. */
+/**
+ * Returns the offset of a position. The text may have changed since the build, so the position may be outside of it.
+ */
 function offsetOf(doc: Text, line: number, column: number): number {
   const { from, length } = doc.line(Math.min(doc.lines, Math.max(1, line)));
   return from + Math.min(length, Math.max(0, column - 1));

@@ -9,7 +9,9 @@ import { workspace } from "./workspace";
 
 const ROW = 24;
 
-/** Shows the messages to and from the worker and the preview, newest last. Only visible rows are rendered. */
+/**
+ * Shows the messages to and from the worker and the preview. The newest is at the end. Only visible rows are rendered.
+ */
 class MessageList extends LitElement {
   static override properties = { boundary: { state: true }, search: { state: true } };
 
@@ -205,7 +207,7 @@ class MessageList extends LitElement {
     if (rows && this.#followsEnd) rows.scrollTop = rows.scrollHeight;
   }
 
-  /** The list follows new messages until the user scrolls away from its end. */
+  /** Notes whether the list is at its end. Only then, the list scrolls to new messages. */
   readonly #noteScroll = ({ currentTarget }: Event) => {
     const { scrollTop, clientHeight, scrollHeight } = currentTarget as HTMLElement;
     this.#followsEnd = scrollTop + clientHeight >= scrollHeight - ROW;

@@ -13,7 +13,7 @@ export interface MessageRow {
   readonly kind: Kind;
   readonly method: string;
   readonly id: string;
-  /** Milliseconds since the request, on a reply. */
+  /** The time from the request to its response, in milliseconds. Only responses have this member. */
   readonly elapsed: number | undefined;
   readonly summary: string;
 }
@@ -29,15 +29,15 @@ interface Envelope {
 const LIMIT = 2000;
 
 /**
- * The messages to and from the worker and the preview, newest last, at most 2000.
+ * The last 2000 messages to and from the worker and the preview. The newest is at the end.
  *
- * The log wraps the transport of a peer: any object with `send`, `onMessage` and `destroy` is a transport, so the peers
+ * The log wraps the transport of a peer. Any object with `send`, `onMessage` and `destroy` is a transport, so the peers
  * need no change.
  */
 export class MessageLog {
   readonly rows = new Store<readonly MessageRow[]>([]);
   readonly paused = new Store(false);
-  /** The number of all messages, including removed ones and those during a pause. */
+  /** The number of all messages, including messages that were removed or that arrived during a pause. */
   total = 0;
   #buffer: MessageRow[] = [];
   readonly #publish = oncePerFrame(() => this.rows.set([...this.#buffer]));
@@ -46,7 +46,7 @@ export class MessageLog {
   watch(boundary: string, transport: RPCTransport): RPCTransport {
     return {
       send: (message, transfer) => {
-        // The description comes first, since transferred buffers are empty after `send`.
+        // The message is recorded before `send`, because transferred buffers are empty after `send`.
         this.#record(boundary, "sent", message);
         transport.send(message, transfer);
       },
@@ -106,7 +106,7 @@ export class MessageLog {
     };
   }
 
-  /** Removes the oldest unanswered request, since it may never be answered. */
+  /** Stores a request until its response. If the store is full, removes the oldest request. */
   #remember(key: string, method: string, time: number): void {
     this.#open.set(key, { method, time });
     const oldest = this.#open.size > LIMIT ? this.#open.keys().next().value : undefined;

@@ -7,7 +7,7 @@ import { Store } from "./store";
 
 export type PreviewStatus = "empty" | "loading" | "live";
 
-/** The time limit for an answer of a document. After it, the iframe is replaced. */
+/** The time limit for a response of the document in the iframe. */
 const ANSWER_TIMEOUT_MS = 8000;
 
 /** The peer of the preview's iframe: serves its files, calls its methods, and receives its notifications. */
@@ -40,14 +40,15 @@ export class PreviewClient {
     if (this.status.value !== "empty") this.#load();
   }
 
-  /** Shows the newest build: first by loading the iframe, later by a new document in it. */
+  /** Shows the newest build. The first call loads the iframe, and later calls load a new document in the iframe. */
   async show(): Promise<void> {
     if (this.status.value === "empty") return this.#load();
     await this.refresh();
   }
 
   async refresh(): Promise<void> {
-    // A document that is still loading may have files of an older build. One more reload replaces them all.
+    // A document that is still loading may have files of an older build. One reload after the load replaces all of
+    // these files, so a second reload is not necessary.
     if (this.#refreshing || this.status.value === "empty") return;
     this.#refreshing = true;
     try {
@@ -80,13 +81,13 @@ export class PreviewClient {
 
   #load(): void {
     if (!this.#frame?.contentWindow) return;
-    // The iframe keeps its window when it loads, and may send messages from now on.
+    // The iframe has the same window before and after it loads. Its document may send messages as soon as it loads.
     this.#peer ??= this.#connect(this.#frame.contentWindow);
     this.status.set("loading");
     this.#frame.src = new URL("preview.html", document.baseURI).href;
   }
 
-  /** Replaces the iframe, since a document that hangs handles no messages. */
+  /** Replaces the iframe, because a document that is blocked does not handle messages. */
   #replace(): void {
     this.#console.add("warn", "The preview did not answer and was started again");
     if (this.#host) this.mount(this.#host);
@@ -133,7 +134,7 @@ export class PreviewClient {
   }
 }
 
-/** Returns the innermost frame of a mapped stack in the user's files. */
+/** Returns the innermost position of a mapped stack that is in the user's files. */
 function positionIn(stack: string | undefined): { file: string; line: number; column: number } | undefined {
   const match = /\b((?:src|public)\/[^\s:()]+):(\d+):(\d+)/.exec(stack ?? "");
   return match?.[1] ? { file: match[1], line: Number(match[2]), column: Number(match[3]) } : undefined;

@@ -67,7 +67,7 @@ function text(status: number, body: string): FetchResult {
 
 function toBase64(bytes: Uint8Array): string {
   let binary = "";
-  // The bytes are converted in slices, since the number of arguments of a function is limited.
+  // The bytes are converted in slices, because the number of arguments of a function is limited.
   for (let at = 0; at < bytes.length; at += 0x8000) binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
   return btoa(binary);
 }

@@ -118,7 +118,7 @@ class PreviewPane extends LitElement {
         <div class="frame"></div>
         ${
           empty
-            ? html`<div class="wait" ?data-failed=${failed}>${failed ? "Nothing to show until a build succeeds" : builds.state.value.text}</div>`
+            ? html`<div class="wait" ?data-failed=${failed}>${failed ? "The preview is empty until a build succeeds" : builds.state.value.text}</div>`
             : ""
         }
       </div>

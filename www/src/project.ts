@@ -20,10 +20,10 @@ const packages: Record<string, string> = {
 
 /** The user's files, in memory. Paths are relative to the project's root. */
 export class Project {
-  /** Returns the source files in the order of the list, without installed packages. */
+  /** The source files in the order of the file list, without installed packages. */
   readonly files = new Store<readonly string[]>([]);
 
-  /** Writes the sample, and returns the file system. */
+  /** Creates the file system with the sample project. Returns the file system. */
   async open(): Promise<FileSystem> {
     const memory = await resolveMountConfig({ backend: InMemory, label: "playground" });
     fs.umount("/");
@@ -66,7 +66,7 @@ export class Project {
   }
 }
 
-/** Returns every file below a folder, or none if the folder does not exist. */
+/** Returns every file below a folder, or an empty list if the folder does not exist. */
 export async function filesBelow(folder: string): Promise<string[]> {
   if (!(await fs.promises.exists(folder))) return [];
   const found: string[] = [];
@@ -79,7 +79,7 @@ export async function filesBelow(folder: string): Promise<string[]> {
   return found;
 }
 
-/** Sorts folders before files, and each by name. */
+/** Compares two paths. Folders are before files, and both are sorted by name. */
 function byFolder(a: string, b: string): number {
   const [left, right] = [a.split("/"), b.split("/")];
   for (let i = 0; ; i += 1) {

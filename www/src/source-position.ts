@@ -1,6 +1,6 @@
 import type { Diagnostic } from "portway";
 
-/** A position in the project, counted from 1. */
+/** A position in a file of the project. Lines and columns are counted from 1. */
 export interface SourcePosition {
   readonly file: string;
   readonly line: number;
@@ -19,7 +19,7 @@ export function placeOf({ file, line, column }: SourcePosition): string {
   return `${file}:${line}:${column}`;
 }
 
-/** The compiler counts in bytes of UTF-8, the editor in units of UTF-16. */
+/** Converts a column of the compiler, in bytes of UTF-8, to a column of the editor, in units of UTF-16. */
 function unitsIn(line: string | undefined, bytes: number): number {
   if (line === undefined) return bytes;
   return new TextDecoder().decode(new TextEncoder().encode(line).subarray(0, bytes)).length;

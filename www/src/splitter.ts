@@ -1,8 +1,8 @@
 import { css, html, LitElement } from "lit";
 
 /**
- * A bar between two panes, moved by the pointer or the arrow keys. It reports the requested size of its pane by the
- * event `resize`; the layout decides on the size.
+ * A bar between two panes. The user moves the bar with the pointer or the arrow keys. The bar reports the requested
+ * size of its pane by the event `resize`, and the layout sets the size.
  */
 class Splitter extends LitElement {
   static override properties = {
@@ -33,7 +33,7 @@ class Splitter extends LitElement {
       cursor: row-resize;
     }
 
-    /* Wider than it looks, so that it is easy to take. */
+    /* This area is wider than the visible line, so that the pointer can reach it easily. */
     [role="separator"] {
       position: absolute;
       inset: -3px;
@@ -60,7 +60,7 @@ class Splitter extends LitElement {
   declare value: number;
   declare min: number;
   declare max: number;
-  /** Whether the pane is after the bar, so that it grows in the opposite direction. */
+  /** Whether the pane is after the bar. Such a pane grows when the bar moves to the left or up. */
   declare reverse: boolean;
 
   constructor() {

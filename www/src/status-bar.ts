@@ -67,7 +67,7 @@ class StatusBar extends LitElement {
   override render() {
     const { status, text } = workspace.builds.state.value;
     const { line, column } = workspace.cursor.value;
-    // Progress changes many times a second; only the outcome is read out.
+    // Progress changes many times a second, so screen readers read only the result of the build.
     const spoken = status === "ready" || status === "failed" ? text : "";
     return html`
       <div class="build" data-status=${status} aria-hidden="true"><i class="dot"></i><span>${text}</span></div>

@@ -38,13 +38,13 @@ export function oncePerFrame(act: () => void): () => void {
   };
 }
 
-/** Renders a component again when one of the stores changes, while it is in the document. */
+/** Renders a component again when one of the stores changes, as long as the component is in the document. */
 export class Watch implements ReactiveController {
   readonly #host: ReactiveControllerHost;
   readonly #stores: Store<unknown>[];
   #stop: (() => void)[] = [];
 
-  // biome-ignore lint/suspicious/noExplicitAny: a store of numbers is not a store of unknown values.
+  // biome-ignore lint/suspicious/noExplicitAny: `Store<number>` cannot be assigned to `Store<unknown>`.
   constructor(host: ReactiveControllerHost, ...stores: Store<any>[]) {
     this.#host = host;
     this.#stores = stores;

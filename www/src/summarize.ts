@@ -2,7 +2,7 @@ const LIMIT = 220;
 const MAX_ITEMS = 8;
 const MAX_DEPTH = 4;
 
-/** Returns a value as one short line. It stops early, so that a large value costs no more than a small one. */
+/** Returns a value as one short line. Reads only the first members of a large value, to save time. */
 export function summarize(value: unknown): string {
   const text = describe(value, 0);
   return text.length > LIMIT ? `${text.slice(0, LIMIT)}…` : text;

@@ -9,7 +9,7 @@ import { Store } from "./store";
 
 const BUILD_DELAY_MS = 300;
 
-/** The state of the playground, and the connections of its parts. Components render it. */
+/** The state of the playground, which components render. It connects the project, the builds and the preview. */
 class Workspace {
   readonly project = new Project();
   readonly messages = new MessageLog();
@@ -17,10 +17,10 @@ class Workspace {
   readonly builds = new BuildClient(this.messages, this.console);
   readonly preview = new PreviewClient(this.messages, this.console);
   readonly openFile = new Store("src/App.tsx");
-  /** The next position of the editor's cursor. */
+  /** The position to which the editor must move its cursor, or undefined. */
   readonly target = new Store<SourcePosition | undefined>(undefined);
   readonly cursor = new Store({ line: 1, column: 1 });
-  /** The number of resets. A reset discards the texts of the editor. */
+  /** The number of times that the sample project was written. The editor then discards its texts. */
   readonly generation = new Store(0);
   readonly #unsaved = new Map<string, string>();
   #saving = Promise.resolve();
@@ -33,7 +33,7 @@ class Workspace {
     await this.buildNow();
   }
 
-  /** Applies an edit, and builds once the user pauses typing. */
+  /** Stores an edit. Builds when the user has typed nothing for `BUILD_DELAY_MS`. */
   edit(path: string, text: string): void {
     this.#unsaved.set(path, text);
     clearTimeout(this.#timer);
@@ -42,7 +42,7 @@ class Workspace {
 
   async buildNow(): Promise<void> {
     clearTimeout(this.#timer);
-    // A running build would read old and new files.
+    // A build that continues to run would read both old and new files.
     this.builds.cancel();
     this.#saving = this.#saving.then(() => this.#save());
     await this.#saving;

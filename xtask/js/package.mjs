@@ -1,5 +1,5 @@
-// The last step of `cargo xtask build`: bundles the entry modules with the glue of wasm-bindgen, and writes the rest of
-// the npm package. Its argument is the path of a JSON file with the plan, which xtask/src/build.rs writes.
+// The last step of `cargo xtask build`: bundles the entry modules with the glue of wasm-bindgen, and writes the other
+// files of the npm package. Its argument is the path of a JSON file with the plan, which xtask/src/build.rs writes.
 import { build } from "esbuild";
 import { minify } from "terser";
 import { execFileSync } from "node:child_process";
@@ -22,27 +22,28 @@ const glue = join(raw, "portway.js");
 const source = "crates/portway-web/js";
 const types = "crates/portway-web/types";
 const instance = join(root, source, "driver/wasm-instance.js");
-// The package is made in this folder, and moved to `out` when it is complete: tests may use the old package meanwhile.
+// The script writes the package to this folder, and moves the complete package to `out`. Until then, tests can use the
+// old package.
 const stage = join(root, "target/pkg-new");
 const shortened = join(raw, "shortened.wasm");
 
-// wasm-opt renames the exports of the wasm to short names. This maps each name to its short name. In a small package,
-// names are the part that compresses least.
+// wasm-opt renames the exports of the wasm to short names. This map contains the short name of each export. Short names
+// reduce the size of the package, because names compress badly.
 const shortNames = new Map(
   JSON.parse(execFileSync("wasm-opt", [...features, "--minify-imports-and-exports", join(raw, wasm), "-o", shortened]))
     .exports,
 );
 
-// Patterns of parts of the glue, each with its replacement.
+// Patterns that match code of the glue, each with the code that replaces it.
 const glueReplacements = [
-  // `wasm-loader.js` passes a compiled module. It calls this at the start, and for a new instance after a trap. Only
-  // numbers cross into this wasm, so there is no table of values to fill.
+  // `wasm-loader.js` calls this function with a compiled module, at the start and again after a trap. Only numbers
+  // cross into this wasm, so the function need not fill a table of values.
   [
     /function initSync\(module\) \{.*?\n\}/s,
     "function initSync(module) { return (wasm = new WebAssembly.Instance(module, __wbg_get_imports()).exports); }",
   ],
   [/(__wbindgen_init_externref_table: function\(\) \{).*?\n {8}\}/s, "$1}"],
-  // The texts of this wasm are ASCII, and some realms lack `TextDecoder`.
+  // The strings of this wasm are ASCII, and `TextDecoder` does not exist in some realms.
   [
     /function getStringFromWasm0\(ptr, len\) \{.*?\n\}/s,
     "function getStringFromWasm0(ptr, len) { return String.fromCharCode(...new Uint8Array(wasm.memory.buffer, ptr >>> 0, len)); }",
@@ -64,7 +65,7 @@ const shortExportNames = {
     onLoad({ filter: /\.js$/ }, async ({ path }) => {
       if (path !== glue && path !== instance) return;
       const source = path === glue ? replaceGlue(await readFile(glue, "utf8")) : await readFile(instance, "utf8");
-      if (/\bwasm\[|\bexports\.\w/.test(source)) throw new Error("the glue names exports of the wasm in a new way");
+      if (/\bwasm\[|\bexports\.\w/.test(source)) throw new Error(`${path} must name exports as wasm.name only`);
       const contents = source.replace(/\bwasm\.(\w+)/g, (whole, name) => {
         const short = shortNames.get(name);
         return short === undefined ? whole : `wasm.${short}`;
@@ -85,7 +86,7 @@ const fromSources = {
   },
 };
 
-// An entry module imports `wipc.js` of the package instead of its source, so that both have the same classes.
+// Entry modules import `wipc.js` of the package instead of its source, so that all entry modules share its classes.
 const shareWipc = {
   name: "share-wipc",
   setup({ onResolve }) {
@@ -95,10 +96,10 @@ const shareWipc = {
   },
 };
 
-// Members that only modules of one bundle use. The bundle has short names for them, so long names in the sources do not
-// make it larger. Some objects are visible to an application, to another bundle (`wipc.js`), or to another copy of the
-// library. Their members must not be in the list: each bundle has its own short names, and an application may use the
-// same ones.
+// Members that only modules of one bundle use. The bundle has short names for these members, so long names in the
+// sources do not make the bundle larger. Some objects are visible to an application, to another bundle (`wipc.js`), or
+// to another copy of the library. The list must not contain members of these objects, because each bundle has different
+// short names, and an application may use a short name.
 const internalMembers = [
   "abandon",
   "abandonAll",
@@ -196,7 +197,7 @@ for (const file of (await readdir(join(root, types))).filter((file) => file.ends
   const declared = internalMembers.find((name) => new RegExp(`\\b${name}\\b`).test(text));
   if (declared !== undefined) throw new Error(`${file} declares ${declared}, which package.mjs shortens`);
 }
-// The registry in boundaries.js has the objects of all copies of the library in a realm.
+// The registry in boundaries.js contains objects that all copies of the library in a realm share.
 const registry = (await readFile(join(root, source, "driver/boundaries.js"), "utf8")).replace(
   /\/\*.*?\*\/|\/\/[^\n]*/gs,
   "",
@@ -207,7 +208,7 @@ if (shared !== undefined) throw new Error(`copies of the library share ${shared}
 /** The members of `internalMembers` that at least one bundle has. */
 const shortenedMembers = new Set();
 
-/** The marks that esbuild adds to expressions which every bundler knows to be pure. */
+/** The annotations that esbuild adds, although every bundler knows that these expressions are pure. */
 const redundantMarks = /\/\* @__PURE__ \*\/(?=new (Weak)?(Map|Set)\b|Symbol\b)/g;
 
 async function bundle({ name, output, platform }) {
@@ -221,7 +222,7 @@ async function bundle({ name, output, platform }) {
     format: "esm",
     target: "es2022",
     platform,
-    // White space is not minified, since that would remove the marks `@__PURE__`.
+    // White space is not minified, because esbuild would also remove the annotations `@__PURE__`.
     minifyIdentifiers: true,
     minifySyntax: true,
     mangleProps: new RegExp(`^(${internalMembers.join("|")})$`),
@@ -268,7 +269,8 @@ async function declare() {
   await Promise.all(modules.map((file) => writeFile(join(stage, file), shared)));
 }
 
-// Returns the notices for the crates in the wasm, which are in the plan, and for the packages in the bundles.
+// Returns the notices for the crates in the wasm and for the packages in the bundles. The plan has those for the
+// crates.
 function notices() {
   const packages = [...bundled].sort().map(([title, text]) => `\n${"-".repeat(80)}\n${title}\n\n${text}\n`);
   return notice + packages.join("");

@@ -9,7 +9,7 @@ const faults = [];
 
 const read = (file) => readFileSync(join(root, file), "utf8");
 
-/** Returns the numbers that `text` declares, by name. It is Rust or JavaScript: a file, or a part of one. */
+/** Returns the numbers that `text` declares, by name. `text` is a Rust or JavaScript file, or a part of such a file. */
 function constants(file, pattern, text = read(file)) {
   const found = [...text.matchAll(pattern)].map(([, name, number]) => [name, evaluated(number)]);
   if (found.length === 0) faults.push(`${file}: no number is found`);
@@ -24,7 +24,7 @@ function evaluated(text) {
 const inRust = (file, text) => constants(file, /^ *(?:pub(?:\([a-z]+\))? )?const ([A-Z_]+): [iu]32 = (.+);/gm, text);
 const inJs = (file) => constants(file, /^(?:export )?const ([A-Z_]+) = (\d.*);/gm);
 
-/** Compares two sets of numbers. `pair` names both in a fault. A name in `only` may be in one set alone. */
+/** Compares two sets of numbers. In a fault, `pair` names the sets. A name in `only` may be missing in one set. */
 function compare(pair, rust, js, only = []) {
   for (const name of new Set([...Object.keys(rust), ...Object.keys(js)])) {
     if (only.includes(name) && (rust[name] === undefined) !== (js[name] === undefined)) continue;
@@ -32,7 +32,7 @@ function compare(pair, rust, js, only = []) {
   }
 }
 
-// JavaScript has the commands and the outputs in one file. A name that is a command in Rust is a command in it, too.
+// One JavaScript file declares the commands and the outputs. A name in it is a command if Rust has such a command.
 const abi = "crates/portway-web/js/driver/wasm-abi.js";
 const abiInRust = "crates/portway-web/src/abi.rs";
 const inModule = (name) =>
@@ -46,7 +46,7 @@ compare(`mod commands of ${abiInRust} and ${abi}`, commands, inAbi(true));
 // JavaScript has no names for NOTHING and SEND. Rust does not need the mask OPERATION.
 const outputs = inAbi(false);
 compare(`mod outputs of ${abiInRust} and ${abi}`, inModule("outputs"), outputs, ["NOTHING", "SEND", "OPERATION"]);
-if (outputs.OPERATION !== outputs.HAS_MORE - 1) faults.push(`${abi}: OPERATION does not end below HAS_MORE`);
+if (outputs.OPERATION !== outputs.HAS_MORE - 1) faults.push(`${abi}: OPERATION must be HAS_MORE - 1`);
 
 // JavaScript has no names for the kinds, so each number is computed from an example.
 const { HAS_VERSION, kindOf, shapeOf } = await import("../../crates/portway-web/js/driver/envelope.js");
@@ -86,15 +86,15 @@ compare(
   },
 );
 if (shape({ method: "a".repeat(MAX_METHOD_LENGTH + 1) }) >> 4 !== shape({ id: "a".repeat(9) })) {
-  faults.push("crates/portway-web/js/driver/envelope.js: a long method is of another kind than a long id");
+  faults.push("crates/portway-web/js/driver/envelope.js: a long method must have the same kind as a long id");
 }
 
 function bit(number) {
   return Math.log2(number);
 }
 
-// The numbers that JavaScript reports for calls and to servers. Rust has no name for a number that the last arm of a
-// `match` handles.
+// The numbers of the events that JavaScript reports to clients and servers in Rust. Rust has no name for a number that
+// the last arm of a `match` handles.
 const roles = read("crates/portway-web/js/rust/client-server.js");
 const [reasons] = /^const REASONS = \{[^}]*\}/m.exec(roles) ?? [""];
 const named = [...reasons.matchAll(/^ {2}"?([a-z-]+)"?: (\d+),/gm)].map(([, reason, number]) => {

@@ -1,4 +1,4 @@
-// Prints the size of each file named on the command line, as it is and compressed: [{ file, raw, gzip, brotli }].
+// Prints the sizes of the files in the arguments, raw and compressed, as JSON: [{ file, raw, gzip, brotli }].
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 

@@ -1,5 +1,5 @@
 //! `cargo xtask bench`: compares calls with a bare `postMessage` and with other libraries. With `--only native` or
-//! `wipc`, it compares byte streams with other libraries.
+//! `--only wipc`, it compares the speed of byte streams with that of other libraries.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -24,7 +24,7 @@ const NATIVE: &str = "native";
 /// The workload of WIPC frames, which are decoded natively, as wasm, and in Node.
 const WIPC: &str = "wipc";
 
-/// The script for both workloads, and the package of the program that it runs.
+/// The script for the workloads `native` and `wipc`, and the package of the program that the script runs.
 const NATIVE_SCRIPT: &str = "benches/native/run.mjs";
 const NATIVE_PACKAGE: &str = "native-bench";
 
@@ -36,25 +36,25 @@ pub(crate) struct Arguments {
     /// The browser engine
     #[arg(long, value_enum, default_value = "chromium")]
     engine: Engine,
-    /// Run only these workloads: A,B,E,loopback; or one that needs no browser: native, wipc
+    /// Run only these workloads, such as A,B,E,loopback; or one workload that needs no browser: native or wipc
     #[arg(long, value_name = "WORKLOADS")]
     only: Option<String>,
-    /// Run only at these boundaries: worker,frame
+    /// Run only at these boundaries, such as worker,frame
     #[arg(long, value_name = "BOUNDARIES")]
     boundary: Option<String>,
-    /// Measure only these libraries and the baselines: portway,portway-off
+    /// Measure only the baselines and these libraries, such as portway,portway-off
     #[arg(long, value_name = "LIBRARIES")]
     library: Option<String>,
     /// The number of rounds. Default: 11, or 50 for sequential calls
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
-    /// Run a third of the rounds: enough during development, too few for a verdict
+    /// Run a third of the rounds, which is enough during development but too few for a conclusion
     #[arg(long)]
     quick: bool,
-    /// Print each promised ratio with its threshold, and fail if one is missed
+    /// Print each promised ratio with its threshold, and fail if a ratio misses its threshold
     #[arg(long)]
     check: bool,
-    /// The pkg/ of an older build. It is measured twice: the difference between the two results is noise
+    /// The pkg/ of an older build, which is measured twice. The difference between its two results is noise
     #[arg(long, value_name = "PKG")]
     old: Option<PathBuf>,
     /// Write the table and the plot to the README
@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
     write: bool,
 }
 
-/// Builds benches/rust: both ends of a call with the Rust API, which the benchmark compares with the other libraries.
+/// Builds benches/rust: the client and the server in Rust that the benchmark compares with the other libraries.
 fn build_rust(setup: &Setup) -> Result<()> {
     let workspace = &setup.workspace;
     let log = workspace.log("bench-rust");
@@ -74,7 +74,7 @@ fn build_rust(setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Measures byte streams, sockets and memory. This needs neither the package nor a browser.
+/// Measures byte streams, sockets and memory. A browser is not necessary.
 fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> {
     let workspace = &setup.workspace;
     let log = workspace.log("bench-native");

@@ -1,4 +1,4 @@
-//! Finds the three browser engines and their drivers in PATH. On Debian, installs those that are missing.
+//! Finds the three browser engines and their drivers in PATH. On Debian, installs missing engines and drivers.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ impl Engine {
                     .or_else(|| existing("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"))
                     .ok_or("no chromium or google-chrome in PATH; install Chromium or Chrome")?;
                 let driver = first(&["chromedriver"])
-                    .ok_or("no chromedriver in PATH; install the one of your Chromium's version")?;
+                    .ok_or("no chromedriver in PATH; install the version that matches Chromium")?;
                 Ok((binary, Some(driver)))
             }
             Self::Firefox => {
@@ -89,7 +89,7 @@ impl Engine {
                 Ok((binary, None))
             }
             Self::Webkit => {
-                let how = "on Debian and Ubuntu `apt-get install webkit2gtk-driver xvfb xauth`; other systems have no WebKit that tests can steer";
+                let how = "on Debian and Ubuntu `apt-get install webkit2gtk-driver xvfb xauth`; on other systems, tests cannot control WebKit";
                 let driver = first(&["WebKitWebDriver"]).ok_or_else(|| format!("no WebKitWebDriver in PATH; {how}"))?;
                 first(&["xvfb-run"]).ok_or_else(|| format!("no xvfb-run in PATH; {how}"))?;
                 let binary = minibrowser()
@@ -101,13 +101,13 @@ impl Engine {
 }
 
 impl Browser {
-    /// Returns the environment of wasm-bindgen-test-runner: the path of the driver, and of the file of capabilities.
+    /// Returns the environment of wasm-bindgen-test-runner, with the paths of the driver and of the capabilities file.
     pub(crate) fn for_runner(&self, environment: Environment, capabilities: &Path) -> Environment {
         let environment = environment.with("WASM_BINDGEN_TEST_WEBDRIVER_JSON", capabilities);
         match self.engine {
             Engine::Chromium => environment.with("CHROMEDRIVER", &self.driver),
             Engine::Firefox => environment.with("GECKODRIVER", &self.driver).with("MOZ_HEADLESS", "1"),
-            // WebKit's own sandbox needs privileges that containers lack.
+            // The sandbox of WebKit requires privileges that containers do not have.
             Engine::Webkit => {
                 environment.with("SAFARIDRIVER", &self.driver).with("WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS", "1")
             }

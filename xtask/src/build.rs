@@ -1,4 +1,4 @@
-//! `cargo xtask build`: makes pkg/ from crates/portway-web and npm by wasm-pack, wasm-opt and xtask/js/package.mjs.
+//! `cargo xtask build`: creates pkg/ from crates/portway-web and npm with wasm-pack, wasm-opt and xtask/js/package.mjs.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -58,15 +58,15 @@ pub(crate) fn run(setup: &Setup) -> Result<()> {
 
     let build = &matrix.build;
     let mut pack = environment.command("wasm-pack", &workspace.root)?;
-    // `no-install`: xtask has installed everything, and wasm-pack's own downloads would ignore the lock file.
+    // `no-install` prevents downloads by wasm-pack, which would ignore the lock file. xtask has installed all tools.
     pack.args(["build", &build.krate, "--mode", "no-install", "--no-opt", "--no-pack"]);
     pack.args(["--target", &build.target, "--profile", &build.profile, "--out-name", "portway", "--out-dir"]).arg(&raw);
-    // The package has its own loader, so the wasm does not start by itself.
+    // The default feature starts the library when the module is loaded. The loader of the package starts it instead.
     pack.args(["--", "--no-default-features"]);
     step("wasm: wasm-pack build", || run_ok(&mut pack, &log, LIMIT))?;
 
-    // wasm-opt strips names and producers. The linker must not, since it would also strip the custom sections that
-    // wasm-bindgen needs.
+    // wasm-opt removes the sections with names and producers. The linker must not remove them, because it would also
+    // remove the custom sections that wasm-bindgen needs.
     let wasm = raw.join("portway_bg.wasm");
     let mut opt = node.command("wasm-opt", &workspace.root)?;
     opt.args(&build.wasm_opt).arg(&wasm).arg("-o").arg(&wasm);
@@ -129,8 +129,8 @@ fn write_plan(workspace: &Workspace, matrix: &Matrix, raw: &Path, notice: &str) 
     Ok(file)
 }
 
-/// Returns a hash of the contents of the inputs. It does not depend on file times, so that a fresh checkout of the same
-/// commit builds nothing.
+/// Returns a hash of the contents of the inputs. The hash does not depend on file times, so that a fresh checkout of
+/// the same commit causes no new build.
 fn fingerprint(workspace: &Workspace) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     for input in INPUTS {

@@ -11,11 +11,12 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Opens the cache in `$PORTWAY_CACHE`, `$XDG_CACHE_HOME/portway` or `~/.cache/portway`: the first that is set.
+    /// Opens the cache in the first of these folders that is set: `$PORTWAY_CACHE`, `$XDG_CACHE_HOME/portway`,
+    /// `~/.cache/portway`.
     pub(crate) fn open() -> Result<Self> {
         let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let root = locate(variable("PORTWAY_CACHE"), variable("XDG_CACHE_HOME"), env::home_dir())
-            .context("no place for the cache: set PORTWAY_CACHE to a folder that survives between runs")?;
+            .context("the cache has no folder: set PORTWAY_CACHE to a folder that is kept between runs")?;
         fs::create_dir_all(&root).with_context(|| format!("cannot create the cache folder {}", root.display()))?;
         Ok(Self { root })
     }

@@ -1,5 +1,5 @@
-//! `cargo xtask coverage`: prints the share of lines that the tests run on this machine, by module. Test code does not
-//! count.
+//! `cargo xtask coverage`: prints, for each module, the percentage of lines that the native tests run. Test code is not
+//! counted.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -47,14 +47,14 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     let mut command = environment.command(&folder.join("cargo-tarpaulin").to_string_lossy(), &workspace.root)?;
     command.args(["tarpaulin", "--skip-clean", "--timeout", "600"]);
     command.args(PACKAGES.iter().flat_map(|package| ["--packages", package]));
-    // The LLVM engine counts in compiled code. The other engine stops the process at each line, so tests with timeouts
-    // fail.
+    // The LLVM engine adds counters to the compiled code. The other engine stops the process at each line, so tests
+    // with timeouts fail.
     command.args(["--engine", "llvm", "--out", "Json", "--output-dir"]).arg(&report).arg("--target-dir").arg(&build);
     // Tests start these programs. The lines that the programs run are counted, too.
     command.arg("--objects").args(["portway", "duet-rpc"].map(|program| build.join("debug").join(program)));
     step("coverage: the library's tests", || run_ok(&mut command, &log, LIMIT))?;
 
-    let text = fs::read_to_string(report.join("tarpaulin-report.json")).context("cargo-tarpaulin left no report")?;
+    let text = fs::read_to_string(report.join("tarpaulin-report.json")).context("cargo-tarpaulin wrote no report")?;
     let files = files_of_library(serde_json::from_str(&text).context("tarpaulin-report.json")?, &workspace.root);
     if arguments.lines {
         print_lines(&files);
@@ -80,7 +80,7 @@ struct Report {
 
 #[derive(Deserialize)]
 struct FileReport {
-    /// The parts of the path, from the root of the file system on.
+    /// The components of the path, from the root of the file system.
     path: Vec<String>,
     traces: Vec<Trace>,
 }
@@ -188,7 +188,7 @@ fn broken_promises(files: &[File]) -> Vec<String> {
     let broken = |&(part, promised): &(&str, f64)| {
         let percent = Share::of(below(files, part)).percent();
         (percent < promised).then(|| {
-            format!("{part}: coverage must be {promised} % of the lines, got {percent:.1} %; --lines lists the others")
+            format!("{part}: coverage must be {promised} % of the lines, got {percent:.1} %; see them with --lines")
         })
     };
     PROMISES.iter().filter_map(broken).collect()

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use crate::environment::find_in_path;
 use crate::process::{run_ok, step};
 
-/// Locked while apt-get runs, since a second apt-get would fail.
+/// The lock that is held while apt-get runs, because a second apt-get would fail.
 static APT: Mutex<()> = Mutex::new(());
 
 /// Returns whether packages can be installed without a password prompt.
@@ -20,7 +20,7 @@ pub(crate) fn can_install() -> bool {
 
 /// Installs `packages`. The output names their `purpose`.
 pub(crate) fn install(purpose: &str, packages: &[&str], log: &Path) -> Result<()> {
-    let prefix = privilege().context("neither root nor password-less sudo")?;
+    let prefix = privilege().context("apt-get requires root, or sudo without a password")?;
     let apt = |arguments: &[&str]| {
         let mut words = prefix.to_vec();
         words.extend(["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"]);
@@ -32,7 +32,7 @@ pub(crate) fn install(purpose: &str, packages: &[&str], log: &Path) -> Result<()
     step(&format!("{purpose}: apt-get install {}", packages.join(" ")), || {
         let mut arguments = vec!["install", "-y", "--no-install-recommends"];
         arguments.extend(packages);
-        // A fresh container has no package lists. The update is skipped where lists exist.
+        // A fresh container has no package lists, so the first attempt fails. Other machines need no update.
         if apt(&arguments).is_err() {
             apt(&["update"])?;
             apt(&arguments)?;

@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: builds the playground, then serves it or, with `--check`, runs its end-to-end check.
+//! `cargo xtask demo`: builds the playground, and then serves it. With `--check`, runs its end-to-end check instead.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     /// Run the end-to-end check in headless Chromium, print each step, and fail if any step fails
     #[arg(long)]
     check: bool,
-    /// The port of the server. Default: a free one
+    /// The port of the server. Default: a free port
     #[arg(long)]
     port: Option<u16>,
 }

@@ -33,7 +33,7 @@ impl Environment {
         self
     }
 
-    /// Returns a command for `program`, which is looked up in this environment's PATH and runs in `folder`.
+    /// Returns a command that runs `program` in `folder`. The program is looked up in the PATH of this environment.
     pub(crate) fn command(&self, program: &str, folder: &Path) -> Result<Command> {
         let mut command = Command::new(program);
         command.current_dir(folder);
@@ -66,7 +66,7 @@ impl Environment {
     fn search_path(&self) -> Result<OsString> {
         let inherited = env::var_os("PATH").unwrap_or_default();
         let folders = self.path.iter().cloned().chain(env::split_paths(&inherited));
-        env::join_paths(folders).context("a folder of PATH has a name that PATH cannot hold")
+        env::join_paths(folders).context("a folder name in PATH must not contain the separator of PATH")
     }
 }
 

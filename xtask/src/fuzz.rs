@@ -1,6 +1,6 @@
-//! `cargo xtask fuzz`: runs libFuzzer on the targets in fuzz/, with a stable compiler. LLVM counts the edges of the
-//! program that an input takes. The engine, C++ code in the crate `libfuzzer-sys`, mutates the inputs that took new
-//! edges.
+//! `cargo xtask fuzz`: runs libFuzzer on the targets in fuzz/, with a stable compiler. Code that LLVM inserts counts
+//! the branches that an input takes. The engine mutates the inputs that take new branches. The engine is C++ code in
+//! the crate `libfuzzer-sys`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::setup::Setup;
 use crate::toolchain::{cargo, rustc};
 use crate::workspace::Workspace;
 
-/// The flags of cargo-fuzz. There is one codegen unit, so that a function is instrumented where it is inlined.
+/// The flags of cargo-fuzz. With one codegen unit, a function is instrumented where it is inlined.
 const INSTRUMENTATION: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -29,7 +29,7 @@ const INSTRUMENTATION: &str = "-Cpasses=sancov-module \
 /// The time limit of one input, in seconds.
 const HANG: u32 = 25;
 
-/// The memory limit of a process, in MiB. If a process exceeds it, the code has a leak or trusts a length in the input.
+/// The memory limit of a process, in MiB. A process exceeds it if the code has a leak or trusts a length in the input.
 const MAX_MEMORY_MB: u32 = 1024;
 
 /// Maximum length of an input, in bytes.
@@ -56,12 +56,12 @@ struct Run {
     target: String,
     executions: u64,
     per_second: u64,
-    /// The number of inputs that took new edges.
+    /// The number of inputs that took new branches.
     added: u64,
     failure: Option<String>,
 }
 
-/// Runs the targets. Returns `false` if one has found a fault.
+/// Runs the targets. Returns `false` if a target has found a fault.
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     let workspace = &setup.workspace;
     let targets = chosen(targets(workspace)?, &arguments.only)?;
@@ -133,7 +133,7 @@ fn compiler_of_engine(workspace: &Workspace) -> Result<PathBuf> {
     if debian::can_install() {
         debian::install("fuzzing engine", &["g++"], &workspace.log("apt"))?;
     }
-    found().context("no C++ compiler, which the fuzzing engine is built with: install g++ or clang, or set CXX")
+    found().context("the fuzzing engine requires a C++ compiler: install g++ or clang, or set CXX")
 }
 
 /// Runs `work` on each target, `jobs` at a time. Returns the results in the order of the targets.
@@ -188,15 +188,15 @@ fn run_one(workspace: &Workspace, programs: &Path, target: &str, time: Duration)
     })
 }
 
-/// Describes a failed run, and how to repeat it.
+/// Returns the description of a failed run with the command that repeats it, or `None` if the run succeeded.
 fn failure(workspace: &Workspace, target: &str, outcome: &Outcome) -> Option<String> {
     if outcome.success() && statistic(&outcome.output, "number_of_executed_units").is_some() {
         return None;
     }
     let input = finding(&outcome.output).map(|path| path.strip_prefix(&workspace.root).unwrap_or(path).display());
     let advice = input.map_or_else(
-        || "no input was kept".to_owned(),
-        |input| format!("the input is in {input}; repeat it by: cargo xtask fuzz --only {target} --input {input}"),
+        || "libFuzzer wrote no input".to_owned(),
+        |input| format!("the input is in {input}; repeat it with: cargo xtask fuzz --only {target} --input {input}"),
     );
     let log = workspace.log(&format!("fuzz-{target}"));
     let output_lines = reason(&outcome.output).unwrap_or_else(|| tail(&outcome.output, 20));
@@ -230,7 +230,7 @@ fn statistic(output: &str, name: &str) -> Option<u64> {
 }
 
 fn reproduce(workspace: &Workspace, programs: &Path, targets: &[String], input: &Path) -> Result<bool> {
-    let [target] = targets else { bail!("--input is for one target") };
+    let [target] = targets else { bail!("--input requires exactly one target in --only") };
     // The path is relative to the folder in which cargo was called, and the program runs there.
     let mut command = Command::new(programs.join(target));
     command.arg(input).env("RUST_BACKTRACE", "1").env("PORTWAY_FUZZ_SHOW", "1");
@@ -254,7 +254,7 @@ impl Run {
 }
 
 fn print_table(runs: &[Run]) {
-    println!("{:<16} {:>16} {:>12} {:>12}", "target", "executions", "a second", "new inputs");
+    println!("{:<16} {:>16} {:>12} {:>12}", "target", "executions", "per second", "new inputs");
     for run in runs {
         let (executions, per_second) = (grouped(run.executions), grouped(run.per_second));
         println!("{:<16} {executions:>16} {per_second:>12} {:>12}", run.target, run.added);

@@ -15,8 +15,8 @@ const SOURCES: &[&str] = &["src", "crates", "npm"];
 
 const JAVASCRIPT: &str = "crates/portway-web/js";
 
-/// The folders of the JavaScript, each with the folders that it may import. The modules of the API, which are in no
-/// folder, and those in `entry` may import everything.
+/// The folders of the JavaScript, each with the folders that it may import. The modules of the API are in no folder.
+/// These modules, and the modules in `entry`, may import everything.
 const LAYERS: &[(&str, &[&str])] = &[
     ("driver", &["driver"]),
     ("transport", &["driver", "transport"]),
@@ -59,7 +59,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>> {
         }
     }
     for (folder, _) in LAYERS.iter().filter(|(folder, _)| !layers.contains(*folder)) {
-        breaches.push(format!("{JAVASCRIPT}/{folder}: is not there, but LAYERS in xtask/src/invariants.rs has it"));
+        breaches.push(format!("{JAVASCRIPT}/{folder}: LAYERS in xtask/src/invariants.rs names this missing folder"));
     }
     let readme = fs::read_to_string(workspace.path("README.md"))?;
     breaches.extend(

@@ -1,4 +1,5 @@
-//! Splits Rust and JavaScript into code, comments and literals. It is only as exact as the checks of this program need.
+//! Splits Rust and JavaScript into code, comments and literals. The result is only as exact as the checks of xtask
+//! need.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -6,7 +7,7 @@ pub(crate) enum Kind {
     Code,
     /// One `//` comment without its line break, or one block comment.
     Comment,
-    /// A string, a character, a regular expression, or the parts of a template, with the code in its placeholders.
+    /// A string, a character, a regular expression, a part of a template, or code in a placeholder of a template.
     Literal,
 }
 
@@ -27,7 +28,7 @@ pub(crate) fn rust(source: &str) -> Vec<Piece<'_>> {
 
 /// Returns the pieces of a JavaScript or TypeScript file. Text between the tags of JSX is read as code.
 pub(crate) fn javascript(source: &str) -> Vec<Piece<'_>> {
-    // For each open placeholder of a template: the number of braces that are open in it.
+    // The number of open braces in each open placeholder of a template.
     let mut placeholders: Vec<usize> = Vec::new();
     split(source, |rest, first, previous| {
         if rest.starts_with("//") || rest.starts_with("/*") {
@@ -69,7 +70,8 @@ pub(crate) fn javascript(source: &str) -> Vec<Piece<'_>> {
     })
 }
 
-/// Calls `piece` with the rest of the source, its first character and the previous piece other than a comment.
+/// Splits a source. Calls `piece` with the rest of the source, the first character of the rest, and the previous piece
+/// that is not a comment.
 fn split<'a>(source: &'a str, mut piece: impl FnMut(&str, char, Option<Piece<'a>>) -> (Kind, usize)) -> Vec<Piece<'a>> {
     let mut pieces = Vec::new();
     let mut previous = None;
@@ -190,7 +192,7 @@ fn template_length(rest: &str) -> (usize, bool) {
     (rest.len(), false)
 }
 
-/// Returns whether a `/` after `previous` begins a regular expression. Otherwise it divides.
+/// Returns whether a `/` after `previous` begins a regular expression. The alternative is a division.
 fn may_precede_regex(previous: Option<Piece<'_>>) -> bool {
     const WORDS: &[&str] =
         &["return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "do", "else", "yield", "await"];
@@ -199,11 +201,12 @@ fn may_precede_regex(previous: Option<Piece<'_>>) -> bool {
     if is_word {
         return WORDS.contains(&previous.text);
     }
-    // A part of a template that ends in a placeholder is followed by an expression.
+    // An expression follows after `${` in a template.
     previous.text.ends_with("${") || (!previous.text.ends_with([')', ']', '}', '"', '\'', '`', '/']))
 }
 
-/// Returns the length of a regular expression in `line`, without its flags. A slash in brackets does not end it.
+/// Returns the length of the regular expression at the start of `line`, without its flags. A slash in brackets is a
+/// part of the expression.
 fn regex_length(line: &str) -> Option<usize> {
     let mut protected = false;
     let mut in_class = false;
@@ -265,7 +268,7 @@ mod tests {
         let expected = [(Kind::Code, 0), (Kind::Literal, 2), (Kind::Code, 5), (Kind::Comment, 7)];
         assert_eq!(kinds(rust("a \"b\"; // c")), expected);
         assert_eq!(kinds(javascript("a 'b'; // c")), expected);
-        // The code in a placeholder is a literal, too, since the formatter does not break it.
+        // The code in a placeholder is also a literal, because the formatter does not break this code.
         let all = javascript("`a ${b + 1} c`");
         assert!(all.iter().all(|piece| piece.kind == Kind::Literal), "{all:?}");
     }

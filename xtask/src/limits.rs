@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 
 const TABLE: &str = "limits.toml";
 
-/// The files of constants. A row has the first word of a file as a key of `const`.
+/// The files of constants. The first word of each entry is the key of `const` in the rows of the table.
 const FILES: &[(&str, &str)] = &[
     ("js", "crates/portway-web/js/driver/limit-values.js"),
     ("core", "crates/portway-proto/src/limits.rs"),
@@ -114,7 +114,7 @@ impl Table {
     fn rust(&self, key: &str) -> String {
         let body = self.rust_constants(key, "pub(crate)");
         let uses = if body.contains("Duration") { "use core::time::Duration;\n\n" } else { "" };
-        format!("//! Bounds, made from {TABLE} by `cargo xtask limits --write`.\n\n{uses}{body}")
+        format!("//! Limits that `cargo xtask limits --write` generates from {TABLE}.\n\n{uses}{body}")
     }
 
     fn rust_constants(&self, key: &str, visibility: &str) -> String {
@@ -135,7 +135,7 @@ impl Table {
     }
 
     fn javascript(&self) -> String {
-        let mut text = format!("// Bounds, made from {TABLE} by `cargo xtask limits --write`.\n\n");
+        let mut text = format!("// Limits that `cargo xtask limits --write` generates from {TABLE}.\n\n");
         for (name, row) in self.constants("js") {
             let _ = writeln!(
                 text,
@@ -214,7 +214,7 @@ impl Table {
         Ok(format!("[\n{}\n]\n", rows.collect::<Result<Vec<_>>>()?.join(",\n")))
     }
 
-    /// Returns the faults of the table itself.
+    /// Returns the faults of the table. Does not compare the generated files.
     fn problems(&self, workspace: &Workspace) -> Vec<String> {
         let mut problems = Vec::new();
         let mut names = BTreeSet::new();
@@ -253,8 +253,8 @@ impl Table {
 }
 
 impl Row {
-    /// Returns the tests of a limit at a place. Rust in browsers uses the modules of JavaScript, and WIPC the links of
-    /// `native`, so they share tests.
+    /// Returns the tests of a limit at a place. Rust in browsers uses the JavaScript modules, so it shares their tests.
+    /// WIPC uses the links of `native`, so it shares the tests of `native`.
     fn tests_of(&self, place: Place) -> Option<&str> {
         let shared = match place {
             Place::RustWeb => self.tests.get(&Place::Js),
@@ -267,7 +267,7 @@ impl Row {
     fn missing_test(&self, workspace: &Workspace, test: &str) -> Option<String> {
         let (file, forms) = match test.split_once(": ") {
             Some((file, name)) => (file, vec![name.to_owned()]),
-            // The file tests many limits. It has the name of this limit as a string or as a member.
+            // The file tests many limits. It contains the name of this limit as a string or as a member.
             None => (test, vec![format!("\"{}\"", self.name), format!("  {}: ", self.name)]),
         };
         let is_there = workspace.read(file).is_ok_and(|text| forms.iter().any(|form| text.contains(form)));
@@ -361,7 +361,7 @@ fn spliced(text: &str, begin: &str, end: &str, lines: &str) -> Result<String> {
     Ok(format!("{before}{begin}\n{lines}{indent}{after}"))
 }
 
-/// Returns the faults of the table, and the stale files.
+/// Returns the faults of the table, and the names of generated files that differ from the table.
 pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>> {
     let table = Table::read(workspace)?;
     let mut problems = table.problems(workspace);
@@ -373,7 +373,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// Writes or compares the files. Returns `false` if the table has faults or a file is stale.
+/// Writes or compares the files. Returns `false` if the table has faults or a file differs from the table.
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<bool> {
     let table = Table::read(workspace)?;
     if arguments.write {

@@ -1,6 +1,6 @@
-//! `cargo xtask lint`: checks formatting, and clippy and docs for the host and for wasm32 with warnings denied. It also
-//! checks the type declarations, the layers of the code, the words of comments and the subjects of commits. A failed
-//! check does not stop the others, so that one run shows all faults.
+//! `cargo xtask lint`: checks the formatting, and runs clippy and rustdoc for the host and for wasm32. Warnings are
+//! errors. It also checks the type declarations, the layers of the code, the words of comments and the subjects of
+//! commits. If a check fails, the next checks still run, so that one run shows all faults.
 
 use std::process::Command;
 use std::time::Duration;
@@ -32,15 +32,15 @@ const LIMIT: Duration = Duration::from_secs(900);
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Run only the checks with this part in their name
+    /// Run only the checks whose names contain this text
     #[arg(long, value_name = "PART")]
     only: Option<String>,
 }
 
-/// Runs every check, or those that `--only` selects. Returns `false` if one has failed.
+/// Runs every check, or the checks that `--only` selects. Returns `false` if a check has failed.
 pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
     let workspace = &setup.workspace;
-    // The set-up runs first, so that its lines do not stand between those of the checks.
+    // The set-up runs first, so that its output is not between the lines of the checks.
     let wasm = setup.wasm()?;
     let wasm_clippy = setup.toolchain()?.clippy(workspace)?;
     let node = setup.node()?;
@@ -71,7 +71,8 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
         let mut command = without_wasm_only(on_host(&["clippy", "--quiet", "--all-targets"])?)?;
         run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
     });
-    // Packages are checked one by one: together they would share features, and the npm package has no `std`.
+    // Packages are checked one by one. If one command checked all packages, they would share features, and the npm
+    // package has no `std`.
     let wasm_too = workspace.wasm_too_packages()?;
     for package in
         [LIBRARY, BROWSER].map(str::to_owned).into_iter().chain(workspace.wasm_only_packages()?).chain(wasm_too.clone())
@@ -124,7 +125,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
         run_ok(&mut command, &log, LIMIT)
     });
     checks.check("packages: cargo publish --dry-run", || {
-        // The packages are not built here, since the other checks build the same sources.
+        // This check does not build the packages, because the other checks build the same sources.
         run_ok(&mut on_host(&["publish", "--workspace", "--dry-run", "--no-verify", "--allow-dirty"])?, &log, LIMIT)
     });
     for target in Target::ALL {
@@ -175,14 +176,14 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
         bail!("no check has \"{}\" in its name", checks.only);
     }
     match checks.failed {
-        0 => println!("lint: nothing found"),
+        0 => println!("lint: all checks passed"),
         failed => println!("lint: {failed} checks failed"),
     }
     Ok(checks.failed == 0)
 }
 
-/// Runs `cargo check` or another command on the library of a package for another target, with warnings as errors.
-/// Returns `false` if it was skipped, because the active toolchain has no such target and the target cannot be added.
+/// Runs `cargo check` or another command on the library of a package for another target, with warnings as errors. Skips
+/// the command and returns `false` if the active toolchain does not have the target and the target cannot be added.
 fn check_on_target(
     workspace: &Workspace,
     command: &str,
@@ -193,7 +194,7 @@ fn check_on_target(
     if let Err(reason) = toolchain::ensure_target(workspace, target) {
         eprintln!(
             "  SKIPPED: {package} was not checked for {target}, which the active toolchain does not have: {reason:#}. \
-             Get the target with `rustup target add {target}` (rustup: https://rustup.rs)."
+             Install the target with `rustup target add {target}` (rustup: https://rustup.rs)."
         );
         return Ok(false);
     }
@@ -204,7 +205,7 @@ fn check_on_target(
 }
 
 struct Checks {
-    /// A part of the name of each check to run.
+    /// A text that the name of a check must contain. The other checks do not run.
     only: String,
     /// The number of checks that were run.
     run: usize,
@@ -218,7 +219,7 @@ impl Checks {
             return;
         }
         self.run += 1;
-        // The checks run one after another, and most take a second, so the output has no line for their start.
+        // The checks run one after another, and most take a second, so no line is printed at their start.
         if let Err(error) = short_step(name, work) {
             self.failed += 1;
             eprintln!("{error:#}");

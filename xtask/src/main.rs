@@ -1,7 +1,7 @@
 //! `cargo xtask`: builds, checks, tests and demonstrates Portway.
 //!
 //! A command installs missing tools once, in a cache outside of the repository. If a tool cannot be installed, the
-//! command names it and the way to install it.
+//! command prints the name of the tool and the way to install the tool.
 
 mod bench;
 mod browsers;
@@ -61,7 +61,7 @@ enum Task {
     Test(test::Arguments),
     /// Check formatting, lints, docs, types, the layering of the core and the words of comments
     Lint(lint::Arguments),
-    /// Compare the files generated from limits.toml (constants, types, README, test data) with it, or write them
+    /// Compare limits.toml with the generated constants, types, README and test data, or write these files
     Limits(limits::Arguments),
     /// Compare the public surface with the lists in tests/surface, or write them
     Surface(surface::Arguments),
@@ -92,7 +92,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs one task. Returns `false` if the task has ended and found a fault.
+/// Runs one task. Returns `false` if the task has found a fault.
 fn run(task: Task) -> Result<bool> {
     let setup = Setup::new()?;
     match task {

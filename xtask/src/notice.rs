@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 
 /// The first paragraph of NOTICE.
 const HEAD: &str = "Portway contains work of others: crates that are compiled into portway_bg.wasm and into inline.js, and npm \
-packages that are bundled into modules. Of a work that is under several licences at choice, the MIT licence is chosen.\n";
+packages that are bundled into modules. If a work is available under several licences, Portway uses the MIT licence.\n";
 
 /// A third-party crate that is linked into the wasm.
 struct Crate {
@@ -43,8 +43,8 @@ struct Package {
     manifest_path: PathBuf,
 }
 
-/// Returns the part of NOTICE about the wasm of the package. `krate` is the folder of the crate that the wasm is built
-/// from.
+/// Returns the part of NOTICE about the wasm of the package. `krate` is the folder of the crate that is compiled to the
+/// wasm.
 pub(crate) fn of_wasm(workspace: &Workspace, environment: &Environment, krate: &str, rustc: &str) -> Result<String> {
     // The standard library would add further crates to the notice.
     if !workspace.read(&format!("{krate}/src/lib.rs"))?.contains("#![no_std]") {
@@ -72,7 +72,7 @@ pub(crate) fn of_wasm(workspace: &Workspace, environment: &Environment, krate: &
     Ok(written(&crates, rustc))
 }
 
-/// Returns the names and versions in the output of `cargo tree`, each once.
+/// Returns the names and versions in the output of `cargo tree`, without duplicates.
 fn linked(tree: &str) -> BTreeSet<(&str, &str)> {
     let words = tree.lines().filter_map(|line| line.split_once(' '));
     words.filter_map(|(name, rest)| Some((name, rest.split(' ').next()?.strip_prefix('v')?))).collect()
@@ -80,7 +80,7 @@ fn linked(tree: &str) -> BTreeSet<(&str, &str)> {
 
 fn read(package: &Package) -> Result<Crate> {
     let Package { name, version, license, authors, manifest_path, .. } = package;
-    let Some(license) = license.clone() else { bail!("{name} {version} names no licence in its manifest") };
+    let Some(license) = license.clone() else { bail!("{name} {version} must name a licence in its manifest") };
     let folder = manifest_path.parent().context("a manifest in no folder")?;
     let mut texts = Vec::new();
     for file in texts_in(folder)? {
@@ -89,7 +89,8 @@ fn read(package: &Package) -> Result<Crate> {
     Ok(Crate { name: name.clone(), version: version.clone(), license, authors: authors.clone(), texts })
 }
 
-/// Returns the licence files of a package. If MIT is among them, Apache-2.0 is left out: one of the two is enough.
+/// Returns the licence files of a package. Omits Apache-2.0 if the package has MIT, because one of the two is
+/// sufficient.
 fn texts_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = BTreeMap::new();
     for entry in folder.read_dir().with_context(|| folder.display().to_string())? {
@@ -113,13 +114,13 @@ fn written(crates: &[Crate], rustc: &str) -> String {
         &format!("core, alloc and compiler_builtins, of {}", rustc.split(" (").next().unwrap_or(rustc)),
         "MIT OR Apache-2.0",
         "Copyright (c) The Rust Project Contributors. The text of either licence is in LICENSE-MIT and LICENSE-APACHE. Parts of\n\
-         compiler_builtins come from LLVM (Apache-2.0 WITH LLVM-exception, which asks for no notice in compiled programs).",
+         compiler_builtins come from LLVM (Apache-2.0 WITH LLVM-exception, which requires no notice in compiled programs).",
     ));
     for Crate { name, version, license, authors, texts } in crates {
         let body = if texts.is_empty() {
             let authors = authors.join(", ");
             format!(
-                "By {authors}. Its package has no file with its licence; the text of each is in LICENSE-MIT and LICENSE-APACHE."
+                "By {authors}. The package contains no licence file; the licence texts are in LICENSE-MIT and LICENSE-APACHE."
             )
         } else {
             texts.iter().map(|text| text.trim()).collect::<Vec<_>>().join("\n\n")

@@ -1,4 +1,5 @@
-//! Checks Node, and installs the packages of two lock files: that of the root, and that of the suite `environments`.
+//! Checks the version of Node, and installs the packages of two lock files: package-lock.json in the root of the
+//! repository, and package-lock.json of the suite `environments`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,7 +60,7 @@ pub(crate) fn environments(workspace: &Workspace, cache: &Cache) -> Result<PathB
     Ok(folder)
 }
 
-/// Installs the packages of the lock file in `folder`. Install scripts are disabled, since no package needs one.
+/// Installs the packages of the lock file in `folder`. Install scripts are disabled, because no package needs them.
 fn install(folder: &Path, log: &Path) -> Result<()> {
     let mut command = Environment::default().command("npm", folder)?;
     command.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
@@ -69,7 +70,7 @@ fn install(folder: &Path, log: &Path) -> Result<()> {
 
 fn check_node() -> Result<()> {
     let (major, minor) = NODE;
-    let how = format!("Node {major}.{minor} or newer, with npm, is needed; get it from https://nodejs.org");
+    let how = format!("Install Node {major}.{minor} or newer with npm from https://nodejs.org");
     if find_in_path("npm").is_none() {
         bail!("npm is not in PATH. {how}");
     }
@@ -91,8 +92,8 @@ fn is_installed(workspace: &Workspace) -> Result<bool> {
     Ok(serde_json::from_str(&installed).is_ok_and(|installed| covers(&installed, &required)))
 }
 
-/// Returns whether each package of the lock file is installed in its version. Contents are compared, not times, since
-/// `npm install` writes both files in any order.
+/// Returns whether each package of the lock file is installed in its version. File times are not compared, because
+/// `npm install` writes the two files in any order.
 fn covers(installed: &Value, required: &Value) -> bool {
     let Some(packages) = required.get("packages").and_then(Value::as_object) else { return false };
     packages.iter().filter(|(path, _)| path.starts_with("node_modules/")).all(|(path, package)| {

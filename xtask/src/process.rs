@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-/// The end and the output of a process.
+/// The way in which a process ended, and its output.
 pub(crate) struct Outcome {
     pub(crate) ending: Ending,
     pub(crate) output: String,
@@ -35,7 +35,7 @@ impl Outcome {
     }
 }
 
-/// Runs `command` to its end, or to `limit`. Appends its standard output and standard error to `log`.
+/// Runs `command` until it exits or `limit` has passed. Appends its standard output and standard error to `log`.
 pub(crate) fn run(command: &mut Command, log: &Path, limit: Duration) -> Result<Outcome> {
     let shown = describe(command);
     if let Some(folder) = log.parent() {
@@ -57,7 +57,8 @@ pub(crate) fn run(command: &mut Command, log: &Path, limit: Duration) -> Result<
     Ok(Outcome { ending, output: String::from_utf8_lossy(output).into_owned() })
 }
 
-/// Runs `command` as [`run`] does, and returns its output. If the command fails, the error has the end of its output.
+/// Runs `command` as [`run`] does, and returns its output. If the command fails, the error has the last lines of
+/// output.
 pub(crate) fn run_ok(command: &mut Command, log: &Path, limit: Duration) -> Result<String> {
     let outcome = run(command, log, limit)?;
     if outcome.success() {
@@ -102,8 +103,8 @@ pub(crate) fn clear(log: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs `work`. Prints a line with its name at the start, and another one with its name and duration at the end. There
-/// are two lines, since other steps may print lines meanwhile.
+/// Runs `work`. Prints a line with its name at the start, and a second line with its name and duration at the end.
+/// Other steps may print lines in between.
 pub(crate) fn step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprintln!("  {name} ...");
     short_step(name, work)
@@ -143,7 +144,7 @@ fn wait(child: &mut Child, limit: Duration) -> Result<Ending> {
             return Ok(Ending::Exited(status));
         }
         if start.elapsed() > limit {
-            // The browser of a driver would outlive the driver and keep its port, so all descendants are killed.
+            // Without its driver, a browser would continue to run and to use its port. So all descendants are killed.
             for process in descendants(child.id()) {
                 Command::new("kill").arg("-9").arg(process.to_string()).stderr(Stdio::null()).status().ok();
             }

@@ -1,5 +1,5 @@
-//! The prose of the sources: lines have at most 120 columns, and comments use the words of the field. A phrase in
-//! backticks or in a block of code is not checked, since it is a name.
+//! Checks the prose of the sources: lines must have at most 120 columns, and comments must not contain certain phrases.
+//! A phrase in backticks or in a block of code is a name, and is not checked.
 
 use anyhow::Result;
 
@@ -20,7 +20,7 @@ const BUILT: &str = "www/dist";
 const MAX_COLUMNS: usize = 120;
 
 struct Phrase {
-    /// One word or several. A bar separates alternatives.
+    /// One word or several words. A bar separates alternatives.
     words: &'static str,
     /// The phrase is allowed before these words. A bar separates them.
     except_before: &'static str,
@@ -90,8 +90,8 @@ fn breaches_of(source: &str, is_rust: bool) -> Vec<(usize, String)> {
     breaches
 }
 
-/// Returns the lines that are too long. The formatters break code, but not literals. So a line may be longer if it
-/// would fit with empty literals. A comment may end in a URL that makes its line too long.
+/// Returns the lines that are too long. The formatters do not break literals. So the columns of literals are not
+/// counted in a line of code, and the columns of a URL at the end are not counted in a comment.
 fn long_lines(source: &str, pieces: &[Piece<'_>]) -> Vec<(usize, String)> {
     let mut breaches = Vec::new();
     let mut start = 0;

@@ -1,4 +1,4 @@
-//! The tools of the commands. Each is installed on its first use.
+//! The tools of the commands. A tool is installed when it is first used.
 
 use std::sync::OnceLock;
 

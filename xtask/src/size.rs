@@ -38,7 +38,7 @@ impl Sizes {
         self.files.iter().map(|(_, measured)| part(measured)).sum()
     }
 
-    /// Reports a package above its budget, and a README with another size.
+    /// Returns one text if the package exceeds its budget, and one text if the README names another size.
     pub(crate) fn problems(&self, readme: &str) -> Vec<String> {
         let gzip = self.sum(|file| file.gzip);
         let mut problems = Vec::new();
@@ -54,7 +54,7 @@ impl Sizes {
     }
 }
 
-/// Returns the figures in KiB with one decimal place.
+/// Returns the numbers before the unit KiB in a text.
 fn figures(text: &str) -> impl Iterator<Item = f64> {
     text.split(" KiB").filter_map(|before| before.rsplit(' ').next()).filter_map(|word| word.parse().ok())
 }

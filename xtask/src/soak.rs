@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: makes a million calls, opens and closes links, and reloads iframes. Memory and handles in use
-//! must not grow meanwhile.
+//! `cargo xtask soak`: makes a million calls, opens and closes links, and reloads iframes. During the run, the memory
+//! and the handles in use must not grow.
 
 use anyhow::{Result, bail};
 
@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// Run a short soak, as `cargo xtask test` does
     #[arg(long, conflicts_with = "minutes")]
     quick: bool,
-    /// The seed of an earlier run, to repeat its calls
+    /// The seed of an earlier run. With the same seed, the soak repeats the calls of that run
     #[arg(long, value_name = "N")]
     seed: Option<u32>,
 }

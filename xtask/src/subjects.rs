@@ -12,7 +12,7 @@ const LAST_UNCHECKED: &str = "c089aba";
 
 const MAX_CHARACTERS: usize = 72;
 
-/// Imperatives that end in `ed`, `ing` or `s`, as other forms of a verb do.
+/// Imperatives that end in `ed`, `ing` or `s`, like other forms of a verb.
 const IMPERATIVES: &[&str] =
     &["alias", "bring", "embed", "exceed", "feed", "need", "ping", "proceed", "seed", "speed", "string"];
 
@@ -87,7 +87,7 @@ mod tests {
             ("web: ", "got ``"),
         ] {
             let found = breach(subject);
-            // The check does not find a participle without such an ending.
+            // The check cannot recognise a participle with another ending, such as `sent`.
             assert_eq!(found.is_none(), part.is_empty(), "{subject}");
             assert!(found.unwrap_or_default().contains(part), "{subject}");
         }

@@ -17,8 +17,8 @@ use crate::setup::Setup;
 use crate::toolchain::{WASM, cargo};
 use crate::workspace::Workspace;
 
-/// The version of rustdoc's JSON format that `public-api` reads, in its version of xtask/Cargo.toml. rustc 1.93 to 1.95
-/// write this version.
+/// The version of rustdoc's JSON format that `public-api` reads. xtask/Cargo.toml has the version of `public-api`.
+/// rustc 1.93 to 1.95 write this format.
 const FORMAT: u64 = 57;
 
 /// Maximum time of rustdoc.
@@ -29,7 +29,7 @@ const NPM_SCRIPT: &str = "tests/packaging/surface.mjs";
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Write the lists; otherwise they are only compared
+    /// Write the lists. By default, they are only compared
     #[arg(long)]
     write: bool,
 }
@@ -69,7 +69,7 @@ impl Target {
     }
 }
 
-/// Compares all lists, or writes them. Returns `false` if one differs.
+/// Compares all lists, or writes them. Returns `false` if a list differs.
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     let mut is_equal = true;
     for target in Target::ALL {
@@ -90,7 +90,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     Ok(is_equal)
 }
 
-/// The rustdoc of this machine writes JSON of another format.
+/// The error for an installed rustdoc that writes another version of the JSON format.
 #[derive(Debug)]
 struct OtherFormat(Option<u64>);
 
@@ -107,7 +107,7 @@ impl fmt::Display for OtherFormat {
 
 impl std::error::Error for OtherFormat {}
 
-/// Compares the list of the Rust library for one target. An error shows the lines that differ. With a rustdoc of
+/// Compares the list of the Rust library for one target. An error shows the lines that differ. If rustdoc writes
 /// another format, prints that the list is not compared.
 pub(crate) fn check(setup: &Setup, target: Target) -> Result<()> {
     let expected = setup.workspace.read(target.list())?;
@@ -123,13 +123,13 @@ pub(crate) fn check(setup: &Setup, target: Target) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "the public items of the library differ from {}:\n{}\n  `cargo xtask surface --write` accepts them",
+        "the public items of the library differ from {}:\n{}\n  to accept them, run `cargo xtask surface --write`",
         target.list(),
         differences.join("\n")
     )
 }
 
-/// Returns the public items of the library, one on each line. Implementations that the compiler adds are left out.
+/// Returns the public items of the library, one on each line. Omits implementations that the compiler adds.
 fn items(setup: &Setup, target: Target) -> Result<String> {
     let Setup { workspace, .. } = setup;
     // `RUSTC_BOOTSTRAP` makes cargo run build scripts again. In a shared folder, the next build without the variable
@@ -173,8 +173,8 @@ fn rustdoc(setup: &Setup, target: Target) -> Result<Command> {
     }
 }
 
-/// Returns the lines that one text has more often than the other. `- ` marks a line of `expected`, and `+ ` one of
-/// `found`.
+/// Returns the lines that do not occur equally often in both texts. `- ` marks a line that `found` lacks, and `+ `
+/// marks a line that `expected` lacks.
 fn differences(expected: &str, found: &str) -> Vec<String> {
     let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
     for line in expected.lines() {

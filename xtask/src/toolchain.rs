@@ -1,6 +1,6 @@
-//! Finds a Rust toolchain that can build for wasm32. It tries, in this order, the active
-//! toolchain, the cache, and the active toolchain with rustup's target. On Debian, it then tries the compiler of the
-//! distribution, with a standard library that is built here.
+//! Finds a Rust toolchain that can build for wasm32. Tries, in this order, the active toolchain, the cache, and the
+//! active toolchain after rustup has added the target. On Debian, then tries the compiler of the distribution, with a
+//! standard library that xtask builds.
 
 use std::env;
 use std::ffi::OsString;
@@ -59,7 +59,7 @@ impl Toolchain {
             return Ok(toolchain);
         }
         if let Err(error) = &rustup {
-            eprintln!("  wasm target: not from rustup ({error:#}); trying Debian's compiler");
+            eprintln!("  wasm target: rustup cannot add it ({error:#}); trying Debian's compiler");
         }
         let recipe = wasm_std::set_up(workspace, cache);
         if recipe.is_ok()
@@ -73,10 +73,10 @@ impl Toolchain {
         };
         bail!(
             "no installed toolchain builds for {WASM}\n\
-             - the active one is {}, without that target\n\
+             - the active toolchain is {}, which does not have the target\n\
              - `rustup target add {WASM}`: {}\n\
              - Debian's compiler: {}\n\
-             Get it with rustup (https://rustup.rs) and `rustup target add {WASM}`, \
+             Install the target with rustup (https://rustup.rs) and `rustup target add {WASM}`, \
              or on Debian as root with `apt-get install {}` and this command again.",
             capture(rustc().arg("--version"))?,
             reason(rustup),
@@ -109,7 +109,7 @@ impl Toolchain {
                 .with("CARGO", folder.join("bin/cargo"))
                 .with("RUSTC", folder.join("bin/rustc"))
                 .with("RUSTDOC", folder.join("bin/rustdoc"))
-                // clippy-driver is a compiler of its own and finds the standard library by this variable.
+                // clippy-driver is a separate compiler, which finds the standard library by this variable.
                 .with("SYSROOT", folder)
                 // `cargo run` sets these variables for the toolchain that runs xtask, which has other libraries.
                 .without("LD_LIBRARY_PATH")
@@ -122,19 +122,19 @@ impl Toolchain {
         match &self.kind {
             Kind::Active => {
                 if capture(Command::new(cargo()).args(["clippy", "--version"])).is_err() {
-                    bail!("the active toolchain has no clippy; get it with `rustup component add clippy`");
+                    bail!("the active toolchain has no clippy; install it with `rustup component add clippy`");
                 }
                 Ok(vec![cargo(), "clippy".into()])
             }
             Kind::Debian { .. } => {
-                // The full path is needed: `cargo clippy` would find rustup's proxy in ~/.cargo/bin first.
+                // The full path is necessary, because `cargo clippy` would find rustup's proxy in ~/.cargo/bin first.
                 let program = Path::new("/usr/bin/cargo-clippy");
                 if !program.exists() && debian::can_install() {
                     debian::install("clippy for wasm", &["rust-web-clippy"], &workspace.log("apt"))?;
                 }
                 if !program.exists() {
                     bail!(
-                        "clippy of Debian's compiler is missing; get it as root with `apt-get install rust-web-clippy`"
+                        "clippy of Debian's compiler is missing; install it as root with `apt-get install rust-web-clippy`"
                     );
                 }
                 Ok(vec![program.into(), "clippy".into()])
@@ -165,7 +165,7 @@ pub(crate) fn ensure_target(workspace: &Workspace, target: &str) -> Result<()> {
     if has_target(&mut rustc(), target)? {
         return Ok(());
     }
-    bail!("the active toolchain must have the target {target}, but rustup has added it to another")
+    bail!("the active toolchain must have the target {target}, but rustup has added it to another toolchain")
 }
 
 /// Returns whether the sysroot of a compiler has `std` for a target, or `core` for a target without `std`.

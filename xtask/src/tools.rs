@@ -25,7 +25,7 @@ pub(crate) struct Tool {
 }
 
 impl Tool {
-    /// Returns wasm-bindgen in the version of Cargo.lock, since the program and the library must have the same version.
+    /// Returns wasm-bindgen in the version of Cargo.lock, because the program and the library must have equal versions.
     pub(crate) fn wasm_bindgen(workspace: &Workspace) -> Result<Self> {
         Ok(Self {
             krate: "wasm-bindgen-cli",
@@ -83,7 +83,7 @@ impl Tool {
         let log = workspace.log(&format!("install-{}", self.krate));
         let outcome = install_with(|dependencies| {
             if dependencies == Dependencies::Newest {
-                eprintln!("  {}: a version of its lock file is not in the registry, trying newer ones", self.krate);
+                eprintln!("  {}: a version of its lock file is not in the registry; trying newer versions", self.krate);
             }
             run(&mut self.installing(cache, root, dependencies)?, &log, Duration::from_secs(1500))
         })?;
@@ -105,7 +105,8 @@ impl Tool {
         let products = cache.path("tools/build");
         let mut command = Environment::default()
             .with("CARGO_TARGET_DIR", &products)
-            // The tools run for seconds and are built on fresh machines, so a fast build matters more than fast code.
+            // The tools run only for seconds, but are built on each new machine. So a fast build is more important than
+            // fast code.
             .with("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
             .with("CARGO_PROFILE_RELEASE_LTO", "off")
             .with("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
@@ -122,14 +123,15 @@ impl Tool {
 /// The versions of a tool's dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dependencies {
-    /// The versions of the lock file in the crate, which its authors have tested. Each of these crates has a lock file.
+    /// The versions in the lock file of the crate, which the authors of the crate have tested. All of these crates have
+    /// lock files.
     Locked,
     /// The newest compatible versions.
     Newest,
 }
 
-/// Installs a tool with the versions in its lock file. A registry that is a mirror may lack one of them. Only in this
-/// case, the newest versions are used, which is safe because no package contains the tool.
+/// Installs a tool with the versions in its lock file. A mirror of the registry may lack one of these versions. Only in
+/// this case, cargo uses the newest versions. This is safe, because no package contains the tool.
 fn install_with(mut attempt: impl FnMut(Dependencies) -> Result<Outcome>) -> Result<Outcome> {
     let outcome = attempt(Dependencies::Locked)?;
     if outcome.success() || !lacks_locked_version(&outcome.output) {
@@ -144,7 +146,7 @@ fn lacks_locked_version(output: &str) -> bool {
     output.contains("failed to select a version for the requirement") && output.contains("(locked to ")
 }
 
-/// Removes the build products of `cargo install` once all tools are installed.
+/// Removes the build products of `cargo install`. They are not used after all tools are installed.
 pub(crate) fn remove_build_products(cache: &Cache) -> Result<()> {
     let products = cache.path("tools/build");
     if products.exists() {

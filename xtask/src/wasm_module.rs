@@ -1,4 +1,4 @@
-//! Builds wasm modules that no package contains. Only cargo is needed for them.
+//! Builds the wasm modules that are not part of a package. Their build requires only cargo.
 
 use std::fs;
 use std::time::Duration;

@@ -1,5 +1,6 @@
-//! Builds a standard library for wasm32 from Debian's sources, since Debian's compiler has none for wasm32. The result
-//! is a toolchain folder in the cache. Its programs and links refer to the installed compiler, which is not changed.
+//! Builds a standard library for wasm32 from Debian's sources, because Debian's compiler has no such library. The
+//! result is a toolchain folder in the cache. Its programs and links refer to the installed compiler, which is not
+//! changed.
 
 use std::env::consts::ARCH;
 use std::fs;
@@ -33,7 +34,7 @@ pub(crate) fn finished(cache: &Cache) -> Option<PathBuf> {
 pub(crate) fn set_up(workspace: &Workspace, cache: &Cache) -> Result<()> {
     if !has_compiler_and_sources() {
         if !debian::can_install() {
-            bail!("not installed, and packages cannot be installed from here (no apt-get, or not root)");
+            bail!("it is not installed, and this process cannot install packages (no apt-get, or not root)");
         }
         debian::install("wasm compiler", &PACKAGES, &workspace.log("apt"))?;
     }
@@ -81,7 +82,7 @@ fn build(stub: &Path, log: &Path) -> Result<Vec<PathBuf>> {
     let mut command = Command::new(CARGO);
     command
         .current_dir(stub)
-        // Derive crates link only with `proc_macro`, and test binaries only with `test`.
+        // Crates of derive macros cannot link without `proc_macro`, and test binaries cannot link without `test`.
         .args(["build", "--release", "-Zbuild-std=std,panic_abort,proc_macro,test", "--target", WASM])
         // `-Zbuild-std` is unstable. `RUSTC_BOOTSTRAP` allows it on a stable compiler.
         .env("RUSTC_BOOTSTRAP", "1")
@@ -154,7 +155,7 @@ fn linker(host: &str) -> Result<PathBuf> {
         .filter(|file| file.exists())
         .or_else(|| find_in_path("rust-lld"))
         .or_else(|| find_in_path("lld"))
-        .context("no linker for wasm: install rustup (its toolchains hold rust-lld) or Debian's package lld")
+        .context("no linker for wasm: install rustup (its toolchains contain rust-lld) or Debian's package lld")
 }
 
 fn host_triple() -> Result<String> {

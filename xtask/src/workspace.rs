@@ -11,14 +11,14 @@ use crate::environment::Environment;
 use crate::process::capture;
 use crate::toolchain::cargo;
 
-/// The repository, by its root folder.
+/// The repository. `root` is its root folder.
 #[derive(Clone)]
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
 }
 
 impl Workspace {
-    /// Returns the repository that this xtask was built from.
+    /// Returns the repository that contains the source of this xtask.
     pub(crate) fn find() -> Result<Self> {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = manifest.parent().context("xtask is not inside a workspace")?;
@@ -33,8 +33,8 @@ impl Workspace {
         fs::read_to_string(self.path("README.md")).context("README.md")
     }
 
-    /// Returns the folder of build products for wasm. It is separate, since the wasm toolchain may differ from the
-    /// host's, and two compilers in one folder invalidate each other's products.
+    /// Returns the folder of build products for wasm. The folder is separate, because the toolchain for wasm may differ
+    /// from the toolchain for the host. Two compilers in one folder invalidate each other's products.
     pub(crate) fn wasm_target(&self) -> PathBuf {
         self.path("target/wasm")
     }
@@ -81,7 +81,7 @@ impl Workspace {
     }
 
     pub(crate) fn matrix(&self) -> Result<Matrix> {
-        toml::from_str(&self.read("wasm-pack.toml")?).context("wasm-pack.toml is not understood")
+        toml::from_str(&self.read("wasm-pack.toml")?).context("cannot parse wasm-pack.toml")
     }
 
     /// Returns the version of `name` in Cargo.lock.
@@ -147,7 +147,7 @@ fn locked_version(lock: &str, name: &str) -> Result<Option<String>> {
         name: String,
         version: String,
     }
-    let lock: Lock = toml::from_str(lock).context("Cargo.lock is not understood")?;
+    let lock: Lock = toml::from_str(lock).context("cannot parse Cargo.lock")?;
     Ok(lock.package.into_iter().find(|package| package.name == name).map(|package| package.version))
 }
 

@@ -1,4 +1,5 @@
-//! How fast a stream of messages is decoded, from memory, up to where each message is at hand with its params unread.
+//! Measures how fast a library decodes a stream of messages in memory. The library may leave the params of a message
+//! unparsed.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,18 +10,18 @@ use serde_json::json;
 
 use crate::worker;
 
-/// The length of a chunk for a decoder.
+/// The number of bytes that a decoder receives at once.
 pub(crate) const CHUNK: usize = 64 * 1024;
 
 /// The minimum duration of a measurement.
 const MIN_DURATION: Duration = Duration::from_millis(60);
 
-/// Answers commands. A command has the path of a stream and its number of messages, which `decode` counts. `prepare`
-/// converts the stream for the library.
+/// Answers commands. A command consists of the path of a stream and the number of messages in it. `prepare` converts
+/// the stream for the library. `decode` returns the number of messages that it finds.
 pub(crate) fn measure(prepare: fn(Vec<u8>) -> Vec<u8>, decode: fn(&[u8]) -> Result<usize>) -> Result<()> {
     let mut streams: HashMap<String, Vec<u8>> = HashMap::new();
     worker::run(|words| {
-        let [path, count] = words else { bail!("decode takes PATH COUNT") };
+        let [path, count] = words else { bail!("the command must be PATH COUNT, got {words:?}") };
         if !streams.contains_key(*path) {
             streams.insert((*path).to_owned(), prepare(fs::read(path)?));
         }
@@ -30,7 +31,7 @@ pub(crate) fn measure(prepare: fn(Vec<u8>) -> Vec<u8>, decode: fn(&[u8]) -> Resu
         let mut bytes = 0;
         while start.elapsed() < MIN_DURATION {
             let found = decode(stream)?;
-            ensure!(found == expected, "{found} messages instead of {expected}");
+            ensure!(found == expected, "the decoder must find {expected} messages, got {found}");
             bytes += stream.len();
         }
         Ok(json!({ "mbs": bytes as f64 / 1e6 / start.elapsed().as_secs_f64() }))

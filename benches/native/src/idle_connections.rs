@@ -1,4 +1,4 @@
-//! Connections that stay open and idle after one request each.
+//! Opens connections, makes one request on each, and then leaves the connections open and idle.
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -9,11 +9,12 @@ use serde_json::json;
 use crate::load::{Answers, request};
 use crate::worker;
 
-/// Answers commands. A command has a socket and the number of connections that stay open from now on.
+/// Answers commands. A command consists of the path of a socket and a number of connections. This process opens or
+/// closes connections until it has this number.
 pub(crate) fn run() -> Result<()> {
     let mut connections = Vec::new();
     worker::run(|words| {
-        let [socket, count] = words else { bail!("hold takes SOCKET COUNT") };
+        let [socket, count] = words else { bail!("the command must be SOCKET COUNT, got {words:?}") };
         let count: usize = count.parse()?;
         connections.truncate(count);
         while connections.len() < count {

@@ -13,11 +13,11 @@ use serde_json::json;
 
 use crate::worker;
 
-/// Answers commands. A command has the socket of a server, the number of requests, and the maximum of pending ones.
-/// `run` sends them all.
+/// Answers commands. A command consists of the socket of a server, the number of requests, and the maximum number of
+/// pending requests. `run` makes all of these requests.
 pub(crate) fn measure(run: impl Fn(&Path, usize, usize) -> Result<()>) -> Result<()> {
     worker::run(|words| {
-        let [socket, count, depth] = words else { bail!("a load takes SOCKET COUNT DEPTH") };
+        let [socket, count, depth] = words else { bail!("the command must be SOCKET COUNT DEPTH, got {words:?}") };
         let count: usize = count.parse()?;
         let start = Instant::now();
         run(Path::new(socket), count, depth.parse()?)?;
@@ -30,7 +30,7 @@ pub(crate) fn request(id: usize) -> String {
     format!("Content-Length: {}\r\n\r\n{body}", body.len())
 }
 
-/// A client without a library. Its cost is negligible, so the figures are those of the servers.
+/// Makes requests without a library. The cost of this client is negligible, so the figures show the cost of the server.
 pub(crate) fn by_hand(socket: &Path, count: usize, depth: usize) -> Result<()> {
     let requests: Vec<String> = (1..=count).map(request).collect();
     let mut connection = UnixStream::connect(socket)?;
@@ -55,7 +55,7 @@ pub(crate) fn by_hand(socket: &Path, count: usize, depth: usize) -> Result<()> {
     Ok(())
 }
 
-/// Counts the answers in a stream, and checks that each is a result.
+/// Counts the responses in a stream, and checks that each response has a result.
 #[derive(Default)]
 pub(crate) struct Answers {
     pub(crate) count: usize,
@@ -81,7 +81,7 @@ impl Answers {
     }
 }
 
-/// Returns the first body and the length of its frame; `None` if it is incomplete.
+/// Returns the body of the first frame and the length of the frame, or `None` if the frame is incomplete.
 fn first_frame(bytes: &[u8]) -> Result<Option<(&[u8], usize)>> {
     const NAME: &[u8] = b"Content-Length: ";
     let Some(end) = memchr(b'\r', bytes) else { return Ok(None) };

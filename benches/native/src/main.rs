@@ -1,6 +1,7 @@
 //! The parts of the benchmark of byte streams. `../run.mjs` sends commands and compares the results.
 //!
-//! Each part runs as a process of its own. It reads commands, one a line, and answers each with a line of JSON.
+//! Each part runs in a separate process. The process reads one command from each line of standard input, and answers
+//! with a line of JSON.
 
 mod decode;
 mod idle_connections;

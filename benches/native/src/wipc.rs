@@ -1,4 +1,4 @@
-//! Measures the rate at which WIPC frames in memory are decoded, and at which the stream is copied.
+//! Measures how fast a stream of WIPC frames in memory is decoded, and how fast the same stream is copied.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -12,17 +12,17 @@ use crate::worker;
 /// The minimum duration of a measurement.
 const MIN_DURATION: Duration = Duration::from_millis(60);
 
-/// Answers commands. A command has the length of the payloads and the total number of bytes.
+/// Answers commands. A command consists of the length of each payload and the total length of all payloads, in bytes.
 pub(crate) fn measure(work: fn(&mut Stream) -> bool) -> Result<()> {
     let mut streams = HashMap::new();
     worker::run(|words| {
-        let [payload, total] = words else { bail!("wipc takes PAYLOAD TOTAL") };
+        let [payload, total] = words else { bail!("the command must be PAYLOAD TOTAL, got {words:?}") };
         let (payload, total) = (payload.parse()?, total.parse()?);
         let stream = streams.entry((payload, total)).or_insert_with(|| Stream::new(payload, total));
         let start = Instant::now();
         let mut bytes = 0;
         while start.elapsed() < MIN_DURATION {
-            ensure!(work(stream), "not all frames were found");
+            ensure!(work(stream), "the decoder did not find all frames");
             bytes += stream.len();
         }
         Ok(json!({ "mbs": bytes as f64 / 1e6 / start.elapsed().as_secs_f64() }))

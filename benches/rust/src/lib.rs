@@ -1,5 +1,5 @@
-//! The Rust API on both sides. The loops of the workloads are in Rust, so that no call passes through the JavaScript
-//! API.
+//! A client and a server that use the Rust API. The loops of the workloads are in Rust, so that no call passes through
+//! the JavaScript API.
 #![cfg(all(target_family = "wasm", target_os = "unknown"))]
 
 use std::cell::Cell;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// The params of a call. Its result is the number.
+/// The params of a call. The result of the call is `n`.
 #[derive(Serialize, Deserialize)]
 struct Echo {
     n: u32,
@@ -33,7 +33,7 @@ impl Caller {
         Ok(Self(Client::new(transport(kind, target)?).with_timeout(TIMEOUT)))
     }
 
-    /// Makes `size` calls, one after the other. Returns the last answer.
+    /// Makes `size` calls, one after the other. Returns the last result.
     pub async fn in_turn(&self, size: u32) -> Result<u32, JsValue> {
         let mut last = 0;
         for n in 0..size {
@@ -42,7 +42,7 @@ impl Caller {
         Ok(last)
     }
 
-    /// Makes `size` calls at once. Returns the last answer.
+    /// Makes `size` calls at once. Returns the last result.
     pub async fn at_once(&self, size: u32) -> Result<u32, JsValue> {
         let calls: Vec<_> = (0..size).map(|n| self.0.call("echo", &Echo { n }).start()).collect();
         let mut last = 0;
@@ -52,7 +52,7 @@ impl Caller {
         Ok(last)
     }
 
-    /// Sends `size` notifications. Returns the number of those that have arrived.
+    /// Sends `size` notifications. Returns the number of notifications that the server has received.
     pub async fn ticks(&self, size: u32) -> Result<u32, JsValue> {
         for n in 0..size {
             self.0.notify("tick", &Echo { n })?;

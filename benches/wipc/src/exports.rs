@@ -20,6 +20,7 @@ extern "C" fn decode() -> bool {
     STREAM.with_borrow(|stream| stream.as_ref().is_some_and(Stream::decode))
 }
 
+/// Copies the stream. Returns whether the stream exists.
 #[unsafe(no_mangle)]
 extern "C" fn copy() -> bool {
     STREAM.with_borrow_mut(|stream| stream.as_mut().map(Stream::copy)).is_some()

@@ -1,4 +1,4 @@
-//! The measured work for WIPC: decoding a stream of frames, and copying it for comparison.
+//! The work that the benchmark of WIPC measures: to decode a stream of frames, and to copy the stream for comparison.
 
 use std::hint::black_box;
 
@@ -7,7 +7,7 @@ use portway::codec::wipc::{Decoder, Event, FrameType, encode};
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 mod exports;
 
-/// The length of a chunk for a decoder, as of a read from a pipe.
+/// The number of bytes that a decoder receives at once. A read from a pipe returns up to this number of bytes.
 const CHUNK: usize = 64 * 1024;
 
 /// A stream of frames with payloads of one length.
@@ -21,7 +21,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Creates a stream with about `total` bytes of payloads, each of this length.
+    /// Creates a stream of frames with payloads of `payload` bytes. All payloads together have about `total` bytes.
     #[must_use]
     pub fn new(payload: usize, total: usize) -> Self {
         let frames = total / payload;
@@ -45,7 +45,7 @@ impl Stream {
         self.bytes.is_empty()
     }
 
-    /// Decodes all frames, each with its payload in one piece. Returns whether all frames were found.
+    /// Decodes all frames. The decoder returns each payload as one slice. Returns whether all frames were found.
     #[must_use]
     pub fn decode(&self) -> bool {
         let mut decoder = Decoder::new();
@@ -62,8 +62,8 @@ impl Stream {
         found == self.frames
     }
 
-    /// Copies the stream, piece by piece, to a payload buffer. A decoder needs at least this copy if payloads are
-    /// longer than the pieces of its input.
+    /// Copies the stream to a payload buffer, chunk by chunk. A decoder must do at least this work if payloads are
+    /// longer than the chunks.
     pub fn copy(&mut self) {
         let mut at = 0;
         for chunk in self.bytes.chunks(CHUNK) {

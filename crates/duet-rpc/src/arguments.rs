@@ -15,7 +15,7 @@ use crate::level::Level;
 #[command(
     name = "duet-rpc",
     bin_name = "duet-rpc",
-    about = "A daemon that an editor talks to in JSON-RPC 2.0 over its standard input and output",
+    about = "A daemon for editors that serves JSON-RPC 2.0 on its standard input and output",
     override_usage = "duet-rpc [COMMAND] [OPTIONS]",
     after_help = "\
 Environment:
@@ -62,8 +62,8 @@ enum Subcommands {
     },
 }
 
-/// Reads the command line. For `rpc`, returns the options of the daemon. Any other command is run here, and its exit
-/// code is returned as `Err`.
+/// Reads the command line. For `rpc`, returns the options of the daemon. For any other command, runs the command and
+/// returns its exit code as `Err`.
 pub(crate) fn read() -> Result<Options, ExitCode> {
     let mut command = Arguments::command().color(color());
     let parsed = command.try_get_matches_from_mut(env::args_os()).and_then(|found| Arguments::from_arg_matches(&found));
@@ -83,7 +83,7 @@ pub(crate) fn read() -> Result<Options, ExitCode> {
         Err(help) => help::print(&help),
     };
     match shown {
-        // A reader that closes the pipe has read enough.
+        // A closed pipe is not an error: its reader needs no more output.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             let _ = writeln!(stdio::stderr(), "error: cannot write to standard output: {error}");
             Err(ExitCode::FAILURE)
@@ -92,7 +92,7 @@ pub(crate) fn read() -> Result<Options, ExitCode> {
     }
 }
 
-/// Prints an error of the command line, always with the usage.
+/// Prints an error of the command line. Adds the usage if clap has omitted it.
 fn print_usage_error(error: &Error, command: &mut Command) -> ExitCode {
     let _ = help::print(error);
     if !error.render().to_string().contains("Usage:") {
@@ -101,8 +101,8 @@ fn print_usage_error(error: &Error, command: &mut Command) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Returns whether clap may use colours. Clap needs this before it parses the arguments, so they are searched here.
-/// Clap reads `NO_COLOR` by itself.
+/// Returns whether clap may use colours. Clap needs this value before it parses the arguments, so this function
+/// searches the arguments itself. Clap reads `NO_COLOR`.
 fn color() -> ColorChoice {
     let is_off = env::args_os().any(|argument| argument == "-n" || argument == "--no-color");
     if is_off { ColorChoice::Never } else { ColorChoice::Auto }

@@ -1,7 +1,7 @@
 //! Logs the diagnostics of the connection.
 //!
-//! A fault of the client is a warning, and a fault of the daemon is an error. A line may contain the code, the reason,
-//! the sizes, the method and the id. It never contains params, bodies or headers.
+//! A fault of the client is logged as a warning, and a fault of the daemon as an error. A line of the log may contain
+//! the code, the reason, the sizes, the method and the id. The line never contains params, bodies or headers.
 
 use std::fmt::{self, Display, Write};
 
@@ -46,7 +46,7 @@ fn answered(method: &str, id: &Id, error: Option<&RpcError>) {
     }
 }
 
-/// Returns the name of a method if it looks like a name. Any other text may be a path, a secret or a forged log line.
+/// Returns `method` if it looks like the name of a method. Any other text may be a path, a secret or a forged log line.
 fn name(method: &str) -> Option<&str> {
     let is_name = method.starts_with(|first: char| first.is_ascii_alphabetic() || matches!(first, '$' | '_'))
         && method.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"$_-.:/".contains(&byte))
@@ -54,7 +54,8 @@ fn name(method: &str) -> Option<&str> {
     is_name.then_some(method)
 }
 
-/// Displays an id on one line, with control characters escaped, and truncated after [`MAX_LOGGED_ID_BYTES`].
+/// Displays an id on one line, with control characters escaped. A text of more than [`MAX_LOGGED_ID_BYTES`] is
+/// truncated.
 pub(crate) struct DisplayId<'a>(pub(crate) &'a Id);
 
 impl Display for DisplayId<'_> {
@@ -87,7 +88,8 @@ impl Write for Truncated<'_, '_> {
     }
 }
 
-/// Displays the code of an error and its reason. The message is left out, since it may repeat text of the client.
+/// Displays the code of an error and its reason. The message of the error is omitted, since it may contain text of the
+/// client.
 struct LoggedError<'a>(&'a RpcError);
 
 impl Display for LoggedError<'_> {
@@ -101,7 +103,7 @@ impl Display for LoggedError<'_> {
     }
 }
 
-/// Returns the member `reason` of the data of an error, which the library sets.
+/// Returns the member `reason` of the data of an error. The library sets this member.
 fn reason(error: &RpcError) -> Option<String> {
     #[derive(Deserialize)]
     struct Data {
@@ -110,7 +112,7 @@ fn reason(error: &RpcError) -> Option<String> {
     Some(error.data::<Data>()?.ok()?.reason)
 }
 
-/// Displays the fault of a frame with its sizes and times.
+/// Displays the fault of a frame, with the sizes and times of this fault.
 struct LoggedFault(FrameFault);
 
 impl Display for LoggedFault {

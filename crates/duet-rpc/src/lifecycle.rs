@@ -25,7 +25,7 @@ pub(crate) fn serve(options: &Options) -> ExitCode {
     let log = match Log::start(options) {
         Ok(log) => log,
         Err(problem) => {
-            // Without standard error, the exit code alone reports the failure.
+            // If standard error is closed, only the exit code reports the failure.
             let _ = writeln!(stdio::stderr(), "error: the log cannot be started: {problem}");
             return ExitCode::FAILURE;
         }
@@ -34,7 +34,7 @@ pub(crate) fn serve(options: &Options) -> ExitCode {
     let served = panic::catch_unwind(AssertUnwindSafe(|| {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let closed = runtime.block_on(run(&log, options));
-        // A thread of the runtime may be blocked in a write to the client; the process exits nevertheless.
+        // A thread of the runtime may be blocked in a write to the client. The process exits without waiting for it.
         runtime.shutdown_background();
         closed
     }));
@@ -43,8 +43,8 @@ pub(crate) fn serve(options: &Options) -> ExitCode {
     code
 }
 
-/// Displays the line and the file of a panic. The folders are left out, since they may contain the name of a user. The
-/// message is left out, since it may contain text of the client.
+/// Displays the line and the file name of a panic. The folders of the file are omitted, since they may contain the name
+/// of a user. The message of the panic is omitted, since it may contain text of the client.
 struct PanicLocation<'a>(Option<&'a Location<'a>>);
 
 impl Display for PanicLocation<'_> {
@@ -78,7 +78,7 @@ async fn run(log: &Log, options: &Options) -> io::Result<Closed> {
     Ok(server.run().await)
 }
 
-/// Logs the end of the daemon and returns its exit code.
+/// Logs the reason why the daemon exits, and returns its exit code.
 fn exit_code(outcome: io::Result<Closed>) -> ExitCode {
     match outcome {
         Ok(Closed::Local) => ExitCode::SUCCESS,

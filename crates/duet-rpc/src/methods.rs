@@ -14,7 +14,7 @@ use crate::params;
 const PROTOCOL: &str = "2.0";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The description of a method, for listMethods and describeMethods.
+/// The description of a method, for `listMethods` and `describeMethods`.
 struct Method {
     name: &'static str,
     description: &'static str,
@@ -64,7 +64,7 @@ const METHODS: [Method; 6] = [
 /// Params as JSON text. Each method parses them itself, so that its error names the invalid param.
 type Params = Option<Box<RawValue>>;
 
-/// Registers the methods, each for requests and for notifications.
+/// Registers each method for requests and for notifications.
 pub(crate) fn register(server: &Server, level: &LevelHandle, stopper: &Stopper) {
     add(server, "initialize", without_params(initialize));
     add(server, "listMethods", without_params(list_methods));
@@ -85,7 +85,7 @@ where
     server.method_sync(name, move |params: Params, context: Context| run(&params, &context)).on_notify(
         name,
         move |params: Params, context: Context| {
-            // The client gets no response to a notification, so the log alone reports the error.
+            // The client receives no response to a notification, so only the log reports the error.
             if let Err(problem) = for_notification(&params, &context) {
                 error!(method = name, "notification failed: {problem}");
             }

@@ -9,7 +9,7 @@ use portway::RpcError;
 
 use crate::level::Level;
 
-/// The `data` of the error -32602 (invalid params). It repeats no text that may be a secret.
+/// The `data` of the error -32602 (invalid params). This `data` never contains a text that may be a secret.
 #[derive(Serialize)]
 struct InvalidParam<'a> {
     param: &'static str,
@@ -81,7 +81,7 @@ fn kind(value: &RawValue) -> &'static str {
     }
 }
 
-/// Returns whether a string may be a misspelt level. The error repeats only such a string, since others may be secrets.
+/// Returns whether a string may be a misspelt level. Any other string may be a secret, so the error does not repeat it.
 fn is_word(name: &str) -> bool {
     (1..=16).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphabetic())
 }

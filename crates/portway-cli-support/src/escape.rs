@@ -1,11 +1,11 @@
 //! Escapes control characters in text of peers.
 
-/// Ranges of characters that reorder text, end a line, or are invisible, in ascending order. They are
-/// `Default_Ignorable_Code_Point` of Unicode, U+2028 and U+2029, the blank of Braille, and U+FFF9 to U+FFFB, which
-/// annotate text.
+/// Ranges of characters that reorder text, end a line, or are invisible, in ascending order. Most of these characters
+/// have the Unicode property `Default_Ignorable_Code_Point`. The others are the line ends U+2028 and U+2029, the blank
+/// Braille pattern U+2800, and the annotation characters U+FFF9 to U+FFFB.
 ///
-/// Two kinds are not escaped, since letters and emoji need them: the joiners U+200C and U+200D, and the variation
-/// selectors U+FE00 to U+FE0F.
+/// Two ranges with this property are excepted, since letters and emoji need them: the joiners U+200C and U+200D, and
+/// the variation selectors U+FE00 to U+FE0F.
 const ESCAPED: [(char, char); 18] = [
     ('\u{ad}', '\u{ad}'),
     ('\u{34f}', '\u{34f}'),
@@ -27,9 +27,9 @@ const ESCAPED: [(char, char); 18] = [
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// Returns whether a character may do something else on a terminal than to appear at its position. This is the case for
-/// control characters (C0, DEL and C1), characters that reorder text or end a line, and invisible characters. Joiners
-/// and variation selectors are excepted, since letters and emoji need them.
+/// Returns whether a terminal may do more with a character than show it. Such characters are control characters (C0,
+/// DEL and C1), characters that reorder text or end a line, and invisible characters. Returns `false` for joiners and
+/// variation selectors, since letters and emoji need them.
 #[must_use]
 pub fn needs_escape(character: char) -> bool {
     let after = ESCAPED.partition_point(|(first, _)| *first <= character);
@@ -37,7 +37,7 @@ pub fn needs_escape(character: char) -> bool {
     character.is_control() || range.is_some_and(|(_, last)| character <= *last)
 }
 
-/// Returns text for a terminal, on one line, with [control characters](needs_escape) escaped.
+/// Returns `text` on one line, for a terminal, with [control characters](needs_escape) escaped. Tabs are not escaped.
 #[must_use]
 pub fn escape_control(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -51,7 +51,7 @@ pub fn escape_control(text: &str) -> String {
     shown
 }
 
-/// Returns text for a terminal as [`escape_control`] does, and keeps its line ends.
+/// Escapes `text` as [`escape_control`] does, but keeps line feeds.
 #[must_use]
 pub fn escape_control_lines(text: &str) -> String {
     let lines: Vec<_> = text.split('\n').map(escape_control).collect();

@@ -1,4 +1,4 @@
-//! Code that the commands `portway` and `duet-rpc` share. Its items may change in any version.
+//! Code that the commands `portway` and `duet-rpc` share. The items of this crate may change in any version.
 
 #[cfg(not(unix))]
 compile_error!(

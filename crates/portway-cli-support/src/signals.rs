@@ -6,8 +6,8 @@ use std::{fs, io};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals that are handled. A signal that this process already ignores at its start is not among them: `nohup` and
-/// scripts with background jobs rely on this.
+/// The signals that are handled. A signal that this process ignores at its start stays ignored, since `nohup` and
+/// scripts with background jobs rely on it.
 #[derive(Debug)]
 pub struct Signals(Vec<(SignalKind, Signal)>);
 
@@ -15,7 +15,7 @@ impl Signals {
     /// Registers the handlers.
     ///
     /// # Errors
-    /// If the system fails to register one.
+    /// If the system cannot register a handler.
     pub fn listen() -> io::Result<Self> {
         let ignored = ignored();
         let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
@@ -34,8 +34,8 @@ impl Signals {
     }
 }
 
-/// Returns the signals that this process ignores, one bit for each, see proc_pid_status(5). On systems other than
-/// Linux, `unsafe` code is needed to read them, so the result is 0.
+/// Returns the signals that this process ignores, one bit for each, see proc_pid_status(5). Returns 0 on systems other
+/// than Linux, since only `unsafe` code can read the ignored signals there.
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

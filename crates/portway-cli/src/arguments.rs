@@ -12,7 +12,7 @@ use portway::{Framing, Limits};
 #[command(
     name = "portway",
     version,
-    about = "Talk JSON-RPC 2.0 at a shell prompt: call a peer, look into a byte stream, check messages",
+    about = "Use JSON-RPC 2.0 at a shell prompt: call a peer, decode a byte stream, check messages",
     after_help = EXAMPLES,
     arg_required_else_help = true
 )]
@@ -62,7 +62,7 @@ pub(crate) struct CallArguments {
     #[arg(long, value_enum, default_value_t, value_name = "FRAMING")]
     pub(crate) framing: CallFraming,
 
-    /// Seconds to wait for the connection, and then again for the answer; 0 disables the timeout
+    /// Seconds to wait for the connection, and again for the answer; 0 disables the timeout
     #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = timeout)]
     pub(crate) timeout: Timeout,
 
@@ -79,7 +79,7 @@ pub(crate) struct CallArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// The longest message that is received, in bytes; with wipc, also the longest that is sent
+    /// Maximum length of a received message, in bytes; with wipc, also of a sent message
     #[arg(long, default_value_t = Limits::DEFAULT.message_bytes, value_name = "BYTES")]
     pub(crate) max_bytes: usize,
 }
@@ -95,8 +95,8 @@ pub(crate) struct Target {
     #[arg(long, value_name = "HOST:PORT", value_parser = address, value_hint = ValueHint::Hostname)]
     pub(crate) tcp: Option<String>,
 
-    /// Start a program, and use its standard input and output. After the call it has 2 seconds to exit; then it and the
-    /// processes that it has started get SIGTERM. It cannot read from the terminal
+    /// Start a program, and use its standard input and output. After the call, the program has 2 seconds to exit. Then
+    /// SIGTERM is sent to it and to the processes that it has started. The program cannot read from the terminal
     #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandName)]
     pub(crate) program: Vec<OsString>,
 }
@@ -111,7 +111,7 @@ pub(crate) enum CallFraming {
     ContentLength,
     /// One message a line, as MCP and ACP do
     Newline,
-    /// One message in each CALL frame, as guests of WIPC do. It is never detected
+    /// One message in each CALL frame, as guests of WIPC do. `auto` never detects this framing
     Wipc,
 }
 
@@ -127,7 +127,7 @@ impl CallFraming {
     }
 }
 
-/// A timeout. `None` disables it.
+/// A timeout. `None` disables the timeout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Timeout(pub(crate) Option<Duration>);
 
@@ -186,7 +186,7 @@ pub(crate) struct DecodeArguments {
     #[arg(long, value_enum, default_value_t, value_name = "FRAMING")]
     pub(crate) framing: DecodeFraming,
 
-    /// The longest message that is decoded, in bytes. Default: 10 MiB; with wipc, 2^32 - 1
+    /// Maximum length of a decoded message, in bytes. Default: 10 MiB; with wipc, 2^32 - 1
     #[arg(long, value_name = "BYTES")]
     pub(crate) max_bytes: Option<usize>,
 }
@@ -201,7 +201,7 @@ pub(crate) enum DecodeFraming {
     ContentLength,
     /// One message a line, as MCP and ACP do
     Newline,
-    /// Frames of WIPC, with any payload. They are never detected
+    /// Frames of WIPC, with any payload. `auto` never detects this framing
     Wipc,
 }
 
@@ -224,8 +224,8 @@ Reasons of errors:
 
 Exit codes:
   0  the input has only messages and passthrough
-  1  there was an error, the input was truncated, or it has no message and
-     looks like another framing
+  1  a message is invalid, the input was truncated, or the input has no
+     message and looks like another framing
   2  the command line is invalid, or reading or writing failed
 If the reader of the output closes the pipe, reading ends. The exit code covers
 the input read until then.
@@ -242,11 +242,12 @@ pub(crate) struct ValidateArguments {
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Check each line of a file as a message of its own
+    /// Check each line of a file as a separate message
     #[arg(long)]
     pub(crate) lines: bool,
 
-    /// Check all messages as responses. By default, a message with a method is a request, and any other a response
+    /// Check all messages as responses. By default, a message with a method is checked as a request, and any other
+    /// message as a response
     #[arg(long, conflicts_with = "request")]
     pub(crate) response: bool,
 
@@ -262,7 +263,7 @@ pub(crate) struct ValidateArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// The longest message that is checked, in bytes; a longer one is invalid
+    /// Maximum length of a message, in bytes; a longer message is invalid
     #[arg(long, default_value_t = Limits::DEFAULT.message_bytes, value_name = "BYTES")]
     pub(crate) max_bytes: usize,
 }

@@ -1,5 +1,5 @@
-//! Detects the framing of a stream by its first message. Text before the first message is noise, such as a banner or a
-//! log. Noise may be JSON, too.
+//! Detects the framing of a stream by its first message. Text before the first message is noise, for example a banner
+//! or a log. Noise may be JSON, too.
 
 use memchr::memchr;
 use portway::Framing;
@@ -67,8 +67,8 @@ impl Detector {
     }
 }
 
-/// Searches a stream that was detected as lines for a header that ends with a blank line. If there is one, the framing
-/// is `Content-Length`, and the line that was detected as the first message belongs to a log.
+/// Searches a stream that was detected as lines for a header that ends with a blank line. If the stream has such a
+/// header, the framing is `Content-Length`, and the line that was detected as the first message belongs to a log.
 #[derive(Debug, Default)]
 pub(crate) struct HeaderWatch {
     /// Bytes that may begin a header.
@@ -77,12 +77,12 @@ pub(crate) struct HeaderWatch {
     is_in_line: bool,
 }
 
-/// Maximum length of a header, in bytes. A longer one is passed on as lines.
+/// Maximum length of a header, in bytes. A longer header is treated as lines.
 const MAX_HEADER_BYTES: usize = 256;
 
 impl HeaderWatch {
     /// Reads further bytes, and passes all lines before a header to `lines`. Once a header is complete, returns the
-    /// input from the first byte of the header on.
+    /// header and the input after it.
     pub(crate) fn push(&mut self, mut bytes: &[u8], mut lines: impl FnMut(&[u8])) -> Option<Vec<u8>> {
         while !bytes.is_empty() {
             let end = memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
@@ -115,14 +115,14 @@ impl HeaderWatch {
     }
 }
 
-/// Whether a text is a header.
+/// The result of the check whether a text is a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Header {
     /// The text is not a header.
     None,
     /// The text may be the beginning of a header.
     Partial,
-    /// The text is a header, with the blank line that ends it.
+    /// The text is a header, including the blank line at its end.
     Complete,
 }
 
@@ -156,7 +156,7 @@ impl Header {
 fn framing_of(line: &[u8]) -> Option<Framing> {
     match Framing::recognise(line) {
         Some(framing @ (Framing::Newline | Framing::ContentLength)) => Some(framing),
-        // A header behind other text counts if its line has ended.
+        // A header after other text on the same line is accepted once the line is complete.
         _ => header_within(line).filter(|_| line.ends_with(b"\n")).map(|_| Framing::ContentLength),
     }
 }

@@ -1,4 +1,4 @@
-//! Formats JSON text. Only white space changes: members keep their order, and numbers and strings keep their spelling.
+//! Formats JSON text. Only white space changes: the order of members and the spelling of numbers and strings stay.
 
 use crate::limits::MAX_INDENTED_DEPTH;
 
@@ -58,7 +58,7 @@ fn break_line(output: &mut String, depth: usize) {
     output.extend(std::iter::repeat_n("  ", depth));
 }
 
-/// Returns the length in bytes of the string at the beginning of `text`, with its quotes.
+/// Returns the length in bytes of the string at the beginning of `text`, including its quotes.
 fn string_length(text: &str) -> usize {
     let mut is_escaped = true;
     for (index, byte) in text.bytes().enumerate() {

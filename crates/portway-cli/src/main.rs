@@ -1,5 +1,5 @@
-//! The command `portway`: JSON-RPC 2.0 at a shell prompt. This crate has the arguments, the output and the exit codes;
-//! the library has the protocol.
+//! The command `portway`: JSON-RPC 2.0 at a shell prompt. This crate contains the arguments, the output and the exit
+//! codes. The library `portway` contains the protocol.
 
 mod arguments;
 mod call;

@@ -39,8 +39,8 @@ impl Failure {
     }
 }
 
-/// Prints a message on standard error, on one line. Control characters are escaped, since the text may come from a peer
-/// or from the name of a file. A closed standard error is ignored.
+/// Prints a message on standard error, on one line. Control characters are escaped, since the text may contain text of
+/// a peer or the name of a file. A closed standard error is ignored.
 pub(crate) fn print_message(text: impl fmt::Display) {
     write_at_once(&format!("portway: {}\n", escape_control(&text.to_string())));
 }
@@ -50,8 +50,8 @@ pub(crate) fn print_detail(text: impl fmt::Display) {
     write_at_once(&format!("         {}\n", escape_control(&text.to_string())));
 }
 
-/// Writes the whole line in one write. The program that `portway call` started shares standard error, and could
-/// otherwise write into the middle of the line.
+/// Writes the whole line in one write. The program that `portway call` started shares standard error. With several
+/// writes, the output of this program could split the line.
 fn write_at_once(line: &str) {
     let _ = stdio::stderr().write_all(line.as_bytes());
 }
@@ -60,11 +60,12 @@ fn write_at_once(line: &str) {
 pub(crate) fn show(text: &clap::Error) -> Result<ExitCode, Failure> {
     let written = help::print(text);
     let code = u8::try_from(text.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
-    // An error that cannot be written still sets the exit code.
+    // A failed write of an error does not change the exit code.
     if text.use_stderr() { Ok(code) } else { exit_after_write(written, code) }
 }
 
-/// Returns the exit code after a write to standard output. A closed pipe is not a failure: the reader has read enough.
+/// Returns the exit code after a write to standard output. A closed pipe is not a failure: its reader needs no more
+/// output.
 pub(crate) fn exit_after_write(written: io::Result<()>, code: ExitCode) -> Result<ExitCode, Failure> {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

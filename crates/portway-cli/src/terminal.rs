@@ -4,19 +4,19 @@ use std::io::{self, IsTerminal, Write};
 
 use portway_cli_support::escape::needs_escape;
 
-/// A writer for JSON and for text of [`escape_control`](portway_cli_support::escape::escape_control). If standard
-/// output is a terminal, it writes control characters and characters that reorder text as JSON escapes: `\u009b`. In
-/// JSON, these characters occur only in strings, where an escape has the same value.
+/// A writer for JSON, and for text that [`escape_control`](portway_cli_support::escape::escape_control) has escaped. If
+/// standard output is a terminal, the writer replaces control characters and characters that reorder text by JSON
+/// escapes such as `\u009b`. In JSON, these characters occur only in strings, where an escape has the same value.
 #[derive(Debug)]
 pub(crate) struct EscapingWriter<W> {
     out: W,
     is_terminal: bool,
-    /// The first bytes of a character whose other bytes have not been written yet.
+    /// The first bytes of a character whose other bytes have not arrived yet.
     partial: Vec<u8>,
 }
 
 impl<W: Write> EscapingWriter<W> {
-    /// Creates a writer for `out`, which writes to standard output.
+    /// Creates a writer for `out`. The caller passes an `out` that writes to standard output.
     pub(crate) fn on_stdout(out: W) -> Self {
         Self::new(out, io::stdout().is_terminal())
     }

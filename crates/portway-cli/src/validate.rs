@@ -118,7 +118,8 @@ impl Validation<'_> {
         }
     }
 
-    /// Returns the maximum number of bytes to read of a message: one byte over the limit shows that it is too long.
+    /// Returns the maximum number of bytes to read of a message. One byte over the limit shows that a message is too
+    /// long.
     const fn max_read_bytes(&self) -> u64 {
         (self.arguments.max_bytes as u64).saturating_add(1)
     }
@@ -173,8 +174,8 @@ impl Validation<'_> {
     }
 }
 
-/// Reads a line without its line feed, and appends at most `max_bytes` of it to `line`. Returns the number of bytes
-/// that were read, or 0 at the end of the input.
+/// Reads a line without its line feed, and appends at most `max_bytes` of the line to `line`. Returns the number of
+/// bytes that were read, or 0 at the end of the input.
 fn read_line(reader: &mut impl BufRead, max_bytes: u64, line: &mut Vec<u8>) -> io::Result<usize> {
     let count = reader.take(max_bytes).read_until(b'\n', line)?;
     if line.ends_with(b"\n") {

@@ -2,15 +2,15 @@
 
 use core::fmt;
 
-/// The way in which messages are separated in a byte stream. The module `codec` contains the codecs. It needs the
-/// feature `codec`.
+/// The form of the frames that separate messages in a byte stream. The module `codec` contains the codecs. This module
+/// requires the feature `codec`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// `Content-Length: N`, a blank line, and N bytes, as in the Language Server Protocol.
     ContentLength,
     /// One message per line.
     Newline,
-    /// WIPC, the frames of WASM guests: one message in each `CALL` frame. Other output may stand between the frames.
+    /// WIPC, the frames of WASM guests: one message in each `CALL` frame. Other output may precede or follow a frame.
     Wipc,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Most applications depend on `portway`, which contains drivers for sockets, processes and the transports of browsers.
 //! A *driver* is the code that does the IO, passes messages and clock readings to a connection, and runs the handlers
-//! of the application. Depend on this crate to write a driver of your own, or where the standard library is not
-//! available: the crate needs only `alloc`.
+//! of the application. Depend on `portway-proto` to write another driver, or to use JSON-RPC without the standard
+//! library. The crate needs only `alloc`.
 //!
 //! The modules:
 //!
@@ -11,7 +11,7 @@
 //! - [`connection`]: the state machine of a connection, without IO, clock or threads;
 //! - [`validate`]: checks messages against the specification;
 //! - [`profile`]: the differences between protocols that are built on JSON-RPC 2.0;
-//! - `codec` (with the feature `codec`): bytes to frames, JSON text to messages, and back.
+//! - `codec` (with the feature `codec`): converts bytes to frames and JSON text to messages, and back.
 //!
 //! # Features
 //!
@@ -19,7 +19,7 @@
 //!
 //! # Example
 //!
-//! Drives the state machine by hand: decodes a request, handles its event, and encodes the response.
+//! This code is a minimal driver. It decodes a request, handles its event, and encodes the response.
 //!
 #![cfg_attr(feature = "codec", doc = "```")]
 #![cfg_attr(not(feature = "codec"), doc = "```ignore")]

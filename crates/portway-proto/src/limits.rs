@@ -19,8 +19,8 @@ pub const MAX_STREAM_CREDIT: u32 = 65_536;
 pub const MAX_PEER_CREDIT: u32 = 65_536;
 // limits:end constants
 
-/// Returns whether a text has more than `max` UTF-16 code units. This is the unit of [`MAX_METHOD_LENGTH`] and of
-/// [`Limits::id_length`].
+/// Returns whether a text has more than `max` UTF-16 code units. [`MAX_METHOD_LENGTH`] and [`Limits::id_length`] have
+/// the same unit.
 #[must_use]
 pub fn is_longer(text: &str, max: usize) -> bool {
     // A character has at most as many UTF-16 code units as UTF-8 bytes.
@@ -36,11 +36,11 @@ pub struct Limits {
     pub pending_calls: usize,
     /// Maximum number of running requests from the peer. One more is answered with -32600. Default 1 024.
     pub in_flight: usize,
-    /// Maximum bytes of the running requests from the peer: the JSON text of their ids and params, and the responses
-    /// that wait for the rest of their batch, with 256 bytes more for each such response. A request that exceeds it,
+    /// Maximum bytes of the running requests from the peer. The JSON text of their ids and params counts. A response
+    /// that waits for the rest of its batch counts as its text and 256 more bytes. A request that exceeds the limit,
     /// alone or with its batch, is answered with -32600. If no other request is running, a request of any size is
-    /// accepted. JavaScript values have no size here: browsers count requests, and responses that wait for their batch.
-    /// Default 67 108 864 (64 MiB).
+    /// accepted. JavaScript values have no size in bytes. So browsers limit only the number of requests and of
+    /// responses that wait for their batch. Default 67 108 864 (64 MiB).
     pub in_flight_bytes: usize,
     /// Maximum number of messages in one incoming batch, not counting responses. A longer batch is answered with
     /// -32600. Default 1 000.

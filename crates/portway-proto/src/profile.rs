@@ -1,6 +1,6 @@
 //! Profiles: the differences between protocols that are built on JSON-RPC 2.0.
 //!
-//! A profile is plain data. The rest of the core reads it, and has no code for a particular protocol.
+//! A profile is plain data. The rest of the core reads the profile, and has no code for a particular protocol.
 
 /// The dialect of JSON-RPC 2.0 that a peer uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,8 +13,8 @@ pub struct Profile {
     /// Whether `params: null` is accepted as absent. The specification allows arrays and objects only (§4.2), but some
     /// peers send null for a call without arguments.
     pub null_params_are_absent: bool,
-    /// Whether a message without `jsonrpc: "2.0"` is ignored. This is right for a transport that is shared with other
-    /// software. Otherwise such a message is answered with -32600, unless it is a response.
+    /// Whether a message without `jsonrpc: "2.0"` is ignored. Set it to true for a transport that other software also
+    /// uses. If false, such a message is answered with -32600, unless it is a response.
     pub foreign_is_ignored: bool,
     /// The notification that cancels a request. Only byte streams support another form than
     /// [`CancelNotification::LSP`].
@@ -29,9 +29,9 @@ pub struct Profile {
 pub struct CancelNotification {
     /// The method.
     pub method: &'static str,
-    /// The member of the params that holds the id of the request.
+    /// The name of the member for the id of the request.
     pub member: &'static str,
-    /// The member of the params for an optional reason, which is a text for people. `None` if the protocol has no such
+    /// The name of the member for an optional reason, which is a text for people. `None` if the protocol has no such
     /// member.
     pub reason: Option<&'static str>,
 }
@@ -48,7 +48,7 @@ impl CancelNotification {
 pub struct ProgressNotification {
     /// The method.
     pub method: &'static str,
-    /// The member of the params that holds the token, which is the id of the request.
+    /// The name of the member for the token, which is the id of the request.
     pub token: &'static str,
     /// The place of the value in the params.
     pub value: ProgressValue,
@@ -62,16 +62,16 @@ impl ProgressNotification {
 /// The place of the value in the params of progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgressValue {
-    /// A member with this name.
+    /// The value is in a member with this name.
     Member(&'static str),
-    /// The value is an object. Its members are members of the params, beside the token.
+    /// The value is an object. Its members are also members of the params, beside the token.
     Params,
 }
 
 /// The reaction to a batch array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchPolicy {
-    /// Handles the messages in it.
+    /// Handles the messages in the array.
     Accept,
     /// Answers the whole array with one error: -32600, the id null, and the `data.reason` `batch-not-supported`.
     Reject,
@@ -80,15 +80,15 @@ pub enum BatchPolicy {
 /// Whether requests may overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ordering {
-    /// Requests run side by side. Each is answered when its handler has finished.
+    /// Requests may overlap. Each request is answered when its handler has finished.
     Concurrent,
-    /// Requests run one at a time, in the order of arrival. A notification waits for the requests that arrived before
-    /// it.
+    /// Requests run one at a time, in the order of arrival. A notification waits until all earlier requests are
+    /// answered.
     Sequential,
 }
 
 impl Profile {
-    /// JSON-RPC 2.0 by the specification.
+    /// JSON-RPC 2.0 as in the specification.
     pub const GENERIC: Self = Self {
         batch: BatchPolicy::Accept,
         ordering: Ordering::Concurrent,
@@ -98,20 +98,20 @@ impl Profile {
         progress: &ProgressNotification::LSP,
     };
 
-    /// The profile of transports in a browser, which are shared with other software.
+    /// The profile of transports in a browser. Other software may use the same transport.
     pub const MESSAGE_BOUNDARY: Self = Self { foreign_is_ignored: true, ..Self::GENERIC };
 
-    /// The Language Server Protocol: no batches. Requests overlap. A slow request therefore does not delay the others,
-    /// and `$/cancelRequest` reaches a request while it runs.
+    /// The Language Server Protocol: no batches. Requests may overlap. So a slow request does not delay other requests,
+    /// and `$/cancelRequest` can cancel a running request.
     pub const LSP: Self = Self { batch: BatchPolicy::Reject, ..Self::GENERIC };
 
     /// Daemons such as `duet-rpc`, which handle one request at a time, in the order of arrival. They accept no batches.
     pub const DAEMON: Self = Self { ordering: Ordering::Sequential, ..Self::LSP };
 
-    /// The Agent Client Protocol of editors and agents: no batches, and its own cancel notification.
+    /// The Agent Client Protocol of editors and agents: no batches, and another cancel notification.
     pub const ACP: Self = Self { batch: BatchPolicy::Reject, cancel: &CancelNotification::ACP, ..Self::GENERIC };
 
-    /// The Kaiak agent interface: no batches. Requests overlap, since a running handler may send a request and wait for
-    /// its response.
+    /// The Kaiak agent interface: no batches. Requests may overlap, because a running handler may send a request and
+    /// wait for the response.
     pub const KAIAK: Self = Self { batch: BatchPolicy::Reject, ..Self::GENERIC };
 }

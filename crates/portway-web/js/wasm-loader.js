@@ -9,7 +9,7 @@ import { compileModule, isModule } from "./driver/wasm-response.js";
 export function initSync(input) {
   if (!needsWasm()) return;
   const module = isModule(input) ? input : new WebAssembly.Module(input);
-  // A module without imports is foreign. The glue would fail to start a foreign module, and keep it all the same.
+  // A module without imports was not built from portway. The glue would fail to start it, but would still store it.
   if (WebAssembly.Module.imports(module).length === 0)
     throw new Error("portway: this WebAssembly module was not built from portway");
   setInstance(start(module));

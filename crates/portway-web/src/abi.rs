@@ -7,8 +7,8 @@
 //! in its batch. Commands such as `ELEMENT` return these facts for the last output.
 //!
 //! Ids are encoded as numbers, too. A safe integer is encoded as itself. Any other id from the peer (a string, a
-//! fraction) is encoded as 2^53 plus twice the index of an element. The element is the first one of the batch with this
-//! id. So equal ids have equal numbers. Rust only compares ids, and JavaScript keeps the ids themselves.
+//! fraction) is encoded as 2^53 plus twice the index of the first element of the batch with this id. So equal ids have
+//! equal numbers. Rust only compares ids, and JavaScript keeps the ids themselves.
 
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -31,8 +31,8 @@ use portway_proto::message::{
 };
 use portway_proto::profile::{CancelNotification, Profile, ProgressNotification, ProgressValue};
 
-/// The names of the notifications are empty, since JavaScript handles these notifications. Its `profile.js` has the
-/// names; here they would only enlarge the wasm.
+/// The names of the notifications are empty, since JavaScript handles these notifications. The names are in
+/// `profile.js`. A copy of them in this file would only enlarge the wasm.
 const PROFILE: Profile = {
     let mut profile = Profile::MESSAGE_BOUNDARY;
     profile.cancel = &CancelNotification { method: "", member: "", reason: None };
@@ -53,8 +53,8 @@ mod commands {
     /// Sets limits. Arguments: the maximum numbers of pending calls, of requests in flight and of elements of a batch,
     /// and whether null params count as absent.
     pub(super) const CONFIGURE: u32 = 0;
-    /// Begins a call, whose request JavaScript posts. Arguments: its timeout in milliseconds, negative for none, and
-    /// the number of its batch, or 0. Returns `SEND`, or `NOTHING` if the call is refused.
+    /// Begins a call, whose request JavaScript posts. Arguments: its timeout in milliseconds (negative: no timeout),
+    /// and the number of its batch (0: no batch). Returns `SEND`, or `NOTHING` if the call is refused.
     pub(super) const CALL: u32 = 1;
     /// Removes the call in a slot, without a message to the peer.
     pub(super) const ABANDON: u32 = 2;
@@ -72,11 +72,11 @@ mod commands {
     /// Ends the calls that have timed out. Argument: the current time in milliseconds. Afterwards JavaScript requests
     /// the time of its next timer by `WAKE`.
     pub(super) const TICK: u32 = 8;
-    /// Returns the time of the next `TICK` in milliseconds; negative for none.
+    /// Returns the time of the next `TICK` in milliseconds, or a negative number if no `TICK` is due.
     pub(super) const WAKE: u32 = 9;
     /// Closes the connection and ends all calls.
     pub(super) const CLOSE: u32 = 10;
-    /// Returns an index for the last output: the position in its batch of the message that the output is about.
+    /// Returns the position, in its batch, of the message to which the last output belongs.
     pub(super) const ELEMENT: u32 = 11;
     /// Returns the next response of the `REPLY_BATCH` that was the last output: `REPLY` or `FAULT`. The responses are
     /// in reverse order.
@@ -85,13 +85,14 @@ mod commands {
     pub(super) const READ_FAULT: u32 = 13;
     /// Checks a message, and passes the findings to `wasm-callbacks.js`. `validator.rs` documents the arguments.
     pub(super) const VALIDATE: u32 = 14;
-    /// Opens a connection. Argument: the id before the id of its first call. Returns the number of the connection.
+    /// Opens a connection. Argument: a number after which the ids of its calls begin. Returns the number of the
+    /// connection.
     pub(super) const OPEN: u32 = 15;
     /// Frees a connection.
     pub(super) const FREE: u32 = 16;
     /// Restarts the timeout of a call. Arguments: its slot, its timeout, its latest end and the current time. The times
-    /// are in milliseconds. A negative timeout or end means none. Returns `NOTHING`, perhaps with the flag
-    /// `RESET_TIMER`.
+    /// are in milliseconds. A negative timeout or end means that this limit does not apply. Returns `NOTHING`, perhaps
+    /// with the flag `RESET_TIMER`.
     pub(super) const RESTART: u32 = 17;
     /// Handles a response that cannot be read. Argument: its id, or a negative number if the id cannot be read.
     pub(super) const RECEIVE_UNREADABLE: u32 = 18;
@@ -101,8 +102,8 @@ mod commands {
 }
 
 /// The outputs of [`run`]. An output has five bits of operation, two flags, and the argument of the operation.
-/// `wasm-abi.js` has the same layout. In the following comments, "this" slot, token or number is the argument.
-/// `ELEMENT` returns the position of the request, notification, result or error in its batch.
+/// `wasm-abi.js` has the same layout. In the following comments, "this slot", "this token" and "this number" are the
+/// argument. `ELEMENT` returns the position of the request, notification, result or error in its batch.
 mod outputs {
     /// The flag for further outputs.
     pub(super) const HAS_MORE: u32 = 1 << 5;
@@ -154,8 +155,8 @@ extern "C" {
 }
 
 /// All connections of this instance. The lock is held while `run` runs. Meanwhile, wasm calls only functions of
-/// JavaScript that do not call `run`. So the lock is free at each call of `run`. As a precaution, `run` returns 0 if it
-/// is not.
+/// JavaScript that do not call `run`. So the lock is free at each call of `run`. As a precaution, `run` returns 0 if
+/// the lock is held.
 static CONNECTIONS: Mutex<Slab<ConnectionEntry>> = Mutex::new(Slab::new());
 
 #[derive(Debug)]
@@ -189,8 +190,8 @@ impl ConnectionEntry {
     fn configure(&mut self, pending_calls: usize, in_flight: usize, batch_items: usize, null_params: bool) -> f64 {
         let mut profile = PROFILE;
         profile.null_params_are_absent = null_params;
-        // A response has a size here only while it waits for the rest of its batch. This size is always one byte. So
-        // the limit of bytes allows that all responses in flight, or all responses of one batch, wait.
+        // Only the responses that wait for the rest of their batch count against the limit of bytes. In this driver,
+        // each of them counts as one byte. So all responses in flight, or all responses of one batch, may wait.
         let in_flight_bytes = in_flight.max(batch_items);
         let mut limits = Limits::DEFAULT;
         (limits.pending_calls, limits.in_flight) = (pending_calls, in_flight);

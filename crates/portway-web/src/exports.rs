@@ -36,7 +36,7 @@ const fn after_import(text: &'static str) -> &'static str {
 }
 
 /// Re-exports names of JavaScript modules. Each name is declared as a function without arguments, even if it is a
-/// class. The reason: wasm-bindgen adds its own line to the declarations for each re-exported class. Rust does not call
+/// class, because wasm-bindgen adds its own line to the declarations for each re-exported class. Rust does not call
 /// these functions.
 macro_rules! reexport_js {
     ($($module:literal: $($name:ident as $rust:ident),+;)+) => {$(
@@ -65,8 +65,8 @@ reexport_js! {
 
 #[wasm_bindgen(module = "/js/driver/wasm-instance.js")]
 extern "C" {
-    /// Passes the exports of the wasm to JavaScript, once the wasm runs. The npm package does not need this function:
-    /// its `wasm-loader.js` does the same, also for the instance that replaces a trapped one.
+    /// Passes the exports of the wasm to JavaScript when the wasm runs. The npm package does not need this function:
+    /// its `wasm-loader.js` passes the exports, also those of an instance that replaces a trapped instance.
     #[wasm_bindgen(js_name = setInstance)]
     pub fn set_instance(exports: &JsValue);
 }

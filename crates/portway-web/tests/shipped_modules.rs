@@ -1,7 +1,7 @@
-//! Beside the wasm of a program that uses this crate lie those JavaScript files that the crate's `extern` blocks name,
-//! and no others. A module that is only imported by another would be missing there, and the page would not load. Nor
-//! would it load if a module imported a name that another does not export: a bundler reports that for the npm package,
-//! but not all modules are part of the package.
+//! Checks of the JavaScript modules that are shipped with the wasm of a program in Rust. wasm-bindgen copies only the
+//! files that `extern` blocks name. If a module imports a file that no block names, the page does not load. The page
+//! also does not load if a module imports a name that another module does not export. A bundler reports such a name in
+//! the npm package, but the package does not contain all modules.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::unwrap_used, reason = "a failed test is a panic")]
 
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The files below a folder of this crate with this extension, and their text.
+/// Returns the files with this extension below a folder of this crate, and their text.
 fn files(folder: &Path, extension: &str) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -24,7 +24,7 @@ fn files(folder: &Path, extension: &str) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Returns the strings between double quotes that begin with one of these.
+/// Returns the names of JavaScript files in double quotes that begin with one of `beginnings`.
 fn quoted<'a>(text: &'a str, beginnings: &'a [&str]) -> impl Iterator<Item = &'a str> {
     text.split('"').filter(|part| part.ends_with(".js") && beginnings.iter().any(|start| part.starts_with(start)))
 }
@@ -41,7 +41,7 @@ fn every_module_that_a_named_one_imports_is_named() {
     assert!(named.len() > 10, "{named:?}");
     for path in &named {
         let text = fs::read_to_string(path).unwrap();
-        // A type in a comment may be imported from a declaration, which is not a module.
+        // Comments import types from files of declarations, which are not modules. So comments are skipped.
         let is_code = |line: &&str| !["*", "/*", "//"].iter().any(|start| line.trim_start().starts_with(start));
         for import in text.lines().filter(is_code).flat_map(|line| quoted(line, &["./", "../"])) {
             let imported = path.parent().unwrap().join(import).canonicalize().unwrap();
@@ -54,12 +54,12 @@ fn every_module_that_a_named_one_imports_is_named() {
     }
 }
 
-/// The names between the braces of `import { a, b as c } from "…"`, and where they are from.
+/// Returns the names in each `import { a, b as c } from "…"`, and the module that they are imported from.
 fn imports(text: &str) -> impl Iterator<Item = (Vec<&str>, &str)> {
     names_from(text, "import {")
 }
 
-/// Returns the names of imports, or of `export { … } from "…"`.
+/// Returns the names in each statement that begins with `statement`, and the module that they are imported from.
 fn names_from<'t>(text: &'t str, statement: &'t str) -> impl Iterator<Item = (Vec<&'t str>, &'t str)> {
     text.split(statement).skip(1).filter_map(|rest| {
         let (names, rest) = rest.split_once('}')?;
@@ -74,7 +74,7 @@ fn every_name_that_a_module_imports_is_exported_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut checked = 0;
     for (path, text) in files(&root.join("js"), "js") {
-        // A module must export every name that another re-exports of it.
+        // A module must export every name that another module imports or re-exports from it.
         let all = imports(&text).chain(names_from(&text, "export {"));
         for (names, from) in all.filter(|(_, from)| from.starts_with('.')) {
             let other = fs::read_to_string(path.parent().unwrap().join(from)).unwrap();

@@ -69,7 +69,7 @@ type CallArguments<P, Options> =
     : undefined extends P
       ? [params?: Sent<P> | undefined, options?: Options | undefined]
       : [params: Sent<P>, options?: Options | undefined];
-// The global type with this name if a library declares the type, and `Fallback` otherwise.
+// The global type with this name, or `Fallback` if no library of the project declares that type.
 type Global<Name extends string, Fallback> = typeof globalThis extends { [K in Name]: { prototype: infer T } }
   ? T
   : Fallback;
@@ -79,7 +79,7 @@ type DisposeMember = SymbolConstructor extends { readonly dispose: infer D } ? {
 
 // ------------------------------------------------------------------ client
 
-/** Bounds that keep a broken or hostile peer from exhausting memory. */
+/** Limits that prevent a broken or hostile peer from exhausting memory. */
 export interface Limits {
   // limits:begin
   /** Maximum number of pending outgoing calls. One more fails with `CallError` `too-many-calls`. Default 1 000 000. */
@@ -129,8 +129,9 @@ export interface NotifyOptions {
 /** Options of one call. */
 export interface RequestOptions<Progress = any> extends NotifyOptions {
   /**
-   * The timeout in ms. Default: that of the client. With `onProgress`, progress restarts it. A timeout cancels the
-   * request at the peer with `$/cancelRequest`. The call rejects with a `RangeError` for a negative number or `NaN`.
+   * The timeout in ms. Default: that of the client. With `onProgress`, progress restarts the timeout. A timeout cancels
+   * the request at the peer with `$/cancelRequest`. For a negative number or `NaN`, the call rejects with a
+   * `RangeError`.
    */
   timeout?: number | undefined;
   /** The longest time of the call in ms, regardless of progress. Default: 60 times the timeout; `0` = no limit. */
@@ -144,7 +145,8 @@ export interface RequestOptions<Progress = any> extends NotifyOptions {
 /** Options of a stream. */
 export interface StreamOptions extends NotifyOptions {
   /**
-   * The longest wait for an item, in ms. Default: the timeout of the client. It runs only while an item is requested.
+   * The longest wait for an item, in ms. Default: the timeout of the client. The time runs only while an item is
+   * requested.
    */
   timeout?: number | undefined;
   /** Cancels the stream: it ends with `signal.reason`, and the peer receives `$/cancelRequest`. */
@@ -153,7 +155,7 @@ export interface StreamOptions extends NotifyOptions {
   window?: number | undefined;
 }
 
-/** Options of a batch: the timeout in ms and the signal of all its calls. */
+/** Options of a batch: the timeout in ms and the signal, which apply to all of its calls. */
 export interface BatchOptions {
   timeout?: number | undefined;
   signal?: Signal | undefined;
@@ -254,7 +256,7 @@ export interface ServerOptions extends LinkOptions {
   onError?: ((error: Error) => void) | undefined;
   /**
    * Returns the `data` of an error response. Called with each value that a method of this server throws or rejects
-   * with, including an `RPCError` with `data`. Not called for a cancelled request, an unknown method or a notification.
+   * with, also with an `RPCError` with `data`. Not called for a cancelled request, an unknown method or a notification.
    * `undefined` selects the default, which `RPCError.data` describes; `null` is sent as `null`. If it throws, `onError`
    * receives the error, and the default is sent. The result is not awaited. Data that the transport cannot send, such
    * as a promise, is omitted. An `Error` in the data is cloned with its stack: return plain values.
@@ -284,7 +286,7 @@ export interface HandlerContext<Remote = any, Progress = any> {
   progress(value: Progress, transfer?: readonly TransferItem[]): void;
   /**
    * Yields to the event loop, so that other messages are handled. A handler that computes without waiting notices a
-   * cancellation only here. Resolves in a new task. Rejects with the reason of `signal` once that is aborted.
+   * cancellation only at this call. Resolves in a new task. Rejects with the reason of `signal` if it is aborted.
    */
   yield(): Promise<void>;
   /** Transfers these objects of the result, or of the next item of a stream, instead of copying them. */
@@ -333,9 +335,9 @@ export class JSONRPCServer<M extends MethodMap<M> = any, Remote extends MethodMa
   constructor(transport: RPCTransport, options?: ServerOptions);
   /**
    * Registers the handler of a request, and replaces an earlier one. An `RPCError` that it throws sets the code and the
-   * data of the response. Another `Error` keeps an integer `code`; any other exception becomes -32603. A method without
-   * a handler is answered with -32601. The handler also runs for a notification of this name, unless `onNotify` has
-   * registered another handler for it. Throws a `TypeError` for a name that begins with "rpc.".
+   * data of the response. Another `Error` keeps an integer `code`. The code of any other exception is -32603. A method
+   * without a handler is answered with -32601. The handler also runs for a notification of this name, unless `onNotify`
+   * has registered a handler for that notification. Throws a `TypeError` for a name that begins with "rpc.".
    */
   method<K extends MethodName<M> | StreamName<M>>(name: K, handler: MethodHandler<M, K, Remote>): this;
   /**

@@ -82,10 +82,11 @@ export interface ConnectOptions<Local = any, Remote = any> extends PeerOptions {
  * peer that does not use `connect`, but answers requests, is connected as a plain peer, without sessions.
  *
  * Messages are delivered after the code that follows `await connect(…)` has run. Between two sessions, up to 10 000
- * calls wait for the next one. `destroy()` of the peer sends a goodbye and leaves the target open.
+ * calls wait for the next session. `destroy()` of the peer sends a goodbye and leaves the target open.
  *
- * Of several connections of one realm on one target and `channel`, the newest wins. An older one without a session
- * rejects with `peer-gone`. An older one with a session loses it when the peer begins a session with the newest.
+ * If a realm has several connections on one target and `channel`, the newest wins. An older connection without a
+ * session rejects with `peer-gone`. An older connection with a session loses this session when the peer begins a
+ * session with the newest connection.
  *
  * An iframe must be in the document, or be appended in the same turn. Otherwise `connect` rejects with `peer-gone`.
  *

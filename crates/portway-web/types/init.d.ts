@@ -15,10 +15,11 @@ export type InitInput =
   | SyncInitInput;
 
 /**
- * Loads the wasm, which clients, servers, peers and `validateMessage` need. Later calls wait for the first, and do not
- * load the wasm again unless the first has failed. Default of `input`: the file `portway_bg.wasm` beside the module or
- * bundle. In Node the file is read from disk; in `portway/inline` it is part of the module. Rejects if the wasm cannot
- * be read or compiled, for instance under a Content-Security-Policy whose `script-src` lacks `'wasm-unsafe-eval'`.
+ * Loads the wasm, which clients, servers, peers and `validateMessage` need. Later calls wait for the first call. They
+ * load the wasm again only if the first call has failed. Default of `input`: the file `portway_bg.wasm` beside the
+ * module or bundle. In Node the file is read from disk; in `portway/inline` it is part of the module. Rejects if the
+ * wasm cannot be read or compiled, for instance under a Content-Security-Policy whose `script-src` lacks
+ * `'wasm-unsafe-eval'`.
  */
 export default function init(input?: InitInput | PromiseLike<InitInput>): Promise<void>;
 

@@ -1,6 +1,6 @@
 // The messages of JSON-RPC 2.0, and their validation.
 
-/** A request: the peer answers it once, under the same `id`. */
+/** A request. The peer answers it once, with the same `id`. */
 export interface JSONRPCRequest {
   jsonrpc: "2.0";
   method: string;
@@ -48,8 +48,8 @@ export interface ValidationReport {
 }
 
 /**
- * Checks a parsed message, or an array as a batch, against JSON-RPC 2.0. `type` is the expected kind; without it, the
- * members of the message decide. Throws a `TypeError` only if `type` is invalid.
+ * Checks a parsed message, or an array as a batch, against JSON-RPC 2.0. `type` is the expected kind. Without `type`,
+ * the members of the message determine its kind. Throws a `TypeError` only if `type` is invalid.
  */
 export function validateMessage(
   message: unknown,

@@ -57,7 +57,7 @@ export interface PortLike extends ListenTarget {
   close(): void;
 }
 
-/** A `Worker`, as its owner sees it. Node's `Worker` has `on` and `off` instead. */
+/** A `Worker`, for its owner. Node's `Worker` has `on` and `off` instead of `addEventListener`. */
 export type WorkerLike = { postMessage(message: any, transfer: any): void; terminate(): unknown } & (
   | ListenTarget
   | { on(type: any, listener: any): unknown; off(type: any, listener: any): unknown }
@@ -90,9 +90,9 @@ export interface WindowTransportOptions {
    * The origin, or origins, that `target` may have, for sending and for receiving. Default: the origin of this page.
    * `"null"` is an opaque origin (an iframe with `sandbox` but without `allow-same-origin`, or `srcdoc` in one); only
    * messages of that window are accepted. `"*"` allows every origin that `target` may navigate to: do not send secrets
-   * that way. With several origins, each message is posted to all of them until the window has sent a message. The
-   * browser delivers one of the posted messages and logs the other attempts. Until then, a transfer throws a
-   * `TypeError`.
+   * with it. With several origins, each message is posted to all of them until the window has sent a message. The
+   * browser delivers one of the posted messages and logs the other attempts. Before the first message of the window, a
+   * transfer throws a `TypeError`.
    */
   origin?: string | readonly string[] | undefined;
   /** The window to listen on. Default: the global `window`. */

@@ -3,7 +3,7 @@
 import type { BuiltInTransport } from "./transports.js";
 import type { WipcChannel, WipcChannelHooks, WipcChannelOptions, WipcPayload } from "./wipc.js";
 
-/** Options of a guest. */
+/** Options of `spawnGuest`. */
 export interface SpawnGuestOptions extends Omit<WipcChannelOptions, "role"> {
   /** The working directory of the guest. Default: that of this process. */
   cwd?: string | URL | undefined;
@@ -57,8 +57,8 @@ export interface GuestChannelOptions extends Omit<WipcChannelOptions, "role" | "
 
 /**
  * Makes this process a guest, on its standard input and output. After CLOSE or the end of input, the process exits with
- * `process.exitCode` once requests are answered and `onClose` is done. After its own `close()`, it exits at once. Text
- * that it prints on standard output reaches the host as passthrough; each frame is one write. Throws an `Error` if
- * called twice.
+ * `process.exitCode` once requests are answered and `onClose` is done. If the guest itself has called `close()`, the
+ * process exits at once. Text that it prints on standard output reaches the host as passthrough. Each frame is one
+ * write. Throws an `Error` if called twice.
  */
 export function guestChannel(options?: GuestChannelOptions): WipcChannel;

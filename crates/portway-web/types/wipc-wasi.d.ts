@@ -28,7 +28,7 @@ export interface WasiGuestOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The end of a guest: its exit code, or an error if it trapped, was killed, or lost its worker. */
+/** The outcome of a guest: its exit code, or an error if it trapped, was killed, or its worker failed. */
 export type WasiExit =
   | { readonly code: number; readonly error?: undefined }
   | { readonly code?: undefined; readonly error: Error };
@@ -67,5 +67,5 @@ export function startWasiGuest(
   options?: WasiGuestOptions,
 ): Promise<WasiGuest>;
 
-/** The module of a guest: compiled, as bytes, by its address, or as a response with its bytes. */
+/** The module of a guest: a compiled module, its bytes, its address, or a response with its bytes. */
 export type WasiModule = (object & WebAssembly.Module) | ArrayBufferView | ArrayBuffer | URL | string | Response;

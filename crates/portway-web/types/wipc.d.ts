@@ -162,8 +162,8 @@ export interface WipcEnd {
  * of the transport except outgoing calls, and the frames that hooks send before they return. Each frame counts as 256
  * bytes more than it has. Reading resumes when the peer reads; no frame is dropped. Streams that the peer requested
  * also pause. Up to 1 MiB is read ahead, so that the end of the stream is noticed. Outgoing calls still end by their
- * timeouts. While outgoing calls are pending, 16 MiB are read ahead, so that two peers that answer each other do not
- * both stop. If each peer leaves more than 16 MiB unread, the two peers wait until one of them closes its channel.
+ * timeouts. While outgoing calls are pending, up to 16 MiB are read ahead. Otherwise two peers that answer each other
+ * could both stop reading. If each peer leaves more than 16 MiB unread, both wait until one of them closes its channel.
  *
  * When the stream of the peer ends, frames from the peer may still wait, because the peer does not read the responses.
  * If the peer reads nothing for `closeTimeout`, these frames are dropped, and `ended` resolves with an `error`.
@@ -206,7 +206,8 @@ export class WipcChannel {
    * whose id is an integer beyond `Number.MAX_SAFE_INTEGER` is answered with -32600 under the id null, because its id
    * cannot be echoed.
    *
-   * Without a handler, reading pauses once 10 000 CALL frames or 16 MiB of them wait; each counts 256 bytes more.
+   * Without a handler, reading pauses once 10 000 CALL frames wait, or 16 MiB of them. Each frame counts as 256 bytes
+   * more than its payload has.
    * Pending calls end when the stream ends, or two seconds after CLOSE. Objects cannot be transferred. `destroy()` of
    * the last user of the transport closes the channel.
    */
@@ -221,9 +222,9 @@ export class WipcChannel {
 }
 
 /**
- * The error of a frame that was not sent. `reason` is `closed` or `destroyed` if this side did that to the channel. It
- * is `closed-by-peer` if the peer has closed the channel: then a host no longer sends. It is `ended` if the peer has
- * ended, or no longer reads.
+ * The error of a frame that was not sent. `reason` is `closed` or `destroyed` if this side has closed or destroyed the
+ * channel. It is `closed-by-peer` if the peer has closed the channel: then a host no longer sends. It is `ended` if the
+ * peer has ended, or no longer reads.
  */
 export class WipcClosedError extends Error {
   private constructor();

@@ -1,4 +1,4 @@
-//! One service, which two programs serve: this library in a web worker, and `main.rs` on a socket.
+//! A service for two places. This library serves it in a web worker, and `main.rs` serves it on a socket.
 
 mod pause;
 mod service;

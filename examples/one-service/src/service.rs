@@ -11,15 +11,15 @@ use crate::pause::pause;
 /// The error for a number that cannot be factored.
 const NO_FACTORS: ErrorCode = ErrorCode::new(-32001);
 
-/// The count of numbers that are checked between two pauses.
+/// How many numbers are checked between two pauses.
 const PIECE: u32 = 10_000;
 
-/// Registers the methods:
+/// Registers the handlers of the service. The methods are:
 /// - `countPrimes { below }` returns `{ count, largest }`. It reports progress `{ checked, of }` and can be cancelled;
 /// - `factor [number]` returns a list of `{ prime, exponent }`;
-/// - `status` returns `{ most, counting }`: the limit of `below`, and the number of running counts;
+/// - `status` returns `{ most, counting }`: the maximum of `below`, and the number of running `countPrimes` requests.
 ///
-/// and the notification `limit { most }`, which sets the limit.
+/// The notification `limit { most }` sets the maximum of `below`.
 pub fn add_methods(server: &Server) {
     let session = Arc::new(Session { most: AtomicU32::new(10_000_000), counting: AtomicU32::new(0) });
 
@@ -31,7 +31,7 @@ pub fn add_methods(server: &Server) {
     server.method_sync("status", move |(), _| Ok::<_, RpcError>(session.status()));
 }
 
-/// The state of one caller. A worker has one caller; on a socket, each caller has a server of its own.
+/// The state for one caller. A worker has one caller. On a socket, each connection has a separate server.
 struct Session {
     most: AtomicU32,
     counting: AtomicU32,
@@ -49,7 +49,8 @@ impl Session {
     }
 }
 
-/// A running count. The future of a cancelled handler is dropped, and this guard with it.
+/// Counts a running request as long as this guard exists. If a request is cancelled, the future of its handler drops
+/// the guard.
 struct Counting(Arc<Session>);
 
 impl Counting {
@@ -100,7 +101,7 @@ async fn count_primes(
     let mut primes = Primes::default();
     for checked in (0..below).step_by(PIECE as usize) {
         context.progress(&Progress { checked, of: below })?;
-        // Other requests are handled here, and a cancellation, which drops this future.
+        // Other requests are handled during the pause. A cancellation during the pause drops this future.
         pause().await;
         for prime in (checked..below.min(checked.saturating_add(PIECE))).filter(|&number| is_prime(number)) {
             primes = Primes { count: primes.count + 1, largest: Some(prime) };
@@ -135,7 +136,7 @@ fn is_prime(number: u32) -> bool {
     smallest_factor(number) == Some(number)
 }
 
-/// Returns the smallest prime that divides the number; `None` for 0 and 1.
+/// Returns the smallest prime that divides the number, or `None` for 0 and 1.
 fn smallest_factor(number: u32) -> Option<u32> {
     let proper =
         (2..).take_while(|&divisor| divisor <= number / divisor).find(|&divisor| number.is_multiple_of(divisor));

@@ -1,4 +1,4 @@
-//! The page: calls the worker, and shows the answers.
+//! The code of the page. It calls the worker and shows the results.
 
 use portway::{CallError, Client, Transport};
 use wasm_bindgen::JsValue;
@@ -17,7 +17,7 @@ pub(crate) async fn run(window: &Window) -> Result<(), JsValue> {
     let options = WorkerOptions::new();
     options.set_type(WorkerType::Module);
     let worker = Worker::new_with_options("worker.js", &options)?;
-    // Calls may start at once: the worker queues messages until it is ready.
+    // Calls can start before the worker is ready, because the browser queues the messages.
     let client = Client::new(Transport::worker(&worker)?);
 
     let progress = document.get_element_by_id("progress").ok_or("no progress bar")?;
@@ -37,6 +37,6 @@ pub(crate) async fn run(window: &Window) -> Result<(), JsValue> {
     // Dropping a call cancels it: the worker stops counting, and handles the next call.
     drop(client.call::<u32>("countPrimes", &CountPrimes { below: 10_000_000 }).start());
     let few: u32 = client.call("countPrimes", &CountPrimes { below: 10 }).await?;
-    show("after", &format!("And {few} below 10."));
+    show("after", &format!("There are {few} primes below 10."));
     Ok(())
 }

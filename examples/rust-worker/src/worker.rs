@@ -1,4 +1,4 @@
-//! The worker: serves `countPrimes`.
+//! The code of the worker. It serves the method `countPrimes`.
 
 use gloo_timers::future::TimeoutFuture;
 use portway::{Context, RpcError, Server, Transport};
@@ -23,7 +23,7 @@ async fn count_primes(CountPrimes { below }: CountPrimes, context: Context) -> R
     for start in (0..below).step_by(10_000) {
         count += (start..below.min(start + 10_000)).filter(|&n| is_prime(n)).count();
         context.progress(&(f64::from(start) / f64::from(below)))?;
-        // The worker handles messages here. A cancellation drops this future.
+        // The worker handles messages during this wait. A cancellation drops this future.
         TimeoutFuture::new(0).await;
     }
     Ok(count)

@@ -2,15 +2,15 @@
 
 import { elementsOf, membersOf } from "./json";
 
-/** Returns the answer to a message; null for a message without an answer. */
+/** Returns the response to a message, or null if the message must not be answered. */
 export function answer(message: string): string | null {
   const members = membersOf(message);
   if (members === null) {
     const isBatch = elementsOf(message) !== null;
-    return isBatch ? failure("null", -32600, "no batches here") : failure("null", -32700, "Parse error");
+    return isBatch ? failure("null", -32600, "batches are not supported") : failure("null", -32700, "Parse error");
   }
   if (!members.has("method")) {
-    // A response gets no answer.
+    // A response must not be answered.
     if (members.has("result") || members.has("error")) return null;
     return failure(idOf(members), -32600, "Invalid Request");
   }
@@ -27,7 +27,7 @@ function call(id: string, method: string, params: string): string {
   if (method == '"add"') {
     const numbers = elementsOf(params);
     if (numbers === null || numbers.length != 2 || !isNumber(numbers[0]) || !isNumber(numbers[1])) {
-      return failure(id, -32602, "add takes two numbers");
+      return failure(id, -32602, "the params of add must be two numbers");
     }
     return success(id, asJson(F64.parseFloat(numbers[0]) + F64.parseFloat(numbers[1])));
   }
@@ -39,7 +39,7 @@ function isNumber(text: string): bool {
   return (first == 0x2d || (first >= 0x30 && first <= 0x39)) && isFinite(F64.parseFloat(text));
 }
 
-/** Returns a number as JSON, without a fraction for whole numbers. */
+/** Returns a number as JSON. A whole number has no decimal point. */
 function asJson(number: f64): string {
   const isWhole = Math.trunc(number) == number && Math.abs(number) <= <f64>F64.MAX_SAFE_INTEGER;
   return isWhole ? (<i64>number).toString() : isFinite(number) ? number.toString() : "null";
@@ -47,7 +47,7 @@ function asJson(number: f64): string {
 
 function idOf(members: Map<string, string>): string {
   const id = members.has("id") ? members.get("id") : "null";
-  // Any other value is not a valid id, so the answer has the id null.
+  // An id of another type is invalid, so the response has the id null.
   return id.startsWith('"') || isNumber(id) ? id : "null";
 }
 

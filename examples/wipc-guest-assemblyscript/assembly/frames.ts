@@ -9,9 +9,9 @@ export const DATA: u8 = 3;
 
 const MAGIC: u32 = 0x43504957;
 const HEADER: usize = 9;
-/** The longest payload. A longer one would not fit into the memory of the guest twice. */
+/** The maximum length of a payload. The memory of the guest must have space for two copies of a payload. */
 const MAX_PAYLOAD_BYTES: u32 = 256 << 20;
-/** The free bytes of the buffer before each read. */
+/** The minimum number of free bytes in the buffer before each read. */
 const PIECE: usize = 65536;
 
 /** A frame. Its payload is in the buffer of the reader, and is valid until the next frame is read. */
@@ -25,14 +25,14 @@ export class FrameReader {
   private start: usize = 0;
   private end: usize = 0;
 
-  /** Waits for the next frame; returns null at the end of input. */
+  /** Waits for the next frame. Returns null at the end of the input. */
   next(): Frame | null {
     let frame = this.take();
     while (frame === null && this.fill()) frame = this.take();
     return frame;
   }
 
-  /** Returns the next frame in the buffer, if it is complete. Skips bytes that do not belong to a frame. */
+  /** Returns the next complete frame in the buffer, or null. Skips bytes that do not belong to a frame. */
   private take(): Frame | null {
     while (this.start < this.end) {
       const at = this.buffer + this.start;
@@ -50,12 +50,12 @@ export class FrameReader {
     return null;
   }
 
-  /** Reads further bytes; returns false at the end of input. */
+  /** Reads more bytes. Returns false at the end of the input. */
   private fill(): bool {
     const unread = this.end - this.start;
     if (this.capacity - this.end < PIECE) {
-      // The unread bytes move to the front. The buffer grows with the bytes that arrive, and not by the length in a
-      // header.
+      // The unread bytes move to the start of the buffer. The buffer grows only after bytes have arrived, because the
+      // length in a header may be wrong.
       memory.copy(this.buffer, this.buffer + this.start, unread);
       this.start = 0;
       this.end = unread;
@@ -70,7 +70,7 @@ export class FrameReader {
   }
 }
 
-/** Returns whether bytes are a header, or the beginning of one. */
+/** Returns whether the bytes begin with a header, or are the beginning of a header. */
 function beginsFrame(at: usize, there: usize): bool {
   for (let index: usize = 0; index < 4 && index < there; index++) {
     if (load<u8>(at + index) != <u8>(MAGIC >> (<u32>index << 3))) return false;
@@ -79,7 +79,7 @@ function beginsFrame(at: usize, there: usize): bool {
   return there < HEADER || load<u32>(at, 5) <= MAX_PAYLOAD_BYTES;
 }
 
-/** Writes a frame with one write, so that no other output interrupts it. */
+/** Copies a frame to one buffer and writes this buffer, so that no other output is mixed with the frame. */
 export function writeFrame(type: u8, payload: usize, length: usize): void {
   const frame = heap.alloc(HEADER + length);
   store<u32>(frame, MAGIC);

@@ -4,11 +4,11 @@ import { answer } from "./calls";
 import { CALL, CLOSE, DATA, FrameReader, OPEN, writeFrame } from "./frames";
 import { STDERR, STDOUT, writeLine } from "./stdio";
 
-/** The number of calls after which the guest prints a line on stdout, between the frames. */
+/** The guest prints a line on stdout, between the frames, each time after this number of calls. */
 const REPORTED: u32 = 100;
 
 function main(): void {
-  writeLine(STDOUT, "guest: here I am");
+  writeLine(STDOUT, "guest: ready");
   writeFrame(OPEN, 0, 0);
   const reader = new FrameReader();
   let calls: u32 = 0;

@@ -1,7 +1,6 @@
-// A JSON scanner for a guest that does not read its params: it returns the members of an object and the elements of an
-// array as text.
+// A JSON scanner. It returns the members of an object and the elements of an array as text, and does not decode them.
 
-/** Returns the end of the value that begins at `from`, or -1. Only brackets are checked. */
+/** Returns the end of the value that begins at `from`, or -1. Counts brackets, and does not validate the value. */
 function endOfValue(text: string, from: i32): i32 {
   let depth = 0;
   for (let at = from; at < text.length; at++) {
@@ -13,7 +12,7 @@ function endOfValue(text: string, from: i32): i32 {
     } else if (code == 0x7b || code == 0x5b) {
       depth += 1;
     } else if (code == 0x7d || code == 0x5d) {
-      // The end of an object or array also ends a number or a word inside.
+      // The closing bracket of the enclosing object or array ends a number or a word.
       if (depth == 0) return at == from ? -1 : at;
       depth -= 1;
       if (depth == 0) return at + 1;

@@ -11,10 +11,10 @@ export const STDOUT: u32 = 1;
 export const STDERR: u32 = 2;
 const STDIN: u32 = 0;
 
-/** One buffer (its address and length), and the number of transferred bytes. */
+/** The arguments of a WASI call: the address and length of one buffer, and then the number of transferred bytes. */
 const call = memory.data(3 * sizeof<usize>());
 
-/** Waits for input, and returns the number of bytes: 0 at the end of input. */
+/** Waits for input. Returns the number of bytes that were read, or 0 at the end of the input. */
 export function read(address: usize, length: usize): usize {
   store<usize>(call, address);
   store<usize>(call, length, sizeof<usize>());
@@ -23,7 +23,7 @@ export function read(address: usize, length: usize): usize {
   return load<usize>(call, 2 * sizeof<usize>());
 }
 
-/** Writes all bytes. One call may write only a part of them to a pipe. */
+/** Writes all bytes. One call of `fd_write` may write only a part of the bytes to a pipe. */
 export function write(fd: u32, address: usize, length: usize): void {
   while (length > 0) {
     store<usize>(call, address);

@@ -1,4 +1,4 @@
-//! A guest of WIPC: its methods, which are independent of the platform.
+//! The methods of a WIPC guest. They are independent of the platform.
 
 use std::io::{self, Read, Write};
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 mod wasi_start;
 
-/// Serves the host until it sends `CLOSE` or closes the input.
+/// Serves the host until the host sends `CLOSE` or closes the input.
 ///
 /// # Errors
 /// If reading or writing fails.
@@ -21,7 +21,7 @@ pub fn serve(input: impl Read, output: impl Write) -> io::Result<()> {
         .method("echo", |value: Value, _| Ok::<_, RpcError>(value))
         .method("count", move |(by,): (i64,), host| {
             total = total.saturating_add(by);
-            // The notification is sent before the answer, as progress is.
+            // The notification is sent before the response, like progress.
             host.notify("total", &[total]).map_err(|problem| RpcError::internal(problem.to_string()))?;
             Ok::<_, RpcError>(total)
         })

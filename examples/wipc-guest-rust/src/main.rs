@@ -1,7 +1,7 @@
-//! The guest as a program: on this machine, or on `wasm32-wasip1`, whose standard input and output are those of WASI.
+//! The guest as a native program, or as a WASI command for the target `wasm32-wasip1`.
 
 fn main() -> std::io::Result<()> {
-    // Other output may be mixed with frames.
+    // A guest may print text between its frames.
     println!("the guest is ready");
     wipc_guest_rust::serve(portway::stdio::stdin(), portway::stdio::stdout())
 }

@@ -1,5 +1,5 @@
-//! The guest as a WASI module for `wasm32-unknown-unknown`, the wasm target of every toolchain of this project. The
-//! target `wasm32-wasip1` does not need this module, since it runs `main.rs`.
+//! The guest as a WASI module for the target `wasm32-unknown-unknown`, which every toolchain of this project has. The
+//! target `wasm32-wasip1` does not need this module, because it runs `main.rs`.
 
 use std::io::{self, Read, Write};
 
@@ -13,7 +13,7 @@ struct Stdin;
 impl Read for Stdin {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let place = Iovec { buf: buffer.as_mut_ptr(), buf_len: buffer.len() };
-        // SAFETY: `place` is `buffer`, which is borrowed mutably during the call.
+        // SAFETY: `place` points to `buffer`, which is borrowed mutably during the call.
         unsafe { wasi::fd_read(STDIN, &[place]) }.map_err(failed)
     }
 }
@@ -23,7 +23,7 @@ struct Stdout;
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let place = Ciovec { buf: bytes.as_ptr(), buf_len: bytes.len() };
-        // SAFETY: `place` is `bytes`, which is borrowed during the call.
+        // SAFETY: `place` points to `bytes`, which is borrowed during the call.
         unsafe { wasi::fd_write(STDOUT, &[place]) }.map_err(failed)
     }
 

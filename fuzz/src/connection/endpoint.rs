@@ -1,4 +1,4 @@
-//! One end of the connection, and the replies that it must send.
+//! One of the two connections, and the replies that it must send.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 pub(super) type Payload = Box<RawValue>;
 
-/// One end, its driver, and the frames that it sent and that have not arrived.
+/// One connection, its driver, and its sent frames that have not arrived.
 pub(super) struct Endpoint {
     pub(super) link: Connection<Payload>,
     pub(super) sent: VecDeque<String>,
@@ -24,16 +24,16 @@ pub(super) struct Endpoint {
     pub(super) calls: BTreeMap<u64, Call>,
     /// The calls that have ended.
     ended: Vec<CallKey>,
-    /// Requests that an event reported, as new or as cancelled, and that are unanswered.
+    /// The unanswered requests that an event reported, as new or as cancelled.
     pub(super) requests: Vec<RequestKey>,
-    /// Those of them that an event reported as new.
+    /// The unanswered requests that an event reported as new.
     running: Vec<RequestKey>,
-    /// Notifications that were received and not reported by an event.
+    /// The number of received notifications that no event has reported yet.
     undelivered: usize,
     /// Whether the input has ended.
     pub(super) input_ended: bool,
-    /// For each id, how many replies are expected, and how many of them are optional: those depend on which calls are
-    /// pending.
+    /// For each id, the number of expected replies, and the number of optional replies among them. An optional reply
+    /// depends on the calls that are pending.
     expected: BTreeMap<Id, (i64, i64)>,
     /// Every reply that was sent, as text.
     replies: BTreeMap<Id, Vec<String>>,
@@ -48,7 +48,7 @@ pub(super) struct Call {
     pub(super) timeout: Option<u64>,
     /// The first clock reading after the call was made.
     pub(super) since: Option<u64>,
-    /// Whether its request was sent.
+    /// Whether the request of the call was sent.
     pub(super) is_sent: bool,
 }
 
@@ -77,7 +77,7 @@ impl Endpoint {
     }
 
     pub(super) fn call_began(&mut self, key: CallKey, timeout: Option<u64>, is_sent: bool) {
-        assert!(self.calls.values().all(|call| call.key.slot() != key.slot()), "two calls in a slot");
+        assert!(self.calls.values().all(|call| call.key.slot() != key.slot()), "two calls have the same slot");
         assert!(!self.ended.iter().any(|call| call.id() == key.id()), "an id is used twice");
         assert_eq!(self.link.call_in_slot(key.slot()), Some(key));
         assert_eq!(self.link.call_with_id(key.id()), Some(key));
@@ -85,7 +85,7 @@ impl Endpoint {
         assert!(self.calls.insert(key.id(), call).is_none(), "an id is used twice");
     }
 
-    /// Picks any call of the past, and returns whether it is pending.
+    /// Selects a pending or ended call by `choice`. Returns the call, and whether it is pending.
     pub(super) fn pick_call(&self, choice: u8) -> Option<(CallKey, bool)> {
         let waiting = self.calls.values().rev().map(|call| (call.key, true));
         let mut all = waiting.chain(self.ended.iter().rev().map(|key| (*key, false)));
@@ -95,13 +95,13 @@ impl Endpoint {
     /// Records the end of a call.
     pub(super) fn call_ended(&mut self, key: CallKey) -> Call {
         assert_eq!(self.link.call_with_id(key.id()), None);
-        let call = self.calls.remove(&key.id()).expect("a call that was never made, or has ended before");
+        let call = self.calls.remove(&key.id()).expect("the call was not made, or has already ended");
         assert_eq!(call.key, key);
         self.ended.push(key);
         call
     }
 
-    /// Handles a frame as a driver does.
+    /// Handles a received frame, like a driver.
     pub(super) fn receive(&mut self, bytes: &[u8]) {
         if self.input_ended {
             return;
@@ -110,7 +110,7 @@ impl Endpoint {
         let incoming = json::decode(bytes, &config.profile, &config.limits);
         if self.link.is_closed() {
             self.link.handle(incoming);
-            return assert!(!self.link.has_output(), "a closed end handled input");
+            return assert!(!self.link.has_output(), "a closed connection has handled input");
         }
         match &incoming {
             Incoming::Single(Ok(Message::Notification(notification))) => {
@@ -142,7 +142,8 @@ impl Endpoint {
             Ok(Message::Request(request)) => self.expect_reply_to(&request.id, false),
             Ok(Message::Notification(_)) => self.undelivered += 1,
             Err(Unusable::Reject(rejected)) => self.expect_reply_to(&rejected.id, false),
-            // It answers a call that is pending. An earlier element of the batch may have ended that call.
+            // An element with only the id of a pending call ends this call, and gets no reply. In a batch, an earlier
+            // element may have ended the call.
             Err(Unusable::Empty(id)) if !self.link.config().profile.foreign_is_ignored => {
                 let is_call = id.to_call().is_some_and(|id| self.calls.contains_key(&id));
                 if !is_call || in_batch {
@@ -159,7 +160,7 @@ impl Endpoint {
         *optional_replies += i64::from(optional);
     }
 
-    /// Answers a request as the application does.
+    /// Answers a request, like an application.
     pub(super) fn respond(&mut self, key: RequestKey, outcome: Result<Payload, ErrorObject<Payload>>) {
         let is_open = !self.link.is_closed();
         assert_eq!(self.link.is_unanswered(key), is_open);
@@ -167,13 +168,13 @@ impl Endpoint {
         let id = self.link.request_id(key).cloned();
         assert_eq!(id.is_some(), is_open);
         self.running.retain(|running| *running != key);
-        assert_eq!(self.link.respond(key, outcome.clone()), is_open, "an answer is taken once");
-        assert!(!self.link.respond(key, outcome), "an answer is taken twice");
+        assert_eq!(self.link.respond(key, outcome.clone()), is_open, "the first answer must be accepted");
+        assert!(!self.link.respond(key, outcome), "a second answer was accepted");
         assert!(self.link.request_id(key).is_none() && !self.link.is_unanswered(key));
         assert!(id.is_none_or(|id| self.link.request_with_id(&id) != Some(key)));
     }
 
-    /// Passes the time to the connection, and drains its output. `other` is the other end.
+    /// Passes the time to the connection, and drains its output. `other` is the peer.
     pub(super) fn drain(&mut self, now: u64, other: &Self, has_foreign_input: bool) {
         self.link.handle_timeout(now);
         self.now = self.now.max(now);
@@ -190,7 +191,7 @@ impl Endpoint {
     }
 
     pub(super) fn transmit(&mut self, outgoing: Outgoing<Payload>) {
-        assert!(!self.link.is_closed(), "a closed end speaks");
+        assert!(!self.link.is_closed(), "a closed connection has sent a message");
         let text = json::encode(&outgoing);
         assert!(!text.contains(['\n', '\r']));
         let messages = match outgoing {
@@ -198,11 +199,11 @@ impl Endpoint {
             Outgoing::Batch(messages) => messages,
             Outgoing::Cancel(id) => {
                 let has_ended = |id| {
-                    // It is due, and the next event reports its end.
+                    // If the call is due, a later event reports its end.
                     let is_due = |call: &Call| call.due().is_some_and(|due| due <= self.now);
                     self.calls.get(&id).is_some_and(is_due) || self.ended.iter().any(|call| call.id() == id)
                 };
-                assert!(id.to_call().is_some_and(has_ended), "{id} is cancelled");
+                assert!(id.to_call().is_some_and(has_ended), "{id} is cancelled, but the call has not ended");
                 Vec::new()
             }
         };
@@ -222,7 +223,7 @@ impl Endpoint {
     fn handle_event(&mut self, event: Event<Payload>, other: &Self, has_foreign_input: bool) {
         match event {
             Event::Request { key, .. } => {
-                assert!(self.link.is_unanswered(key), "a request that needs no answer");
+                assert!(self.link.is_unanswered(key), "an answered request is reported as new");
                 assert!(!self.running.contains(&key), "a request is reported twice");
                 self.running.push(key);
                 if !self.requests.contains(&key) {
@@ -230,8 +231,8 @@ impl Endpoint {
                 }
             }
             Event::Cancelled(key) => {
-                assert!(self.link.is_unanswered(key), "an answered request is cancelled");
-                // It may be answered before its turn.
+                assert!(self.link.is_unanswered(key), "an answered request is reported as cancelled");
+                // A cancelled request may be answered before it begins.
                 if !self.requests.contains(&key) {
                     self.requests.push(key);
                 }
@@ -240,29 +241,32 @@ impl Endpoint {
                 let (now, call) = (self.now, self.call_ended(key));
                 match end {
                     CallEnd::TimedOut => {
-                        assert!(call.due().is_some_and(|due| due <= now), "too early: {call:?} at {now}")
+                        assert!(
+                            call.due().is_some_and(|due| due <= now),
+                            "{call:?} timed out before its time, at {now}"
+                        )
                     }
                     CallEnd::Answered(outcome) if !has_foreign_input => other.check_replied(key.id(), outcome),
                     CallEnd::Answered(_) => {}
-                    // Any text of the peer may be undecodable.
+                    // The texts of the peer include params that the decoder refuses.
                     CallEnd::Unreadable(_) => {}
-                    CallEnd::Invalid => assert!(has_foreign_input, "a correct peer sends no invalid answer"),
+                    CallEnd::Invalid => assert!(has_foreign_input, "the peer has sent an invalid answer"),
                     CallEnd::Closed => assert!(self.link.is_closed() || self.input_ended),
                 }
             }
             Event::Notification(_) => {
                 let undelivered = self.undelivered.checked_sub(1);
-                self.undelivered = undelivered.expect("a notification that never came");
+                self.undelivered = undelivered.expect("a notification is reported that was not received");
             }
             Event::Ignored(_) => {}
         }
     }
 
-    /// Checks that the outcome of a call at the other end was sent from here.
+    /// Checks that this connection has sent the outcome of a call of the peer.
     fn check_replied(&self, call: u64, outcome: Result<Payload, ErrorObject<Payload>>) {
         let text = outcome_text(outcome);
         let mut replies = [Id::from_call(call), Id::Null].into_iter().filter_map(|id| self.replies.get(&id)).flatten();
-        assert!(replies.any(|reply| *reply == text), "{call} was never answered so: {text}");
+        assert!(replies.any(|reply| *reply == text), "the reply {text} to the call {call} was not sent");
     }
 
     fn check(&self) {
@@ -272,9 +276,12 @@ impl Endpoint {
         let due = self.calls.values().filter_map(Call::due).min();
         assert!(due.is_none_or(|due| due > self.now), "a call is overdue");
         let next = self.link.poll_timeout();
-        assert!(next.is_none_or(|next| next > self.now), "the next reading is in the past");
-        assert!(due.is_none_or(|due| next.is_some_and(|next| next <= due)), "{due:?} is missed: {next:?}");
-        // With a grain, the timer may outlive the last call by one reading.
+        assert!(next.is_none_or(|next| next > self.now), "the next clock reading is in the past");
+        assert!(
+            due.is_none_or(|due| next.is_some_and(|next| next <= due)),
+            "a call is due at {due:?}, before {next:?}"
+        );
+        // With a grain, one clock reading may be due after the last call has ended.
         assert!(due.is_some() || next.is_none() || self.link.config().time_grain > 0);
         if self.link.is_closed() {
             return assert_eq!(self.link.unanswered_requests(), 0);
@@ -282,9 +289,9 @@ impl Endpoint {
         assert!(self.requests.len() <= self.link.unanswered_requests());
         assert!(self.link.unanswered_requests() <= self.link.config().limits.in_flight);
         if self.link.config().profile.ordering == Ordering::Sequential {
-            assert!(self.running.len() <= 1, "one request at a time");
-            assert!(self.undelivered == 0 || !self.running.is_empty(), "nothing runs, and a notification waits");
-            assert_eq!(self.running.is_empty(), self.link.unanswered_requests() == 0, "requests wait, and none runs");
+            assert!(self.running.len() <= 1, "two requests run at the same time");
+            assert!(self.undelivered == 0 || !self.running.is_empty(), "a notification waits, but no request runs");
+            assert_eq!(self.running.is_empty(), self.link.unanswered_requests() == 0, "a request waits, but none runs");
         } else {
             assert_eq!(self.undelivered, 0, "a notification waits");
             assert_eq!(self.running.len(), self.link.unanswered_requests());
@@ -299,7 +306,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether a reply with the id null was sent, which names no request.
+    /// Returns whether a reply with the id null was sent. Such a reply may belong to any request.
     pub(super) fn has_replied_to_null(&self) -> bool {
         self.replies.contains_key(&Id::Null)
     }
@@ -318,7 +325,7 @@ pub(super) fn error(code: i64, message: &str, data: Option<Payload>) -> ErrorObj
     ErrorObject { code: ErrorCode::new(code), message: message.into(), data }
 }
 
-/// Returns the id of the request that a notification cancels, if it does.
+/// Returns the id of the request that a notification cancels. Returns `None` for other notifications.
 fn cancelled_id(notification: &Notification<Payload>) -> Option<Id> {
     if &*notification.method != "$/cancelRequest" {
         return None;

@@ -1,4 +1,4 @@
-//! Two connections joined back to back on virtual time, and a third party that sends anything to either.
+//! Two connections that exchange messages on virtual time, and a third party that sends any bytes to both of them.
 
 mod endpoint;
 mod operation;
@@ -14,19 +14,19 @@ use portway::profile::Profile;
 use endpoint::{Endpoint, error, payload};
 use operation::{Act, Operation, Outcome};
 
-/// More steps make an input slow, and show no further fault.
+/// Maximum number of operations of one input. More operations take more time, and find no further faults.
 const MAX_OPERATIONS: usize = 120;
 
-/// Reads the bytes as a sequence of operations, and then lets both ends finish. Each call must end once, and each
-/// request must be answered once.
+/// Executes the operations that the bytes encode, and then ends all calls and requests. Each call must end once, and
+/// each request must be answered once.
 pub fn connection(bytes: &[u8]) {
     let mut bytes = Unstructured::new(bytes);
     let Ok(configs) = <[u8; 2]>::arbitrary(&mut bytes) else { return };
     let mut world = World::new(configs);
-    // Set by `cargo xtask fuzz --input`.
+    // `cargo xtask fuzz --input` sets this variable.
     let is_shown = std::env::var_os("PORTWAY_FUZZ_SHOW").is_some();
     for _ in 0..MAX_OPERATIONS {
-        // After the end of the bytes, `arbitrary` would return zeroes for ever.
+        // Without bytes, `arbitrary` would return zeroes without end.
         let Some(operation) = (!bytes.is_empty()).then(|| Operation::arbitrary(&mut bytes).ok()).flatten() else {
             break;
         };
@@ -41,7 +41,7 @@ pub fn connection(bytes: &[u8]) {
 struct World {
     ends: [Endpoint; 2],
     now: u64,
-    /// For each end, whether it received anything from the third party.
+    /// For each connection, whether it has received bytes from the third party.
     has_foreign_input: [bool; 2],
     /// Whether a frame was lost.
     is_lossy: bool,
@@ -96,7 +96,7 @@ impl World {
                         Err(refused) => check_refusal(refused, cannot_call, has_room),
                     }
                 }
-                // As a driver does, which writes the requests of such calls itself.
+                // Like a driver, this code writes the requests after `begin_call`.
                 if !messages.is_empty() && !was_closed {
                     end.transmit(Outgoing::Batch(messages));
                 }
@@ -151,7 +151,7 @@ impl World {
         }
     }
 
-    /// Delivers and answers all messages, lets all timeouts pass, and closes both ends.
+    /// Delivers and answers all messages, lets all timeouts pass, and closes both connections.
     fn come_to_rest(&mut self) {
         loop {
             let mut is_quiet = true;
@@ -183,7 +183,7 @@ impl World {
                 end.check_all_answered();
             }
             if is_open && is_honest && all_are_attributed {
-                assert!(!end.calls.values().any(|call| call.is_sent), "a call has no end");
+                assert!(!end.calls.values().any(|call| call.is_sent), "a call has not ended");
             }
         }
         self.run_timers();
@@ -193,7 +193,7 @@ impl World {
         self.drain();
         for end in &mut self.ends {
             end.link.close();
-            assert!(end.calls.is_empty(), "a call has no end");
+            assert!(end.calls.is_empty(), "a call has not ended");
             assert!(end.link.pending_calls() == 0 && end.link.poll_timeout().is_none() && !end.link.has_output());
         }
     }
@@ -206,7 +206,7 @@ impl World {
             self.now = next;
             self.drain();
         }
-        // With a grain, long timeouts take many readings.
+        // With a grain, long timeouts need more clock readings than the loop makes.
         self.now = self.now.saturating_add(4_000_000);
         self.drain();
         for end in &self.ends {
@@ -216,7 +216,7 @@ impl World {
     }
 }
 
-/// Returns the end at this index, and the other one.
+/// Returns the connection at this index, and its peer.
 fn pair(ends: &mut [Endpoint; 2], index: usize) -> Option<(&mut Endpoint, &mut Endpoint)> {
     let [first, second] = ends;
     Some(if index == 0 { (first, second) } else { (second, first) })
@@ -236,12 +236,12 @@ fn config(bits: u8) -> Config {
 
 fn check_refusal(refused: Refused, was_closed: bool, has_room: bool) {
     assert_eq!(refused, if was_closed { Refused::Closed } else { Refused::TooManyCalls });
-    assert!(was_closed || !has_room, "refused, and there is room");
+    assert!(was_closed || !has_room, "a call is refused below the limit of pending calls");
 }
 
 fn end_call(end: &mut Endpoint, choice: u8, how: impl FnOnce(&mut Endpoint, portway::connection::CallKey) -> bool) {
     if let Some((key, waits)) = end.pick_call(choice) {
-        assert_eq!(how(end, key), waits, "ended as often as it waits");
+        assert_eq!(how(end, key), waits, "true must be returned for pending calls only");
         if waits {
             end.call_ended(key);
         }

@@ -1,8 +1,9 @@
-//! Operations on the connections, read from bytes: one byte for the kind, the next ones for its values.
+//! Operations on the connections, decoded from bytes. The first byte of an operation selects its kind, and the next
+//! bytes are its values.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 
-/// One step, at one of the two ends.
+/// One operation on one of the two connections.
 #[derive(Debug)]
 pub(super) struct Operation {
     pub(super) end: usize,
@@ -16,7 +17,7 @@ pub(super) enum Act {
         params: Option<String>,
         timeout: Option<u64>,
     },
-    /// A call whose request the driver would write itself, and does not.
+    /// A call by `begin_call`, whose request the driver must write. Here the request is never sent.
     Begin {
         timeout: Option<u64>,
     },
@@ -42,12 +43,13 @@ pub(super) enum Act {
         request: u8,
         outcome: Outcome,
     },
-    /// Delivers `frames` + 1 frames of the other end.
+    /// Delivers `frames` + 1 frames of the peer.
     Deliver {
         frames: u8,
     },
-    /// The next frame for the other end is lost, or arrives twice.
+    /// Drops the next frame for the peer.
     Lose,
+    /// Delivers the next frame for the peer twice.
     Repeat,
     /// The third party sends this text.
     Hostile {
@@ -56,7 +58,7 @@ pub(super) enum Act {
     Wait {
         milliseconds: u64,
     },
-    /// The input of this end ends.
+    /// Ends the input of the connection.
     EndInput,
     Close,
 }
@@ -105,7 +107,7 @@ fn timeout(bytes: &mut Unstructured<'_>) -> Result<Option<u64>> {
     })
 }
 
-/// Returns a short string, in which JSON escapes some characters.
+/// Returns a short string. JSON text must escape some of its characters.
 fn text(bytes: &mut Unstructured<'_>) -> Result<String> {
     let length = u8::arbitrary(bytes)? % 9;
     let text = bytes.bytes(usize::from(length).min(bytes.len()))?;
@@ -134,8 +136,8 @@ fn outcome(bytes: &mut Unstructured<'_>) -> Result<Outcome> {
     })
 }
 
-/// Returns a message that no correct peer sends at this time: an answer to an unknown call, an unexpected call, an
-/// array of such messages, or any bytes.
+/// Returns a message that a correct peer would not send: an answer to an unknown call, an unexpected call, an array of
+/// such messages, or any bytes.
 fn hostile(bytes: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     let kind = u8::arbitrary(bytes)?;
     if kind % 4 == 0 {

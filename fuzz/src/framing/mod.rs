@@ -1,6 +1,7 @@
-//! Streams of bytes → frames.
+//! Fuzzes the decoders of frames.
 //!
-//! The first three bytes select the limits, the cuts of the input, and the time of the timeout. The rest is the stream.
+//! The first three bytes select the limits, the lengths of the pieces of the stream, and the position of the timeout.
+//! The other bytes are the stream.
 
 mod reader;
 
@@ -11,7 +12,8 @@ use portway::codec::frame::FrameFault;
 
 use reader::{Found, Reader, skim};
 
-/// A body of at most this length may be awaited during a flood of valid frames.
+/// Maximum length of the declared bodies that [`check_flood`] covers, in bytes. During such a body, the decoder does
+/// not find the valid frames.
 const MAX_WAIT_BYTES: u64 = 500;
 
 /// Checks any stream of `Content-Length` frames.
@@ -35,9 +37,9 @@ pub fn newline(bytes: &[u8]) {
 
 struct Case {
     limits: Limits,
-    /// The lengths of the pieces, alternating.
+    /// The lengths of the pieces of the stream. The two lengths alternate.
     cuts: [usize; 2],
-    /// The position of the timeout in the stream, in 127ths.
+    /// The position of the timeout in the stream, as a multiple of 1/127 of its length.
     clock: Option<u8>,
 }
 
@@ -51,7 +53,7 @@ impl Case {
         Some((Self { limits, cuts, clock: Some(clock).filter(|clock| *clock < 128) }, stream))
     }
 
-    /// Returns the stream before the timeout, and after it.
+    /// Returns the bytes of the stream before the timeout, and the bytes after it.
     fn split<'s>(&self, stream: &'s [u8]) -> (&'s [u8], Option<&'s [u8]>) {
         match self.clock {
             None => (stream, None),
@@ -88,47 +90,47 @@ fn check(framing: Framing, case: &Case, stream: &[u8]) {
         assert_eq!(other.found, whole.found, "the events depend on the cuts of the stream");
         assert_eq!(other.decoder.unfinished().is_some(), whole.decoder.unfinished().is_some());
     }
-    // Beyond this bound, the bytes of rejected bodies may be dropped.
+    // If more bytes are decoded again than this bound, the decoder may drop the bytes of rejected bodies.
     if case.clock.is_none() && (1..4 * stream.len()).contains(&whole.reread) {
         let mut by_hand = Reader::new(framing, &case.limits);
         by_hand.feed_by_hand(stream);
-        assert_eq!(by_hand.found, whole.found, "the bytes of rejected bodies are not read like new input");
+        assert_eq!(by_hand.found, whole.found, "the bytes of rejected bodies are not decoded like new input");
     }
     check_next_frame(framing, case.read_in(framing, stream, |part| [part].into_iter()));
     for reader in [&mut whole, &mut one_by_one, &mut in_pieces] {
         reader.finish();
     }
-    assert!(whole.found == one_by_one.found && whole.found == in_pieces.found, "the end depends on the cuts");
+    assert!(whole.found == one_by_one.found && whole.found == in_pieces.found, "the last event depends on the cuts");
     assert!(bytes_in(&whole.found) <= stream.len() + whole.reread, "bytes are reported twice");
     check_memory(framing, case, stream);
     check_recognition(stream);
 }
 
-/// Lets the timeout pass, if it runs. The next frame must then be found.
+/// Checks that the next frame is found after the timeout of an incomplete message.
 fn check_next_frame(framing: Framing, mut reader: Reader) {
     reader.time_out();
     let before = reader.found.len();
-    // Noise and a dropped line continue to the end of their line.
+    // The decoder of lines drops the rest of the current line. So the frame must begin on a new line.
     let separation: &[u8] = if framing == Framing::Newline { b"\n" } else { b"" };
     reader.feed(separation);
     reader.feed(&good(framing, 1));
-    assert_eq!(reader.decoder.unfinished(), None, "a whole frame is unfinished");
+    assert_eq!(reader.decoder.unfinished(), None, "a complete frame is reported as incomplete");
     let (last, others) = reader.found[before..].split_last().expect("the frame is lost");
     assert_eq!(*last, Found::Body(good_body(1)), "the frame is lost");
     assert!(others.iter().all(|found| matches!(found, Found::Noise { .. })), "{others:?}");
 }
 
-/// Without a timeout, sends frames until any awaited bytes must have come. From the first frame that is found, all must
-/// be found.
+/// Without a timeout, sends valid frames until their bytes complete any incomplete message. After the first valid frame
+/// that the decoder finds, it must find all further frames.
 fn check_flood(case: &Case, stream: &[u8]) {
-    // A message of the stream could be mistaken for one of the flood.
+    // The check cannot distinguish a message of the stream from a message of the flood if they have the same beginning.
     if stream.windows(GOOD.len()).any(|part| part == GOOD) {
         return;
     }
     let Limits { message_bytes, header_bytes, .. } = case.limits;
     let mut reader = case.read_in(Framing::ContentLength, stream, |part| [part].into_iter());
     let max = message_bytes.saturating_add(header_bytes).saturating_add(MAX_WAIT_BYTES as usize);
-    // If nothing is awaited, `check_next_frame` covers the case. With high limits, the flood would be too long.
+    // If no message is incomplete, `check_next_frame` covers the case. With high limits, the flood would be too long.
     if reader.decoder.unfinished().is_none() || max > 2_000 {
         return;
     }
@@ -138,7 +140,7 @@ fn check_flood(case: &Case, stream: &[u8]) {
     reader.feed(&frames);
     let waits_longer = |found: &Found| match found {
         Found::Fault(FrameFault::Oversize { length }) => length.is_none_or(|length| length > MAX_WAIT_BYTES),
-        // Its body is dropped, and its length is not reported.
+        // The decoder drops the body after such a header, and does not report the length of the body.
         Found::Fault(FrameFault::HeaderTooLarge) => true,
         _ => false,
     };
@@ -150,17 +152,17 @@ fn check_flood(case: &Case, stream: &[u8]) {
     let first = after.iter().position(|found| is_good(found).is_some()).expect("every frame is lost");
     let numbers: Vec<Option<usize>> = after[first..].iter().map(is_good).collect();
     let start = numbers[0].unwrap_or_default();
-    assert_eq!(numbers, (start..count).map(Some).collect::<Vec<_>>(), "a frame is lost among others");
+    assert_eq!(numbers, (start..count).map(Some).collect::<Vec<_>>(), "a frame after the first found frame is lost");
 }
 
-/// Checks that the received bytes and the limits bound the memory, whatever the header.
+/// Checks that the received bytes and the limits bound the memory. The length in a header must have no effect.
 fn check_memory(framing: Framing, case: &Case, stream: &[u8]) {
     let Limits { message_bytes, header_bytes, .. } = case.limits;
-    // The buffer, the lent bytes, the bytes of rejected bodies, and their copy.
+    // The factor is 4: the buffer, the lent bytes, the bytes of rejected bodies, and the copy of these bytes.
     let max = 4 * (message_bytes.min(stream.len()) + header_bytes.min(stream.len())) + 512;
     for pieces in [stream.chunks(1), stream.chunks(case.cuts[0])] {
         let held = measure(|| skim(framing, &case.limits, pieces)).bytes_max;
-        assert!(held <= max as u64, "{held} bytes are held, of {}", stream.len());
+        assert!(held <= max as u64, "{held} bytes of memory are in use for a stream of {} bytes", stream.len());
     }
 }
 
@@ -169,7 +171,7 @@ fn check_recognition(stream: &[u8]) {
     let mut known = None;
     for length in 0..=stream.len().min(64) {
         let now = Framing::recognise(&stream[..length]);
-        assert!(known.is_none() || known == now, "{known:?}, and then {now:?}");
+        assert!(known.is_none() || known == now, "more bytes change the framing from {known:?} to {now:?}");
         known = now;
     }
 }
@@ -190,7 +192,7 @@ fn good(framing: Framing, number: usize) -> Vec<u8> {
     frame
 }
 
-/// The beginning of valid bodies.
+/// The beginning of the bodies that the checks send.
 const GOOD: &[u8] = b"{\"good\":";
 
 fn good_body(number: usize) -> Vec<u8> {
@@ -205,7 +207,7 @@ fn bytes_in(found: &[Found]) -> usize {
     bytes.sum()
 }
 
-/// Returns the events of a stream of lines, computed independently.
+/// Returns the expected events of a stream of lines, computed without the decoder.
 fn lines(stream: &[u8], max: usize) -> Vec<Found> {
     let blanks = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
     let line = |line: &[u8]| {

@@ -1,4 +1,4 @@
-//! Reads a stream as a driver does, and records the events.
+//! Decodes a stream like a driver, and records the events.
 
 use portway::Framing;
 use portway::Limits;
@@ -13,7 +13,7 @@ pub(super) enum Found {
     Body(Vec<u8>),
     Refused(Vec<u8>, Reason),
     Fault(FrameFault),
-    /// Adjacent pieces are joined, since their cuts have no meaning.
+    /// Adjacent noise events are joined, because the decoder may split noise at any byte.
     Noise {
         bytes: Vec<u8>,
         starts: bool,
@@ -23,9 +23,9 @@ pub(super) enum Found {
 pub(super) struct Reader {
     pub(super) decoder: FrameDecoder,
     pub(super) found: Vec<Found>,
-    /// How many bytes were received.
+    /// The number of bytes that were received.
     fed: usize,
-    /// How many bytes of rejected bodies belong to later frames.
+    /// The number of bytes of rejected bodies that belong to later frames.
     pub(super) reread: usize,
     framing: Framing,
     limits: Limits,
@@ -53,10 +53,10 @@ impl Reader {
                 assert!(count == max || count == 0, "{count} of {max} bytes are decoded again");
             }
         }
-        assert!(input.is_empty(), "input is left over");
+        assert!(input.is_empty(), "the decoder has not read all input");
     }
 
-    /// Reads the stream, and puts swallowed bytes in front of the rest without `reject_body`.
+    /// Decodes the stream without `reject_body`. Instead, the reader puts swallowed bytes in front of the rest.
     pub(super) fn feed_by_hand(&mut self, stream: &[u8]) {
         self.fed += stream.len();
         let mut rest = stream.to_vec();
@@ -71,17 +71,17 @@ impl Reader {
         }
     }
 
-    /// Lets the timeout pass, if it runs.
+    /// Drops the incomplete message like a timeout, if a message is incomplete.
     pub(super) fn time_out(&mut self) {
         if self.decoder.unfinished().is_some() {
             let fault = self.decoder.time_out();
             self.record(Found::Fault(fault));
         }
-        assert_eq!(self.decoder.unfinished(), None, "a dropped message is unfinished");
+        assert_eq!(self.decoder.unfinished(), None, "a dropped message is reported as incomplete");
     }
 
     pub(super) fn finish(&mut self) {
-        // At most one event is left. A second call returns none.
+        // `finish` returns at most one event.
         if let Some(last) = self.decoder.finish().and_then(found) {
             self.record(last);
         }
@@ -93,7 +93,10 @@ impl Reader {
         self.check(&found);
         if let Found::Noise { bytes, starts } = &found {
             let continues = matches!(self.found.last(), Some(Found::Noise { .. } | Found::Fault(_)));
-            assert_eq!(*starts, !continues, "a run of noise starts after a frame, and nowhere else");
+            assert_eq!(
+                *starts, !continues,
+                "`starts` must be true exactly after a frame or at the start of the stream"
+            );
             if let Some(Found::Noise { bytes: run, .. }) = self.found.last_mut() {
                 return run.extend_from_slice(bytes);
             }
@@ -105,11 +108,11 @@ impl Reader {
         let message_bytes = self.limits.message_bytes;
         match found {
             Found::Body(body) | Found::Refused(body, _) => {
-                assert!(body.len() <= message_bytes, "a body over the limit");
-                assert!(self.framing != Framing::Newline || !body.contains(&b'\n'), "two lines in one");
+                assert!(body.len() <= message_bytes, "a body exceeds the limit");
+                assert!(self.framing != Framing::Newline || !body.contains(&b'\n'), "a line contains a line end");
             }
             Found::Noise { bytes, .. } => {
-                assert!(self.framing == Framing::ContentLength && !bytes.is_empty(), "noise of nothing");
+                assert!(self.framing == Framing::ContentLength && !bytes.is_empty(), "an event has empty noise");
             }
             Found::Fault(FrameFault::Oversize { length: Some(length) }) => {
                 assert!(usize::try_from(*length).is_ok_and(|length| length > message_bytes) || *length > 1 << 32);
@@ -122,7 +125,7 @@ impl Reader {
     }
 }
 
-/// Reads the stream and records nothing.
+/// Decodes the stream without recording the events.
 pub(super) fn skim<'s>(framing: Framing, limits: &Limits, pieces: impl Iterator<Item = &'s [u8]>) {
     let mut decoder = FrameDecoder::new(framing, limits);
     for mut input in pieces {
@@ -137,7 +140,7 @@ pub(super) fn skim<'s>(framing: Framing, limits: &Limits, pieces: impl Iterator<
     let _ = decoder.finish();
 }
 
-/// Returns the part of the next frame that a body with too long a length has swallowed.
+/// Returns the swallowed bytes: the beginning of the next frame in a body whose declared length is too large.
 fn swallowed(framing: Framing, event: &Event<'_>) -> Option<Vec<u8>> {
     let Event::Body(body) = event else { return None };
     if !is_rejected(event) || framing == Framing::Newline {
@@ -155,12 +158,12 @@ fn is_rejected(event: &Event<'_>) -> bool {
 
 fn found(event: Event<'_>) -> Option<Found> {
     Some(match event {
-        // A fault was recorded for it before.
+        // A fault of the same message was recorded before.
         Event::Dropped { .. } => return None,
         Event::Body(body) => Found::Body(body.to_vec()),
         Event::Refused { body, reason } => Found::Refused(body.to_vec(), reason),
         Event::Fault(fault) => Found::Fault(fault),
-        Event::Frame(frame) => panic!("a frame where there are none: {frame:?}"),
+        Event::Frame(frame) => panic!("only WIPC has such frames: {frame:?}"),
         Event::Noise { bytes, starts } => Found::Noise { bytes: bytes.to_vec(), starts },
     })
 }

@@ -16,24 +16,24 @@ use crate::native::child::ChildProcess;
 use crate::native::limits::{DRAIN_TIMEOUT, OUTPUT_GRACE};
 use crate::native::state::LinkState;
 
-/// Maximum grace at the end of a link: one year, which is longer than any link lives.
+/// Maximum grace at the end of a link: one year.
 const MAX_GRACE: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 impl Driver {
-    /// Begins the end after a handle of the application has closed or stopped the link.
+    /// Begins to end the link if the application has closed or stopped it.
     pub(super) fn handle_link_state(&mut self, link_state: &LinkState) {
         if self.end.is_none() && *link_state != LinkState::Open {
             self.begin_end(Closed::Local);
         }
     }
 
-    /// Handles the frame `CLOSE` from a guest. The guest then exits by itself, so the output ends and reading
-    /// continues.
+    /// Handles the frame `CLOSE` from a guest. A guest exits after this frame. So the driver ends the output, and
+    /// continues to read until the guest has exited.
     pub(super) fn begin_half_close(&mut self) {
         self.end_output(&Closed::End);
     }
 
-    /// Checks whether the application sent a `CLOSE` frame, or the output has ended. If so, the grace begins.
+    /// Starts the grace if the application has sent a `CLOSE` frame, or if the output has ended.
     pub(super) fn detect_sent_close(&mut self) {
         let may_have = self.link.framing == Framing::Wipc && self.end.is_none() && !self.has_sent_close;
         if may_have && !self.link.must_send_close() {
@@ -42,8 +42,9 @@ impl Driver {
         }
     }
 
-    /// Handles a failed write. The peer may have ended, so its earlier output is still read. The output of a child
-    /// process is read until its exit, at most until the end of the grace. Its exit status is the better reason.
+    /// Handles a failed write. The peer may have closed the stream, so its earlier output is still read. The output of
+    /// a child process is read until its exit, but at most until the end of the grace. The reason of the end is then
+    /// the exit status, which is more informative than the failed write.
     pub(super) fn handle_write_error(&mut self, why: Closed) {
         self.end_output(&why);
         if self.child.is_none() {
@@ -57,8 +58,8 @@ impl Driver {
     pub(super) fn poll_child_exit(&mut self, context: &mut Context<'_>) {
         let Some(child) = &mut self.child else { return };
         if child.poll_exit(context).is_ready() && self.end.is_none() {
-            // Descendants end soon after the process. A deadline that was set before the exit stays, unless a failed
-            // write has set it: the pipe may have broken because of the exit.
+            // Descendants must exit soon after the process. A deadline from before the exit is not changed, except for
+            // the deadline of a failed write. The exit itself may have caused this failure.
             let deadline = Instant::now() + OUTPUT_GRACE;
             if self.write_error.is_some() {
                 child.shorten_deadline(deadline)
@@ -69,7 +70,7 @@ impl Driver {
         }
     }
 
-    /// Limits the time of further reading to `grace`, or to the grace of the link if that is shorter.
+    /// Limits the time of further reading to `grace`, or to the grace of the link if the latter is shorter.
     fn end_within(&mut self, grace: Duration) {
         let deadline = Instant::now() + grace.min(self.link.grace);
         self.read_deadline = Some(self.read_deadline.map_or(deadline, |read_deadline| read_deadline.min(deadline)));
@@ -84,7 +85,7 @@ impl Driver {
         self.writer = None;
     }
 
-    /// Starts the grace. Reading continues until its end. Then the child process gets `SIGTERM`.
+    /// Starts the grace. Reading continues until the end of the grace. Then the child process gets `SIGTERM`.
     fn begin_grace(&mut self) {
         let deadline = *self.read_deadline.get_or_insert_with(|| grace_end(self.link.grace));
         if let Some(child) = &mut self.child {
@@ -92,10 +93,10 @@ impl Driver {
         }
     }
 
-    /// Ends the input. Running handlers and unwritten output have until the end of the grace.
+    /// Ends the input, and starts the grace, in which running handlers and writing can complete.
     pub(super) fn begin_end(&mut self, why: Closed) {
         let why = match self.write_error.take() {
-            // For a process, the exit status is the better reason.
+            // For a process, the exit status is the reason. It is more informative than the failed write.
             Some(write_error) if why == Closed::End && self.child.is_none() => write_error,
             _ => why,
         };
@@ -118,11 +119,12 @@ impl Driver {
         })
     }
 
-    /// Encodes `CLOSE` if it is due, after all other output. Returns whether it was due.
+    /// Encodes `CLOSE` if it must still be written. All other output is written before it. Returns whether `CLOSE` was
+    /// encoded.
     pub(super) fn write_close(&mut self) -> bool {
         let must_write_close = mem::take(&mut self.must_write_close);
         if must_write_close {
-            // A frame without a payload always fits.
+            // This cannot fail, because the frame has no payload.
             wipc::encode(FrameType::Close, &[], &mut self.write_buffer).unwrap_or_default();
         }
         must_write_close
@@ -154,7 +156,7 @@ impl Driver {
             if shutdown.is_pending() && self.poll_until(context, deadline).is_pending() {
                 return Poll::Pending;
             }
-            // Dropping the writer closes the pipe, which ends the input of the process.
+            // The drop of the writer closes the pipe, which ends the input of the process.
             self.writer = None;
         }
         let Some(child) = &mut self.child else { return Poll::Ready(why) };
@@ -167,7 +169,7 @@ impl Driver {
     }
 }
 
-/// Returns the end of a grace that begins now. The grace is capped to [`MAX_GRACE`], since `Instant` could overflow.
+/// Returns the end of a grace that begins now. The grace is at most [`MAX_GRACE`], because an `Instant` could overflow.
 fn grace_end(grace: Duration) -> Instant {
     Instant::now() + grace.min(MAX_GRACE)
 }

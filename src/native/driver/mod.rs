@@ -41,7 +41,7 @@ use crate::message::Entry;
 const CHUNK_BYTES: usize = 64 * 1024;
 
 thread_local! {
-    /// The read buffer, which all links on a thread share, so that an idle link needs none.
+    /// The read buffer. All links on a thread share it, so an idle link needs no read buffer.
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -56,7 +56,8 @@ pub(super) struct Driver {
     child: Option<ChildProcess>,
     /// The time that the process has to exit after its input was closed.
     child_grace: Duration,
-    /// The output of the process after the end of reading. It is discarded, so that the process can still write.
+    /// The output of the process after the end of reading. The output is discarded, so that the process can still
+    /// write.
     discarding: Option<Box<dyn AsyncRead + Send + Unpin>>,
     /// The frames that are being written.
     write_buffer: Vec<u8>,
@@ -66,19 +67,19 @@ pub(super) struct Driver {
     is_flushed: bool,
     /// The only timer of the link.
     sleep: Option<Pin<Box<Sleep>>>,
-    /// Input that was read and not decoded yet, from `unread_start` on. It waits until [`Link::has_room`] returns true,
-    /// or for the next turn of the task.
+    /// Input that was read but not decoded yet, from `unread_start` on. It is decoded when [`Link::has_room`] returns
+    /// true, and when the runtime polls the task again.
     unread: Vec<u8>,
     unread_start: usize,
-    /// Whether more input can be decoded, from `unread` or from the decoder's own buffer.
+    /// Whether more input can be decoded, from `unread` or from the buffer of the decoder.
     has_backlog: bool,
     /// The key of the current batch, and its remaining elements.
     batch: Option<(u32, vec::IntoIter<Entry<Text>>)>,
     /// The message that is not complete yet.
     partial_message: Option<PartialMessage>,
-    /// An expired deadline, while available input is still read.
+    /// An expired deadline, during the time in which available input is still read.
     expiry: Option<Expiry>,
-    /// Whether input was read since `expiry` was set or prolonged.
+    /// Whether input was read after `expiry` was last set.
     has_read: bool,
     /// Whether the peer sent `CLOSE`. Reading then ends with the bytes that were read already.
     peer_sent_close: bool,
@@ -87,13 +88,13 @@ pub(super) struct Driver {
     has_sent_close: bool,
     /// The deadline of reading, after the output has ended.
     read_deadline: Option<Instant>,
-    /// Whether reading stopped only because the turn of the task was over.
+    /// Whether reading stopped only because the task had used up its budget (`tokio::task::coop`).
     is_read_deferred: bool,
-    /// The error of the output, if writing failed.
+    /// The error of a failed write.
     write_error: Option<Closed>,
     /// The reason why the link ends, and the deadline for remaining work.
     end: Option<(Closed, Instant)>,
-    /// Whether a `CLOSE` frame is still to be written.
+    /// Whether a `CLOSE` frame must still be written.
     must_write_close: bool,
 }
 
@@ -135,7 +136,7 @@ impl Driver {
             let timeout = self.dispatch_events(context);
             self.detect_sent_close();
             let is_writing = match self.poll_write(context) {
-                // The input has ended, too. There is no child process, whose exit status would be a better reason.
+                // The input has ended, too. For a child process, the exit status would be the reason instead.
                 Poll::Ready(Err(error)) if self.reader.is_none() && self.child.is_none() => {
                     return Poll::Ready(Closed::from_io(&error));
                 }
@@ -179,7 +180,7 @@ impl Driver {
 
     fn dispatch(&mut self, event: Event<Text>, link_state: &LinkState, context: &Context<'_>) {
         match event {
-            // A handler may have stopped the link: no further request begins.
+            // A handler may have stopped the link. No further request begins then.
             Event::Request { .. } | Event::Notification(_) if *link_state != LinkState::Open => {}
             Event::Request { key, method, params } => self.link.dispatch_request(key, method, params, context),
             Event::Notification(notification) => {
@@ -237,14 +238,14 @@ impl Driver {
     /// Reads once, and decodes the input.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.is_read_deferred = false;
-        // A batch is completed even without room: its responses are sent only after its last element.
+        // A batch is completed even without room, because its responses are sent only after its last element.
         if self.batch.is_none() && !self.link.has_room() {
-            // The timeout of an incomplete message restarts, since the sender is not the cause of this pause.
+            // The timeout of an incomplete message restarts, because the sender is not the cause of this pause.
             self.partial_message = self.partial_message.map(|partial| PartialMessage::new(partial.message));
             return Poll::Pending;
         }
         let Some(reader) = &mut self.reader else { return Poll::Pending };
-        // When the turn of this task is over, other tasks run, even if more input is available.
+        // When the task has used up its budget, other tasks run, even if more input is available.
         self.is_read_deferred = true;
         let turn = ready!(poll_proceed(context));
         if self.has_backlog {
@@ -294,8 +295,8 @@ impl Driver {
         Poll::Ready(())
     }
 
-    /// Decodes input, until there is no room or the turn of the task is over. Returns the number of decoded bytes, and
-    /// the reason if the link must end.
+    /// Decodes input, until [`Link::has_room`] returns false or the task has used up its budget. Returns the number of
+    /// decoded bytes. Also returns the reason why the link must end, or `None` if the link continues.
     fn handle_bytes(&mut self, bytes: &[u8], context: &mut Context<'_>) -> (usize, Option<Closed>) {
         let mut input = bytes;
         self.has_backlog = !self.handle_batch_elements(context);
@@ -357,8 +358,8 @@ impl Driver {
         self.batch = self.link.with_connection(begin).map(|batch| (batch, entries.into_iter()));
     }
 
-    /// Handles the elements of the current batch. Dispatches the events of each element before it handles the next one.
-    /// Returns `false` if the turn of the task was over before the last element.
+    /// Handles the elements of the current batch. Dispatches the events of each element before the next element is
+    /// handled. Returns `false` if the task used up its budget before the last element.
     fn handle_batch_elements(&mut self, context: &mut Context<'_>) -> bool {
         while let Some((batch, entries)) = &mut self.batch {
             let batch = *batch;
@@ -394,7 +395,7 @@ impl Future for Driver {
     }
 }
 
-/// Dropping the driver closes the link.
+/// The drop of the driver closes the link.
 impl Drop for Driver {
     fn drop(&mut self) {
         if !matches!(self.link.link_state(), LinkState::Closed(_)) {

@@ -1,4 +1,4 @@
-//! Timeouts. Available input is read before a call or a message times out.
+//! Handles timeouts. Available input is read before a call or a message times out.
 
 use core::task::{Context, Poll, ready};
 use core::time::Duration;
@@ -16,16 +16,17 @@ pub(super) struct PartialMessage {
     /// The number of the message, see [`FrameDecoder::unfinished`](crate::codec::FrameDecoder::unfinished).
     pub(super) message: u64,
     since: Instant,
-    /// The time of its latest bytes.
+    /// The time at which the latest bytes of the message were received.
     last_received: Instant,
 }
 
-/// An expired deadline. This process may have been suspended, or its thread blocked, so available input is read first.
+/// An expired deadline. The input may already be available, because this process was suspended or its thread was
+/// blocked. So available input is read before the deadline takes effect.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expiry {
-    /// The time at which this reading ends, even if more input is available.
+    /// The time at which the deadline takes effect, even if more input is available.
     latest: Instant,
-    /// The time at which this reading ends, unless more input is read before.
+    /// The time at which the deadline takes effect, unless input is read before this time.
     until: Instant,
 }
 
@@ -49,7 +50,7 @@ impl Driver {
         let effective_deadline = self.effective_deadline(call.into_iter().chain(frame).min());
         let end = self.end.as_ref().map(|(_, deadline)| *deadline);
         let read_deadline = self.read_deadline.and_then(|read_deadline| {
-            // Available input is handled until one more grace has passed, and no longer.
+            // Available input is handled for at most one more grace.
             if self.is_read_deferred { read_deadline.checked_add(self.link.grace) } else { Some(read_deadline) }
         });
         let Some(next) = [effective_deadline, end, read_deadline].into_iter().flatten().min() else {
@@ -68,7 +69,7 @@ impl Driver {
             let fault = self.decoder.time_out();
             self.partial_message = None;
             self.frame_handler.handle_fault(fault);
-            // The abandoned bytes may contain other messages.
+            // With WIPC, the bytes of the abandoned frame may contain other frames.
             if let (_, Some(why)) = self.handle_bytes(&[], context) {
                 self.begin_end(why);
             }
@@ -78,10 +79,11 @@ impl Driver {
         Poll::Ready(())
     }
 
-    /// Returns the deadline of the incomplete message. While outgoing calls are pending, their timeouts limit the total
-    /// time of the message. Then the deadline counts from its latest bytes.
+    /// Returns the deadline of the incomplete message. The timeout starts at the first byte of the message. While
+    /// outgoing calls are pending, each received byte restarts the timeout, because the timeouts of the calls limit the
+    /// total time.
     fn frame_deadline(&self) -> Option<Instant> {
-        // While input is not decoded, the message may be complete, so its timeout does not run.
+        // The rest of the message may be in input that is not decoded yet. Its timeout does not run then.
         let partial_message = self.partial_message.filter(|_| !self.has_backlog)?;
         if self.link.framing == Framing::Wipc {
             return partial_message.since.checked_add(self.link.wipc.payload_timeout?);
@@ -90,8 +92,8 @@ impl Driver {
         from.checked_add(Duration::from_millis(self.link.limits.partial_frame_ms))
     }
 
-    /// Returns the time at which a deadline takes effect. After the expiry of the deadline, the reactor gets another
-    /// turn, and more turns while input arrives.
+    /// Returns the time at which a deadline takes effect. After the deadline has expired, the reactor is polled again.
+    /// While input arrives, the time is extended.
     fn effective_deadline(&mut self, due: Option<Instant>) -> Option<Instant> {
         let now = Instant::now();
         let Some(due) = due.filter(|due| *due <= now && self.reader.is_some()) else {
@@ -104,7 +106,7 @@ impl Driver {
                 self.has_read = false;
                 Expiry { until: now + FINAL_READ_TIMEOUT, ..expiry }
             }
-            // The expiry stays until the expired calls have ended.
+            // The expiry is kept until the expired calls have ended.
             Some(_) => return Some(due),
             None => {
                 self.has_read = false;
@@ -116,7 +118,7 @@ impl Driver {
     }
 
     /// Polls for the deadline with the only timer of the link. If the timer is set to an earlier time, it is reset only
-    /// at that time. This saves most resets, since most deadlines are never reached.
+    /// at that time. This avoids most resets, because most deadlines are never reached.
     pub(super) fn poll_until(&mut self, context: &mut Context<'_>, deadline: Instant) -> Poll<()> {
         loop {
             if Instant::now() >= deadline {

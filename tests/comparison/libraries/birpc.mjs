@@ -1,10 +1,10 @@
-// birpc, as the probes use it: wired to the channel by `post`, `on` and `off`, the rest by default. Features
-// without a call are left out.
+// Adapts birpc to the probes. The options `post`, `on` and `off` connect birpc to the channel; other options keep
+// their defaults. The adapter has functions only for features that birpc has.
 
 import { createBirpc } from "birpc";
 import { channelOf } from "./by-hand.mjs";
 
-/** It has no class of errors; the properties are set as on any error of an application. */
+/** birpc has no error class. This function sets the properties of an `Error`, as an application would. */
 export function failure(code, message, data) {
   return Object.assign(new Error(message), { code, data });
 }

@@ -1,6 +1,9 @@
-// The channel that users write for libraries without one: sending, listening and stopping.
+// Some libraries contain no code for channels. This file has the code that an application would write for them.
 
-/** The channel at an endpoint of this kind. A window accepts messages only from its own origin and its own window. */
+/**
+ * Returns the channel of an endpoint. For an iframe or a parent window, the channel accepts only messages that the
+ * endpoint sends from the origin of this page.
+ */
 export function channelOf(endpoint, kind = "port") {
   const remote = kind === "frame" ? endpoint.contentWindow : kind === "parent" ? endpoint : undefined;
   const target = remote === undefined ? endpoint : globalThis;

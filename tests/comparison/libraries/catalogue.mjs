@@ -1,7 +1,7 @@
-// The compared libraries, in the order of the columns. `module` is the file beside this one, and the name in
-// node_modules.
+// Lists the compared libraries, in the order of the columns of the table. `module` is the name of the adapter in this
+// folder, and the name of the package in node_modules.
 //
-// `typicalImport` is the import of a page and its worker for calls, `more` a larger one.
+// `typicalImport` has the exports that a page and its worker need for calls. `more` is a larger import.
 
 export const catalogue = [
   {

@@ -1,8 +1,9 @@
-// Comlink, as the probes use it: `wrap` and `expose` with their defaults. Features without a call are left out.
+// Adapts Comlink to the probes, by `wrap` and `expose` with their defaults. The adapter has functions only for features
+// that Comlink has.
 
 import * as Comlink from "comlink";
 
-/** It has no class of errors; the properties are set as on any error of an application. */
+/** Comlink has no error class. This function sets the properties of an `Error`, as an application would. */
 export function failure(code, message, data) {
   return Object.assign(new Error(message), { code, data });
 }

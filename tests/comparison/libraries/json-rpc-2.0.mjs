@@ -1,11 +1,11 @@
-// json-rpc-2.0, as the probes use it: wired to the channel as its README wires it to a WebSocket. Features without a
-// call are left out.
+// Adapts json-rpc-2.0 to the probes. The adapter uses the channel as the README of json-rpc-2.0 uses a WebSocket. The
+// adapter has functions only for features that json-rpc-2.0 has.
 
 import { JSONRPCClient, JSONRPCErrorException, JSONRPCServer, JSONRPCServerAndClient } from "json-rpc-2.0";
 import { channelOf } from "./by-hand.mjs";
 
 export const errorClass = JSONRPCErrorException;
-/** It has no `close`; its README names the function to call when the channel closes. */
+/** json-rpc-2.0 has no `close`. Its README names the function that an application calls when the channel closes. */
 export const closedByHand = true;
 
 export function failure(code, message, data) {
@@ -45,7 +45,7 @@ export async function both(endpoint, methods, kind) {
 
 function start(channel, methods) {
   const server = new JSONRPCServer();
-  // `request` passes its second parameter on, so a transfer list can go that way.
+  // `options` is the last argument of `request`. The adapter passes the transfer list in this argument.
   const client = new JSONRPCClient((message, options) => {
     try {
       channel.post(message, options?.transfer ?? []);

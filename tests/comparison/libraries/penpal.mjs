@@ -1,11 +1,15 @@
-// Penpal, as the probes use it: `connect` with its defaults. Features without a call are left out.
+// Adapts Penpal to the probes, by `connect` with its defaults. The adapter has functions only for features that Penpal
+// has.
 
 import { CallOptions, PortMessenger, Reply, WindowMessenger, WorkerMessenger, connect } from "penpal";
 
-// It is made for pages: its timeouts are those of `window`.
+// Penpal is made for pages and calls `window.setTimeout`. Node has no `window`.
 globalThis.window ??= globalThis;
 
-/** Its class of errors is for its own; the properties are set as on any error of an application. */
+/**
+ * The error class of Penpal is for the errors of Penpal. This function sets the properties of an `Error`, as an
+ * application would.
+ */
 export function failure(code, message, data) {
   return Object.assign(new Error(message), { code, data });
 }

@@ -1,4 +1,4 @@
-// Portway by `connect` at both ends, with its defaults, for the suite that needs no more than calls.
+// Adapts Portway to tests/interop, which needs only calls. Both peers use `connect` with its defaults.
 
 import init, { connect } from "../../../pkg/node.js";
 
@@ -6,7 +6,7 @@ await init();
 
 export function serve(endpoint, methods) {
   const peer = connect(endpoint, { methods });
-  // A page that goes away may not have connected.
+  // If a page closes before its session begins, `connect` rejects. The tests expect this rejection.
   peer.catch(() => {});
   return { close: async () => (await peer).destroy() };
 }

@@ -1,4 +1,4 @@
-// Portway, as the probes use it. The README of the package is the guide, defaults are kept.
+// Adapts Portway to the probes, as the README of the package recommends, with the default options.
 
 import init, {
   JSONRPCClient,

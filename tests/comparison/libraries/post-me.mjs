@@ -1,9 +1,9 @@
-// post-me, as the probes use it: the handshakes with their defaults; the caller is the parent. Features without a call
-// are left out.
+// Adapts post-me to the probes, by its handshakes with their defaults. The caller is the parent of the handshake. The
+// adapter has functions only for features that post-me has.
 
 import { ChildHandshake, ParentHandshake, PortMessenger, WindowMessenger, WorkerMessenger } from "post-me";
 
-/** It has no class of errors; the properties are set as on any error of an application. */
+/** post-me has no error class. This function sets the properties of an `Error`, as an application would. */
 export function failure(code, message, data) {
   return Object.assign(new Error(message), { code, data });
 }
@@ -21,7 +21,7 @@ export async function both(endpoint, methods, kind) {
   return caller(await ParentHandshake(messenger(endpoint, kind), exposed(methods)));
 }
 
-/** The other end of `both`. */
+/** Returns the peer of `both`, which is the child of the handshake. */
 export async function bothAsChild(endpoint, methods, kind) {
   return caller(await accept(endpoint, methods, kind));
 }
@@ -35,7 +35,7 @@ async function accept(endpoint, methods, kind) {
   return connection;
 }
 
-/** The library asks for a transfer list by method; these are stored by result. */
+/** The transfer list of each result. post-me requests the list of a result after the handler has returned. */
 const transfers = new WeakMap();
 
 function exposed(methods) {

@@ -1,5 +1,5 @@
-// vscode-jsonrpc, as the probes use it: its reader and writer for browsers, with their defaults. Features
-// without a call are left out.
+// Adapts vscode-jsonrpc to the probes, by its reader and writer for browsers with their defaults. The adapter has
+// functions only for features that vscode-jsonrpc has.
 
 import {
   BrowserMessageReader,
@@ -13,7 +13,7 @@ import {
 const progressType = new ProgressType();
 
 export const errorClass = ResponseError;
-/** Its reader and writer are for ports and workers. */
+/** The reader and writer for browsers support only ports and workers. */
 export const boundaries = ["port", "worker"];
 
 export function failure(code, message, data) {

@@ -1,4 +1,4 @@
-// Every behaviour, in the order of the table.
+// Lists every behaviour, in the order of the table.
 
 import { endings } from "./endings.mjs";
 import { features } from "./features.mjs";

@@ -1,6 +1,9 @@
-// Shared by the probes: two ends of a channel, the messages on it, and the outcome of a promise.
+// The probes share this code. It connects a library to itself, records messages, and waits for promises.
 
-/** A library connected to itself over a new channel; `seen` are the messages on it, in both directions. */
+/**
+ * Connects a library to itself over a new channel. `seen` has the messages of both directions. `here` is the port of
+ * the caller, and `there` is the port of the handlers.
+ */
 export async function connected(library, methods) {
   const { port1, port2 } = new MessageChannel();
   const seen = tap(port1, port2);
@@ -8,7 +11,7 @@ export async function connected(library, methods) {
   return { ...(await library.call(port1)), seen, here: port1, there: port2 };
 }
 
-/** Listens to the messages of the ports, and changes nothing. */
+/** Returns an array to which each message of the ports is added. */
 export function tap(...ports) {
   const seen = [];
   for (const port of ports) port.addEventListener("message", ({ data }) => seen.push(data));
@@ -36,7 +39,7 @@ export async function ending(promise, limit = 2000) {
   }
 }
 
-/** An ending in words, which become part of the expected results. */
+/** Returns the text of an outcome of `ending`. expected.json contains such texts. */
 export function describe({ state, error }) {
   if (state !== "rejected") return state;
   return `rejected with ${error instanceof Error ? error.message : String(error)}`;
@@ -46,15 +49,15 @@ export function pause(milliseconds) {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Resolves once all messages under way have arrived, on a busy machine, too. */
+/** Resolves after a pause in which all sent messages arrive, even on a busy machine. */
 export function quiet() {
   return pause(400);
 }
 
-/** The outcome of a probe: the words of the table, and the observation. */
+/** Returns the outcome of a probe. `says` is the text in the table, `saw` is the observation. */
 export function outcome(says, saw) {
   return { says, saw };
 }
 
-/** The outcome for a library without such a call. */
+/** The outcome of a probe if the library has no call for the feature. */
 export const NOTHING = outcome("no", "it has no such call");

@@ -1,4 +1,4 @@
-// Whether a failing call ends. How it ends when the peer dies is in tests/interop.
+// Probes whether a failing call ends. tests/interop probes how a call ends if its peer closes or crashes.
 
 import { connected, ending, outcome, pause, describe } from "./channel.mjs";
 
@@ -28,7 +28,7 @@ export const endings = [
       };
       await fail(500);
       const before = await fail(500);
-      // A call that is retained costs 2000 bytes; the engine itself retains fewer than 100 now and then.
+      // A leaked call costs 2000 bytes. The engine itself sometimes retains fewer than 100 bytes for each call.
       const stays = ((await fail(5000)) - before) / 5000 < 500;
       return outcome(stays ? "yes" : "no", stays ? "the heap stays" : "the heap grows with each call");
     },

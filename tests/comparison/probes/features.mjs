@@ -1,10 +1,10 @@
-// The options of a call, and actions while it runs.
+// Probes the options of a call, and the actions that a library supports while a call runs.
 
 import axios from "axios";
 import { createServer } from "node:http";
 import { NOTHING, connected, ending, outcome, pause, quiet, describe } from "./channel.mjs";
 
-/** Returns all texts in a value, including those that an error hides from `Object.keys`. */
+/** Returns all texts in a value, including properties of errors that `Object.keys` omits. */
 function textsIn(value, seen = new Set()) {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null || seen.has(value)) return [];
@@ -37,7 +37,7 @@ export const features = [
   },
   {
     id: "disclosure",
-    text: "Members that the caller receives of an `AxiosError` that a handler does not catch",
+    text: "Members of an uncaught `AxiosError` that the caller receives",
     async probe(library) {
       const secrets = { "request headers": "Bearer s3cret", cookies: "session=s3cret" };
       const server = createServer((_, response) => response.writeHead(403, { "set-cookie": secrets.cookies }).end());

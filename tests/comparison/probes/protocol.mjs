@@ -1,11 +1,11 @@
-// The messages on the channel, and other users of it.
+// Probes the messages on the channel, and whether a library can share its channel.
 
 import init, { validateMessage } from "../../../pkg/node.js";
 import { NOTHING, connected, ending, outcome, pause, quiet, tap, describe } from "./channel.mjs";
 
 const echo = { echo: ({ text }) => text };
 
-/** Foreign messages that a channel in a page may carry. */
+/** Messages of other programs that a library may receive in a page. */
 const FOREIGN = [
   "webpackHotUpdate",
   42,
@@ -62,7 +62,7 @@ export const protocol = [
     async probe(library) {
       let received = 0;
       const { notify, seen } = await connected(library, { log: () => void received++ });
-      // A handshake may still be under way.
+      // The handshake of the library may still be running.
       await quiet();
       const before = seen.length;
       notify("log", { text: "hi" });
@@ -82,7 +82,7 @@ export const protocol = [
       here.postMessage([...written, { jsonrpc: "2.0", ...text("z") }]);
       await quiet();
       const reply = seen.find((message) => Array.isArray(message) && message.every((item) => "result" in item));
-      // In any order (JSON-RPC 2.0 §6).
+      // The responses of a batch may have any order (JSON-RPC 2.0 §6).
       const answers =
         reply
           ?.map(({ id, result }) => `${id}: ${result}`)
@@ -96,7 +96,7 @@ export const protocol = [
   },
   {
     id: "both-ways",
-    text: "Both ends call each other over one channel",
+    text: "Both peers call each other over one channel",
     async probe(library) {
       const { port1, port2 } = new MessageChannel();
       const who = (name) => ({ who: ({ caller }) => `${name} to ${caller}` });
@@ -110,7 +110,7 @@ export const protocol = [
   },
   {
     id: "two-clients",
-    text: "Two clients on one port each get their own answers",
+    text: "Two clients on one port receive only their own responses",
     async probe(library) {
       const { port1, port2 } = new MessageChannel();
       library.serve(port2, {

@@ -1,4 +1,4 @@
-// Browsers only: an AudioWorklet, many realms in one process, and frames beside the zones of Angular.
+// Tests that need a browser: an AudioWorklet, many realms in one process, and an iframe in a page with zones.
 
 import assert from "node:assert/strict";
 import { cp } from "node:fs/promises";
@@ -12,7 +12,7 @@ export default async function browser(suite, environment, launch) {
   const chromium = await launch();
   try {
     await withSite(folder, async (url) => {
-      await suite.test("Chromium: an AudioWorklet imports the package, answers calls and makes some", async () => {
+      await suite.test("Chromium: an AudioWorklet imports the package, answers calls and makes calls", async () => {
         const { outcome, faults } = await visit(chromium, `${url}index.html`);
         const noTimer = "there is no setTimeout here: set the timeout to 0";
         assert.deepEqual(outcome, {
@@ -26,7 +26,7 @@ export default async function browser(suite, environment, launch) {
         });
         assert.deepEqual(faults, []);
       });
-      await suite.test("Chromium: if a process has no wasm memory left, init() reports that", async () => {
+      await suite.test("Chromium: init() reports that the process has no memory left for wasm", async () => {
         const { outcome } = await visit(chromium, `${url}memories.html`);
         assert.match(outcome.text, /^portway: .*no memory for WebAssembly/);
         assert.equal(outcome.later, true);
@@ -37,7 +37,7 @@ export default async function browser(suite, environment, launch) {
       await cp(environment.module(name), join(page, name), { recursive: true });
     await withSite(page, async (url) => {
       await suite.test(
-        "Chromium: a zone with a connected frame has no pending timer, and gets the ends of calls and sessions",
+        "Chromium: a zone with a connected iframe has no pending timer, and its calls and sessions end in the zone",
         async () => {
           const { outcome } = await visit(chromium, `${url}index.html`);
           const wanted = {

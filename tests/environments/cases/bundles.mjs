@@ -1,4 +1,4 @@
-// Bundles for Node by esbuild and Rollup, as ES modules and as CommonJS.
+// Tests bundles for Node by esbuild and Rollup, as ES modules and as CommonJS.
 
 import { nodeResolve } from "@rollup/plugin-node-resolve";
 import assert from "node:assert/strict";
@@ -29,7 +29,7 @@ export default async function bundles(suite, environment) {
   await symlink(environment.module(""), join(folder, "node_modules"));
   const wasm = environment.module("portway/portway_bg.wasm");
 
-  await suite.test("the commands of the page make a bundle that works", async () => {
+  await suite.test("the commands in docs/environments.md create a bundle that works", async () => {
     const path = `PATH=${join(root, "node_modules/.bin")}:${process.env.PATH}`;
     await run("env", [path, "sh", "-e", "build.sh"], { cwd: folder, timeout: 30_000 });
     assert.equal(await prints("out/main.cjs"), "3");
@@ -48,14 +48,17 @@ export default async function bundles(suite, environment) {
     ]) {
       const named = `a bundle of ${tool} as ${ending}`;
       const file = join(folder, `${tool}-${format}/main.${ending}`);
-      await suite.test(`${named} works with the wasm beside it, and reports a missing file with a remedy`, async () => {
-        await bundle(join(folder, "main.js"), file, format);
-        assert.match(await prints(file), /portway_bg\.wasm cannot be read: .*portway\/inline/);
-        await copyFile(wasm, join(file, "../portway_bg.wasm"));
-        assert.equal(await prints(file), "3");
-        await rm(join(file, ".."), { recursive: true });
-      });
-      await suite.test(`${named} works alone with portway/inline`, async () => {
+      await suite.test(
+        `${named} works with the wasm in its folder, and reports a missing file and a remedy`,
+        async () => {
+          await bundle(join(folder, "main.js"), file, format);
+          assert.match(await prints(file), /portway_bg\.wasm cannot be read: .*portway\/inline/);
+          await copyFile(wasm, join(file, "../portway_bg.wasm"));
+          assert.equal(await prints(file), "3");
+          await rm(join(file, ".."), { recursive: true });
+        },
+      );
+      await suite.test(`${named} works without other files if it imports portway/inline`, async () => {
         await bundle(join(folder, "one-file.js"), file, format);
         assert.equal(await prints(file), "3");
       });

@@ -1,4 +1,4 @@
-// Vue, and zone.js, which Angular uses. (React needs a document, and runs in Vitest.)
+// Tests Vue and zone.js, which Angular uses. React needs a document, so vitest.mjs tests React.
 
 import { addPrinted } from "../environment.mjs";
 

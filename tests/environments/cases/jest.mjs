@@ -1,4 +1,4 @@
-// Jest. It reads ES modules with an option of Node.
+// Runs the tests in Jest. Jest imports ES modules only with the option `--experimental-vm-modules` of Node.
 
 import { join } from "node:path";
 import { run } from "../../packaging/tool.mjs";

@@ -1,4 +1,4 @@
-// Node itself: the inputs of init(), and imports in a realm with the language alone.
+// Tests the inputs of init() in Node, and imports in a realm that has only the globals of the language.
 
 import assert from "node:assert/strict";
 import { cp, rm } from "node:fs/promises";
@@ -19,20 +19,25 @@ export default async function node(suite, environment) {
   const prints = async (script, ...args) =>
     (await run(process.execPath, [script, ...args], { cwd: folder, timeout: 30_000 })).stdout.trim();
 
-  await suite.test("Node: init() takes a file: URL, as text", () => prints("init.mjs"));
+  await suite.test("Node: init() accepts a file: URL as a string", () => prints("init.mjs"));
 
   for (const kind of ["a path", "a relative path", "a file: URL", "bytes", "a module", "nothing"]) {
-    await suite.test(`Node: init() takes ${kind}`, async () => assert.equal(await prints("takes.mjs", kind), "3"));
+    await suite.test(`Node: init() loads the wasm when it gets ${kind}`, async () =>
+      assert.equal(await prints("takes.mjs", kind), "3"),
+    );
   }
 
   for (const entry of entries) {
-    await suite.test(`Node: ${entry} can be imported in a realm with the language alone`, async () => {
-      assert.equal(await prints("bare.mjs", entry), "imported");
-    });
+    await suite.test(
+      `Node: ${entry} can be imported in a realm that has only the globals of the language`,
+      async () => {
+        assert.equal(await prints("bare.mjs", entry), "imported");
+      },
+    );
   }
 
   await suite.test(
-    "Node: without timers, signals and text decoders, calls without a timeout work, and others name what is missing",
+    "Node: without timers, calls without a timeout work, and the error of other calls names the missing setTimeout",
     async () => {
       assert.deepEqual(JSON.parse(await prints("no-timers.mjs")), {
         sum: 3,
@@ -42,7 +47,7 @@ export default async function node(suite, environment) {
     },
   );
 
-  await suite.test("Node: if the wasm is missing, the error names the place and a remedy", async () => {
+  await suite.test("Node: if the wasm is missing, the error names the missing file and a remedy", async () => {
     const copy = join(folder, "copy");
     await cp(environment.module("portway"), copy, { recursive: true });
     await rm(join(copy, "portway_bg.wasm"));

@@ -1,4 +1,4 @@
-// Deno and Bun: the programs in their packages.
+// Runs the tests in Node, Deno and Bun. Deno and Bun are programs in npm packages.
 
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
@@ -6,7 +6,10 @@ import { join } from "node:path";
 import { run } from "../../packaging/tool.mjs";
 import { addPrinted } from "../environment.mjs";
 
-/** The program in the package for this machine. It is called directly, because the install scripts do not run. */
+/**
+ * Returns the path of the program in the package for this machine. The usual command of Deno or Bun is missing, because
+ * the install scripts did not run.
+ */
 async function programOf(environment, scope, file) {
   for (const name of await readdir(environment.module(scope))) return join(environment.module(scope), name, file);
   throw new Error(`${scope} has no program for this machine`);
@@ -20,10 +23,13 @@ export default async function runtimes(suite, environment) {
     ["Bun", "@oven", "bin/bun", []],
   ]) {
     const program = scope === undefined ? process.execPath : await programOf(environment, scope, file);
-    await suite.test(`${name}: the code of the page makes a call, and ends by itself`, async () => {
-      const { stdout } = await run(program, [...args, "main.js"], { cwd: folder, timeout: 30_000 });
-      assert.equal(stdout.trim(), "3");
-    });
+    await suite.test(
+      `${name}: the code in docs/environments.md makes a call, and the process exits by itself`,
+      async () => {
+        const { stdout } = await run(program, [...args, "main.js"], { cwd: folder, timeout: 30_000 });
+        assert.equal(stdout.trim(), "3");
+      },
+    );
     await addPrinted(suite, name, folder, program, ...args, "calls-here.js");
   }
 }

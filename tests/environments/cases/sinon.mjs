@@ -1,4 +1,4 @@
-// The fake timers of sinon.
+// Tests timeouts under the fake timers of sinon.
 
 import { addPrinted } from "../environment.mjs";
 

@@ -1,4 +1,4 @@
-// Vitest, in each of its environments, with the package inlined and not inlined.
+// Runs the tests in each environment of Vitest, with the package inlined and not inlined.
 
 import { join } from "node:path";
 import { run } from "../../packaging/tool.mjs";

@@ -1,4 +1,5 @@
-// One message of each kind, for a document that plays the peer. A classic script: its definitions are global.
+// Defines the messages of each kind, for a document that plays the peer. This file is a classic script, so its
+// definitions are global.
 
 const many = (count, make) => Array.from({ length: count }, (_, n) => make(n));
 const columns = (rest) => message({ method: "rpc.columns", params: rest });
@@ -8,10 +9,10 @@ const nested = (levels, inner) => {
   return value;
 };
 
-/** Nearly the maximum length of an array; less in WebKit, where cloning is linear in the length. */
+/** Nearly the maximum length of an array. WebKit gets a shorter array, because it visits each index to clone it. */
 const HOLES = /AppleWebKit(?!.*Chrome)/.test(navigator.userAgent) ? 1_000 : 4_000_000_000;
 
-/** Each is a list of messages that are posted at once. */
+/** Each function returns the messages of one kind. `postKind` posts them without a pause. */
 globalThis.kinds = {
   unknown: () => [message({ id: 1, method: "no such method" })],
   params: () => [message({ id: 1, method: "swallow", params: { text: "x".repeat(900_000) } })],
@@ -119,12 +120,12 @@ globalThis.sizeOf = (value, seen = new Set()) => {
   seen.add(value);
   if (ArrayBuffer.isView(value)) return value.byteLength;
   let sum = 8;
-  // Not the holes.
+  // `Object.keys` omits the holes of an array.
   for (const key of Object.keys(value)) sum += (Array.isArray(value) ? 0 : key.length) + 2 + sizeOf(value[key], seen);
   return sum;
 };
 
-/** Plays the session, and counts the bytes that come back. */
+/** Answers pings in the session, and counts the bytes of all messages that the host sends. */
 globalThis.countBack = () => {
   globalThis.bytesBack = 0;
   session.port.onmessage = ({ data }) => {
@@ -136,7 +137,7 @@ globalThis.countBack = () => {
   };
 };
 
-/** Posts a kind over the session, and resolves once all of it is answered. */
+/** Posts the messages of a kind over the session, and resolves after the host has handled all of them. */
 globalThis.postKind = async (kind) => {
   const messages = kinds[kind]();
   const bytesIn = messages.reduce((sum, one) => sum + sizeOf(one), 0);
@@ -148,7 +149,7 @@ globalThis.postKind = async (kind) => {
   return { bytesIn, bytesOut: bytesBack };
 };
 
-/** Posts it to a port on which nothing is done with it but that it is read. */
+/** Posts the messages of a kind to a port whose listener only reads them. */
 globalThis.postBare = (kind, port) => {
   for (const one of kinds[kind]()) port.postMessage(one);
   port.postMessage("last");

@@ -1,9 +1,9 @@
-// A document that a test controls over a port. It keeps every other message that it receives, and can play a peer by
-// hand.
+// The script of a document that a test controls over a port. The document records all messages that do not belong to
+// this control, and can play a peer.
 
-/** The messages of this window, and of the ports that came with them. */
+/** The first messages that this window and the ports transferred to it have received. */
 globalThis.received = [];
-/** The number of those messages. */
+/** The number of all these messages, including those that exceed `MAX_KEPT`. */
 globalThis.receivedCount = 0;
 
 const MAX_KEPT = 1_000;
@@ -19,7 +19,7 @@ addEventListener("message", ({ data, ports }) => {
   keep(data);
 });
 
-/** Runs each function that comes, with its arguments, and posts its result. */
+/** Runs each function that arrives over a port as text, with its arguments, and posts its result. */
 function obey(port) {
   port.onmessage = async ({ data: { id, code, args }, ports }) => {
     try {
@@ -35,7 +35,7 @@ globalThis.hexId = (digit) => String(digit).repeat(32);
 globalThis.randomId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** A session that is played by hand: its messages are kept, and a ping is answered unless it `isSilent`. */
+/** Plays a session over a port. Records the messages, and answers pings unless the session `isSilent`. */
 globalThis.playOver = (port) => {
   const session = { port, received: [], isSilent: false };
   port.onmessage = ({ data }) => {
@@ -48,7 +48,7 @@ globalThis.playOver = (port) => {
   return session;
 };
 
-/** The next hello of `target`. */
+/** Resolves to the next hello of `target`, and its origin. */
 globalThis.nextHello = (target) =>
   new Promise((resolve) => {
     addEventListener("message", function take({ data, source, origin }) {
@@ -58,7 +58,7 @@ globalThis.nextHello = (target) =>
     });
   });
 
-/** Answers the next hello of `target`, and plays the session that this begins; resolves to that hello. */
+/** Answers the next hello of `target`, and plays the new session. Resolves to the hello. */
 globalThis.answerHello = async (target, result = {}) => {
   const { hello, origin } = await nextHello(target);
   const { port1, port2 } = new MessageChannel();
@@ -70,8 +70,8 @@ globalThis.answerHello = async (target, result = {}) => {
 };
 
 /**
- * Repeats a hello until `target` answers, and plays the session that this begins. Of two ids the lesser one is
- * answered.
+ * Repeats a hello until `target` answers, and plays the new session. If both peers send a hello, the hello with the
+ * lesser id is answered. So the default id begins with zeros.
  */
 globalThis.sendHello = (target, id = `${"0".repeat(16)}${randomId().slice(16)}`) =>
   new Promise((resolve) => {
@@ -90,7 +90,8 @@ globalThis.sendHello = (target, id = `${"0".repeat(16)}${randomId().slice(16)}`)
   });
 
 /**
- * Every forged message that needs no knowledge, to a window; the number of them. Ports that come with answers are kept.
+ * Posts to a window every forged message that needs no secret of the session. Records the messages to the ports that
+ * are transferred with forged responses. Returns the number of posted messages.
  */
 globalThis.forge = (target, overheard = []) => {
   const id = randomId;
@@ -137,14 +138,14 @@ globalThis.forge = (target, overheard = []) => {
   return all.length + 10 * ids.length;
 };
 
-/** The library, started in this document; `query` makes it another copy. */
+/** Loads the library and its wasm in this document. Another `query` loads another copy. */
 globalThis.library = async (query = "") => {
   const portway = await import(`/pkg/portway.js${query}`);
   await portway.default();
   return portway;
 };
 
-/** A peer of the library that is connected to `target`, and records the calls that it receives. */
+/** Connects a peer of the library to `target`. `events` records its sessions, its errors and the calls to it. */
 globalThis.connectTo = async (target, options) => {
   const { connect } = await library();
   globalThis.events = [];
@@ -162,14 +163,14 @@ globalThis.connectTo = async (target, options) => {
   return true;
 };
 
-/** Makes generated messages and posts them to `target`; see generator.js. */
+/** Creates an attacker that posts generated messages to `target`; see generator.js. */
 globalThis.attackFrom = async (target, seed, by, options) => {
   const { Attacker } = await import("/tests/hostile/support/generator.js");
   globalThis.attacker = new Attacker(seed, by, (one, transfer) => target.postMessage(one, "*", transfer), options);
   globalThis.onReceived = (data) => attacker.receive(data);
 };
 
-/** Posts generated messages, and then a marker: once that is handled, so are they. */
+/** Posts generated messages and then a marker. When `target` handles the marker, it has handled the messages. */
 globalThis.burst = (target, count, begins) => {
   if (begins) attacker.begin();
   attacker.burst(count);

@@ -1,10 +1,10 @@
-// The specs in a browser: the page of the specs in tests/web runs them, on the origin of the party that is attacked.
+// Runs the specs in a browser. The page of tests/web loads them, on the origin of the attacked party.
 
 import { startBrowser } from "../../web/runner/browsers.mjs";
 import { watch } from "../../web/runner/in-browser.mjs";
 import { startSite } from "./site.mjs";
 
-/** For Chromium: the specs collect garbage, and read the size of the heap. */
+/** With these options of Chromium, the specs can collect garbage and read the exact size of the heap. */
 const CHROMIUM = ["--js-flags=--expose-gc", "--enable-precise-memory-info", "--site-per-process"];
 
 export async function runInBrowser(engine, specs, settings) {

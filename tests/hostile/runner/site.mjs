@@ -1,5 +1,5 @@
-// Serves the repository once, under a host name for each party. `*.localhost` is a loopback address in every engine
-// (RFC 6761 §6.3), and each of these names is a site of its own, so that Chromium starts a process for each party.
+// Serves the repository under one host name for each party. `*.localhost` is a loopback address in every engine
+// (RFC 6761 §6.3). Each of these names is a separate site, so Chromium starts a process for each party.
 
 import { createServer } from "node:http";
 import { answer } from "../../web/runner/server.mjs";

@@ -1,4 +1,5 @@
-// The cost of one message: bytes sent for each byte received, milliseconds of blocking, and bytes held afterwards.
+// Compares the cost of one message with bounds.json. The cost is the bytes sent for each received byte, the blocking of
+// the event loop, and the bytes that stay allocated.
 
 import { assert } from "chai";
 import { inNode } from "../../web/support/portway.js";
@@ -13,14 +14,14 @@ async function read() {
 export const bounds = await read();
 export const rowsOf = (where) => bounds.rows.filter((row) => row.where === where);
 
-/** A few answers are always allowed, however short the message was. */
+/** These bytes may always be sent, because even a short message gets a response. */
 const CONSTANT = 1_024;
 
 globalThis.measured = [];
 
 /**
- * Compares a measurement with its row: bytes in and out, milliseconds, and bytes held. With `isStated`, the figures of
- * the row are those of this engine; any other engine has to keep the limits for all rows.
+ * Compares a measurement with its row of bounds.json. `isStated` is true for the engine whose figures the row states.
+ * Other engines must keep only `maxSent` and `maxBlocked`, which are the limits of all rows.
  */
 export function check({ id, where, what, ...row }, { bytesIn, bytesOut, ms, held }, isStated) {
   const times = Math.max(0, bytesOut - CONSTANT) / bytesIn;
@@ -37,6 +38,6 @@ export function check({ id, where, what, ...row }, { bytesIn, bytesOut, ms, held
     `${where}: ${what}: ${kb(bytesIn)} in, ${kb(bytesOut)} out, ${ms.toFixed(1)} ms${held === undefined ? "" : `, ${kb(Math.max(0, held))} held`}`,
   );
   if (row.sends !== null) assert.isAtMost(times, isStated ? row.sends : bounds.maxSent, "bytes out for each byte in");
-  assert.isAtMost(ms, isStated ? row.blocks : bounds.maxBlocked, "ms that it blocks");
-  if (stays !== undefined) assert.isAtMost(stays, row.holds + 0.5, "bytes that stay for each byte in");
+  assert.isAtMost(ms, isStated ? row.blocks : bounds.maxBlocked, "milliseconds for which it blocks the event loop");
+  if (stays !== undefined) assert.isAtMost(stays, row.holds + 0.5, "bytes that stay allocated for each byte in");
 }

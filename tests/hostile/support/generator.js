@@ -1,7 +1,7 @@
-// Makes sequences of handshake messages in any order and form. It runs in documents of other parties, too, and so
+// Generates handshake messages in random order and form. This file also runs in documents of other parties, so it
 // imports nothing.
 
-/** Random numbers that follow from a seed (mulberry32). */
+/** A generator of random numbers that a seed determines (mulberry32). */
 export class Random {
   #state;
 
@@ -9,7 +9,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 to 1. */
+  /** Returns a number that is at least 0 and less than 1. */
   next() {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;
@@ -18,7 +18,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number below `end`. */
+  /** Returns a whole number that is at least 0 and less than `end`. */
   below(end) {
     return Math.floor(this.next() * end);
   }
@@ -35,8 +35,8 @@ export class Random {
 }
 
 /**
- * WebKitGTK 2.50.6 crashes after a port is transferred that is closed or in use: a read of address 0x11a in its own
- * code.
+ * Whether the engine is WebKit. WebKitGTK 2.50.6 crashes after the transfer of a port that is closed or in use: its own
+ * code then reads address 0x11a.
  */
 const CRASHES = /AppleWebKit(?!.*Chrome)/.test(globalThis.navigator?.userAgent ?? "");
 
@@ -44,7 +44,7 @@ const FEATURES = ["batch", "cancel", "columns", "lane", "progress", "stream"];
 const MAX_KNOWN = 20;
 const message = (rest) => ({ jsonrpc: "2.0", ...rest });
 
-/** Values that are wrong in most places. */
+/** Values that are invalid in most members of a message. */
 const ODD = [
   null,
   undefined,
@@ -65,7 +65,7 @@ const ODD = [
 ];
 const REASONS = ["closed", "left", "replaced", "", "x", undefined, null, 5, {}];
 
-/** A rough count of the bytes of a value, as JSON would have them. */
+/** Returns roughly the number of bytes of a value as JSON. */
 export function weigh(value, depth = 0) {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null || depth > 6) return 4;
@@ -76,9 +76,10 @@ export function weigh(value, depth = 0) {
 }
 
 /**
- * A sender of such messages: the peer itself, a stranger, or a former document of the peer. `post` posts to the
- * boundary. Every call names its sender and its route, so that a handler can compare them with the present session.
- * With `mayEnd`, some messages end a connection for good, as a peer is allowed to: by a goodbye, or by closing a port.
+ * Sends generated messages as the peer, as a stranger, or as a former document of the peer. `post` posts a message to
+ * the boundary. A route is the name of the port, the lane or the boundary through which a call is sent. The params of a
+ * call contain its sender and its route, and a handler compares them with the current session. If `mayEnd` is true,
+ * some messages end the connection permanently, as a peer may do by a goodbye or by a closed port.
  */
 export class Attacker {
   sent = 0;
@@ -87,24 +88,27 @@ export class Attacker {
   bytesReceived = 0;
   /** Ports of former sessions, each with its route. */
   past = [];
-  /** All ports that there were: none is closed by accident. */
+  /** All ports of this attacker. The references prevent that garbage collection closes a port. */
   ports = [];
   #random;
   #by;
   #post;
   #mayEnd;
-  /** The host's present id, as far as it is known, and ids of all kinds. */
+  /** The id of the latest hello of the host, if this attacker has received it. */
   #current;
+  /** The ids of former hellos of the host. */
   #spent = [];
+  /** The ids of the hellos that this attacker has sent. */
   #own = [];
+  /** The ids of sessions, and overheard ids. */
   #others = [];
   #keys = [];
   #ports = [];
   #lanes = [];
-  /** The port or lane by which something came last. */
+  /** The port or lane of the last received message. */
   #live;
   #closed = [];
-  /** The route that each id of a hello would begin. */
+  /** For the id of each sent hello, the route of the session that this hello may begin. */
   #routes = new Map();
   #lastRoute = 0;
 
@@ -116,7 +120,7 @@ export class Attacker {
     this.#mayEnd = mayEnd;
   }
 
-  /** Takes a message that came over the boundary. */
+  /** Handles a message that arrived over the boundary. */
   receive(data) {
     this.received++;
     if (data?.portway !== undefined) this.#live = this.#lanes.find(({ lane }) => lane === data.portway) ?? this.#live;
@@ -125,7 +129,7 @@ export class Attacker {
       this.#current = data.id;
     } else if (data?.result !== undefined) {
       const { id } = data;
-      // A plain session answers calls of its own, whose results may be null.
+      // In a plain session, the host also answers calls. The results of these calls may be null.
       const result = Object(data.result);
       const route = this.#routes.get(id);
       if (result.session !== undefined) keep(this.#others, result.session);
@@ -135,7 +139,7 @@ export class Attacker {
     this.#count(data);
   }
 
-  /** Takes ids that were overheard. */
+  /** Adds overheard ids to the known ids. */
   learn({ current, ids }) {
     this.#current = current;
     for (const id of ids) keep(this.#others, id);
@@ -148,7 +152,7 @@ export class Attacker {
     };
   }
 
-  /** Sends a valid hello that the host answers: without these, few sessions would begin. */
+  /** Sends a valid hello that the host answers. Without such hellos, few sessions would begin. */
   begin() {
     const id = `00000000${this.#random.id().slice(8)}`;
     this.#routes.set(id, this.#newRoute());
@@ -167,7 +171,7 @@ export class Attacker {
     for (let n = 0; n < count; n++) this.#one();
   }
 
-  /** Ends the use of its ports, and returns them: they belong to past sessions from here on. */
+  /** Stops the use of all ports and lanes. Returns the ports, which now belong to past sessions. */
   leave() {
     const past = [...this.past, ...this.#ports].slice(-MAX_KNOWN);
     this.#ports = [];
@@ -184,7 +188,7 @@ export class Attacker {
     const one = { port, route };
     port.onmessage = ({ data }) => {
       this.received++;
-      // A withdrawn answer ends with a goodbye, too.
+      // The host also sends a goodbye over the port of a withdrawn response.
       if (data?.method !== "rpc.bye") this.#live = one;
       else if (this.#live === one) this.#live = undefined;
       this.#count(data);
@@ -211,7 +215,8 @@ export class Attacker {
         return random.pick(this.#others) ?? random.id();
       case 6:
         return random.pick(ODD);
-      // The least and the greatest, so that either side answers.
+      // If both peers send a hello, the hello with the lesser id is answered. The ids of these two cases are lesser or
+      // greater than most ids of the host.
       case 7:
         return `0${random.id().slice(1)}`;
       case 8:
@@ -223,7 +228,7 @@ export class Attacker {
 
   #features(route) {
     const random = this.#random;
-    // Its route comes first: only the beginning of a long list is read.
+    // The route is the first item, because the host reads only the beginning of a long list.
     if (random.below(20) === 0) return [route, ...random.pick([ODD, Array(1_000).fill("x"), [{}, [], "lane"]])];
     return [route, ...FEATURES.filter(() => random.below(4) > 0)];
   }
@@ -271,18 +276,19 @@ export class Attacker {
       const { port1, port2 } = new MessageChannel();
       this.#use(port1, route);
       if (kind === 0 && this.#mayEnd && !CRASHES) {
-        // One that was closed before it was sent.
+        // This port is closed before the other port of its channel is sent.
         port1.close();
         keep(this.#closed, port2);
       }
       result.port = port2;
       transfer.push(port2);
     } else if (kind === 5) {
-      // A new name: a used one would belong to two routes.
+      // Each lane has a new name, because a repeated name would belong to two routes.
       result.lane = random.below(4) > 0 ? random.id() : random.pick(ODD);
       if (typeof result.lane === "string") keep(this.#lanes, { lane: result.lane, route });
     } else if (kind === 6 && this.#mayEnd && !CRASHES && this.#ports.length > 0) {
-      // The near end of a port whose far end the host has already, if it can still be sent.
+      // The host already has the other port of this channel. The attacker also sends its own port, if it still can be
+      // transferred.
       const used = random.pick(this.#ports);
       result.port = used.port;
       used.route = route;
@@ -297,7 +303,7 @@ export class Attacker {
     const key = random.below(2) ? random.pick(this.#keys) : this.#id();
     switch (random.below(7)) {
       case 0: {
-        // Most of them end the session, and little can be seen without one.
+        // Most goodbyes end the session, and a run without a session tests little. So pings replace most goodbyes.
         if (random.below(5) > 0) return message({ method: "rpc.ping" });
         const reasons = this.#mayEnd ? REASONS : REASONS.filter((reason) => reason !== "replaced");
         return message({
@@ -369,7 +375,7 @@ export class Attacker {
     try {
       if (kind < 4) return this.#out(...this.#hello());
       if (kind < 7) return this.#out(...this.#answer());
-      // Most of them in the present session.
+      // Most notifications and calls are sent in the current session.
       if (kind < 16 && this.#live !== undefined && random.below(3) > 0) return this.#through(this.#live, kind);
       const [ports, lanes] = [this.past.length > 0 && random.below(3) === 0 ? this.past : this.#ports, this.#lanes];
       const isByPort = ports.length > 0 && random.below(4) > 0;
@@ -378,11 +384,11 @@ export class Attacker {
       if (kind === 19) return this.#out(random.pick(ODD));
       this.#out(kind < 9 ? this.#note() : this.#call("boundary"));
     } catch {
-      // A port that cannot be sent any more.
+      // The port cannot be transferred any more.
     }
   }
 
-  /** By a port or a lane. */
+  /** Sends a notification or a call through a port or a lane. */
   #through({ port, lane, route }, kind) {
     const one = kind < 9 ? this.#note() : this.#call(route);
     if (port === undefined) return this.#out({ portway: lane, message: one });

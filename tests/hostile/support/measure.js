@@ -1,6 +1,6 @@
-// The longest block of a thread.
+// Measures the longest time for which the event loop is blocked.
 
-/** Takes turns without a pause, and keeps the longest time between two of them, in milliseconds. */
+/** Runs tasks without a pause, and measures the longest time between two tasks in milliseconds. */
 export function longestTask() {
   const { port1, port2 } = new MessageChannel();
   let last = performance.now();
@@ -16,7 +16,7 @@ export function longestTask() {
   };
   port2.postMessage(0);
   return {
-    /** The maximum so far. */
+    /** Stops the tasks, and returns the longest time. */
     stop() {
       turn();
       port1.close();

@@ -1,20 +1,20 @@
-// Documents of other parties, which a test controls.
+// Opens documents of other parties, which a test controls.
 
 import { afterThisTest } from "../../web/support/cleanup.js";
 
 const query = new URLSearchParams(globalThis.location?.search ?? "");
 
-/** The origin of each party, by name. Each is a site of its own. */
+/** The origin of each party, by its name. Each origin is a separate site. */
 export const origins = JSON.parse(query.get("parties") ?? "{}");
 export const engine = query.get("engine") ?? "node";
 
-/** A document that is under control. */
+/** A document that the test controls over a port. */
 export class Party {
   #port;
   #waiting = new Map();
   #lastId = 0;
 
-  /** `deliver` hands the control port to the document, where this page cannot post to its window. */
+  /** `deliver` transfers the control port to the document. By default, this page posts the port to `window`. */
   constructor(window, deliver = (port) => window.postMessage({ type: "control port" }, "*", [port])) {
     const { port1, port2 } = new MessageChannel();
     this.window = window;
@@ -28,7 +28,7 @@ export class Party {
     deliver(port2);
   }
 
-  /** Runs a function in the document. It is sent as text, and so sees its arguments alone. */
+  /** Runs a function in the document. The function is sent as text, so it cannot use variables of the test. */
   run(code, ...args) {
     const id = ++this.#lastId;
     const transfer = args.filter((arg) => arg instanceof MessagePort);
@@ -38,7 +38,7 @@ export class Party {
     });
   }
 
-  /** The document of a frame in this one, once it has loaded. */
+  /** Adds an iframe to this document. Resolves to the document of the iframe after it has loaded. */
   async within(name, id = "inner") {
     await this.run(embed, id, addressOf(name));
     const index = await this.run(
@@ -48,7 +48,10 @@ export class Party {
     return new Party(this.window.frames[index]);
   }
 
-  /** The document of a popup of this one, once it has loaded; undefined where none can be opened. */
+  /**
+   * Opens a popup from this document. Resolves to the document of the popup after it has loaded, or to `undefined` if
+   * the browser opens no popup.
+   */
   async opened(name) {
     const isOpen = await this.run(async (address) => {
       globalThis.popup = open(address, "_blank", "width=200,height=200");
@@ -56,7 +59,7 @@ export class Party {
     }, addressOf(name));
     if (!isOpen) return undefined;
     afterThisTest(() => this.run(() => popup.close()));
-    // A port that is posted before the document has loaded is lost.
+    // A port that is posted before the document has loaded is lost. So new ports are posted until the document answers.
     const started = performance.now();
     while (performance.now() - started < 10_000) {
       const party = new Party(
@@ -69,24 +72,24 @@ export class Party {
       ]);
       if (isThere) return party;
     }
-    throw new Error("the popup does not load");
+    throw new Error("the popup must load within 10 s");
   }
 
-  /** The messages that it has received, but for those of its control. */
+  /** Resolves to the messages that the document has received, except those of the control port. */
   received() {
-    // By way of text, since ports cannot be cloned.
+    // The messages are converted to text and back, because ports in them cannot be cloned.
     return this.run(() => JSON.parse(JSON.stringify(received)));
   }
 }
 
-/** A frame of this page, and the document in it. */
+/** An iframe of this page, and the document in the iframe. */
 export class Frame extends Party {
   constructor(element) {
     super(element.contentWindow);
     this.element = element;
   }
 
-  /** Loads the document of another party, or reloads it; the former document is no longer controlled. */
+  /** Loads a document of the party `name` in the iframe. The test no longer controls the former document. */
   async go(name) {
     await loaded(this.element, addressOf(name));
     return new Frame(this.element);
@@ -110,7 +113,7 @@ function loaded(element, address) {
   return promise;
 }
 
-/** A frame with a document of this party. */
+/** Adds an iframe with a document of the party `name` to this page. Resolves after the document has loaded. */
 export async function party(name, { sandbox } = {}) {
   const element = document.createElement("iframe");
   if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);

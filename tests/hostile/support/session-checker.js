@@ -1,18 +1,18 @@
-// Watches the side under attack: its sessions, and the calls that reach its handlers.
+// Checks the sessions of the attacked peer, and the calls that reach its handlers.
 
 import { weigh } from "./generator.js";
 
-/** Options for `connect`, and every call that must not have reached a handler. */
+/** Creates options for `connect`. `wrong` describes the sessions and calls that violate the protocol. */
 export class SessionChecker {
   wrong = [];
   calls = 0;
   sessions = 0;
-  /** The route of the present session; "boundary" if it is plain. */
+  /** The route of the current session. The route of a plain session is "boundary". */
   #route;
   #isOn = false;
   #callers;
 
-  /** `callers` may call, each by the route that the present session began with. */
+  /** Only the parties in `callers` may call, and only by the route of the current session. */
   constructor(callers) {
     this.#callers = callers;
   }
@@ -29,7 +29,7 @@ export class SessionChecker {
     else if (!this.#isOn || route !== this.#route) this.#note(`a call of ${seen}`);
   }
 
-  /** The connection was destroyed here, and another will take its place. */
+  /** Forgets the session, because the test has destroyed the connection and creates another connection. */
   restart() {
     this.#isOn = false;
   }
@@ -39,15 +39,15 @@ export class SessionChecker {
       onError() {},
       ...more,
       onSession: ({ features }) => {
-        if (this.#isOn) this.#note("a session began within another");
+        if (this.#isOn) this.#note("a session began before the former session had ended");
         this.sessions++;
         this.#isOn = true;
-        // A plain peer names no features. An attacker puts its route first among them.
+        // A plain peer has no features. The first feature of an attacker is its route.
         this.#route =
           features.find((feature) => /^[a-z]+ \d+$/.test(feature)) ?? (features.length === 0 ? "boundary" : undefined);
       },
       onLost: () => {
-        if (!this.#isOn) this.#note("a session was lost that there was not");
+        if (!this.#isOn) this.#note("onLost was called without a session");
         this.#isOn = false;
       },
       methods: {

@@ -1,10 +1,10 @@
-// The amount of work, from the address of the page, or from environment variables in Node.
+// Reads the settings of a run from the address of the page, or from environment variables in Node.
 
 const query = new URLSearchParams(globalThis.location?.search ?? "");
 const env = globalThis.process?.env ?? {};
 const setting = (name, variable) => query.get(name) ?? env[variable];
 
-/** Whether the suite runs in full, as it does when it is named. */
+/** Whether the suite runs in full, as with `cargo xtask test --only hostile`. */
 export const inFull = setting("full", "PORTWAY_FULL") === "1";
 /** The seed of all random choices. */
 export const seed = Number(setting("seed", "PORTWAY_SEED") ?? Math.floor(Math.random() * 2 ** 32));

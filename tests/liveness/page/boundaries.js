@@ -1,4 +1,4 @@
-// Living pairs, on every boundary: a peer here, and an end of `fixtures/` over there.
+// Opens connected pairs over every boundary. One peer is in this page, and the other peer is in a file of `fixtures/`.
 
 import init, * as portway from "/pkg/portway.js";
 
@@ -6,15 +6,15 @@ await init();
 const { connect } = portway;
 const query = new URLSearchParams(location.search);
 
-/** `own` is the page's origin, `other` differs in host and port. */
+/** `own` is the origin of this page. `other` has another host and another port. */
 export const origins = { own: query.get("own"), other: query.get("other") };
 
-/** Forty frames at once take their time to come up. */
+/** The timeout is long, because iframes load slowly if forty of them load at the same time. */
 const connectTimeout = 60_000;
 
 export const fixtureUrl = (file, origin = origins.own) => `${origin}/tests/liveness/fixtures/${file}`;
 
-/** The kinds of frames, each with its origin and its name. */
+/** The kinds of iframes, by name. `at` is the origin of the address, and `origin` is the origin of the document. */
 export const frameKinds = {
   "own origin": { at: origins.own, origin: origins.own },
   "another origin": { at: origins.other, origin: origins.other },
@@ -30,7 +30,7 @@ export function frameElement(kind, file, query) {
   return element;
 }
 
-/** A frame, connected. */
+/** Opens an iframe, and connects to its document. */
 export async function frame(kind, { heartbeat, ...options } = {}) {
   const query = heartbeat === undefined ? {} : { heartbeat };
   const element = frameElement(kind, "frame.html", query);
@@ -42,14 +42,14 @@ export function worker(file = "worker.js", query = {}) {
   return new Worker(`${fixtureUrl(file)}?${new URLSearchParams(query)}`, { type: "module" });
 }
 
-/** A worker, connected. */
+/** Starts a worker, and connects to it. */
 export async function connectedWorker({ heartbeat } = {}) {
   const options = heartbeat === undefined ? {} : { heartbeat };
   const started = worker("worker.js", options);
   return { worker: started, peer: await connect(started, { connectTimeout, ...options }) };
 }
 
-/** A port whose other end is in a worker that `start` returns; `nest.js` passes it on to a worker of its own. */
+/** Connects over a port to a worker whose script is `file`. With `nest.js`, a nested worker receives the port. */
 export async function workersPort(file) {
   const { port1, port2 } = new MessageChannel();
   const holder = worker(file);
@@ -57,7 +57,7 @@ export async function workersPort(file) {
   return { worker: holder, peer: await connect(port1, { connectTimeout }) };
 }
 
-/** Another window; undefined if the engine lets no script open one. */
+/** Opens another window. Returns `undefined` if the engine does not let scripts open windows. */
 export function open(file, query = {}, origin = origins.own) {
   return (
     window.open(`${fixtureUrl(file, origin)}?${new URLSearchParams(query)}`, "_blank", "popup,width=200,height=200") ??
@@ -65,11 +65,11 @@ export function open(file, query = {}, origin = origins.own) {
   );
 }
 
-/** Resolves once a window of ours, or a frame, has loaded the library. */
+/** Resolves after the document of a window or iframe has loaded the library; see `fixtures/holder.js`. */
 export async function ready(realm) {
   const deadline = performance.now() + connectTimeout;
   while (!realm.ready) {
-    if (performance.now() > deadline) throw new Error("a window does not come up");
+    if (performance.now() > deadline) throw new Error(`a window must load within ${connectTimeout} ms`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   return realm;

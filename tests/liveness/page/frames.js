@@ -1,4 +1,4 @@
-// Frames that die.
+// Iframes whose documents end.
 
 import { frame, frameKinds, origins } from "./boundaries.js";
 import { measure } from "./measure.js";
@@ -6,7 +6,7 @@ import { measure } from "./measure.js";
 const close = ({ element, box }) => (box ?? element).remove();
 
 const deaths = {
-  /** By itself: no other window may reload a frame of another origin. */
+  /** The iframe reloads itself, because no other window may reload an iframe of another origin. */
   "is reloaded": ({ element }) => element.contentWindow.postMessage({ type: "reload" }, "*"),
   "is navigated to another origin": ({ element }) => {
     const elsewhere = element.src.startsWith(origins.own) ? origins.other : origins.own;
@@ -20,7 +20,10 @@ const deaths = {
 };
 
 export const frames = {};
-/** A document goes when the next one comes, and to fetch many at once takes its time. */
+/**
+ * The milliseconds between two events. A document ends when the next document has arrived, and many requests at the
+ * same time are slow.
+ */
 const apart = 100;
 for (const kind of Object.keys(frameKinds)) {
   for (const [death, kill] of Object.entries(deaths)) {
@@ -28,7 +31,7 @@ for (const kind of Object.keys(frameKinds)) {
   }
 }
 
-/** All frames of another site live in one process; the driver ends it. */
+/** All iframes of another site share one process, which the driver kills. */
 frames["the process of an iframe of another site is killed"] = (driver) =>
   measure({
     open: () => frame("another origin"),

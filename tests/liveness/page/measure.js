@@ -1,23 +1,24 @@
-// From a death to the rejection of the call that it leaves open, many times over.
+// Measures the time from the end of a peer to the rejection of a pending call to it. Repeats each measurement.
 
 const asked =
   typeof location === "undefined" ? process.env.PORTWAY_RUNS : new URLSearchParams(location.search).get("runs");
-/** How many of each kind die. */
+/** The number of measurements of each kind. */
 export const RUNS = Number(asked ?? 20);
-/** The time between deaths, so that they fall on every phase of a poll. */
+/** The milliseconds between two measurements, so that they start at different phases of the timers that poll a peer. */
 const APART = 25;
+/** The milliseconds after which the next peer starts, even if the former peer has not failed yet. */
 const SLOW_START = 300;
-/** A call that has not ended by then hangs. */
+/** A call hangs if it has not ended after this number of milliseconds. */
 const TEST_TIMEOUT_MS = 16_000;
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Calls `make` `count` times, all at once. */
+/** Calls `make` `count` times without a pause. Resolves to the results. */
 export const many = (count, make) => Promise.all(Array.from({ length: count }, (_, n) => make(n)));
 
 /**
- * Resolves to the end of a call and its time, by the clock of the realm that made it. The promise is of this realm,
- * since those of a closed window never settle.
+ * Resolves to the reason and the time of the end of a call, by the clock of the realm that made the call. The returned
+ * promise belongs to this realm, because promises of a closed window never settle.
  */
 export function ending(call, clock = performance) {
   return new Promise((resolve) => {
@@ -31,10 +32,10 @@ export function ending(call, clock = performance) {
 const hung = () => pause(TEST_TIMEOUT_MS).then(() => ({ reason: "it hangs" }));
 
 /**
- * Opens pairs, kills them, and measures.
+ * Opens pairs of peers, ends one peer of each pair, and measures when a call of the other peer ends.
  *
- * `open(n)` returns `{ peer, clock? }`: a peer in the realm that survives, and the clock of that realm. `kill(pair)`
- * kills the far end; `killAll(pairs)` kills all of them at once, and returns the time.
+ * `open(n)` returns `{ peer, clock? }`: the peer that makes the call, and the clock of its realm. `kill(pair)` ends the
+ * peer that receives the call. `killAll(pairs)` ends all these peers at the same time, and returns this time.
  */
 export async function measure({ runs = RUNS, open, kill, killAll, close = () => {}, timeout = 0, apart = APART }) {
   const pairs = await many(runs, open);
@@ -45,9 +46,9 @@ export async function measure({ runs = RUNS, open, kill, killAll, close = () => 
   };
   try {
     const ends = pairs.map(({ peer, clock }) => ending(peer.request("never", [], { timeout }), clock));
-    // Reloading documents in the place of the dead ones takes no time from later deaths.
+    // Each pair is closed when its call ends. Its iframe may load a new document, which would delay other measurements.
     ends.forEach((end, n) => end.then(() => since[n] !== undefined && leave(pairs[n])));
-    // The peer has answered a later call, so it has received the earlier one.
+    // When a peer has answered this later call, it has received the earlier call.
     await Promise.all(pairs.map(({ peer }) => peer.request("echo", [], { timeout: TEST_TIMEOUT_MS })));
     if (killAll !== undefined) since.fill(await killAll(pairs));
     else {
@@ -64,8 +65,8 @@ export async function measure({ runs = RUNS, open, kill, killAll, close = () => 
 }
 
 /**
- * Measures pairs that never connect: `begin(n, started)` starts a pair and returns the promise that must reject. If it
- * calls `started`, the time counts from there, since a busy machine may start a worker late.
+ * Measures peers that never connect. `begin(n, started)` starts a peer, and returns the promise that must reject. If
+ * `begin` calls `started`, the measured time begins with this call, because a busy machine may start a worker late.
  */
 export async function measureStart({ runs = RUNS, begin }) {
   const since = [];
@@ -73,7 +74,7 @@ export async function measureStart({ runs = RUNS, begin }) {
   for (let n = 0; n < runs; n++) {
     since.push(performance.now());
     ends.push(ending(begin(n, () => (since[n] = performance.now()))));
-    // One after the other where that is quick: many that start at once wait for each other, and not for us.
+    // If a peer fails quickly, the next peer starts afterwards. Workers that start at the same time delay each other.
     await Promise.race([ends[n], pause(SLOW_START)]);
   }
   return outcomes(ends, since);

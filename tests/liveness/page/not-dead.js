@@ -1,28 +1,29 @@
-// Events that look like a death but are not: calls stay pending, and are answered in the end.
+// Tests states of a peer that resemble its end. During such a state, calls must stay pending. After it, calls must be
+// answered.
 
 import { connectedWorker, frame } from "./boundaries.js";
 import { ending, many, pause, RUNS } from "./measure.js";
 import { spin } from "../fixtures/serve.js";
 
-/** A heartbeat of which several pass while something is blocked. */
+/** A heartbeat in milliseconds, of which several elapse during `BLOCK`. */
 const SHORT = 500;
 const BLOCK = 3_000;
-/** Longer than the heartbeat, which it is by default. */
+/** Longer than the default heartbeat, in milliseconds. */
 const LONG_BLOCK = 12_000;
 
 /**
- * Has calls open during `meanwhile(pairs)`, and then counts those that have ended: none may have. A later call is
- * answered, and so everything that was sent meanwhile has come.
+ * Makes calls without a response, and runs `meanwhile(pairs)`. Returns the reasons of those calls that have ended,
+ * which is a fault. Also returns the reasons of later calls that are not answered.
  */
 async function stayAlive(open, meanwhile, { runs = RUNS, close = () => {} } = {}) {
   const pairs = await many(runs, open);
   const ended = [];
   try {
     for (const { peer } of pairs) ending(peer.request("never", [], { timeout: 0 })).then((end) => ended.push(end));
-    // For the signs of life that are arranged when a session begins.
+    // During this pause, the peers of each session start to check each other.
     await pause(SHORT);
     await meanwhile(pairs);
-    // By now, late timers have fired.
+    // During this pause, delayed timers fire.
     await pause(2 * SHORT);
     const answers = await Promise.all(pairs.map(({ peer }) => ending(peer.request("echo"))));
     const deaths = [...ended, ...answers.filter(({ reason }) => reason !== "answered")];
@@ -35,12 +36,12 @@ async function stayAlive(open, meanwhile, { runs = RUNS, close = () => {} } = {}
   }
 }
 
-/** Fails if this event of the document does not come while the driver is at work. */
+/** Runs `act`, and fails if the document receives no such event until `act` is complete. */
 async function during(event, act) {
   let came = false;
   document.addEventListener(event, () => (came = true), { once: true });
   await act();
-  if (!came) throw new Error(`there was no ${event} event`);
+  if (!came) throw new Error(`the document must receive a ${event} event`);
 }
 
 const remove = { close: ({ element }) => element.remove() };
@@ -52,7 +53,7 @@ export const notDead = {
     stayAlive(
       () => connectedWorker(),
       (pairs) => Promise.all(pairs.map(({ peer }) => peer.request("block", [LONG_BLOCK], { timeout: 0 }))),
-      // Each holds a connection to the server, of which a browser has six.
+      // Each blocked worker needs a connection to the server, and a browser opens at most six connections.
       { ...terminate, runs: 4 },
     ),
   "this page blocks for three seconds, with a heartbeat of half a second": () =>

@@ -1,12 +1,12 @@
-// Runs the kinds that the address names: groups of them one after another, those of a group at once. The outcomes are
-// posted to the runner. Reading them by WebDriver does not work: WebKit's driver waits for frames that reload, and for
-// ever if one dies meanwhile.
+// Runs the kinds that the address names. The groups run one after another, and the kinds of a group run at the same
+// time. The page posts the outcomes to the runner. WebDriver cannot read them: the driver of WebKit waits for iframes
+// that reload, and never returns if such an iframe is removed.
 
 async function post(news) {
   return (await fetch("/", { method: "POST", body: JSON.stringify(news) })).json();
 }
 
-/** Has the driver do something. Resolves to its answer. */
+/** Makes the driver do an action. Resolves to the result of the action. */
 async function driver(what, argument) {
   if (typeof argument === "function") window.begin = argument;
   const { error, answer } = await post({ what, argument });
@@ -25,7 +25,8 @@ async function run(id, kind) {
 let error;
 try {
   const parts = ["frames", "workers", "ports", "windows", "plain", "not-dead"];
-  // One after the other: WebKit runs a module before those that it imports if others import them at the same time.
+  // The modules are imported one after another. If two modules import a third one at the same time, WebKit may run one
+  // of the two before the third module.
   const modules = [];
   for (const part of parts) modules.push(await import(`./${part}.js`));
   // Each module exports one table of kinds.

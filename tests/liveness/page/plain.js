@@ -1,14 +1,15 @@
-// Transports without `connect`: the ends that they notice by themselves, and those left to the timeout.
+// Tests transports without `connect`. They detect some ends of a peer. After the other ends, only the timeout ends a
+// call.
 
 import { frameElement, frameKinds, portway, worker } from "./boundaries.js";
 import { measure, measureStart } from "./measure.js";
 
 const { JSONRPCPeer, portTransport, windowTransport, workerTransport } = portway;
 
-/** The timeout of calls that nothing else ends. */
+/** The timeout in milliseconds of calls that only their timeout ends. */
 const timeout = 1_500;
 
-/** The next message of its own that this window or worker sends. */
+/** Resolves when a window or a worker has posted the message `ready`. */
 function untilMessage(target, isFrom) {
   return new Promise((resolve) => {
     target.addEventListener("message", function listener(event) {
@@ -34,7 +35,7 @@ async function plainWorker() {
   return { worker: started, peer: new JSONRPCPeer(workerTransport(started)) };
 }
 
-/** A port whose other end is in this page. */
+/** Opens a channel. This page uses both of its ports. */
 function plainPort() {
   const { port1, port2 } = new MessageChannel();
   const far = new JSONRPCPeer(portTransport(port2))
@@ -45,7 +46,7 @@ function plainPort() {
 
 const close = ({ element }) => element.remove();
 
-/** Frames that are removed as they load, many at once, keep WebKit from loading anything more. */
+/** WebKit loads nothing more if many iframes are removed while they load. So an iframe is removed after its reload. */
 const reload = {
   kill(pair) {
     pair.reloaded = isReady(pair.element);

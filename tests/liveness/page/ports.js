@@ -1,11 +1,11 @@
-// Ports whose peer dies, and the end of this side itself.
+// Tests ports whose peer ends, and a peer of this page that is destroyed.
 
 import { connectTimeout, frame, fixtureUrl, ready, workersPort } from "./boundaries.js";
 import { measure } from "./measure.js";
 
 const close = ({ worker }) => worker.terminate();
 
-/** A frame of this origin that lets the page open ends in its name, within `parent`. */
+/** Adds an iframe of this origin to `parent`. The page can create peers in the realm of this iframe. */
 async function holder(parent) {
   const element = parent.document.createElement("iframe");
   element.src = fixtureUrl("holder.html");
@@ -14,7 +14,7 @@ async function holder(parent) {
   return element;
 }
 
-/** A port between two frames; one of them is in a frame of its own, which the page can remove. */
+/** Connects two iframes over a port. One of them, `inner`, is inside the iframe `outer`, which the page can remove. */
 async function siblings() {
   const [outer, sibling] = await Promise.all([holder(window), holder(window)]);
   const inner = await holder(outer.contentWindow);

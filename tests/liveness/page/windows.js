@@ -1,15 +1,15 @@
-// Windows that are closed: one that the page has opened, and one that has opened the survivor.
+// Tests windows that close: a popup that this page has called, and an opener that its popup has called.
 
 import { connect, connectTimeout, fixtureUrl, open, origins, ready } from "./boundaries.js";
 import { measure } from "./measure.js";
 
 async function popup(origin) {
   const opened = open("frame.html", { origin: origins.own }, origin);
-  if (opened === undefined) throw new Error("this engine opens no window for a script");
+  if (opened === undefined) throw new Error("the engine must let scripts open windows");
   return { opened, peer: await connect(opened, { origin, connectTimeout }) };
 }
 
-/** A window, and one that it has opened; the page keeps hold of both. */
+/** Opens a window and a popup of this window, and connects them. The page has references to both. */
 async function family() {
   const parent = await ready(open("holder.html"));
   const child = await ready(parent.open(fixtureUrl("holder.html"), "_blank", "popup,width=200,height=200"));

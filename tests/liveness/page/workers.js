@@ -1,11 +1,14 @@
-// Workers that die, and such that never live.
+// Tests workers that end, and workers that never start.
 
 import { connect, connectedWorker, frameElement, worker } from "./boundaries.js";
 import { measure, measureStart } from "./measure.js";
 
 const close = ({ worker }) => worker.terminate();
 
-/** Workers that never connect. The time counts from the start of the worker, or from the browser's error about it. */
+/**
+ * Measures workers that never connect. The measured time begins with the start of the script. If the script is missing,
+ * it begins with the error of the browser.
+ */
 function startOf(file, isThere = true) {
   return () => {
     const started = [];
@@ -32,7 +35,7 @@ export const workers = {
   "a worker of a sandboxed iframe is terminated": () => inSandbox(),
 };
 
-/** Returns the measurements of the sandboxed frame; see `fixtures/sandbox.js`. */
+/** Resolves to the measurements of the sandboxed iframe; see `fixtures/sandbox.js`. */
 function inSandbox() {
   const element = frameElement("sandboxed", "sandbox.html");
   return new Promise((resolve, reject) => {

@@ -1,4 +1,5 @@
-// esbuild leaves the address of the wasm alone: the file is copied beside the bundle, named by a loader, or inside it.
+// Tests bundles of esbuild, which does not copy the wasm. The tests copy the wasm beside the bundle, import it by a
+// loader, or use the inline entry.
 
 import assert from "node:assert/strict";
 import { copyFile, readdir, writeFile } from "node:fs/promises";
@@ -24,7 +25,7 @@ export default async function esbuild(suite, { installation, browser }) {
     await withSite(join(app, "dist"), (url) => assertWorks(browser, url));
   });
 
-  await suite.test("an esbuild bundle works with the wasm named by the file loader", async () => {
+  await suite.test("an esbuild bundle works with the wasm imported by the file loader", async () => {
     const named = 'import wasm from "portway/portway_bg.wasm";\n';
     const rewrite = (source) =>
       source.includes("init()") ? named + source.replace("init()", "init(new URL(wasm, import.meta.url))") : source;

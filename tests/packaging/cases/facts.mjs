@@ -1,4 +1,4 @@
-// The content of the tarball, and the promises of its package.json.
+// Tests the files of the tarball, the fields of its package.json, and the size of bundles that use little of it.
 
 import { nodeResolve } from "@rollup/plugin-node-resolve";
 import assert from "node:assert/strict";
@@ -73,16 +73,16 @@ export default async function facts(suite, { installation }) {
       }
       assert.ok(
         crates.some((title) => title.startsWith("wasm-bindgen ")) && bundled.length > 0,
-        "nothing was found to look for",
+        "the lists of crates and packages must not be empty",
       );
       const wanted = new Set([...crates.filter((title) => !ours(title)), ...bundled]);
       const others = titles.filter((title) => !title.startsWith("core, alloc and compiler_builtins, of rustc "));
       assert.deepEqual(others.sort(), [...wanted].sort());
-      assert.equal(titles.length, others.length + 1, "the parts of Rust itself are missing");
+      assert.equal(titles.length, others.length + 1, "NOTICE must name the crates of Rust itself");
     },
   );
 
-  await suite.test("what is installed is what the list of npm says", async () => {
+  await suite.test("npm installs exactly the files that `npm pack` lists", async () => {
     const found = await readdir(folder, { recursive: true, withFileTypes: true });
     const paths = found
       .filter((entry) => entry.isFile())
@@ -90,7 +90,7 @@ export default async function facts(suite, { installation }) {
     assert.deepEqual(paths.sort(), files);
   });
 
-  await suite.test("every module has declarations, and those it names are there", async () => {
+  await suite.test("every module has declarations, and the tarball has all declarations that they import", async () => {
     const declared = files.filter((file) => file.endsWith(".d.ts"));
     assert.deepEqual(
       modules.map((file) => file.replace(".js", ".d.ts")).filter((file) => !files.includes(file)),
@@ -99,12 +99,15 @@ export default async function facts(suite, { installation }) {
     for (const file of declared) {
       const text = await readFile(join(folder, file), "utf8");
       for (const [, name] of text.matchAll(/from "\.\/([^"]+)\.js"/g)) {
-        assert.ok(files.includes(`${name}.d.ts`), `${file} names ./${name}.js`);
+        assert.ok(
+          files.includes(`${name}.d.ts`),
+          `${file} imports ./${name}.js, so the tarball must have ${name}.d.ts`,
+        );
       }
     }
   });
 
-  await suite.test("exports are the documented ones, and lead to files that are there", () => {
+  await suite.test("package.json has exactly the documented exports, and their files exist", () => {
     const ours = [".", "./inline", "./early", "./wipc", "./wipc/node", "./wipc/wasi", "./wasi-worker.js"];
     const documented = [...ours, "./portway_bg.wasm", "./package.json"];
     assert.deepEqual(Object.keys(manifest.exports), documented);
@@ -114,12 +117,12 @@ export default async function facts(suite, { installation }) {
       [],
     );
     for (const to of Object.values(manifest.exports).filter((to) => typeof to !== "string")) {
-      assert.equal(Object.keys(to)[0], "types", "a condition before types would hide them");
+      assert.equal(Object.keys(to)[0], "types", "types must be the first condition");
       assert.equal(Object.keys(to).at(-1), "default");
     }
   });
 
-  await suite.test("package.json runs nothing, needs nothing, and says what it is", () => {
+  await suite.test("package.json has the right name and licence, and neither scripts nor dependencies", () => {
     const { name, type, license, engines, scripts, dependencies, peerDependencies, bin } = manifest;
     assert.deepEqual(
       { name, type, license, engines, scripts, dependencies, peerDependencies, bin },
@@ -136,7 +139,7 @@ export default async function facts(suite, { installation }) {
     );
   });
 
-  await suite.test("no file names a folder of the machine that built it", async () => {
+  await suite.test("no file contains a path of the machine that built the package", async () => {
     const folders = [root, `${homedir()}/`, `${tmpdir()}/`, "/home/", "/rustc/", ".cargo/registry"];
     for (const file of files) {
       const text = await readFile(join(folder, file), "latin1");
@@ -148,7 +151,7 @@ export default async function facts(suite, { installation }) {
     }
   });
 
-  await suite.test("the README has no link that leads nowhere from npm", async () => {
+  await suite.test("every relative link of the README leads to a file of the tarball", async () => {
     const text = await readFile(join(folder, "README.md"), "utf8");
     const links = [...text.matchAll(/\]\((?!https?:|#)([^)\s]+)/g)].map(([, to]) => to.replace(/#.*/, ""));
     assert.deepEqual(
@@ -182,35 +185,35 @@ export default async function facts(suite, { installation }) {
       ["Rollup", bundleByRollup],
     ]) {
       await suite.test(
-        `a bundle of ${tool} that only uses RPCError of ${entry} is right, and has nothing else in it`,
+        `a bundle of ${tool} that uses only RPCError of ${entry} works, and contains nothing else`,
         async () => {
           const use = `import { RPCError } from "${entry}"; const e = new RPCError(-32001, "no");`;
           const script = await make(`${use} console.log(e instanceof Error, e.name, e.code, e.message);`);
           assert.equal(await prints(script), "true RPCError -32001 no\n");
-          assert.ok(script.length < 1_100, `it has ${script.length} bytes`);
+          assert.ok(script.length < 1_100, `the bundle has ${script.length} bytes`);
         },
       );
 
       await suite.test(
-        `a bundle of ${tool} that only uses codes and errors of ${entry} has nothing else in it`,
+        `a bundle of ${tool} that uses only codes and errors of ${entry} contains nothing else`,
         async () => {
           const names = "CallError, ErrorCode, RPCError, kaiak, wiggum";
           const script = await make(`import { ${names} } from "${entry}"; console.log(${names});`);
-          assert.ok(script.length < 2_200, `it has ${script.length} bytes`);
+          assert.ok(script.length < 2_200, `the bundle has ${script.length} bytes`);
         },
       );
     }
   }
 
-  await suite.test("an import of the package that uses nothing leaves nothing in a bundle", async () => {
+  await suite.test("an unused import of the package adds no code to a bundle", async () => {
     assert.equal((await bundle('import "portway"; import "portway/inline"; import "portway/wipc";')).trim(), "");
   });
 
-  await suite.test("an import of portway/early for its effect stays in a bundle", async () => {
+  await suite.test("a bundle contains portway/early, which is imported for its effect", async () => {
     assert.match(await bundle('import "portway/early";'), /portway\.early/);
   });
 
-  await suite.test("init rejects, and does not throw, in a classic script, which has no address", async () => {
+  await suite.test("init rejects instead of throwing in a classic script, whose address is unknown", async () => {
     const use = 'import init from "portway"; init().catch(({ message, cause }) => console.log(message, cause.name));';
     const script = await bundle(use, { format: "iife", platform: "browser" });
     assert.equal(

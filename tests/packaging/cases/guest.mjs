@@ -1,4 +1,4 @@
-// A WASI guest: bundlers ship the script of its worker, or leave its address alone.
+// Tests WASI guests in bundles. Vite and webpack bundle the script of the worker. For esbuild, the test copies it.
 
 import assert from "node:assert/strict";
 import { copyFile, writeFile } from "node:fs/promises";
@@ -16,13 +16,13 @@ export default async function guest(suite, { installation, browser }) {
   const assertWorks = async (url) => assert.deepEqual(await visit(browser, url), { outcome: { code: 7 }, faults: [] });
   const built = (app) => withSite(join(app, "dist"), assertWorks, { headers });
 
-  await suite.test("a Vite build has a WASI guest without configuration", async () => {
+  await suite.test("a WASI guest runs in a Vite build without configuration", async () => {
     const app = await installation.app("guest", "guest-vite");
     await runTool("vite", ["build", "--target", "es2022"], { cwd: app });
     await built(app);
   });
 
-  await suite.test("a Vite development server has one with the headers and no other configuration", async () => {
+  await suite.test("a WASI guest runs on a Vite development server if only the headers are configured", async () => {
     const root = await installation.app("guest", "guest-vite-server");
     const server = await createServer({
       configFile: false,
@@ -38,18 +38,21 @@ export default async function guest(suite, { installation, browser }) {
     }
   });
 
-  await suite.test("a webpack build has one without configuration", async () => {
+  await suite.test("a WASI guest runs in a webpack build without configuration", async () => {
     const app = await installation.app("guest", "guest-webpack");
     await runTool("webpack", ["build", "--mode", "production"], { cwd: app });
     await writeFile(join(app, "dist/index.html"), html("main.js"));
     await built(app);
   });
 
-  await suite.test("an esbuild bundle has one with the worker's script copied beside it", async () => {
-    const app = await installation.app("guest", "guest-esbuild");
-    await runTool("esbuild", ["src/index.js", "--bundle", "--format=esm", "--outdir=dist"], { cwd: app });
-    await writeFile(join(app, "dist/index.html"), html("index.js"));
-    await copyFile(join(app, "node_modules/portway/wasi-worker.js"), join(app, "dist/wasi-worker.js"));
-    await built(app);
-  });
+  await suite.test(
+    "a WASI guest runs in an esbuild bundle with the script of the worker copied beside it",
+    async () => {
+      const app = await installation.app("guest", "guest-esbuild");
+      await runTool("esbuild", ["src/index.js", "--bundle", "--format=esm", "--outdir=dist"], { cwd: app });
+      await writeFile(join(app, "dist/index.html"), html("index.js"));
+      await copyFile(join(app, "node_modules/portway/wasi-worker.js"), join(app, "dist/wasi-worker.js"));
+      await built(app);
+    },
+  );
 }

@@ -1,4 +1,4 @@
-// The plain page under a Content-Security-Policy: with the one permission that wasm needs, and without it.
+// Tests the plain page under a Content-Security-Policy, with and without the permission that wasm needs.
 
 import assert from "node:assert/strict";
 import { visit } from "../browser.mjs";
@@ -17,7 +17,7 @@ const policy = (script) => ({
 export default async function contentSecurityPolicy(suite, { installation, browser }) {
   const app = await installation.app("plain", "policy");
 
-  await suite.test("page, worker and frame work under script-src 'self' 'wasm-unsafe-eval' without a violation", () =>
+  await suite.test("page, worker and iframe work under script-src 'self' 'wasm-unsafe-eval' without a violation", () =>
     withSite(
       app,
       async (url) => {
@@ -28,7 +28,7 @@ export default async function contentSecurityPolicy(suite, { installation, brows
     ),
   );
 
-  await suite.test("init names the permission that is missing where the policy forbids wasm", () =>
+  await suite.test("init names the missing permission if the policy forbids wasm", () =>
     withSite(
       app,
       async (url) => {

@@ -1,4 +1,4 @@
-// Rollup with the one plugin that finds packages. Like esbuild, it leaves the address of the wasm alone.
+// Tests bundles of Rollup with only the plugin that finds packages. Like esbuild, Rollup does not copy the wasm.
 
 import { nodeResolve } from "@rollup/plugin-node-resolve";
 import { copyFile, writeFile } from "node:fs/promises";

@@ -1,5 +1,5 @@
-// Programs in Rust that depend on the crate. They link no shared library of it, get none of the JavaScript API, and may
-// have a start function of their own.
+// Tests programs in Rust that depend on the crate. They link no shared library of the crate, and contain nothing of the
+// JavaScript API. They may have their own start function.
 
 import assert from "node:assert/strict";
 import { cp, readFile, readdir, writeFile } from "node:fs/promises";
@@ -8,11 +8,11 @@ import { visit } from "../browser.mjs";
 import { withSite } from "../site.mjs";
 import { root, run } from "../tool.mjs";
 
-/** The products of dependencies are kept between runs. */
+/** This folder keeps the compiled dependencies between runs. */
 const target = join(root, "target/dependants");
 const timeout = 500_000;
 
-/** Copies an app that depends on the crate. `features` replaces the features of its manifest. */
+/** Copies an app that depends on the crate. If `features` is "default", the copy uses the default features. */
 async function copyOf(name, folder, features) {
   await cp(join(root, "tests/packaging/apps", name), folder, { recursive: true });
   await cp(join(root, "Cargo.lock"), join(folder, "Cargo.lock"));
@@ -31,7 +31,7 @@ async function sharedLibraries(folder) {
 
 export default async function rust(suite, { installation, browser }) {
   for (const features of ["no default", "default"]) {
-    await suite.test(`a program with ${features} features of the crate links no shared library of it`, async () => {
+    await suite.test(`a program with ${features} features links no shared library of the crate`, async () => {
       const app = await copyOf(
         "rust-native",
         join(installation.folder, `rust-${features.replace(" ", "-")}`),
@@ -45,7 +45,7 @@ export default async function rust(suite, { installation, browser }) {
   }
 
   const app = await copyOf("rust-browser", join(installation.folder, "rust-browser"));
-  const built = await suite.test("a program for the browser has a start function of its own", async () => {
+  const built = await suite.test("a program for the browser can have its own start function", async () => {
     const command =
       'eval "$(cargo xtask env)" && export CARGO_TARGET_DIR="$1" && exec wasm-pack build --target web --no-pack "$0"';
     await run("sh", ["-c", command, app, join(target, "wasm")], { cwd: root, timeout });
@@ -53,11 +53,11 @@ export default async function rust(suite, { installation, browser }) {
   });
   if (!built) return;
 
-  await suite.test("its start function makes a call", () =>
+  await suite.test("the start function of a program for the browser makes a call", () =>
     withSite(app, async (url) => assert.deepEqual(await visit(browser, url), { outcome: 3, faults: [] })),
   );
 
-  await suite.test("it ships none of the JavaScript API", async () => {
+  await suite.test("a program for the browser contains nothing of the JavaScript API", async () => {
     const files = await readdir(join(app, "pkg"), { recursive: true });
     const glue = await readFile(join(app, "pkg/rust_browser.js"), "utf8");
     const declarations = await readFile(join(app, "pkg/rust_browser.d.ts"), "utf8");

@@ -1,4 +1,4 @@
-// Vite: the production build, and the development server with its own bundling.
+// Tests Vite: the production build, and the development server, which bundles packages in advance.
 
 import { build, createServer } from "vite";
 import { withSite } from "../site.mjs";
@@ -12,7 +12,7 @@ export default async function vite(suite, { installation, browser }) {
     await withSite(`${app}/dist`, (url) => assertWorks(browser, url));
   });
 
-  // Its classic workers cannot wait at the top level.
+  // By default, Vite builds classic workers, which cannot await at the top level.
   await suite.test('a worker with a top-level await works in a Vite build with worker.format "es"', async () => {
     const app = await installation.app("bundled", "vite-await", withTopLevelAwait);
     await build({ configFile: false, logLevel: "error", root: app, worker: { format: "es" } });
@@ -24,7 +24,7 @@ export default async function vite(suite, { installation, browser }) {
     await withVite({ root: app }, (url) => assertWorks(browser, url));
   });
 
-  // Versions before 8 lose the wasm when they bundle the package in advance; this is the line that they need.
+  // Versions before 8 lose the wasm when they bundle the package in advance. They need the option `exclude`.
   await suite.test("a Vite development server works with the package excluded from its bundling", async () => {
     const app = await installation.app("bundled", "vite-excluded");
     await withVite({ root: app, optimizeDeps: { exclude: ["portway"] } }, (url) => assertWorks(browser, url));

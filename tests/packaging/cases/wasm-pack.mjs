@@ -1,4 +1,4 @@
-// `wasm-pack build npm --target web`: the JavaScript API without bundling and finishing.
+// Tests the output of `wasm-pack build npm --target web`: the JavaScript API without the later steps of xtask.
 
 import assert from "node:assert/strict";
 import { cp } from "node:fs/promises";
@@ -12,7 +12,7 @@ export default async function wasmPack(suite, { installation, browser }) {
   await cp(join(root, "tests/packaging/apps/generated"), app, { recursive: true });
 
   const built = await suite.test("plain wasm-pack builds the crate", async () => {
-    // xtask knows where the toolchain is.
+    // `cargo xtask env` prints the paths of the toolchain.
     const command =
       'eval "$(cargo xtask env)" && exec wasm-pack build npm --target web --out-name portway --out-dir "$0"';
     await run("sh", ["-c", command, join(app, "pkg")], { cwd: root, timeout: 500_000 });
@@ -20,7 +20,7 @@ export default async function wasmPack(suite, { installation, browser }) {
   });
   if (!built) return;
 
-  await suite.test("what plain wasm-pack builds makes calls between a page and its worker", () =>
+  await suite.test("a page and its worker make calls with the output of plain wasm-pack", () =>
     withSite(app, async (url) => {
       const outcome = { greeting: "worker greets page", refusal: -32001 };
       assert.deepEqual(await visit(browser, url), { outcome, faults: [] });

@@ -1,4 +1,4 @@
-// webpack 5 with its defaults: no loader, no experiment, no configuration file.
+// Tests webpack 5 with its defaults, without loaders, experiments or a configuration file.
 
 import { writeFile } from "node:fs/promises";
 import { withSite } from "../site.mjs";

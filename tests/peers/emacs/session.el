@@ -1,11 +1,11 @@
-;;; session.el --- Emacs and its own jsonrpc.el against duet-rpc  -*- lexical-binding: t; -*-
+;;; session.el --- Tests duet-rpc with jsonrpc.el of Emacs  -*- lexical-binding: t; -*-
 
-;; Run by `cargo xtask test --only peers', or by hand:
+;; `cargo xtask test --only peers' runs this file. This command also runs it:
 ;;
 ;;   DUET_RPC=target/debug/duet-rpc emacs --batch -Q -l tests/peers/emacs/session.el
 ;;
-;; Each check is counted; the last line is the count, and the exit status is 0 if all have passed. With PORTWAY_REPORT
-;; the count is also written there, as JSON.
+;; The last line of the output has the counts of passed and failed checks. The exit status is 0 if all checks have
+;; passed. If PORTWAY_REPORT names a file, the counts are also written to this file, as JSON.
 
 ;;; Code:
 
@@ -28,7 +28,7 @@
   (session-check name t (and found t)))
 
 (defun session-connect (name)
-  "A connection called NAME to a daemon of its own."
+  "Start a daemon, and return a connection called NAME to it."
   (make-instance
    'jsonrpc-process-connection
    :name name
@@ -38,22 +38,22 @@
                             :connection-type 'pipe
                             :coding 'utf-8-emacs-unix
                             :noquery t
-                            ;; jsonrpc.el looks for a buffer of this name.
+                            ;; jsonrpc.el requires a buffer of this name.
                             :stderr (get-buffer-create (format "*%s stderr*" name))))))
 
 (defun session-process (connection)
-  "The process behind CONNECTION."
+  "Return the process of CONNECTION."
   (jsonrpc--process connection))
 
 (defun session-wait (condition)
-  "Wait until the function CONDITION gives something, for ten seconds at most."
+  "Wait until the function CONDITION returns non-nil, for at most ten seconds."
   (let ((deadline (+ (float-time) 10)) found)
     (while (and (not (setq found (funcall condition))) (< (float-time) deadline))
       (accept-process-output nil 0.05))
     found))
 
 (defun session-failure (connection method params)
-  "Call METHOD with PARAMS over CONNECTION; code, message and data of the condition that it raises."
+  "Call METHOD with PARAMS over CONNECTION. Return code, message and data of its error."
   (condition-case oops
       (list 'no-condition (jsonrpc-request connection method params))
     (jsonrpc-error
@@ -63,7 +63,7 @@
              (alist-get 'jsonrpc-error-data details))))))
 
 (defun session-exit-status (connection)
-  "Wait until the process behind CONNECTION has ended; its exit status."
+  "Wait until the process of CONNECTION has exited. Return its exit status."
   (let ((process (session-process connection)))
     (session-wait (lambda () (not (process-live-p process))))
     (list (process-status process) (process-exit-status process))))
@@ -72,29 +72,31 @@
   '("initialize" "listMethods" "describeMethods" "version" "setLogLevel" "shutdown"))
 
 (defun session-calls (connection)
-  "Five of the six methods over CONNECTION."
+  "Check five of the six methods over CONNECTION."
   (let* ((server (jsonrpc-request connection 'initialize nil))
          (version (plist-get (plist-get server :serverInfo) :version)))
     (session-check "initialize names the server" "duet-rpc" (plist-get (plist-get server :serverInfo) :name))
     (session-check "initialize names the protocol" "2.0" (plist-get server :protocolVersion))
     (session-true "the version is three numbers" (string-match-p "\\`[0-9]+\\.[0-9]+\\.[0-9]+\\'" version))
-    (session-check "version agrees" (list :version version) (jsonrpc-request connection 'version nil)))
+    (session-check "version returns the version of initialize" (list :version version)
+                   (jsonrpc-request connection 'version nil)))
   (let ((methods (jsonrpc-request connection 'listMethods nil)))
-    (session-check "listMethods lists six" session-methods
+    (session-check "listMethods lists six methods" session-methods
                    (mapcar (lambda (method) (plist-get method :name)) methods))
-    (session-true "each has a description" (cl-every (lambda (method) (stringp (plist-get method :description))) methods)))
+    (session-true "each method has a description"
+                  (cl-every (lambda (method) (stringp (plist-get method :description))) methods)))
   (let ((methods (jsonrpc-request connection 'describeMethods nil)))
-    (session-check "describeMethods describes six" session-methods
+    (session-check "describeMethods describes six methods" session-methods
                    (mapcar (lambda (method) (plist-get method :name)) methods))
-    (session-check "setLogLevel takes a level" ["level: string"] (plist-get (aref methods 4) :params)))
-  (session-check "setLogLevel takes effect" '(:level "debug" :success t)
+    (session-check "setLogLevel has the parameter level" ["level: string"] (plist-get (aref methods 4) :params)))
+  (session-check "setLogLevel returns the new level" '(:level "debug" :success t)
                  (jsonrpc-request connection 'setLogLevel '(:level "DEBUG")))
   (session-check "params may be an empty object" t
                  (and (jsonrpc-request connection 'version (make-hash-table)) t))
   (session-check "params may be an empty array" t (and (jsonrpc-request connection 'version []) t)))
 
 (defun session-errors (connection)
-  "Every kind of error that a call over CONNECTION can raise."
+  "Check every kind of error that a call over CONNECTION can raise."
   (pcase-let ((`(,code ,message ,data) (session-failure connection 'frobnicate nil)))
     (session-check "an unknown method: code" -32601 code)
     (session-true "an unknown method: message" (string-prefix-p "Method not found" message))
@@ -118,18 +120,18 @@
       (session-check (format "scalar params %S: message" params) "Invalid Request" message))))
 
 (defun session-raw (connection bytes)
-  "Send BYTES over CONNECTION as they are; the error that comes back with the id null."
+  "Send BYTES over CONNECTION. Return the error of the response whose id is null."
   (setf (jsonrpc-last-error connection) nil)
   (process-send-string (session-process connection) bytes)
-  ;; Such an error belongs to no call, and jsonrpc.el stumbles over it after it has kept it.
+  ;; A response with the id null belongs to no call. jsonrpc.el stores its error and then fails, which is ignored here.
   (session-wait (lambda () (ignore-errors (accept-process-output (session-process connection) 0.05))
                   (jsonrpc-last-error connection))))
 
 (defun session-errors-without-call (connection)
-  "Errors that no call over CONNECTION can be blamed for."
+  "Check errors over CONNECTION that belong to no call."
   (let ((failure (session-raw connection "Content-Length: 5\r\n\r\nhello")))
-    (session-check "no JSON: code" -32700 (plist-get failure :code))
-    (session-check "no JSON: message" "Parse error" (plist-get failure :message)))
+    (session-check "invalid JSON: code" -32700 (plist-get failure :code))
+    (session-check "invalid JSON: message" "Parse error" (plist-get failure :message)))
   (let ((failure (session-raw connection "Content-Length: 2\r\n\r\n[]")))
     (session-check "a batch: code" -32600 (plist-get failure :code))
     (session-check "a batch: message" "Batch requests not supported" (plist-get failure :message))
@@ -146,27 +148,27 @@
     (let ((failure (session-raw connection bytes)))
       (session-check (format "%s: code" reason) -32600 (plist-get failure :code))
       (session-check (format "%s: reason" reason) (list :reason reason) (plist-get failure :data))))
-  (session-true "the session goes on" (jsonrpc-request connection 'version nil)))
+  (session-true "the session continues after these errors" (jsonrpc-request connection 'version nil)))
 
 (defun session-notifications (connection)
-  "Notifications over CONNECTION, known and unknown."
+  "Check known and unknown notifications over CONNECTION."
   (jsonrpc-notify connection 'setLogLevel '(:level "info"))
   (jsonrpc-notify connection 'frobnicate nil)
   (jsonrpc-notify connection 'frobnicate '(:text "é€😀"))
   (session-true "a call after notifications is answered" (jsonrpc-request connection 'version nil)))
 
 (defun session-asynchronous (connection)
-  "A hundred calls over CONNECTION at once."
+  "Check a hundred calls over CONNECTION at the same time."
   (let ((order nil))
     (dotimes (number 100)
       (jsonrpc-async-request connection 'version nil
                              :success-fn (lambda (_) (push number order))
                              :error-fn #'ignore))
     (session-wait (lambda () (= (length order) 100)))
-    (session-check "a hundred calls at once are answered in order" (number-sequence 0 99) (nreverse order))))
+    (session-check "a hundred calls at the same time are answered in order" (number-sequence 0 99) (nreverse order))))
 
 (defun session-run ()
-  "All checks."
+  "Run all checks."
   (let ((connection (session-connect "duet")))
     (session-calls connection)
     (session-errors connection)
@@ -175,18 +177,18 @@
     (session-asynchronous connection)
     (session-check "shutdown answers" '(:message "Shutting down gracefully")
                    (jsonrpc-request connection 'shutdown nil))
-    (session-check "shutdown ends it with status 0" '(exit 0) (session-exit-status connection)))
+    (session-check "shutdown ends the daemon with status 0" '(exit 0) (session-exit-status connection)))
   (let ((connection (session-connect "duet-notified")))
-    (session-true "a second session" (jsonrpc-request connection 'version nil))
+    (session-true "a second daemon answers" (jsonrpc-request connection 'version nil))
     (jsonrpc-notify connection 'shutdown nil)
-    (session-check "shutdown as a notification ends it with status 0" '(exit 0) (session-exit-status connection)))
+    (session-check "a shutdown notification ends the daemon with status 0" '(exit 0) (session-exit-status connection)))
   (let ((connection (session-connect "duet-closed")))
-    (session-true "a third session" (jsonrpc-request connection 'version nil))
+    (session-true "a third daemon answers" (jsonrpc-request connection 'version nil))
     (process-send-eof (session-process connection))
-    (session-check "the end of its input ends it with status 0" '(exit 0) (session-exit-status connection))))
+    (session-check "the daemon exits with status 0 when its input ends" '(exit 0) (session-exit-status connection))))
 
 (defun session-report ()
-  "Write the count where PORTWAY_REPORT says."
+  "Write the counts to the file that PORTWAY_REPORT names."
   (when-let ((file (getenv "PORTWAY_REPORT")))
     (let ((failures (mapcar (lambda (failure) `((name . ,(car failure)) (message . ,(cdr failure)))) session-failures)))
       (with-temp-file file

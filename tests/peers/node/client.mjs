@@ -1,4 +1,5 @@
-// A client on vscode-jsonrpc: calls the server that tests/peers/vscode_jsonrpc.rs runs on the socket given as argument.
+// A client with vscode-jsonrpc. It calls the server of tests/peers/vscode_jsonrpc.rs on the socket that the argument
+// names.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -16,7 +17,7 @@ connection.listen();
 
 const fails = (call) =>
   call.then(
-    (result) => assert.fail(`no error, but ${result}`),
+    (result) => assert.fail(`the call must fail, but returned ${result}`),
     (error) => error,
   );
 
@@ -33,17 +34,17 @@ assert.equal((await fails(connection.sendRequest("nope"))).code, rpc.ErrorCodes.
 assert.equal((await fails(connection.sendRequest("add", "one", "two"))).code, rpc.ErrorCodes.InvalidParams);
 assert.equal((await fails(connection.sendRequest("crash"))).code, rpc.ErrorCodes.InternalError);
 
-// The server calls back while it is called.
+// During this call, the server calls the client.
 assert.equal(await connection.sendRequest("ask", { question: "how many?" }), "how many? 42");
 
-// Notifications, in their order, before the request behind them.
+// The server must handle the notifications in order, and before the request that follows them.
 for (let number = 0; number < 100; number += 1) connection.sendNotification("log", { line: `line ${number}` });
 assert.deepEqual(
   await connection.sendRequest("lines"),
   Array.from({ length: 100 }, (_, number) => `line ${number}`),
 );
 
-// A call that is cancelled is answered with that, and its handler is dropped.
+// The response to a cancelled call is an error, and the handler of the call is dropped.
 const source = new rpc.CancellationTokenSource();
 const waiting = fails(connection.sendRequest("wait", {}, source.token));
 await connection.sendRequest("started");
@@ -51,14 +52,14 @@ source.cancel();
 assert.equal((await waiting).code, -32800);
 assert.equal(await connection.sendRequest("dropped"), true);
 
-// Many at once, each with its own answer.
+// Each of many calls at the same time must receive its own response.
 const many = Array.from({ length: 1_000 }, (_, number) => connection.sendRequest("echo", { number }));
 assert.deepEqual(
   (await Promise.all(many)).map(({ number }) => number),
   Array.from({ length: 1_000 }, (_, number) => number),
 );
 
-// Far more than a socket holds.
+// This text is much longer than the buffer of a socket.
 const text = "é€😀".repeat(500_000);
 assert.equal((await connection.sendRequest("echo", { text })).text, text);
 

@@ -1,8 +1,8 @@
-// npm vscode-jsonrpc, the client that Visual Studio Code talks to language servers with, against duet-rpc:
+// Tests duet-rpc with the npm package vscode-jsonrpc, by which Visual Studio Code calls language servers:
 //
 //   DUET_RPC=target/debug/duet-rpc node tests/peers/node/duet.mjs
 //
-// With PORTWAY_REPORT set, the counts are written there as JSON.
+// If PORTWAY_REPORT names a file, the counts of tests are written to this file, as JSON.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -14,7 +14,7 @@ const METHODS = ["initialize", "listMethods", "describeMethods", "version", "set
 const LEVELS = ["debug", "info", "warn", "error"];
 const suite = new Suite();
 
-/** A daemon with a connection to it; `exit` resolves to its exit code. */
+/** Starts a daemon and connects to it. `exit` resolves to the exit code of the daemon. */
 function start() {
   const child = spawn(process.env.DUET_RPC, ["rpc"], { stdio: ["pipe", "pipe", "pipe"] });
   const log = [];
@@ -28,14 +28,14 @@ function start() {
   return { child, connection, log, strays, exit: once(child, "exit").then(([code]) => code) };
 }
 
-/** A test with a daemon of its own, which must end with success and must have sent no unexpected message. */
+/** Runs a test with its own daemon. The daemon must exit with the code 0, and must send no unexpected message. */
 const check = (name, work) =>
   suite.test(name, async () => {
     const daemon = start();
     try {
       await work(daemon);
       daemon.child.stdin.end();
-      assert.equal(await daemon.exit, 0, `it ended with another exit code, and had logged ${daemon.log.join("")}`);
+      assert.equal(await daemon.exit, 0, `the daemon must exit with 0; it logged ${daemon.log.join("")}`);
       assert.deepEqual(daemon.strays, []);
     } finally {
       daemon.child.kill("SIGKILL");
@@ -45,11 +45,11 @@ const check = (name, work) =>
 
 const fails = (call) =>
   call.then(
-    (result) => assert.fail(`no error, but ${JSON.stringify(result)}`),
+    (result) => assert.fail(`the call must fail, but returned ${JSON.stringify(result)}`),
     (error) => error,
   );
 
-await check("all six methods are called", async ({ connection, exit }) => {
+await check("all six methods return their results", async ({ connection, exit }) => {
   const { serverInfo, protocolVersion } = await connection.sendRequest("initialize");
   assert.equal(serverInfo.name, "duet-rpc");
   assert.match(serverInfo.version, /^\d+\.\d+\.\d+$/);
@@ -80,7 +80,7 @@ await check("errors arrive with code, message and data", async ({ connection }) 
   assert.deepEqual([params.code, params.data.received], [rpc.ErrorCodes.InvalidParams, "array"]);
 });
 
-await check("a thousand calls at once are answered in order", async ({ connection }) => {
+await check("a thousand calls at the same time are answered in order", async ({ connection }) => {
   const order = [];
   const calls = Array.from({ length: 1_000 }, (_, number) =>
     connection.sendRequest("version").then(() => order.push(number)),
@@ -92,34 +92,34 @@ await check("a thousand calls at once are answered in order", async ({ connectio
   );
 });
 
-await check("notifications and cancellations are taken in silence", async ({ connection, log }) => {
+await check("notifications and cancellations get no response", async ({ connection, log }) => {
   await connection.sendNotification("setLogLevel", { level: "debug" });
   await connection.sendNotification("frobnicate", { text: "é€😀" });
   await connection.sendNotification("$/cancelRequest", { id: 99 });
   const source = new rpc.CancellationTokenSource();
   const call = connection.sendRequest("version", {}, source.token);
   source.cancel();
-  // Either is right: it may have been answered before the cancellation came.
+  // The call may also succeed, if the daemon answered the call before the cancellation arrived.
   await call.catch((error) => assert.equal(error.code, -32800));
   await connection.sendRequest("version");
   assert.match(log.join(""), /unknown notification method="frobnicate"/);
 });
 
-await check("a message with a content type is taken", async ({ child, connection }) => {
+await check("a message with a content type is accepted", async ({ child, connection }) => {
   const body = JSON.stringify({ jsonrpc: "2.0", method: "setLogLevel", params: { level: "debug" } });
   const type = "Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n";
   child.stdin.write(`${type}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
   assert.ok(await connection.sendRequest("version"));
 });
 
-await check("the session survives bytes that are no message", async ({ child, connection }) => {
+await check("the session continues after bytes that are not a message", async ({ child, connection }) => {
   child.stdin.write("a line that does not belong here\n");
   child.stdin.write("Content-Length: 5\r\n\r\nhello");
   child.stdin.write("Content-Length: 99999999999\r\n\r\n");
   assert.ok(await connection.sendRequest("version"));
 });
 
-await check("shutdown as a notification ends it", async ({ connection, exit }) => {
+await check("the notification shutdown ends the daemon", async ({ connection, exit }) => {
   await connection.sendNotification("shutdown");
   assert.equal(await exit, 0);
 });

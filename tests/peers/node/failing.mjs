@@ -1,4 +1,4 @@
-// A guest of WIPC whose handlers fail as libraries do; tests/peers/portway_js.rs calls it.
+// A WIPC guest whose handlers fail with the errors of libraries. tests/peers/portway_js.rs calls these handlers.
 
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -10,7 +10,7 @@ const backend = createServer((_, response) =>
   response.writeHead(403, { "set-cookie": "session=s3cret" }).end("s3cret"),
 );
 await new Promise((listening) => backend.listen(0, "127.0.0.1", listening));
-// It must not keep this process.
+// The HTTP server must not keep this process running.
 backend.unref();
 
 const headers = { Authorization: "Bearer s3cret" };

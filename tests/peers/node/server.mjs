@@ -1,4 +1,4 @@
-// A server on vscode-jsonrpc, over standard input and output; tests/peers/vscode_jsonrpc.rs calls it.
+// A server with vscode-jsonrpc, over standard input and output. tests/peers/vscode_jsonrpc.rs calls this server.
 
 import rpc from "vscode-jsonrpc/node";
 

@@ -1,4 +1,4 @@
-// The application that the code of README.md takes for granted.
+// Declares the names of an application that the code of README.md uses.
 
 declare const worker: Worker;
 declare const frame: HTMLIFrameElement;

@@ -1,6 +1,6 @@
 // Compares the exports of the JavaScript of portway-web with the declarations of the package. Each line compiles only
-// if both agree. TypeScript names a member that only one of them has: `Type '"batch"' does not satisfy the constraint
-// 'never'`.
+// if the source and the declarations agree. If only one of them has a member, the error names this member:
+// `Type '"batch"' does not satisfy the constraint 'never'`.
 
 import type * as declared from "../../../crates/portway-web/types/portway.js";
 import type * as declaredEarly from "../../../crates/portway-web/types/early.js";
@@ -21,14 +21,14 @@ import type { RequestContext } from "../../../crates/portway-web/js/driver/reque
 import type { Stream } from "../../../crates/portway-web/js/driver/stream-consumer.js";
 import type { WipcTransport } from "../../../crates/portway-web/js/wipc/rpc-transport.js";
 
-/** Compiles if there are no names. */
+/** Compiles if `Names` has no members. */
 declare function none<Names extends never>(): void;
 /** Compiles if a value of the source can be used as declared. */
 declare function suits<Declared, Source extends Declared>(): void;
 
 /** The members that the source has and the declarations lack. */
 type Undeclared<Source, Declared> = Exclude<keyof Source, keyof Declared>;
-/** The members that only one of them has. */
+/** The members that only the source or only the declarations have. */
 type Difference<Source, Declared> = Undeclared<Source, Declared> | Exclude<keyof Declared, keyof Source>;
 
 // The exports of each module.
@@ -59,7 +59,7 @@ suits<declared.RPCError, web.RPCError>();
 none<Exclude<Difference<web.CallError, declared.CallError>, "forCall">>();
 suits<declared.CallError, web.CallError>();
 
-// Vue reads `__v_skip`.
+// Only Vue reads `__v_skip`, so the package does not declare this member.
 none<Exclude<Difference<RequestContext, declared.HandlerContext>, "__v_skip">>();
 suits<declared.HandlerContext, RequestContext>();
 none<Exclude<Undeclared<Stream, AsyncIterableIterator<unknown>>, "__v_skip" | "id" | "item" | "message" | "slot">>();
@@ -85,7 +85,7 @@ type WasiGuest = Awaited<ReturnType<typeof wasi.startWasiGuest>>;
 none<Difference<WasiGuest, declaredWasi.WasiGuest>>();
 suits<declaredWasi.WasiGuest, WasiGuest>();
 
-// The objects of the functions, and the functions themselves.
+// The objects that functions return, and the functions themselves.
 none<Undeclared<ReturnType<typeof web.portTransport>, declared.BuiltInTransport>>();
 type TransportInternals = "atWork" | "handleClose" | "idle" | "isFull" | "isWaiting" | "receive";
 none<Exclude<Undeclared<WipcTransport, declared.BuiltInTransport>, TransportInternals>>();

@@ -1,6 +1,6 @@
 // Globals of some realms that the libraries of TypeScript lack, or declare only for another realm.
 
-/** The scope of a dedicated worker. The library for workers cannot be combined with that for windows. */
+/** The scope of a dedicated worker. TypeScript cannot combine its library for workers with its library for windows. */
 declare class DedicatedWorkerGlobalScope extends EventTarget {}
 declare function postMessage(message: unknown, transfer?: Transferable[]): void;
 
@@ -12,6 +12,6 @@ interface AngularZone {
 declare var Zone: (new () => AngularZone) & { readonly current: AngularZone; readonly root: AngularZone };
 
 declare namespace setTimeout {
-  /** The clock of @sinonjs/fake-timers. Real timers have none. */
+  /** The clock of @sinonjs/fake-timers. Real timers have no clock. */
   const clock: object | undefined;
 }

@@ -1,5 +1,5 @@
-// The glue of wasm-bindgen, which `cargo xtask build` makes from `exports.rs`: the exports that are listed there,
-// and the function that starts the wasm.
+// Declares the glue of wasm-bindgen, which `cargo xtask build` creates: the exports that `exports.rs` lists, and the
+// function that starts the wasm.
 
 export { JSONRPCClient } from "../../../crates/portway-web/js/client.js";
 export { connect } from "../../../crates/portway-web/js/connect.js";

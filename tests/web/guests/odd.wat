@@ -1,4 +1,4 @@
-;; A guest that does one odd thing, named by the first letter of its first argument.
+;; A guest with one unusual behaviour. The first letter of its first argument selects the behaviour.
 (module
   (import "wasi_snapshot_preview1" "args_sizes_get" (func $args_sizes_get (param i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "args_get" (func $args_get (param i32 i32) (result i32)))
@@ -8,7 +8,8 @@
   (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "fd_close" (func $fd_close (param i32) (result i32)))
   (import "wasi_snapshot_preview1" "proc_exit" (func $proc_exit (param i32)))
-  ;; 0: number and size of strings; 16: two buffers of a call; 32: how much went; 64: pointers; 1024: strings; 65536: bytes
+  ;; Memory: 0 count and size of strings; 16 two buffers; 32 number of transferred bytes; 64 pointers; 1024 strings;
+  ;; 65536 bytes
   (memory (export "memory") 4)
   ;; A CALL frame of WIPC, 48 bytes long.
   (data (i32.const 512) "WIPC\02\27\00\00\00{\22jsonrpc\22:\222.0\22,\22method\22:\22big\22,\22id\22:1}")
@@ -21,7 +22,7 @@
     (call $buffer (i32.const 16) (local.get $address) (local.get $length))
     (drop (call $fd_write (local.get $fd) (i32.const 16) (i32.const 1) (i32.const 32))))
 
-  ;; Arguments and environment as they are in memory, and an exit code that needs all 32 bits.
+  ;; Writes the arguments and the environment as they are in memory. The exit code needs all 32 bits.
   (func $say
     (call $write (i32.const 1) (i32.const 1024) (i32.load (i32.const 4)))
     (drop (call $environ_sizes_get (i32.const 0) (i32.const 4)))
@@ -29,19 +30,19 @@
     (call $write (i32.const 1) (i32.const 1024) (i32.load (i32.const 4)))
     (call $proc_exit (i32.const -2)))
 
-  ;; Never reads, and sleeps if it is not read.
+  ;; Writes without end and never reads. A full output blocks the guest.
   (func $flood
     (loop $again
       (call $write (i32.const 1) (i32.const 65536) (i32.const 65536))
       (br $again)))
 
-  ;; Asks by WIPC, and never reads.
+  ;; Sends CALL frames of WIPC without end, and never reads.
   (func $ask
     (loop $again
       (call $write (i32.const 1) (i32.const 512) (i32.const 48))
       (br $again)))
 
-  ;; Reads into two buffers at once, the first of four bytes, and writes what came.
+  ;; Reads into two buffers at once, the first of four bytes, and writes the bytes that it has read.
   (func $read_scattered
     (loop $again
       (call $buffer (i32.const 16) (i32.const 65536) (i32.const 4))
@@ -51,7 +52,7 @@
       (call $write (i32.const 1) (i32.const 65536) (i32.load (i32.const 32)))
       (br $again)))
 
-  ;; Reads single bytes, counts them, and exits with their number.
+  ;; Reads single bytes, counts them, and exits with the count as its exit code.
   (func $count
     (local $bytes i32)
     (call $buffer (i32.const 16) (i32.const 65536) (i32.const 1))

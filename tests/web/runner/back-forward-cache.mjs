@@ -1,10 +1,10 @@
-// A page that is left, kept in the back/forward cache, and shown again. No spec in the page can do that; a driver
-// can.
+// A page that the browser leaves, keeps in the back/forward cache and shows again. A spec runs inside the page, so only
+// a driver can test this.
 
 const TEST_TIMEOUT_MS = 10_000;
 const state = "return window.state && JSON.stringify(window.state());";
 
-/** Adds its results to the counts of the specs. */
+/** Runs the test and adds its result to the counts of the specs. */
 export async function tryBackForwardCache(driver, origin, tally) {
   const name = "a page in the back/forward cache";
   const count = (kind) => ((tally.files["back-forward-cache.mjs"] ??= { passed: 0, failed: 0 })[kind] += 1);
@@ -18,12 +18,16 @@ export async function tryBackForwardCache(driver, origin, tally) {
       ({ ready, log }) =>
         ready && (!log.includes("pagehide") || log.filter((line) => line.startsWith("answer")).length === 2),
     );
-    // It may have been loaded anew: then there is nothing to see here.
-    if (!log.includes("pagehide")) return void (tally.notes = [`${name}: this browser keeps none under its driver`]);
+    // If the browser has loaded the page anew, the cache cannot be tested.
+    if (!log.includes("pagehide"))
+      return void (tally.notes = [
+        `${name}: not tested, because this browser has no back/forward cache under its driver`,
+      ]);
     for (const wanted of expectedEvents) {
-      if (!log.includes(wanted)) throw new Error(`${wanted} is not among ${log.join("; ")}`);
+      if (!log.includes(wanted)) throw new Error(`the log must contain "${wanted}", got ${log.join("; ")}`);
     }
-    if (log.length !== expectedEvents.length) throw new Error(`that is too much: ${log.join("; ")}`);
+    if (log.length !== expectedEvents.length)
+      throw new Error(`the log must have ${expectedEvents.length} entries, got ${log.join("; ")}`);
     tally.passed++;
     count("passed");
   } catch (error) {
@@ -32,7 +36,7 @@ export async function tryBackForwardCache(driver, origin, tally) {
   }
 }
 
-/** The reports of such a page: for each connection, the end of its session and the next session. */
+/** The expected log of the page: for each connection, the end of its session and the next session. */
 const expectedEvents = [
   "pagehide",
   "pageshow",
@@ -52,7 +56,7 @@ async function until(driver, holds) {
     const text = await driver.executeScript(state).catch(() => undefined);
     const now = text && JSON.parse(text);
     if (now && holds(now)) return now;
-    if (Date.now() > deadline) throw new Error(`the page is stuck: ${text}`);
+    if (Date.now() > deadline) throw new Error(`the page did not reach the expected state, got ${text}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

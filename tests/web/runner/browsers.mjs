@@ -1,5 +1,5 @@
-// Starts a browser under its WebDriver. xtask passes their paths in PORTWAY_* variables; without these, the paths of
-// Debian and of `cargo xtask setup` are used.
+// Starts a browser under its WebDriver. xtask passes the paths of both in PORTWAY_* variables. Without them, the
+// paths of Debian and of `cargo xtask setup` are used.
 
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
@@ -20,7 +20,7 @@ const engines = {
       "goog:chromeOptions": {
         binary: executablePath,
         args: [...args, ...more],
-        // The driver would have pages that are left thrown away.
+        // With this switch, chromedriver would disable the back/forward cache.
         excludeSwitches: ["disable-back-forward-cache"],
       },
     },
@@ -35,10 +35,10 @@ const engines = {
     },
   }),
   webkit: () => ({
-    // It has no headless mode.
+    // WebKitGTK has no headless mode.
     driver: [...(env.DISPLAY ? [] : ["xvfb-run", "-a"]), env.PORTWAY_WEBKITDRIVER ?? "WebKitWebDriver"],
     port: (port) => `--port=${port}`,
-    // Its own sandbox needs rights that a container does not have.
+    // The sandbox of WebKit needs rights that a container does not have.
     environment: { WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: "1" },
     capabilities: {
       browserName: "MiniBrowser",
@@ -48,27 +48,28 @@ const engines = {
 };
 
 /**
- * The running browser: its WebDriver session, and how to end both. `more` are further arguments for Chromium. With
- * `sharing`, a page that is isolated from other origins can share memory.
+ * Starts the browser. Returns its WebDriver session and a function that ends both. `more` are further arguments for
+ * Chromium. With `sharing`, a page that is isolated from other origins can share memory.
  */
 export async function startBrowser(engine, more = [], { sharing = false } = {}) {
   const { driver, port, environment, capabilities } = engines[engine](more);
   const number = await freePort();
   const [command, ...args] = [...driver, port(number)];
-  // A group of its own, so that its children end with it.
-  // The other engines share memory by default. WebKit would also share it with pages that are not isolated.
+  // `detached` puts the driver into a new process group, so that its children can be killed with it.
+  // `JSC_useSharedArrayBuffer` makes WebKit share memory, even with pages that are not isolated. Other engines need no
+  // switch.
   const shared = sharing && engine === "webkit" ? { JSC_useSharedArrayBuffer: "1" } : {};
   const child = spawn(command, args, { env: { ...env, ...environment, ...shared }, stdio: "ignore", detached: true });
   const failed = new Promise((_, reject) => {
-    child.once("error", (error) => reject(new Error(`${command} does not start: ${error.message}`)));
-    child.once("exit", (code) => reject(new Error(`${command} has ended with ${code}`)));
+    child.once("error", (error) => reject(new Error(`${command} cannot be started: ${error.message}`)));
+    child.once("exit", (code) => reject(new Error(`${command} exited early, with code ${code}`)));
   });
   failed.catch(() => {});
   const kill = () => {
     try {
       process.kill(-child.pid);
     } catch {
-      // It has ended by itself.
+      // The process group has already exited.
     }
   };
   try {
@@ -91,13 +92,13 @@ export async function startBrowser(engine, more = [], { sharing = false } = {}) 
   }
 }
 
-/** Resolves once the driver on this port answers. */
+/** Waits until the driver on this port responds. */
 async function answering(port) {
   const deadline = Date.now() + 20_000;
   for (;;) {
     const status = await fetch(`http://127.0.0.1:${port}/status`).catch(() => undefined);
     if (status !== undefined) return;
-    if (Date.now() > deadline) throw new Error("the driver does not answer");
+    if (Date.now() > deadline) throw new Error("the driver has not responded within 20 s");
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -128,5 +129,7 @@ function minibrowser() {
       }
     }
   }
-  throw new Error("there is no MiniBrowser of WebKitGTK under /usr/lib or /usr/libexec");
+  throw new Error(
+    "MiniBrowser of WebKitGTK must be in a folder under /usr/lib or /usr/libexec, but is missing; install WebKitGTK",
+  );
 }

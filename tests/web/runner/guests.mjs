@@ -1,7 +1,7 @@
-// The guests that specs run, as WebAssembly in target/guests; built anew where a source is newer.
+// Builds the guests that specs run as WebAssembly into target/guests. A guest is built again if a source is newer.
 //
-// PORTWAY_GUESTS adds others that answer as the guest of examples/wipc-guest-assemblyscript does: their files, from the
-// repository's root, with commas between them.
+// PORTWAY_GUESTS names further guests that behave like the guest of examples/wipc-guest-assemblyscript. Its value is a
+// list of file names, relative to the repository's root and separated by commas.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from "node:fs";
@@ -28,7 +28,7 @@ const builds = [
   },
 ];
 
-/** The files of the guests that answer calls, by name. */
+/** Builds the guests. Returns the files of the guests that answer calls, by name. */
 export function prepareGuests() {
   mkdirSync(join(root, folder), { recursive: true });
   for (const { wasm, sources, command } of builds) {

@@ -1,4 +1,4 @@
-// The specs in a browser: a page of ours runs them, and WebDriver reads from it how far it is.
+// Runs the specs in a page in a browser. WebDriver reads the progress from the page.
 
 import { startBrowser } from "./browsers.mjs";
 import { prepareGuests } from "./guests.mjs";
@@ -6,9 +6,9 @@ import { tryBackForwardCache } from "./back-forward-cache.mjs";
 import { startServers } from "./server.mjs";
 
 const POLL = 200;
-/** For Chromium: the specs force garbage collection. */
+/** Options for Chromium, because the specs force garbage collection. */
 const CHROMIUM = ["--js-flags=--expose-gc"];
-/** Without a new test for so long, the page is stuck. */
+/** A page that starts no new test for this time is stuck. */
 const TEST_TIMEOUT_MS = 60_000;
 
 export async function runInBrowser(engine, specs) {
@@ -25,7 +25,7 @@ export async function runInBrowser(engine, specs) {
   }
 }
 
-/** Each page has a browser of its own, and adds to the counts. */
+/** Runs the specs on one page in a new browser, and adds the results to the counts. */
 async function runOnPage(engine, specs, isolated, origins, tally) {
   const browser = await startBrowser(engine, CHROMIUM, { sharing: isolated });
   try {
@@ -36,7 +36,7 @@ async function runOnPage(engine, specs, isolated, origins, tally) {
     tally.passed += passed;
     tally.failures.push(...failures);
     Object.assign(tally.files, files);
-    // Only with the specs of connections between windows, which it is one of.
+    // This test also concerns connections between windows.
     if (specs.some((spec) => spec.startsWith("sessions-windows")))
       await tryBackForwardCache(browser.driver, origins.own, tally);
   } finally {
@@ -44,12 +44,12 @@ async function runOnPage(engine, specs, isolated, origins, tally) {
   }
 }
 
-/** The tally of the page, once it is done. */
+/** Waits until the page has run all specs. Returns its tally. */
 export async function watch(driver) {
   let last = "";
   let since = Date.now();
   for (;;) {
-    // A text, since a spec may have given all objects a member that the driver would try to serialize.
+    // The value is a string because a spec may have added a member to all objects, which the driver would serialize.
     const seen = await driver.executeScript("return JSON.stringify([window.tally, document.body.innerText])");
     const [tally, text] = JSON.parse(seen);
     if (tally?.done) return tally;
@@ -59,7 +59,7 @@ export async function watch(driver) {
       since = Date.now();
     } else if (Date.now() - since > TEST_TIMEOUT_MS) {
       const { passed = 0, failures = [], files = {}, current = "loading" } = tally ?? {};
-      failures.push({ name: "the page ends", message: `it is stuck at "${current}"\n${text}` });
+      failures.push({ name: "the page runs all specs", message: `the page is stuck at "${current}"\n${text}` });
       return { passed, failures, files };
     }
     await new Promise((resolve) => setTimeout(resolve, POLL));

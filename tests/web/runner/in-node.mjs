@@ -6,7 +6,7 @@ import Mocha from "mocha";
 import { ConsoleWatch } from "../support/console.js";
 import { Tally, describe } from "./tally.js";
 
-/** For mocha, which wants a reporter. */
+/** mocha requires a reporter. This reporter prints nothing. */
 class Silent {}
 
 export async function runInNode(specs) {
@@ -17,10 +17,10 @@ export async function runInNode(specs) {
   try {
     await mocha.loadFilesAsync();
   } catch (error) {
-    tally.fail("the specs can be loaded", describe(error));
+    tally.fail("all specs can be loaded", describe(error));
     return tally;
   }
   await new Promise((done) => tally.follow(mocha.run(done), (test) => basename(test.file ?? "?")));
-  for (const text of watch.stop()) tally.fail("nothing unexpected is on the console", text);
+  for (const text of watch.stop()) tally.fail("the console has no unexpected lines", text);
   return tally;
 }

@@ -1,4 +1,4 @@
-// Runs the specs that the address names; `window.tally` is the progress.
+// Runs the specs that the query names. `window.tally` contains the progress.
 
 import { ConsoleWatch } from "../support/console.js";
 import { Tally, describe } from "./tally.js";
@@ -27,5 +27,5 @@ for (const spec of specs) {
   for (const part of [...suites, ...tests]) if (!fileOf.has(part)) fileOf.set(part, spec);
 }
 await new Promise((done) => tally.follow(mocha.run(done), file));
-for (const text of watch.stop()) tally.fail("nothing unexpected is on the console", text);
+for (const text of watch.stop()) tally.fail("the console has no unexpected lines", text);
 tally.done = true;

@@ -1,7 +1,7 @@
 // Serves the repository, read-only, from several origins.
 //
-// The query of a request may ask for a treatment: `delay` (ms), `status`, `type` (of the content), `csp` (a
-// Content-Security-Policy), `isolated` (from other origins).
+// Options in the query of a request: `delay` (ms), `status`, `type` (of the content), `csp` (a
+// Content-Security-Policy), `isolated` (isolates the page from other origins).
 
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -20,8 +20,8 @@ const types = {
 };
 
 /**
- * `own` is the page's; `other` differs from it in host and port, `otherPort` in the port alone. `onPost` gets JSON
- * posted by pages, and its result is the answer.
+ * Starts the servers. `own` is the page's origin. `other` differs from it in host and port, and `otherPort` only in the
+ * port. `onPost` gets the JSON that pages post, and returns the response.
  */
 export async function startServers(onPost) {
   const servers = [1, 2, 3].map(() => createServer((request, response) => answer(request, response, onPost)));
@@ -58,19 +58,20 @@ export async function answer(request, response, onPost) {
     "content-type": query.get("type") ?? types[extname(file)] ?? "text/plain",
     "cache-control": "no-cache",
   };
-  // A sandboxed frame has no origin, and so loads its modules from another one.
+  // A sandboxed iframe has no origin, so it loads its modules from another origin.
   headers["access-control-allow-origin"] = "*";
   if (query.has("csp")) headers["content-security-policy"] = query.get("csp");
   if (query.has("isolated")) {
     headers["cross-origin-opener-policy"] = "same-origin";
   }
-  // The worker of an isolated page needs the headers, too.
+  // The worker of an isolated page also needs this header.
   if (query.has("isolated") || pathname.endsWith("/wasi-worker.js"))
     headers["cross-origin-embedder-policy"] = "require-corp";
   await new Promise((resolve) => setTimeout(resolve, Number(query.get("delay") ?? 0)));
   let body;
   try {
-    if (!file.startsWith(root) || file.includes(`${sep}.`)) throw new Error("not to be served");
+    if (!file.startsWith(root) || file.includes(`${sep}.`))
+      throw new Error("the file must be in the repository and not hidden");
     body = await readFile(file);
   } catch {
     headers["content-type"] = types[".html"];

@@ -1,6 +1,6 @@
-// Counts the reports of mocha. Runs in Node and in the runner page, and so imports nothing.
+// Counts the results of mocha. This file runs in Node and in the runner page, so it imports nothing.
 
-/** The results of a run: `passed`, `failures` and the counts of each file; `current` is the running test. */
+/** The results of a run. `files` has the counts of each file, and `current` is the name of the running test. */
 export class Tally {
   passed = 0;
   failures = [];
@@ -8,7 +8,7 @@ export class Tally {
   current = "";
   done = false;
 
-  /** Follows a run of mocha; `fileOf` names the file that a test comes from. */
+  /** Records the results of a run of mocha. `fileOf` returns the name of the file that contains a test. */
   follow(run, fileOf) {
     const count = (test, kind) => {
       const file = fileOf(test);
@@ -24,7 +24,7 @@ export class Tally {
       count(test, "failed");
       this.fail(`${fileOf(test)}: ${test.fullTitle()}`, describe(error));
     });
-    // A test that is left out looks like one that has passed.
+    // mocha does not count a skipped test as failed.
     run.on("pending", (test) => {
       count(test, "failed");
       this.fail(`${fileOf(test)}: ${test.fullTitle()}`, "skipped");

@@ -1,4 +1,4 @@
-// Resources that a test opens are closed after it, whether it passes or not.
+// Resources that a test opens are closed after the test, whether the test passes or fails.
 
 const later = [];
 

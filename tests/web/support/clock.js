@@ -1,8 +1,8 @@
-// The clock of the library.
+// The clock that the library reads.
 
 import { afterThisTest } from "./cleanup.js";
 
-/** Stops the clock in this test: on a busy machine a turn may be long, and then messages do not wait for each other. */
+/** Stops the clock in this test. On a busy machine, a turn may be long, and then the library sends messages at once. */
 export function stopClock() {
   const now = performance.now();
   const date = Date.now();

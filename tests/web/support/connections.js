@@ -1,4 +1,4 @@
-// Both sides of connections.
+// Connections between two peers, or between a peer and the test.
 
 import { afterThisTest } from "./cleanup.js";
 import { RemoteEnd } from "./transports.js";
@@ -12,14 +12,16 @@ export async function connected(target, options) {
   return peer;
 }
 
-/** A channel that two connections can be made over; they close ports of their own only. */
+/**
+ * Returns the two ports of a channel, for two calls of `connect`. A peer closes only the private port of its session.
+ */
 export function ports() {
   const { port1, port2 } = new MessageChannel();
   afterThisTest(() => [port1, port2].forEach((port) => port.close()));
   return [port1, port2];
 }
 
-/** Two connected peers. */
+/** Returns two connected peers. */
 export async function connectPair(one, other) {
   const [near, far] = ports();
   return Promise.all([connected(near, one), connected(far, other)]);
@@ -38,9 +40,9 @@ export function recordSessions(options) {
 
 export const hexId = (digit) => String(digit).repeat(32);
 
-/** The far end of a session, played by the test. */
+/** The test as a peer in a session. */
 export class ScriptedSession extends RemoteEnd {
-  /** The next message that is not a note about the session itself. */
+  /** Returns the next message that is not a notification of the protocol. */
   async nextCall() {
     for (;;) {
       const message = await this.next();
@@ -48,9 +50,9 @@ export class ScriptedSession extends RemoteEnd {
     }
   }
 
-  /** Resolves with the first note of this name. */
+  /** Waits for a notification with this name, and returns the first. */
   async noted(method) {
-    await until(() => this.received.some((message) => message.method === method), `no ${method} came`);
+    await until(() => this.received.some((message) => message.method === method), `no ${method} arrived`);
     return this.received.find((message) => message.method === method);
   }
 
@@ -63,9 +65,9 @@ export class ScriptedSession extends RemoteEnd {
   }
 }
 
-/** The peer of a port, played by the test with messages of its own. */
+/** The test as the peer that exchanges hellos over a port. */
 export class ScriptedPeer extends RemoteEnd {
-  /** The hellos that were answered, by their ids. */
+  /** The ids of the hellos that the test has answered. */
   #answered = new Set();
 
   hello(id, { channel = "", features = [], ...more } = {}) {
@@ -80,12 +82,12 @@ export class ScriptedPeer extends RemoteEnd {
     }
   }
 
-  /** The peer's next unanswered hello. A busy peer may send one again before it has the answer. */
+  /** Returns the next hello without a response. A busy peer may repeat a hello before it receives the response. */
   nextHello() {
     return this.find((message) => message?.method === "rpc.hello" && !this.#answered.has(message.id));
   }
 
-  /** Answers a hello, and returns its own end of the session. */
+  /** Answers a hello, and returns the test's end of the session. */
   accept({ id }, { session = hexId("0"), ...more } = {}) {
     this.#answered.add(id);
     const { port1, port2 } = new MessageChannel();
@@ -95,25 +97,25 @@ export class ScriptedPeer extends RemoteEnd {
     return new ScriptedSession(port1);
   }
 
-  /** Begins a session by answering the peer's hello. */
+  /** Begins a session with a response to the peer's hello. */
   async open(options) {
     return this.accept(await this.nextHello(), options);
   }
 
-  /** Begins a session by a hello that the peer answers. */
+  /** Begins a session with a hello that the peer answers. */
   async openByHello(id = hexId(0)) {
     this.hello(id);
     return this.enter(await this.find((message) => message?.id === id && message.result !== undefined));
   }
 
-  /** Begins a session by a hello that is repeated until the peer answers. */
+  /** Begins a session with a hello that the test repeats until the peer answers. */
   async openByHellos(id) {
     const isAnswer = (message) => message?.id === id && message.result !== undefined;
     for (; !this.received.some(isAnswer); await pause(15)) this.hello(id);
     return this.enter(this.received.find(isAnswer));
   }
 
-  /** Uses the port of an answer. */
+  /** Begins to use the port of the peer's response. */
   enter({ result }) {
     const end = new ScriptedSession(result.port);
     end.post({ jsonrpc: "2.0", method: "rpc.ping" });
@@ -122,13 +124,13 @@ export class ScriptedPeer extends RemoteEnd {
   }
 }
 
-/** A port to connect to, and the test at its far end. */
+/** Returns a port for `connect`, and the test as the peer of the port. */
 export function scriptedPort() {
   const [port, far] = ports();
   return { port, scriptedPeer: new ScriptedPeer(far) };
 }
 
-/** The peer of an scriptedPeer is there again, under another name. */
+/** Ends the old session with a hello under another name, and begins a new session. */
 export async function reconnect(scriptedPeer, { digit = 2, ...answer } = {}) {
   const known = scriptedPeer.received.filter((message) => message?.method === "rpc.hello").map(({ id }) => id);
   const isNew = (message) => message?.method === "rpc.hello" && !known.includes(message.id);
@@ -136,7 +138,7 @@ export async function reconnect(scriptedPeer, { digit = 2, ...answer } = {}) {
   return scriptedPeer.accept(scriptedPeer.received.find(isNew), { session: hexId(digit), ...answer });
 }
 
-/** The listeners that a target has more than now, by any name. */
+/** Records the listeners that are added to a target from now on and not removed. */
 export function listenersOf(target) {
   const added = [];
   const { addEventListener: add, removeEventListener: remove } = target;
@@ -157,8 +159,8 @@ export function listenersOf(target) {
 }
 
 /**
- * All timers that are open, each with the run of `countTimers` that it belongs to: one that a timer sets, to that
- * timer's.
+ * All open timers, each with the number of a run of `countTimers`. A timer that another timer sets has the same number
+ * as the other timer.
  */
 const open = new Map();
 let run = 0;
@@ -192,25 +194,25 @@ export function countTimers() {
       return [...open.values()].filter((one) => one === mine).length;
     },
     /**
-     * Waits until no timer is left. A grace period that ends soon may still run, and so may a timer of an earlier test.
-     * A heartbeat or a retry would stay.
+     * Waits until all timers have ended. The timer of a short grace period may still run at first, and so may a timer
+     * of an earlier test. The timer of a heartbeat or a retry would not end.
      */
     allEnd() {
-      return until(() => this.size === 0, "a timer is left", 2_000);
+      return until(() => this.size === 0, "a timer still runs", 2_000);
     },
   };
 }
 
 const isNote = ({ id, method }) => id === undefined && method?.startsWith("rpc.") && method !== "rpc.columns";
 
-/** A peer in a session with the test, and the messages received from it, without notes about the session. */
+/** Connects a peer to the test. `arrived` returns the peer's messages without notifications of the protocol. */
 export async function connectToScripted({ features = ["batch"], ...options } = {}) {
   const { port, scriptedPeer } = scriptedPort();
   const connecting = connected(port, options);
   const end = await scriptedPeer.open({ session: hexId(1), features });
   const peer = await connecting;
   const came = () => end.received.filter((message) => !isNote(message));
-  /** Returns the received messages once there are `count`. */
-  const arrived = async (count) => (await until(() => came().length >= count, "nothing came"), came());
+  /** Waits for `count` messages, and returns all messages. */
+  const arrived = async (count) => (await until(() => came().length >= count, "some messages did not arrive"), came());
   return { peer, end, scriptedPeer, arrived };
 }

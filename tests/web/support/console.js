@@ -1,4 +1,4 @@
-// Printed lines are part of the library's behaviour: a line that no test expects is a failure.
+// Printed lines are part of the library's behaviour. A line that no test expects is a failure.
 
 let current;
 
@@ -9,7 +9,9 @@ export class ConsoleWatch {
   #originals = {};
   #currentTest;
 
-  /** `currentTest` returns the name of the test that runs: each unexpected line is reported with it. */
+  /**
+   * Starts to record. `currentTest` returns the name of the running test, which is reported with each unexpected line.
+   */
   static start(currentTest) {
     current = new ConsoleWatch();
     current.#currentTest = currentTest;
@@ -17,7 +19,7 @@ export class ConsoleWatch {
       current.#originals[kind] = console[kind];
       console[kind] = (...args) => current.#add(args);
     }
-    // The engines print these there, too.
+    // Engines also print unhandled rejections to the console.
     const rejected = (reason) =>
       current.#add(["unhandled rejection:", reason, reason?.method ?? "", reason?.stack ?? ""]);
     if (typeof process === "object") process.on("unhandledRejection", rejected);
@@ -31,7 +33,7 @@ export class ConsoleWatch {
     else this.#lines.push(`${text}\nduring "${this.#currentTest()}"`);
   }
 
-  /** The unexpected lines. */
+  /** Stops the recording, and returns the unexpected lines. */
   stop() {
     Object.assign(console, this.#originals);
     return this.#lines;
@@ -49,8 +51,8 @@ export class ConsoleWatch {
   }
 
   /**
-   * Until the engine has reported the rejections so far, which belong to this run. Engines report them in order, but at
-   * a time of their own: a timer may fire before.
+   * Waits until the engine has reported all earlier unhandled rejections. Engines report them in order, but a timer may
+   * fire before the report. So this function adds a rejection and waits for its report.
    */
   async #rejectionsReported(lines) {
     const last = `the last rejection of ${this.#currentTest()}`;
@@ -58,12 +60,12 @@ export class ConsoleWatch {
     const isLast = (line) => line.includes(last);
     for (let n = 0; n < 1_000 && !lines.some(isLast); n++) await new Promise((resolve) => setTimeout(resolve, 1));
     if (!lines.some(isLast)) throw new Error("the engine does not report unhandled rejections");
-    // Mocha reports each a second time in Node.
+    // In Node, mocha reports each rejection a second time.
     lines.splice(0, Infinity, ...lines.filter((line) => !isLast(line)));
   }
 }
 
-/** The lines that are printed while `run` runs; it gets them as they come. */
+/** Returns the lines that are printed during `run`. `run` gets the array to which they are added. */
 export function printed(run) {
   return current.during(run);
 }

@@ -1,5 +1,5 @@
-// Errors as libraries and platforms make them, and the parts of each that cross by default. The parts that must not
-// cross contain the text SECRET, or a path.
+// Errors of libraries and platforms, and the parts of each error that are sent by default. The parts that must not be
+// sent contain the text SECRET, or a path.
 
 import axios from "axios";
 import { rejection } from "./outcomes.js";
@@ -7,7 +7,7 @@ import { RPCError, inNode } from "./portway.js";
 
 export const SECRET = "s3cret";
 
-/** An address that answers with a status that axios takes for an error. */
+/** Returns an address, and the error status with which it responds. */
 async function failingAddress(afterwards) {
   if (!inNode) return { address: `${location.origin}/nothing-is-here`, status: 404 };
   const { createServer } = await import("node:http");
@@ -29,7 +29,7 @@ export async function axiosError(afterwards) {
   return rejection(axios.get(address, { headers, params: { path: `/home/${SECRET}` } }));
 }
 
-/** In the form of schema libraries. */
+/** An error with the members that errors of schema libraries have. */
 class ValidationError extends Error {
   name = "ValidationError";
   issues = [{ code: "invalid_type", path: [SECRET], received: SECRET }];
@@ -71,8 +71,8 @@ const internal = (message, data) => ({ code: -32603, message, ...(data !== undef
 const nothing = internal("Internal error");
 
 /**
- * The thrown values. `make` gets a function that registers a cleanup after the test, and returns a promise if it
- * `isLater`; `sent` is the error object that crosses, or a function that makes it from the error.
+ * The thrown values. `make` gets a function that registers a cleanup after the test. If `isLater` is set, `make`
+ * returns a promise. `sent` is the error object that is sent, or a function that returns it for the error.
  */
 export const thrown = [
   { name: "an Error", make: () => new Error("x"), sent: internal("x") },
@@ -83,7 +83,7 @@ export const thrown = [
     sent: ({ message }) => internal(message, { name: "AxiosError", code: "ERR_BAD_REQUEST" }),
   },
   {
-    name: "an error that an AxiosError is the cause of",
+    name: "an error whose cause is an AxiosError",
     isLater: true,
     make: async (afterwards) => new Error("no such file", { cause: await axiosError(afterwards) }),
     sent: ({ cause: { message } }) =>
@@ -95,7 +95,7 @@ export const thrown = [
     sent: internal("no room", { name: "QuotaExceededError" }),
   },
   {
-    name: "a DOMException of the platform, whose number is not sent",
+    name: "a DOMException of the platform, whose numeric code is not sent",
     make() {
       try {
         return atob("%");
@@ -176,7 +176,7 @@ export const thrown = [
     sent: internal("x", { name: "RangeError" }),
   },
   {
-    name: "an error with texts in place of numbers, and the other way round",
+    name: "an error whose members have unexpected types",
     make: () =>
       Object.assign(new Error("x"), { code: { a: SECRET }, errno: true, name: 5, stack: SECRET, data: undefined }),
     sent: internal("x", { name: 5 }),
@@ -192,7 +192,7 @@ export const thrown = [
     sent: { code: -32001, message: "x", data: { a: 1 } },
   },
   {
-    name: "an error with a code that is an integer",
+    name: "an error with an integer code",
     make: () => Object.assign(new TypeError("x"), { code: 7, errno: 8, token: SECRET }),
     sent: { code: 7, message: "x", data: { name: "TypeError", errno: 8 } },
   },
@@ -206,7 +206,7 @@ export const thrown = [
     make: () => defined(new TypeError("x"), "data", { value: null, enumerable: false }),
     sent: internal("x", null),
   },
-  { name: "a text", make: () => "oh no", sent: internal("Internal error", "oh no") },
+  { name: "a string", make: () => "oh no", sent: internal("Internal error", "oh no") },
   { name: "null", make: () => null, sent: nothing },
   { name: "a function", make: () => () => SECRET, sent: nothing },
   {
@@ -217,7 +217,7 @@ export const thrown = [
   { name: "an instance of a class", make: () => new User(), sent: internal("Internal error", { name: "user" }) },
   { name: "a Map", make: () => new Map([["token", SECRET]]), sent: nothing },
   {
-    name: "a list",
+    name: "an array",
     make: () => [{ token: SECRET }, new RangeError("x")],
     sent: internal("Internal error", [{ name: "RangeError", message: "x" }]),
   },
@@ -226,21 +226,21 @@ export const thrown = [
     make: () => new Proxy(Object.assign(new TypeError("x"), { token: SECRET }), {}),
     sent: internal("x", { name: "TypeError" }),
   },
-  { name: "a proxy that is revoked", make: revoked, sent: nothing },
+  { name: "a revoked proxy", make: revoked, sent: nothing },
   {
-    name: "a proxy that throws",
+    name: "a proxy whose traps throw",
     make: () =>
       new Proxy({}, { get: thrower, getPrototypeOf: thrower, getOwnPropertyDescriptor: thrower, ownKeys: thrower }),
     sent: nothing,
   },
 ];
 
-/** The error of a case, in an object: a promise of a proxy would read it. */
+/** Returns the error of a case in an object. A promise that resolves to a proxy would read members of the proxy. */
 export async function made({ make, isLater }, afterwards) {
   return { error: isLater ? await make(afterwards) : make() };
 }
 
-/** The reply that crosses when a handler fails with the error of a case. */
+/** Returns the response that is sent if a handler fails with the error of a case. */
 export function replyTo(id, { sent }, error) {
   return { jsonrpc: "2.0", error: typeof sent === "function" ? sent(error) : sent, id };
 }

@@ -1,4 +1,4 @@
-// The garbage collector, forced where that can be, and else brought about by garbage.
+// Forces a garbage collection if the engine allows it, or causes one by allocating memory.
 
 import { pause } from "./outcomes.js";
 import { inNode } from "./portway.js";
@@ -13,15 +13,16 @@ if (inNode && gc === undefined) {
 }
 
 /**
- * Resolves once unreferenced objects are collected: a plain object, and one of the platform where that can be forced.
+ * Waits until unreferenced objects are collected. One is a plain object. If collections can be forced, another is an
+ * object of the platform.
  */
 export async function untilCollected() {
   const objects = weakReferences();
   const deadline = performance.now() + 8_000;
   let litter = [];
   while (objects.some((object) => object.deref() !== undefined)) {
-    if (performance.now() > deadline) throw new Error("nothing is collected");
-    // A reference that was looked at holds its object for the rest of the task.
+    if (performance.now() > deadline) throw new Error("the engine has collected nothing");
+    // After deref(), the engine keeps the object until the end of the task.
     await pause(5);
     gc?.();
     if (gc !== undefined) continue;
@@ -35,6 +36,6 @@ function weakReferences() {
   const { port1, port2 } = new MessageChannel();
   port1.close();
   port2.close();
-  // Firefox frees those when it likes.
+  // Firefox collects objects of the platform at any later time, so they are omitted if no collection can be forced.
   return [new WeakRef({}), ...(gc === undefined ? [] : [new WeakRef(port1)])];
 }

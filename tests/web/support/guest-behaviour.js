@@ -1,9 +1,12 @@
-// The behaviour of every guest that answers calls, on every platform.
+// The behaviour that every guest must have on every platform.
 
 import { assert } from "chai";
 import { CALL, CLOSE, DATA, Host, OPEN, frame, concat } from "./guests.js";
 
-/** `start` returns a running guest: its streams and its end. `code` is its exit code, undefined if it has none. */
+/**
+ * Describes the tests of a guest. `start` returns a running guest. `code` is its exit code, or undefined if it has
+ * none.
+ */
 export function describeGuest(name, start) {
   describe(`${name}: a guest`, () => {
     async function opened() {
@@ -13,7 +16,7 @@ export function describeGuest(name, start) {
       return { guest, host };
     }
 
-    it("answers calls, and answers an unknown method with an error", async () => {
+    it("responds to calls, and to an unknown method with an error", async () => {
       const { host } = await opened();
       assert.deepEqual(await host.call(1, "add", [2, 3]), { jsonrpc: "2.0", id: 1, result: 5 });
       assert.deepEqual(await host.call("two", "add", [5, -7]), { jsonrpc: "2.0", id: "two", result: -2 });
@@ -22,7 +25,7 @@ export function describeGuest(name, start) {
       assert.equal((await host.call(4, "missing")).error.code, -32601);
     });
 
-    it("reports the error of a call, and answers the next", async () => {
+    it("responds to an invalid call with an error, and to the next call with its result", async () => {
       const { host } = await opened();
       for (const [text, code] of [
         ["{", -32700],
@@ -33,7 +36,7 @@ export function describeGuest(name, start) {
         await host.send(CALL, text);
         assert.equal((await host.answer()).error.code, code, text);
       }
-      // Neither is answered.
+      // A guest sends no response to a notification or to a response.
       await host.send(CALL, '{"jsonrpc":"2.0","method":"add","params":[1,2]}');
       await host.send(CALL, '{"jsonrpc":"2.0","id":1,"result":2}');
       assert.equal((await host.call(8, "add", [1, 1])).result, 2);
@@ -57,7 +60,7 @@ export function describeGuest(name, start) {
       assert.isTrue((await host.call(1, "echo", [text])).result[0] === text);
     });
 
-    it("answers many small calls in their order, and may print between them", async () => {
+    it("responds to many small calls in their order, and may print text between the responses", async () => {
       const { host } = await opened();
       const calls = 1_000;
       const one = (id) => frame(CALL, JSON.stringify({ jsonrpc: "2.0", id, method: "add", params: [id, 1] }));
@@ -68,7 +71,7 @@ export function describeGuest(name, start) {
       assert.notInclude(host.text, "WIPC");
     });
 
-    it("finds frames that arrive byte by byte, and behind other bytes", async () => {
+    it("finds a frame that arrives byte by byte, after other bytes", async () => {
       const { host } = await opened();
       const call = frame(CALL, '{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}');
       for (const byte of concat([new TextEncoder().encode("noise WIWIPC\xff WW"), call]))
@@ -77,11 +80,11 @@ export function describeGuest(name, start) {
     });
 
     for (const [end, say, codes = [0]] of [
-      ["on a close", (host) => host.send(CLOSE)],
+      ["on CLOSE", (host) => host.send(CLOSE)],
       ["at the end of its input", (host) => host.endInput()],
-      // The guest decides whether that is a failure.
+      // The guest decides whether a truncated frame is a failure.
       [
-        "at the end of its input within a frame",
+        "at the end of its input in the middle of a frame",
         (host) => host.write(frame(DATA, "cut").subarray(0, 10)).then(() => host.endInput()),
         [0, 1],
       ],

@@ -1,4 +1,5 @@
-// Guests of WIPC, and frames as the specification has them: written here by hand, so that no library is its own judge.
+// Guests of WIPC, and the specification's frames. This file does not use the library, so that the tests do not check
+// the library against itself.
 
 import { assert } from "chai";
 import { inNode } from "./portway.js";
@@ -11,7 +12,7 @@ export const DATA = 3;
 const HEADER = 9;
 const root = new URL("../../..", import.meta.url);
 
-/** The guests that answer calls: their addresses by name. */
+/** Returns the names and addresses of the guests that respond to calls. */
 export async function guests() {
   const files = inNode
     ? (await import("../runner/guests.mjs")).prepareGuests()
@@ -19,7 +20,7 @@ export async function guests() {
   return Object.entries(files).map(([name, file]) => ({ name, url: new URL(file, root) }));
 }
 
-/** The guest that does one odd thing. */
+/** The guest with an unusual behaviour, which its first argument selects. */
 export const odd = new URL("target/guests/odd.wasm", root);
 
 export function frame(type, payload = new Uint8Array()) {
@@ -41,7 +42,7 @@ export function concat(pieces) {
   return whole;
 }
 
-/** All that comes out of a stream. */
+/** Reads a stream to its end, and returns all bytes. */
 export async function readAll(readable) {
   const reader = readable.getReader();
   const pieces = [];
@@ -49,7 +50,7 @@ export async function readAll(readable) {
   return concat(pieces);
 }
 
-/** The host of one guest. It takes the streams of the guest. */
+/** The host of one guest. It reads and writes the streams of the guest. */
 export class Host {
   #reader;
   #writer;
@@ -74,7 +75,7 @@ export class Host {
     return this.#writer.close();
   }
 
-  /** The next frame, undefined at the end. */
+  /** Returns the next frame, or undefined at the end of the output. */
   async next() {
     for (;;) {
       const found = this.#parse();
@@ -105,7 +106,7 @@ export class Host {
   }
 
   async call(id, method, params) {
-    // Neither side may have to wait for the other before it reads.
+    // The guest may respond before it has read the whole call, so the host must read while it writes.
     const sent = this.send(CALL, JSON.stringify({ jsonrpc: "2.0", id, method, params }));
     const answer = await this.answer();
     await sent;
@@ -117,7 +118,7 @@ export class Host {
   }
 }
 
-/** Where the magic begins, or may begin at the end. */
+/** Returns the index at which the magic begins, or at which its first bytes are at the end. */
 function magicIn(bytes) {
   const magic = [0x57, 0x49, 0x50, 0x43];
   for (let at = 0; at < bytes.length; at++) {

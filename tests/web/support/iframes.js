@@ -1,4 +1,4 @@
-// Real frames of the page, of its own origin and of others.
+// Real iframes in the page, with its own origin and with other origins.
 
 import { assert } from "chai";
 import { afterThisTest } from "./cleanup.js";
@@ -6,12 +6,12 @@ import { until } from "./outcomes.js";
 
 const query = new URLSearchParams(location.search);
 
-/** `own` is the page's origin, `other` differs in host and port, `otherPort` in the port alone. */
+/** `own` is the page's origin. `other` differs from it in host and port, and `otherPort` only in the port. */
 export const origins = { own: query.get("own"), other: query.get("other"), otherPort: query.get("otherPort") };
 
 const fixture = (file, origin) => `${origin}/tests/web/fixtures/${file}`;
 
-/** Opens a frame, and waits until it is ready. */
+/** Opens an iframe, and waits until its document is ready. */
 export async function openIframe(file, { origin = origins.own, sandbox, srcdoc, query } = {}) {
   const element = document.createElement("iframe");
   if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);
@@ -24,10 +24,10 @@ export async function openIframe(file, { origin = origins.own, sandbox, srcdoc, 
   return element;
 }
 
-/** Resolves once the document in the frame posts that it is ready; rejects with its failure. */
+/** Waits until the document in the iframe posts that it is ready. Rejects if the document posts a failure. */
 export function untilReady(element) {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("the frame does not say that it is ready")), 8_000);
+    const timer = setTimeout(() => reject(new Error("the iframe has not posted that it is ready")), 8_000);
     addEventListener("message", function listener({ source, data }) {
       if (source !== element.contentWindow || (data?.type !== "ready" && data?.type !== "failed")) return;
       removeEventListener("message", listener);
@@ -38,7 +38,10 @@ export function untilReady(element) {
   });
 }
 
-/** A frame under the control of the test: it posts messages on demand, and reports those that it receives. */
+/**
+ * Opens an iframe that the test controls. The iframe posts messages on demand, and reports the messages that it
+ * receives.
+ */
 export async function scriptedIframe(options) {
   const element = await openIframe("scripted-iframe.html", options);
   const received = [];
@@ -51,15 +54,15 @@ export async function scriptedIframe(options) {
     element,
     window: element.contentWindow,
     received,
-    /** Posts a message to this page, or to the frame of it with the number `to`. */
+    /** Posts a message to this page, or to the iframe of this page with the index `to`. */
     post(message, to, transfer) {
       element.contentWindow.postMessage({ type: "post", message, to }, "*", transfer);
     },
-    /** Resolves once all messages posted to and by the frame have arrived. */
+    /** Waits until all messages have arrived that were posted to the iframe or by it. */
     async settled() {
       const mark = Math.random();
       this.post({ type: "received", message: { mark } });
-      await until(() => received.some((message) => message?.mark === mark), "the frame answers no more");
+      await until(() => received.some((message) => message?.mark === mark), "the iframe did not respond");
       received.splice(
         received.findIndex((message) => message?.mark === mark),
         1,
@@ -76,12 +79,12 @@ export function receivedBy(transport) {
   return delivered;
 }
 
-/** The number of a window among the frames of this page. */
+/** Returns the index of a window among the iframes of this page. */
 export function frameIndex(window) {
   return Array.from({ length: frames.length }, (_, n) => frames[n]).indexOf(window);
 }
 
-/** Records the message events of a window of this origin whose data the library reads from now on. */
+/** Records the message events of a window whose data the library reads from now on. */
 export function recordDataReads({ MessageEvent: { prototype } }) {
   const events = [];
   const descriptor = Object.getOwnPropertyDescriptor(prototype, "data");
@@ -96,7 +99,7 @@ export function recordDataReads({ MessageEvent: { prototype } }) {
   return events;
 }
 
-/** How many listeners for messages a target has more than now. */
+/** Records the message listeners that are added to a target from now on and not removed. */
 export function countListeners(target) {
   const added = new Set();
   const { addEventListener: add, removeEventListener: remove } = target;
@@ -116,7 +119,7 @@ export function countListeners(target) {
   return added;
 }
 
-/** A frame with a connection in it, without waiting for it. */
+/** Adds an iframe that calls `connect`, and does not wait for it. */
 export function connectingIframe(query = {}, { file = "connect-frame.html", origin, sandbox, attach = true } = {}) {
   const element = document.createElement("iframe");
   if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);

@@ -1,9 +1,9 @@
-// How much memory the wasm of the library has.
+// Access to the wasm memory of the library.
 
 import { assert } from "chai";
 import { freshCopy } from "./portway.js";
 
-/** A copy of the library, and the memory of its wasm. */
+/** Returns a new copy of the library, and the memory of its wasm. */
 export async function copyWithMemory() {
   const library = await freshCopy();
   const { Instance } = WebAssembly;

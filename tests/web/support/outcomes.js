@@ -1,4 +1,4 @@
-// How calls end, and how long to wait to see that nothing happens.
+// Functions that wait for an outcome, or that check that nothing happens.
 
 import { assert } from "chai";
 
@@ -10,14 +10,14 @@ export async function rejection(promise) {
   } catch (error) {
     return error;
   }
-  assert.fail(`it resolved, with ${JSON.stringify(value)}`);
+  assert.fail(`the promise must reject, but it resolved with ${JSON.stringify(value)}`);
 }
 
 export function pause(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Whether a promise is still open after all that is due has run. */
+/** Returns whether a promise is still pending after this time. */
 export async function isOpen(promise, ms = 30) {
   const open = Symbol("open");
   const settled = promise.then(
@@ -27,8 +27,8 @@ export async function isOpen(promise, ms = 30) {
   return (await Promise.race([settled, pause(ms).then(() => open)])) === open;
 }
 
-/** Resolves once `condition` returns true. */
-export async function until(condition, what = "it never came to that", ms = 5_000) {
+/** Waits until `condition` returns true. `what` is the failure after `ms`. */
+export async function until(condition, what = "the condition was not met", ms = 5_000) {
   const deadline = Date.now() + ms;
   while (!condition()) {
     if (Date.now() > deadline) assert.fail(what);
@@ -36,7 +36,7 @@ export async function until(condition, what = "it never came to that", ms = 5_00
   }
 }
 
-/** A promise and its two functions. */
+/** Returns a promise and the two functions that settle it. */
 export function deferred() {
   const it = {};
   it.promise = new Promise((resolve, reject) => Object.assign(it, { resolve, reject }));

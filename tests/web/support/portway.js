@@ -1,8 +1,8 @@
-// The library under test: the built package, started once for all specs.
+// The library under test: the built package. Its wasm is loaded once for all specs.
 
 export const inNode = typeof process === "object" && process.versions?.node !== undefined;
 
-/** A file of the built package. */
+/** Returns the URL of a file of the built package. */
 export function packaged(file) {
   return new URL(`../../../pkg/${file}`, import.meta.url).href;
 }
@@ -33,12 +33,12 @@ export const {
 
 let copies = 0;
 
-/** Another copy of the library, which is not started. */
+/** Loads another copy of the library, without its wasm. */
 export function freshCopy() {
   return import(`${entry}?copy=${++copies}`);
 }
 
-/** The wasm of the package. */
+/** Returns the wasm of the package. */
 export async function wasmBytes() {
   const url = packaged("portway_bg.wasm");
   if (!inNode) return new Uint8Array(await (await fetch(url)).arrayBuffer());

@@ -1,10 +1,11 @@
-// Several clients and servers on one boundary, made and destroyed in any order: rules for every kind of boundary.
+// Several clients and servers on one boundary, created and destroyed in any order. The tests apply to every kind of
+// boundary.
 
 import { assert } from "chai";
 import { rejection, until } from "./outcomes.js";
 import { JSONRPCClient, JSONRPCServer } from "./portway.js";
 
-/** A sequence of numbers from 0 to 1 that a seed repeats. */
+/** Returns a generator of numbers between 0 and 1. The sequence depends only on the seed. */
 function random(seed) {
   let state = seed;
   return () => {
@@ -18,7 +19,7 @@ function shuffled(list, next) {
   return list.map(() => rest.splice(Math.floor(next() * rest.length), 1)[0]);
 }
 
-/** One of the users of a boundary; `index` is in its calls and in the name of its method. */
+/** A client or a server on a boundary. Its calls and the name of its method contain `index`. */
 class User {
   constructor(index, isClient, transport) {
     this.index = index;
@@ -28,7 +29,7 @@ class User {
     this.isClient = isClient;
   }
 
-  /** Calls that end in another order than they were made; each has an answer of its own. */
+  /** Makes calls whose responses arrive in another order, and checks that each call gets its own response. */
   async check(next, ask) {
     if (!this.isClient) return assert.equal(await ask(`own ${this.index}`), this.index);
     const values = [0, 1, 2, 3].map((n) => `user ${this.index} call ${n} ${next()}`);
@@ -38,17 +39,17 @@ class User {
 }
 
 /**
- * Runs the rounds. `open` returns a boundary: `transport()` makes another transport on it, `ask(method)` has the far
- * end call a method of this end, and `close()` ends it.
+ * Runs the rounds. `open` returns a boundary: `transport()` creates another transport on it, `ask(method)` makes the
+ * peer call a method of this end, and `close()` closes it.
  */
 export async function checkSharedBoundary(open, seed, rounds) {
   const next = random(seed);
   for (let round = 0; round < rounds; round++) {
     const boundary = await open();
     const count = 2 + Math.floor(next() * 4);
-    // The far end is asked through the first server, and there is one client at least.
+    // `ask` needs a server, and at least one user must be a client.
     const kinds = shuffled([true, ...Array.from({ length: count - 1 }, () => next() < 0.5)], next);
-    // Some transports are made long before they are used.
+    // Some transports are created long before their users.
     const transports = kinds.map(() => (next() < 0.3 ? boundary.transport() : undefined));
     const order = shuffled([...kinds.keys()], next);
     const users = order.map((index) => new User(index, kinds[index], transports[index] ?? boundary.transport()));
@@ -56,7 +57,7 @@ export async function checkSharedBoundary(open, seed, rounds) {
     try {
       while (left.length > 0) {
         await Promise.all(left.map((user) => user.check(next, boundary.ask)));
-        // Calls of the others are on their way while one goes.
+        // One user is destroyed while calls of the others are pending.
         const [gone, ...others] = left;
         const checks = others.map((user) => user.check(next, boundary.ask));
         gone.end.destroy();
@@ -73,13 +74,13 @@ export async function checkSharedBoundary(open, seed, rounds) {
   }
 }
 
-/** Particular rules; `open` is as above. */
+/** Tests of single rules. `open` is the same as for `checkSharedBoundary`. */
 export function describeSharedBoundary(open) {
-  it("two to five clients and servers, made and destroyed in any order, each get their own answers", async () => {
+  it("two to five clients and servers, created and destroyed in any order, each get their own responses", async () => {
     await checkSharedBoundary(open, 1 + Math.floor(Math.random() * 2 ** 31), 12);
   });
 
-  it("a method that one of two servers has is never unknown, and one that none has is", async () => {
+  it("a method is unknown only if neither of two servers has it", async () => {
     const { transport, ask, close } = await open();
     const servers = ["files", "build"].map((name) =>
       new JSONRPCServer(transport()).method(name, () => `${name} answered`),
@@ -90,7 +91,7 @@ export function describeSharedBoundary(open) {
     close();
   });
 
-  it("one client that cancels its call leaves the other's alone", async () => {
+  it("a client that cancels its call does not affect the call of another client", async () => {
     const { transport, close } = await open();
     const [one, other] = [new JSONRPCClient(transport()), new JSONRPCClient(transport())];
     const stop = new AbortController();
@@ -103,7 +104,7 @@ export function describeSharedBoundary(open) {
     close();
   });
 
-  it("a client that takes the place of another gets no answers to its calls", async () => {
+  it("a client that is created after another was destroyed does not get responses to the other's calls", async () => {
     const { transport, close } = await open({ keep: true });
     const first = new JSONRPCClient(transport());
     const spare = transport();
@@ -124,7 +125,7 @@ export function describeSharedBoundary(open) {
     servers[0].onNotify("note", (params) => received.push(["first", ...params]));
     servers[2].onNotify("note", (params) => received.push(["third", ...params]));
     notify("note", [7]);
-    await until(() => received.length === 2, "not both servers have heard it");
+    await until(() => received.length === 2, "a server did not receive the notification");
     assert.sameDeepMembers(received, [
       ["first", 7],
       ["third", 7],

@@ -1,4 +1,4 @@
-// A module of wasm with less room, so that its memory is soon exhausted for real.
+// Makes a wasm module whose memory can grow only a little, so that a test can exhaust it.
 
 const MEMORY_SECTION = 5;
 
@@ -17,13 +17,13 @@ export function withSmallMemory(bytes, pages) {
 }
 
 function limited(bytes, at, pages) {
-  // One memory: a flag for the presence of a maximum, the minimum, perhaps the maximum.
+  // The section has one memory: a flag that is 1 if a maximum exists, the minimum, and the maximum if it exists.
   const minimum = number(bytes, at + 2).value;
   const content = [1, 1, ...encoded(minimum), ...encoded(minimum + pages)];
   return new Uint8Array([MEMORY_SECTION, ...encoded(content.length), ...content]);
 }
 
-/** A number in LEB128, and where the next thing begins. */
+/** Returns a number in LEB128, and the index after it. */
 function number(bytes, at) {
   let value = 0;
   for (let shift = 0; ; shift += 7) {

@@ -1,10 +1,10 @@
-// Transports under test: two that are connected, or one whose other end is played by the test.
+// Transports under test: two connected transports, or one transport whose peer is the test.
 
 import { afterThisTest } from "./cleanup.js";
 import { portTransport } from "./portway.js";
 import { until } from "./outcomes.js";
 
-/** Two ends of a real `MessageChannel`, as transports. */
+/** Returns the two ends of a real `MessageChannel` as transports. */
 export function channel() {
   const { port1, port2 } = new MessageChannel();
   const near = portTransport(port1);
@@ -13,7 +13,7 @@ export function channel() {
   return { near, far, port1, port2 };
 }
 
-/** The far end of a boundary, played by the test: it records the received messages, and posts any message. */
+/** The test at the other end of a boundary. It records the received messages, and posts any message. */
 export class RemoteEnd {
   received = [];
   #port;
@@ -30,19 +30,19 @@ export class RemoteEnd {
     this.#port.postMessage(message, transfer);
   }
 
-  /** The next message that was not read yet. */
+  /** Returns the next unread message. */
   async next() {
-    await until(() => this.received.length > this.#read, "no message came");
+    await until(() => this.received.length > this.#read, "no message arrived");
     return this.received[this.#read++];
   }
 
-  /** All that was not read yet and came in before the answer to a request that is posted now. */
+  /** Posts a request, and returns the unread messages that arrived before its response. */
   async drain() {
     const id = `drain ${++this.#asked}`;
     this.post({ jsonrpc: "2.0", method: "no such method", id });
     const isAnswer = (message) => message?.id === id;
-    // It may have left together with others.
-    await until(() => this.received.flat().some(isAnswer), "the other end answers no more");
+    // The response may be in an array with other messages.
+    await until(() => this.received.flat().some(isAnswer), "the peer did not respond");
     const unread = this.received.slice(this.#read);
     this.#read = this.received.length;
     const rest = unread.map((message) => (Array.isArray(message) ? message.filter((one) => !isAnswer(one)) : message));
@@ -50,7 +50,7 @@ export class RemoteEnd {
   }
 }
 
-/** A transport over a real port, and the test at its far end. */
+/** Returns a transport over a real port, and the test at the other end. */
 export function scriptedChannel() {
   const { port1, port2 } = new MessageChannel();
   const transport = portTransport(port1);
@@ -62,7 +62,7 @@ export function scriptedChannel() {
   return { transport, remoteEnd, port: port1 };
 }
 
-/** Two custom transports, each of which delivers to the other at once, within `send`. */
+/** Returns two custom transports. Each delivers a message to the other synchronously, within `send`. */
 export function loopback() {
   const handlers = [() => {}, () => {}];
   const end = (mine) => ({
@@ -82,7 +82,7 @@ export function loopback() {
   return { near: end(0), far: end(1) };
 }
 
-/** A transport without a peer: it records sent messages, and `deliver` delivers a message. */
+/** Returns a transport without a peer. It records sent messages, and `deliver` delivers a message to the library. */
 export function recorder() {
   return {
     sent: [],
@@ -101,7 +101,7 @@ export function recorder() {
   };
 }
 
-/** A wrapper of a transport that records the messages of both directions. */
+/** Wraps a transport, and records the messages of both directions. */
 export function tapped(transport) {
   return {
     sent: [],

@@ -1,4 +1,4 @@
-// npm `wipc-js`, which is published as TypeScript with enums, as a module that Node can load.
+// Compiles npm `wipc-js`, which is published as TypeScript with enums, to a module that Node can load.
 
 import { build } from "esbuild";
 import { mkdirSync } from "node:fs";

@@ -1,4 +1,4 @@
-// WIPC under test: the built package, a reference that is slow and simple, and ends to test.
+// WIPC under test: the built package, a slow and simple reference decoder, and channels whose peer is the test.
 
 import { assert } from "chai";
 import { packaged } from "./portway.js";
@@ -43,7 +43,7 @@ export function concat(parts) {
   return whole;
 }
 
-/** A decoder that records its results, each payload as a copy. */
+/** Creates a decoder that records its results. Each payload is copied. */
 export function keeping(options) {
   const frames = [];
   const passed = [];
@@ -58,7 +58,7 @@ export function keeping(options) {
   );
   return {
     decoder,
-    /** The results, to compare. */
+    /** The results in a comparable form. */
     get found() {
       return outcome(frames, concat(passed), kept.truncated);
     },
@@ -76,7 +76,7 @@ export function outcome(frames, passthrough, truncated) {
   return { frames: frames.map(([type, payload]) => [type, hex(payload)]), passthrough: hex(passthrough), truncated };
 }
 
-/** Decodes all bytes at once, literally after the specification: at each byte there is a frame, or passthrough. */
+/** Decodes all bytes at once. At each index, the specification requires either a frame or a byte of passthrough. */
 export function reference(bytes, maxPayload = 2 ** 32 - 1) {
   const frames = [];
   const passthrough = [];
@@ -104,7 +104,7 @@ export function reference(bytes, maxPayload = 2 ** 32 - 1) {
   return outcome(frames, passthrough, undefined);
 }
 
-/** Two pairs of streams that lead to each other. */
+/** Returns two pairs of streams. Each pair reads the bytes that the other pair writes. */
 export function pipes() {
   const there = new TransformStream();
   const back = new TransformStream();
@@ -114,7 +114,7 @@ export function pipes() {
   ];
 }
 
-/** A host and a guest that are connected. */
+/** Returns a connected host and guest. */
 export function channels(hostOptions, guestOptions) {
   const [near, far] = pipes();
   const host = new WipcChannel(near, hostOptions);
@@ -123,7 +123,9 @@ export function channels(hostOptions, guestOptions) {
   return { host, guest };
 }
 
-/** A channel whose other end is played by the test: `post` sends to it, `frames` are the frames that it has written. */
+/**
+ * Creates a channel whose peer is the test. `post` sends a frame to the channel, and `frames` are the channel's frames.
+ */
 export function scriptedPipe(options) {
   const [near, far] = pipes();
   const writer = far.writable.getWriter();
@@ -145,7 +147,7 @@ export function scriptedPipe(options) {
     end: () => writer.close(),
     fail: (error) => writer.abort(error),
     output,
-    /** The frames written so far: `[type, text]`. */
+    /** The frames that the channel has written so far: `[type, text]`. */
     get frames() {
       return kept.found.frames.map(([type, payload]) => [type, text(unhex(payload))]);
     },
@@ -155,7 +157,7 @@ export function scriptedPipe(options) {
   };
 }
 
-/** Numbers that are the same in each run. */
+/** Returns a generator of integers. The sequence depends only on the seed. */
 export function randomNumbers(seed) {
   let state = seed;
   return (below) => {
@@ -164,7 +166,7 @@ export function randomNumbers(seed) {
   };
 }
 
-/** `bytes` in pieces, mostly small ones. */
+/** Splits bytes into pieces of random sizes, most of them small. */
 export function split(bytes, random) {
   const pieces = [];
   for (let at = 0; at < bytes.length; ) {
@@ -175,7 +177,7 @@ export function split(bytes, random) {
   return pieces;
 }
 
-/** Asserts that the error is a `WipcClosedError` with this reason. */
+/** Asserts that `run` throws a `WipcClosedError` with this reason. */
 export function assertClosed(run, reason) {
   try {
     run();

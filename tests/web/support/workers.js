@@ -2,7 +2,7 @@
 
 import { afterThisTest } from "./cleanup.js";
 
-/** A worker, started and perhaps not ready yet. */
+/** Starts a worker, and does not wait until it is ready. */
 export function worker(file, query = {}) {
   const url = new URL(`../fixtures/${file}?${new URLSearchParams(query)}`, import.meta.url);
   const worker = new Worker(url, { type: "module" });
@@ -10,14 +10,14 @@ export function worker(file, query = {}) {
   return worker;
 }
 
-/** A worker that has posted that it is ready. */
+/** Starts a worker, and waits until it has posted that it is ready. */
 export async function readyWorker(file, query) {
   const started = worker(file, query);
   await nextMessage(started, "ready");
   return started;
 }
 
-/** The next ad-hoc message of this type. */
+/** Waits for an ad-hoc message of this type, and returns it. */
 export function nextMessage(worker, type) {
   return new Promise((resolve, reject) => {
     worker.addEventListener("error", (event) => reject(new Error(`the worker has failed: ${event.message}`)));

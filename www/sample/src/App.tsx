@@ -36,7 +36,7 @@ function About({ onFail }: { onFail: () => void }) {
   return (
     <section>
       <h2>About this preview</h2>
-      <p>It runs in a sandboxed frame and gets every file by a call to the page.</p>
+      <p>It runs in a sandboxed iframe, and fetches every file by a call to the page.</p>
       <p>Open for {seconds} s.</p>
       <button onClick={onFail}>Throw an error</button>
     </section>

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** The current path. Links inside the app change it without loading the page again. */
+/** Returns the current path. A link inside the app changes the path without a reload of the page. */
 export function usePath(): string {
   const [path, setPath] = useState(location.pathname);
 

@@ -13,7 +13,9 @@ export interface Bundle {
 
 type Report = (progress: BuildProgress) => void;
 
-/** esbuild with files of the mounted file system. Builds share the context. */
+/**
+ * Bundles files of the mounted file system with esbuild. Builds with the same parameters share a context of esbuild.
+ */
 export class Bundler {
   readonly #report: Report;
   #started: Promise<void> | undefined;

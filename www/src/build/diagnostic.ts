@@ -1,7 +1,7 @@
 import type { Message } from "esbuild-wasm";
 import type { Diagnostic } from "portway";
 
-/** A message of the compiler, or another failure, as it is sent to the page. */
+/** Returns a message of the compiler, or another error, in the form that is sent to the page. */
 export function toDiagnostic(problem: unknown): Diagnostic {
   if (!isMessage(problem)) return { message: problem instanceof Error ? problem.message : String(problem) };
   const { text, location } = problem;

@@ -64,7 +64,7 @@ async function findFile(path: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** Searches the package in the `node_modules` of each parent folder. */
+/** Searches for the package in the folder `node_modules` of each parent folder. */
 async function findPackage(path: string, from: string): Promise<string | undefined> {
   const segments = path.split("/");
   const name = segments.slice(0, path.startsWith("@") ? 2 : 1).join("/");

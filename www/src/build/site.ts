@@ -1,7 +1,7 @@
 import { fs } from "@zenfs/core";
 import type { BuildOutput } from "portway";
 
-/** Returns the project's index.html with the bundle in place of its entry, and a link to the styles of the bundle. */
+/** Returns index.html of the project. It loads the bundle instead of `entry`, and has a link to the bundle's styles. */
 export function renderIndex(page: string, entry: string, bundle: readonly BuildOutput[]): BuildOutput {
   let html = page.replaceAll(`"/${entry}"`, '"/main.js"').replaceAll(`"./${entry}"`, '"/main.js"');
   if (bundle.some(({ path }) => path === "/main.css")) {
@@ -11,7 +11,7 @@ export function renderIndex(page: string, entry: string, bundle: readonly BuildO
   return { path: "/index.html", contents: html };
 }
 
-/** Returns the files that are copied, by their addresses. */
+/** Returns the files of a folder, which are copied without changes. The paths are addresses in the preview. */
 export async function collectPublicFiles(folder: string, prefix = ""): Promise<BuildOutput[]> {
   const names = await fs.promises.readdir(folder + prefix).catch(() => []);
   const found: BuildOutput[] = [];

@@ -1,7 +1,7 @@
 import type { ErrorReporter } from "./error-reporter";
 import type { FetchFile } from "./page-fetch";
 
-/** Fetches the document at `url`, and replaces this one: the styles, the body, and then the scripts in order. */
+/** Fetches the document at `url` and shows it in place of this document. The scripts run in order, after the body. */
 export async function showDocument(url: string, fetchFile: FetchFile, errors: ErrorReporter): Promise<void> {
   const response = await fetchFile(url);
   if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
@@ -14,7 +14,7 @@ export async function showDocument(url: string, fetchFile: FetchFile, errors: Er
   );
   const scripts = [...parsed.querySelectorAll("script")];
   for (const script of scripts) script.remove();
-  // The addresses of icons and other links are not reachable from here.
+  // The preview has no network, so it cannot load the icons and other files that links refer to.
   for (const link of parsed.querySelectorAll("link")) link.remove();
 
   for (const { name, value } of parsed.documentElement.attributes) document.documentElement.setAttribute(name, value);
@@ -41,7 +41,7 @@ async function inlineImage(image: HTMLImageElement, fetchFile: FetchFile): Promi
   if (response.ok) image.src = URL.createObjectURL(await response.blob());
 }
 
-/** Runs a script and waits for it. Its errors are events of the window, as for any script. */
+/** Runs a script and waits until it has loaded. The window receives events for its errors, as for any script. */
 async function run(
   original: HTMLScriptElement,
   base: string,

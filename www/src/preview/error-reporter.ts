@@ -13,7 +13,7 @@ interface Position {
 export class ErrorReporter {
   readonly #peer: JSONRPCPeer<HostApi, FrameApi>;
   readonly #fetchFile: FetchFile;
-  /** The blob address of a script, and its path in the build. */
+  /** Maps the blob address of a script to the path of the script in the build. */
   readonly #paths = new Map<string, string>();
   readonly #maps = new Map<string, Promise<TraceMap | undefined>>();
 
@@ -29,7 +29,7 @@ export class ErrorReporter {
   listen(): void {
     addEventListener("error", (event) => {
       if (!(event instanceof ErrorEvent)) return;
-      // The user reads the error in the console of the page.
+      // The console of the page shows the error, so the browser need not print the error, too.
       event.preventDefault();
       const { message, filename, lineno, colno, error } = event;
       void this.#locate(message, filename, lineno, colno, stackOf(error));
@@ -58,7 +58,8 @@ export class ErrorReporter {
   }
 
   /**
-   * Replaces each `<address>:<line>:<column>` of the app's scripts by a source position, in the format of any browser.
+   * Replaces each `<address>:<line>:<column>` in the app's scripts by a source position. The stacks of all browsers
+   * contain positions in this format.
    */
   async #mapStack(stack: string): Promise<string> {
     let mapped = stack;

@@ -2,7 +2,7 @@ const MAX_LENGTH = 5000;
 const MAX_ITEMS = 50;
 const MAX_DEPTH = 4;
 
-/** Returns the arguments of a console call as one text, with the common placeholders such as `%s` replaced. */
+/** Returns the arguments of a console call as one text. Replaces placeholders such as `%s`. */
 export function formatMessage(values: readonly unknown[]): string {
   const rest = [...values];
   const parts: string[] = [];

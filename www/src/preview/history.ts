@@ -1,13 +1,13 @@
 import type { NavigationState } from "portway/inline";
 import type { HistoryEntry, SavedHistory } from "../boundaries";
 
-/** A fictitious origin, which separates the app's addresses from those of other sites. */
+/** A fictitious origin, which distinguishes the addresses of the app from the addresses of other sites. */
 const ORIGIN = "http://preview.localhost";
 
 const START: HistoryEntry = { url: "/", state: null, document: 0 };
 
 /**
- * The app's session history. A sandboxed document cannot change its own path, so the build replaces `location` and
+ * The app's session history. A sandboxed document cannot change its path, so the build replaces `location` and
  * `history` by objects of this module.
  */
 export class PreviewHistory {
@@ -71,7 +71,7 @@ export class PreviewHistory {
     dispatchEvent(new PopStateEvent("popstate", { state: target.state }));
   }
 
-  /** Returns the path of an address of the app; undefined for other addresses. */
+  /** Returns the path of an address of the app, or undefined for an address of another site. */
   resolve(url: string): string | undefined {
     try {
       const target = new URL(url, this.url);
@@ -81,7 +81,7 @@ export class PreviewHistory {
     }
   }
 
-  /** Navigates to a path as a browser does: the document is kept only if nothing but the fragment changes. */
+  /** Navigates to a path as a browser does: loads a new document, unless only the fragment changes. */
   async open(path: string, replace = false): Promise<void> {
     const target = new URL(path, ORIGIN);
     const { pathname, search } = this.url;
@@ -123,7 +123,7 @@ export class PreviewHistory {
 
   #checked(url: string | URL | null | undefined): string {
     const path = url == null ? this.#current.url : this.resolve(String(url));
-    if (path === undefined) throw new DOMException("The address belongs to another origin", "SecurityError");
+    if (path === undefined) throw new DOMException(`The address must belong to the app, got ${url}`, "SecurityError");
     return path;
   }
 }
@@ -172,7 +172,7 @@ class PreviewLocation {
 
   #go(url: string, replace: boolean): void {
     const path = this.#history.resolve(url);
-    if (path === undefined) throw new DOMException("The preview does not leave the app", "SecurityError");
+    if (path === undefined) throw new DOMException(`The address must belong to the app, got ${url}`, "SecurityError");
     void this.#history.open(path, replace);
   }
 

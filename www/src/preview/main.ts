@@ -8,8 +8,8 @@ import { fetchThroughPage, replaceFetch } from "./page-fetch";
 import { showDocument } from "./document-loader";
 
 /**
- * The runtime of the preview. Its iframe has an opaque origin and no network: it reads every file of the app from the
- * page, by the method `fetch`.
+ * The runtime of the preview. Its iframe has an opaque origin and no network. The runtime reads every file of the app
+ * by the method `fetch` of the page.
  */
 await init();
 const peer = new JSONRPCPeer<HostApi, FrameApi>(windowTransport(parent, { origin: location.origin }));
@@ -39,21 +39,21 @@ peer.method("traverse", ({ delta }) => {
 });
 
 /**
- * Replaces the document by reloading the iframe. The page is called first. Its answer shows that all earlier messages
- * have arrived, so the reply to `refresh` is not lost with the old document.
+ * Calls the page, and then reloads the iframe. The response of the page shows that the page has received all earlier
+ * messages. So the response to `refresh` is not lost with the old document.
  */
 function restart(): void {
   void peer.request("leave", history.save()).finally(() => location.reload());
 }
 
-// The handlers are on the window, so that the app's own handlers run first.
+// The handler is on the window, so that the handlers of the app run first.
 addEventListener("click", (event) => {
   const link = (event.target as Element | null)?.closest?.("a[href]");
   if (!link || event.defaultPrevented) return;
   event.preventDefault();
   const target = history.resolve(link.getAttribute("href") ?? "");
   if (target) void history.open(target);
-  else console.warn("The preview does not leave the app:", link.getAttribute("href"));
+  else console.warn("The preview cannot open addresses of other sites:", link.getAttribute("href"));
 });
 
 history.announce();

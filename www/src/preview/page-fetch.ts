@@ -13,12 +13,12 @@ export function fetchThroughPage(peer: JSONRPCPeer<HostApi, FrameApi>, base: () 
   };
 }
 
-/** The replacement of `fetch` for the app: it reads files of the app from the page, and all others from the network. */
+/** Replaces `fetch`. The replacement reads files of the app from the page, and other addresses from the network. */
 export function replaceFetch(fetchFile: FetchFile, resolve: (url: string) => string | undefined): void {
   const network = window.fetch.bind(window);
   window.fetch = (input, init) => {
     const request = input instanceof Request ? input : undefined;
-    // A Request was resolved against the address of this document, not of the app.
+    // The browser has resolved the URL of a `Request` against the address of this document, not of the app.
     const path = resolve(request ? request.url.replace(location.origin, "") : String(input));
     return path === undefined ? network(input, init) : fetchFile(path, init?.method ?? request?.method);
   };

@@ -1,9 +1,9 @@
 //! Keeps the HTTP server of wasm-bindgen-test-runner from stalling.
 //!
-//! The server starts with four threads, each of which serves one connection until it is closed. It counts a thread that
-//! is waking up as free. A browser opens six connections at once for the modules of a page. Two of them often have no
-//! thread, and the page never loads. Idle connections therefore occupy the four threads, so that the server starts a
-//! thread for every other connection.
+//! The server starts with four threads. Each thread serves one connection until it is closed. The server counts a
+//! thread that is waking up as free. A browser opens six connections at once for the modules of a page. Often, no
+//! thread serves two of these connections, and the page never loads. Idle connections therefore occupy the four
+//! threads, so that the server starts a new thread for every other connection.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Number of idle connections, which is more than the four threads of the server.
 const CONNECTIONS: usize = 8;
 
-/// Connections to a server that starts later. Dropping this closes them.
+/// Connections to a server that starts later. Dropping this value closes the connections.
 #[must_use = "dropping it closes the connections"]
 pub(super) struct IdleConnections {
     address: SocketAddr,
@@ -23,7 +23,7 @@ pub(super) struct IdleConnections {
 }
 
 impl IdleConnections {
-    /// Finds a free port for the server, and connects in the background once the server listens.
+    /// Finds a free port for the server, and connects in the background as soon as the server listens.
     pub(super) fn new() -> io::Result<Self> {
         let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
         let done = Arc::new(AtomicBool::new(false));
@@ -31,8 +31,8 @@ impl IdleConnections {
         thread::spawn(move || {
             let mut connections = Vec::new();
             while !until.load(Ordering::Relaxed) {
-                // The connections are opened one after the other. If they were opened at once, some would have no
-                // thread, as those of the browser.
+                // The connections are opened one after the other. If they were opened at once, the server would have
+                // too few threads for them, as it has for the connections of a browser.
                 if connections.len() < CONNECTIONS {
                     connections.extend(TcpStream::connect(address));
                 }

@@ -46,7 +46,7 @@ enum Suite {
     Wasm,
     /// The JavaScript API of the built package, in the browser engines and in Node
     Js,
-    /// The time until the end of a peer is noticed, and the limits in the README
+    /// The time until the end of a peer is detected, and the bounds in the README
     Liveness,
     /// Attacks by peers and by other origins, in pages, in Node and natively
     Hostile,
@@ -73,8 +73,8 @@ enum Suite {
 }
 
 impl Suite {
-    /// All suites in the order in which they start. `js` is the first, since it takes about as long as all others
-    /// together.
+    /// All suites in the order in which they start. `js` is the first, because it takes about as long as all other
+    /// suites together.
     const ALL: [Self; 15] = [
         Self::Js,
         Self::Native,
@@ -133,15 +133,15 @@ impl Run<'_> {
         self.add(suite, engine, verdict);
     }
 
-    /// Builds pkg/ for the suites that need it. An error is printed once.
+    /// Builds pkg/ once for all suites that need it. Only the first suite prints the error of a failed build.
     fn package(&self) -> Result<()> {
         let shown = |error| eprintln!("{error:#}");
         let built = self.package.get_or_init(|| build::run(self.setup).map_err(shown).is_ok());
         if *built { Ok(()) } else { bail!("the package could not be built, as shown above") }
     }
 
-    /// Reports an engine or another program that cannot be installed: as skipped on a developer's machine, as a failure
-    /// in CI.
+    /// Reports an engine or another program that cannot be installed. In CI, the suite has failed. On other machines,
+    /// it is skipped.
     fn missing(&self, suite: &str, engine: &str, reason: &str) {
         let in_ci = env::var("CI").is_ok_and(|value| value == "true" || value == "1");
         let counts =

@@ -33,16 +33,16 @@ pub(super) fn run(suites: &Run<'_>) {
     });
 }
 
-/// Returns a command prefix that resets signals. A background job or a job of nohup ignores some signals, and its
-/// child processes inherit this. Tests need the signals.
+/// Returns a command prefix that resets the handling of signals. A background job or a job of nohup ignores some
+/// signals, and its child processes also ignore them. The tests need these signals.
 fn default_signals() -> &'static [&'static str] {
     const WORDS: [&str; 2] = ["env", "--default-signal=HUP,INT,TERM"];
     let works = Command::new(WORDS[0]).args([WORDS[1], "true"]).stderr(Stdio::null()).status();
     if works.is_ok_and(|status| status.success()) { &WORDS } else { &[] }
 }
 
-/// Runs the attacks on the native library in full, if the suite is named. Otherwise, the suite `native` runs them with
-/// smaller counts.
+/// Runs the attacks on the native library in full, if `--only` names the suite. Without `--only`, the suite `native`
+/// runs these attacks with smaller counts.
 pub(super) fn hostile(suites: &Run<'_>) {
     if !suites.named || !suites.every_engine {
         return;

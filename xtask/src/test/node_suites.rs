@@ -22,7 +22,7 @@ const GUEST_PACKAGE: &str = "wipc-guest-rust";
 /// The path of the built guest, from the root. The specs read it from `PORTWAY_GUESTS`.
 const GUEST: &str = "target/guests/rust.wasm";
 
-/// The JavaScript API of the built package, in every engine and in Node. One of the guests that it runs is Rust.
+/// Tests the JavaScript API of the built package, in every engine and in Node. One of its WIPC guests is a Rust module.
 pub(super) fn js(suites: &Run<'_>) {
     let guest = wasm_module::build(suites.setup, GUEST_PACKAGE, GUEST).map_err(|error| format!("{error:#}"));
     let prepare = |suites: &Run<'_>| {
@@ -32,15 +32,16 @@ pub(super) fn js(suites: &Run<'_>) {
     everywhere(suites, "js", "tests/web/run.mjs", prepare);
 }
 
-/// The time until the end of a peer is noticed, in every engine and in Node. Each kind of end is measured twenty times
-/// if the suite is named, and five times otherwise.
+/// Measures the time until the end of a peer is detected, in every engine and in Node. Measures each case twenty times
+/// if `--only` names the suite, and five times without `--only`.
 pub(super) fn liveness(suites: &Run<'_>) {
     let runs = if suites.named { "20" } else { "5" };
     let prepare = |suites: &Run<'_>| prepare(suites).map(|node| node.with("PORTWAY_RUNS", runs));
     everywhere(suites, "liveness", "tests/liveness/run.mjs", prepare);
 }
 
-/// Attacks by peers and by other origins, in every engine and in Node. They run in full if the suite is named.
+/// Runs attacks by peers and by other origins, in every engine and in Node. They run in full if `--only` names the
+/// suite.
 pub(super) fn hostile(suites: &Run<'_>) {
     let full = if suites.named { "1" } else { "0" };
     let prepare = |suites: &Run<'_>| prepare(suites).map(|node| node.with("PORTWAY_FULL", full));
@@ -58,39 +59,40 @@ fn everywhere(suites: &Run<'_>, suite: &str, script: &str, prepare: impl Fn(&Run
     }
 }
 
-/// The packed package in bundlers, pages, workers and Node.
+/// Tests the packed package in bundlers, pages, workers and Node.
 pub(super) fn packaging(suites: &Run<'_>) {
     in_browser(suites, "packaging", Engine::Chromium, prepare(suites), &["tests/packaging/run.mjs"]);
 }
 
-/// The packed package under test runners, frameworks, bundlers and runtimes, with the code of docs/environments.md.
+/// Tests the packed package under test runners, frameworks, bundlers and runtimes, with the code of
+/// docs/environments.md.
 pub(super) fn environments(suites: &Run<'_>) {
     let installed = npm::environments(&suites.setup.workspace, &suites.setup.cache);
     let prepared = installed.and_then(|folder| Ok(prepare(suites)?.with("PORTWAY_ENVIRONMENTS", folder)));
     in_browser(suites, "environments", Engine::Chromium, prepared, &["tests/environments/run.mjs"]);
 }
 
-/// The type declarations, and the package in the tools of its users.
+/// Tests the type declarations, and the package in the tools of its users.
 pub(super) fn types(suites: &Run<'_>) {
     let prepared = prepare(suites);
     let script = ["tests/types/run.mjs"];
     suites.suite("types", "tsc", prepared, |setup, node| script_in(setup, node, &[], "types", &script));
 }
 
-/// The comparison with other libraries, and its table in the README.
+/// Compares the package with other libraries, and checks the table of this comparison in the README.
 pub(super) fn comparison(suites: &Run<'_>) {
     in_browser(suites, "comparison", Engine::Chromium, prepare(suites), &["tests/comparison/run.mjs"]);
 }
 
-/// The comparison with other libraries when a peer ends, in every engine. The run in Chromium makes a table of the
-/// README.
+/// Compares the package with other libraries when a peer ends, in every engine. The run in Chromium creates a table of
+/// the README.
 pub(super) fn interop(suites: &Run<'_>) {
     for engine in suites.engines.clone() {
         in_browser(suites, "interop", engine, prepare(suites), &["tests/interop/run.mjs", &engine.to_string()]);
     }
 }
 
-/// Programs that use the Rust API, built by wasm-pack. Each has a time limit, a log and a row of its own.
+/// Checks the programs in `examples`, which use the Rust API. Each program has a separate time limit, log and row.
 pub(super) fn example(suites: &Run<'_>) {
     let prepared = suites.setup.wasm_and_node();
     in_browser(suites, "rust-worker", Engine::Chromium, prepared, &["examples/rust-worker/check.mjs"]);
@@ -102,13 +104,13 @@ pub(super) fn example(suites: &Run<'_>) {
     suites.suite("wipc-guest", "node", prepared, |setup, node| script_in(setup, node, &[], "wipc-guest", &script));
 }
 
-/// The end-to-end check of the playground.
+/// Runs the end-to-end check of the playground.
 pub(super) fn page(suites: &Run<'_>) {
     let prepared = prepare(suites).and_then(|node| demo::build_page(suites.setup).map(|()| node));
     in_browser(suites, "page", Engine::Chromium, prepared, &[demo::CHECK]);
 }
 
-/// A short run of `cargo xtask soak`.
+/// Runs a short `cargo xtask soak`.
 pub(super) fn soak(suites: &Run<'_>) {
     in_browser(suites, "soak", Engine::Chromium, prepare(suites), &[soak::SCRIPT, "--quick"]);
     if suites.every_engine {
@@ -151,7 +153,7 @@ pub(super) fn program_in(setup: &Setup, environment: Environment, name: &str, wo
     let log = workspace.test_log(name);
     clear(&log)?;
     let report = workspace.path("target/test-logs").join(format!("{name}.json"));
-    // Without a report of this run, the report of an earlier run would be read.
+    // If this run wrote no report, the next lines would read the report of an earlier run.
     if report.exists() {
         fs::remove_file(&report)?;
     }

@@ -1,5 +1,6 @@
-//! Suite `peers`: interoperability with other programs over byte streams. Emacs and npm `vscode-jsonrpc` connect to the
-//! daemon. Client and server in Rust connect to language servers, to `vscode-jsonrpc`, and to the npm package.
+//! Suite `peers`: interoperability with other programs over byte streams. Emacs and the npm package `vscode-jsonrpc`
+//! connect to the daemon `duet-rpc`. The client and the server in Rust connect to language servers, to
+//! `vscode-jsonrpc`, and to the npm package of this repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,7 +53,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Runs the tests of client and server in Rust.
+/// Runs the tests of the client and the server in Rust.
 fn native(setup: &Setup, environment: Environment, python: &Path) -> Result<Verdict> {
     let workspace = &setup.workspace;
     let log = workspace.test_log("peers-rust");
@@ -82,7 +83,7 @@ fn build_daemon(setup: &Setup) -> Result<PathBuf> {
 /// Installs Emacs if it is missing.
 fn emacs(setup: &Setup) -> Result<()> {
     if find_in_path("emacs").is_none() {
-        let how = "emacs is not in PATH; any Emacs from 28 on will do (Debian: emacs-nox)";
+        let how = "emacs is not in PATH; install Emacs 28 or newer (Debian: emacs-nox)";
         install("Emacs", &["emacs-nox"], setup).context(how)?;
     }
     Ok(())
@@ -110,7 +111,7 @@ fn python(setup: &Setup) -> Result<PathBuf> {
     let limit = Duration::from_secs(600);
     let make = || run_ok(Command::new("python3").args(["-m", "venv"]).arg(&folder), &log, limit);
     if make().is_err() {
-        let how = "python3 with its module venv is needed (Debian: python3-venv)";
+        let how = "python3 or its module venv is missing; install it (Debian: python3-venv)";
         install("Python", &["python3-venv"], setup).context(how)?;
         make()?;
     }
@@ -126,7 +127,7 @@ fn python(setup: &Setup) -> Result<PathBuf> {
 /// Installs packages of Debian, if that is possible.
 fn install(purpose: &str, packages: &[&str], setup: &Setup) -> Result<()> {
     if !debian::can_install() {
-        bail!("it cannot be installed here");
+        bail!("this process cannot install packages");
     }
     debian::install(purpose, packages, &setup.workspace.log("install-peers"))
 }

@@ -44,7 +44,7 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    /// Returns the verdict on a suite that could not be run.
+    /// Returns the verdict of a suite that could not be run.
     pub(crate) fn broken(reason: String) -> Self {
         Self { counts: Counts { failed: 1, ..Counts::default() }, failures: vec![reason], figures: Vec::new() }
     }
@@ -84,7 +84,7 @@ impl Verdict {
         let mut verdict = match written {
             None => Self { counts: Counts::default(), failures: Vec::new(), figures: Vec::new() },
             Some(text) => {
-                let written: Written = serde_json::from_str(text).context("the suite's report is not understood")?;
+                let written: Written = serde_json::from_str(text).context("cannot parse the report of the suite")?;
                 let Written { passed, failed, skipped, failures, figures } = written;
                 let show = |Failure { name, message }: Failure| {
                     let message = tail(&message, 12);

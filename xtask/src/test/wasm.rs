@@ -27,7 +27,7 @@ pub(super) fn run(suites: &Run<'_>) {
     }
 }
 
-/// Compiles once for all engines, so that the time of an engine does not include a compilation.
+/// Compiles the tests once for all engines, so that the time of an engine does not include the compilation.
 fn compile(setup: &Setup) -> Result<Environment> {
     let workspace = &setup.workspace;
     let environment = setup.wasm()?;
@@ -67,7 +67,7 @@ fn run_in(setup: &Setup, environment: Environment, browser: &Browser, engine: &s
     Ok(Verdict::from_cargo(&outcome))
 }
 
-/// Returns `cargo test` for wasm after `prefix`, which provides a screen for a browser.
+/// Returns the command `cargo test` for wasm. `prefix` is a command that provides a screen for a browser.
 fn cargo_test(setup: &Setup, environment: &Environment, prefix: &[&str]) -> Result<Command> {
     let mut words = prefix.iter().chain(&["cargo", "test", "--target", WASM, "--features", "codec", "--test", "wasm"]);
     let program = words.next().context("a command has at least one word")?;

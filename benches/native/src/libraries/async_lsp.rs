@@ -1,4 +1,4 @@
-//! The crate async-lsp.
+//! The tasks of the benchmark with the crate async-lsp.
 
 use std::cell::Cell;
 use std::future::{Ready, ready};
@@ -26,8 +26,8 @@ use tower_service::Service;
 use super::Echo;
 use crate::decode::CHUNK;
 
-/// Turns requests into notifications of the same length. The decoder of async-lsp is a part of its main loop, which
-/// would also answer requests.
+/// Changes requests into notifications of the same length, by renaming the member `id`. The decoder of async-lsp is a
+/// part of its main loop, and the main loop would answer requests.
 pub(crate) fn without_requests(mut stream: Vec<u8>) -> Vec<u8> {
     let found: Vec<usize> = memmem::find_iter(&stream, br#","id":"#).collect();
     for at in found {
@@ -45,11 +45,11 @@ pub(crate) fn decode(stream: &[u8]) -> Result<usize> {
         Builder::new_current_thread().build()?.block_on(main_loop.run(BufReader::with_capacity(CHUNK, stream), sink()));
     match end {
         Err(Error::Eof) => Ok(count.get()),
-        other => bail!("{other:?}"),
+        other => bail!("the main loop must end at the end of the stream, got {other:?}"),
     }
 }
 
-/// Serves on a socket. With `buffers`, the output is buffered; otherwise a message takes several writes.
+/// Serves on a socket. With `buffers`, the output is buffered. Without `buffers`, a message needs several writes.
 pub(crate) fn serve(socket: &Path, buffers: bool) -> Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -92,7 +92,7 @@ pub(crate) fn call(socket: &Path, count: usize, depth: usize) -> Result<()> {
         for (number, call) in calls.into_iter().enumerate() {
             let echo = call.await??;
             if echo.number != number as u64 {
-                bail!("{echo:?} instead of {number}");
+                bail!("the result must have the number {number}, got {echo:?}");
             }
         }
         running.abort();

@@ -1,5 +1,5 @@
-//! The crate lsp-server. It has transports for standard input and output and for TCP. For Unix sockets, this module
-//! reads and writes its messages in two ways.
+//! The tasks of the benchmark with the crate lsp-server. The crate has transports for standard streams and for TCP.
+//! This module has two transports for Unix sockets: one with channels, and one without.
 
 use std::hint::black_box;
 use std::io::{BufReader, BufWriter};
@@ -32,7 +32,7 @@ pub(crate) fn serve(socket: &Path, on_connection: fn(UnixStream) -> Result<()>) 
     Ok(())
 }
 
-/// Serves with channels and threads, as the library's transport for TCP does.
+/// Serves with channels and threads, as the TCP transport of lsp-server does.
 pub(crate) fn with_channels(stream: UnixStream) -> Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut writer = stream;
@@ -62,7 +62,7 @@ pub(crate) fn with_channels(stream: UnixStream) -> Result<()> {
     Ok(())
 }
 
-/// Serves by the library's functions for reading and writing alone, in one thread.
+/// Serves in one thread. Uses only the functions of lsp-server that read and write a message.
 pub(crate) fn in_a_loop(stream: UnixStream) -> Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut writer = BufWriter::new(stream);

@@ -1,5 +1,5 @@
-//! One module for each library. All have the same tasks: count the messages in a stream, and serve a method `echo` with
-//! typed params on a socket.
+//! One module for each library. The tasks are: count the messages in a stream, serve the method `echo` with typed
+//! params on a socket, and call `echo`. A module has the tasks that its library supports.
 
 pub(crate) mod async_lsp;
 pub(crate) mod lsp_server;

@@ -1,4 +1,4 @@
-//! Portway.
+//! The tasks of the benchmark with Portway.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(crate) fn decode(stream: &[u8]) -> Result<usize> {
     let mut count = 0;
     for mut chunk in stream.chunks(CHUNK) {
         while let Some(event) = decoder.next(&mut chunk) {
-            let Event::Body(body) = event else { bail!("{event:?}") };
+            let Event::Body(body) = event else { bail!("the stream must contain only messages, got {event:?}") };
             black_box(json::decode(body, &Profile::GENERIC, &Limits::DEFAULT));
             count += 1;
         }
@@ -58,7 +58,7 @@ pub(crate) fn call(socket: &Path, count: usize, depth: usize) -> Result<()> {
         for (number, call) in calls.into_iter().enumerate() {
             let echo = call.await?.context("no answer")?;
             if echo.number != number as u64 {
-                bail!("{echo:?} instead of {number}");
+                bail!("the result must have the number {number}, got {echo:?}");
             }
         }
         Ok(())

@@ -1,9 +1,9 @@
 //! The log: its destination, its level and its format.
 //!
-//! The log is written to standard error, or to the file that `DUET_RPC_LOG` names. It is never written to standard
-//! output, which carries the protocol. If standard error is the same pipe, socket or file as standard output or input,
-//! the log is discarded. Its lines contain no payload and no header. The only path of a user in it is the path of the
-//! log, at the start.
+//! The log is written to standard error, or to the file that `DUET_RPC_LOG` names. The log is never written to standard
+//! output, which has the frames of the protocol. If standard error is the same pipe, socket or file as standard output
+//! or input, the log is discarded. The log contains no payload and no header. The log contains only one path of a user:
+//! its first line contains the path of the log file.
 
 mod format;
 mod queue;
@@ -76,8 +76,8 @@ impl Log {
             None if is_stderr_of_protocol() => (Queue::start(io::sink())?, "nowhere".to_owned()),
             None => (Queue::start(stdio::stderr())?, "stderr".to_owned()),
         };
-        // The warning is written at every level. It goes through the queue, since standard error may be a full pipe,
-        // which would delay the start.
+        // The warning is written at every level of the log. The queue writes the warning, since standard error may be a
+        // full pipe, which would delay the start of the daemon.
         if let Some(warning) = warning {
             queue.make_writer().write_all(warning.as_bytes())?;
         }
@@ -105,10 +105,10 @@ impl Log {
 
 /// Opens the file of the log. A new file is readable for this user only. Symbolic links are not followed. A file that
 /// is not regular is refused: a FIFO could block the daemon, and a write to a device could have any effect. A file with
-/// another hard link is refused, too: another user could have linked a file of this user at this path.
+/// several hard links is refused, too: another user could have created a link to a file of this user at this path.
 fn open_file(path: &Path) -> io::Result<File> {
-    // The check comes before the open, since a device may react to an open. If a symbolic link leads to a stream of the
-    // protocol, the target is checked instead of the link. The error text of the target explains more.
+    // The file is checked before it is opened, since opening a device may have effects. If a symbolic link leads to a
+    // stream of the protocol, the target is checked. The error for the target is more precise than for the link.
     if let Ok(named) = path.symlink_metadata() {
         expect_log(&path.metadata().ok().filter(is_of_protocol).unwrap_or(named))?;
     }
@@ -126,7 +126,7 @@ fn open_file(path: &Path) -> io::Result<File> {
 /// Checks that a file can be the log.
 ///
 /// # Errors
-/// If it is a stream of the protocol, a symbolic link or not a regular file.
+/// If the file is a stream of the protocol, a symbolic link or not a regular file.
 fn expect_log(file: &Metadata) -> io::Result<()> {
     if is_of_protocol(file) {
         return Err(io::Error::other("it is the standard input or output, which carries the protocol"));
@@ -146,7 +146,7 @@ fn is_of_protocol(file: &Metadata) -> bool {
 }
 
 /// Returns whether standard error is the standard output or input, as after `2>&1` or under inetd. Returns `false` for
-/// a terminal, which may be all three.
+/// a terminal, since all three streams may be the same terminal.
 fn is_stderr_of_protocol() -> bool {
     metadata(&io::stderr()).is_ok_and(|stderr| !stderr.file_type().is_char_device() && is_of_protocol(&stderr))
 }
@@ -164,7 +164,7 @@ fn printable(path: &Path) -> String {
     escape_control(&path.display().to_string())
 }
 
-/// Returns whether the environment allows colours. `NO_COLOR` counts if it is not empty, see <https://no-color.org>.
+/// Returns whether the environment allows colours. An empty `NO_COLOR` has no effect, see <https://no-color.org>.
 fn is_color_wanted() -> bool {
     let is_set = |value: OsString| !value.is_empty();
     !env::var_os("NO_COLOR").is_some_and(is_set) && env::var_os("TERM").is_none_or(|term| term != "dumb")

@@ -1,7 +1,7 @@
 //! The queue of the log.
 //!
-//! A separate thread writes the lines. So responses and the end of the daemon do not wait for a pipe without a reader,
-//! or for a slow disk.
+//! A separate thread writes the lines. So a slow disk, or a pipe that is not read, delays neither responses nor the
+//! exit of the daemon.
 
 use std::io::{self, Write};
 use std::mem;
@@ -47,13 +47,13 @@ impl Queue {
     pub(super) fn flush(&self, timeout: Duration) {
         let is_busy = |state: &mut State| state.is_writing || !state.lines.is_empty();
         let waited = self.0.changed.wait_timeout_while(self.0.lock(), timeout, is_busy);
-        // A timeout is not an error: the daemon ends without the rest of the log.
+        // A timeout is not an error: the daemon exits without writing the rest of the log.
         drop(waited);
     }
 }
 
 impl Shared {
-    /// Locks the state. The lines stay valid after a panic of another thread.
+    /// Locks the state. A poisoned lock is accepted, since the lines are valid even after a panic of another thread.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

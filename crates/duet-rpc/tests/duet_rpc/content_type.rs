@@ -1,10 +1,10 @@
-//! The header Content-Type: one media type and one charset are accepted, in every form. All others are refused with a
-//! reason.
+//! The header Content-Type: one media type and one charset are accepted, in every form. Any other media type or charset
+//! is refused with a reason.
 
 use crate::daemon::Daemon;
 use crate::frames::{request, with_header};
 
-/// Returns a frame with a content type. If `is_first` is set, the content type is before the length.
+/// Returns a frame with a content type. If `is_first` is set, the content type precedes the length.
 fn typed(content_type: &str, body: &str, is_first: bool) -> Vec<u8> {
     let length = format!("Content-Length: {}\r\n", body.len());
     let content_type = format!("Content-Type: {content_type}\r\n");
@@ -98,7 +98,7 @@ fn a_refused_response_is_not_answered() {
     let mut daemon = Daemon::start(&[]);
     daemon.write(typed("text/plain", r#"{"jsonrpc":"2.0","id":7,"result":1}"#, false));
     let id = daemon.probe();
-    assert_eq!(daemon.answer().id(), id, "the first answer is to the next request");
+    assert_eq!(daemon.answer().id(), id, "the first answer must belong to the next request");
     daemon.finish();
 }
 

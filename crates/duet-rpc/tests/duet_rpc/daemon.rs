@@ -1,7 +1,7 @@
-//! Runs the daemon for a test: its input, its answers, its log and its end.
+//! Runs the daemon for a test: writes its input, and reads its answers, its log and its exit code.
 //!
-//! A thread for each output reads it, so a test waits for events and not for a fixed time. At its end, every test
-//! checks that standard output contains only frames, and that the daemon did not panic.
+//! A separate thread reads each output, so a test waits for events and not for a fixed time. `Daemon::end` asserts that
+//! standard output contains only frames, and that the daemon did not panic.
 
 use std::fmt::Display;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,7 +16,7 @@ use crate::frames::{Answer, frame, request, split_frame};
 /// Maximum time of one wait in a test. It is long enough for a machine that is busy with other tests.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Maximum time from the cause of the daemon's end to its exit.
+/// Maximum time from the trigger of the exit, for example a signal, to the exit of the daemon.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
 /// Options for starting a daemon.
@@ -28,14 +28,15 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// Creates a builder for `duet-rpc` with these arguments, and without the environment variables that it reads.
+    /// Creates a builder for `duet-rpc` with these arguments. The environment variables that `duet-rpc` reads are
+    /// unset.
     pub(crate) fn new(arguments: &[&str]) -> Self {
         let mut command = program();
         command.args(arguments);
         Self { command, deaf: false, unread: false, mute: false }
     }
 
-    /// Creates a builder for `duet-rpc rpc` with a parent that ignores a signal, as `nohup` does.
+    /// Creates a builder for a `duet-rpc rpc` that inherits the disposition "ignored" for `signal`, as under `nohup`.
     pub(crate) fn ignoring(signal: &str) -> Self {
         let mut command = Command::new("sh");
         let script = format!("trap '' {signal}; exec \"$0\" rpc");
@@ -59,13 +60,13 @@ impl Builder {
         self
     }
 
-    /// Leaves standard output unread until [`Daemon::read_on`] is called. The pipe is open.
+    /// Leaves standard output unread until [`Daemon::read_on`] is called. The pipe stays open.
     pub(crate) fn unread(mut self) -> Self {
         self.unread = true;
         self
     }
 
-    /// Leaves standard error, which has the log, open and unread.
+    /// Leaves standard error unread. Standard error has the log. The pipe stays open.
     pub(crate) fn mute(mut self) -> Self {
         self.mute = true;
         self
@@ -107,7 +108,7 @@ impl Builder {
     }
 }
 
-/// Returns the program without arguments, and without the environment variables that it reads.
+/// Returns the command of the program without arguments. The environment variables that the program reads are unset.
 pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_duet-rpc"));
     command.env_remove("DUET_RPC_LOG").env_remove("NO_COLOR");
@@ -121,11 +122,11 @@ enum Output {
     Other(String),
 }
 
-/// Starts a thread that reads the frames of standard output. It begins when a message arrives through `gate`.
+/// Starts a thread that reads the frames of standard output. The thread begins to read when `gate` receives a message.
 fn read_frames(mut stdout: ChildStdout, gate: Receiver<()>) -> Receiver<Output> {
     let (sender, output) = mpsc::channel();
     thread::spawn(move || {
-        // If the test has failed, the sender is dropped, and this returns an error.
+        // If the test has failed, the sender is dropped, and `recv` returns an error.
         let _ = gate.recv();
         let mut buffer = Vec::new();
         let mut piece = vec![0; 65_536];
@@ -167,7 +168,7 @@ fn read_lines(stderr: ChildStderr) -> Receiver<String> {
     lines
 }
 
-/// A running daemon. A test must end it and check the result.
+/// A running daemon. A test must call `finish`, `end` or `end_unread`.
 pub(crate) struct Daemon {
     pub(crate) pid: u32,
     stdin: Option<ChildStdin>,
@@ -182,28 +183,28 @@ pub(crate) struct Daemon {
     has_ended: bool,
 }
 
-/// How a daemon ended.
+/// The exit and the remaining output of a daemon.
 #[derive(Debug)]
 pub(crate) struct Ending {
     /// The exit code, or `None` if a signal killed the daemon.
     pub(crate) code: Option<i32>,
     /// The time of the exit.
     pub(crate) at: Instant,
-    /// The answers that the test had not read before.
+    /// The answers that the test had not read before the exit.
     pub(crate) answers: Vec<Answer>,
     /// All lines of standard error.
     pub(crate) lines: Vec<String>,
 }
 
 impl Ending {
-    /// Asserts that the daemon ended with success and without further answers, at most [`GRACE`] after `trigger`.
+    /// Asserts that the daemon exited with code 0 and without further answers, at most [`GRACE`] after `trigger`.
     pub(crate) fn is_graceful_since(&self, trigger: Instant) {
         self.is_graceful();
         let took = self.at.saturating_duration_since(trigger);
-        assert!(took < GRACE, "the end took {took:?}");
+        assert!(took < GRACE, "the exit must take less than {GRACE:?}, took {took:?}");
     }
 
-    /// Asserts that the daemon ended with success and without further answers.
+    /// Asserts that the daemon exited with code 0 and without further answers.
     pub(crate) fn is_graceful(&self) {
         assert_eq!(self.code, Some(0), "{:#?}", self.lines);
         assert!(self.answers.is_empty(), "{:#?}", self.answers);
@@ -216,7 +217,7 @@ impl Daemon {
         Builder::new(&[&["rpc"], arguments].concat()).start()
     }
 
-    /// Writes bytes unchanged. They are written at once if the pipe has enough space.
+    /// Writes bytes unchanged. If the pipe has too little space, this call blocks.
     pub(crate) fn write(&mut self, bytes: impl AsRef<[u8]>) {
         let stdin = self.stdin.as_mut().unwrap_or_else(|| panic!("the input of the daemon was closed"));
         stdin.write_all(bytes.as_ref()).unwrap();
@@ -225,7 +226,7 @@ impl Daemon {
 
     /// Begins to read standard output.
     pub(crate) fn read_on(&mut self) {
-        // If standard output is closed, there is no receiver.
+        // If the builder has closed standard output, the receiver is dropped, and `send` returns an error.
         let _ = self.read_on.send(());
     }
 
@@ -250,16 +251,16 @@ impl Daemon {
         }
     }
 
-    /// Asserts that no further answer is pending, and that the daemon serves a request. Answers have the order of
-    /// requests, so the next answer must be that to this request.
+    /// Asserts that no further answer is pending, and that the daemon serves a request. Answers arrive in the order of
+    /// their requests, so the next answer must belong to this request.
     pub(crate) fn is_quiet(&mut self) {
         let id = self.probe();
         let answer = self.answer();
-        assert_eq!(answer.id(), id, "an answer that nobody waits for: {}", answer.text);
+        assert_eq!(answer.id(), id, "an unexpected answer: {}", answer.text);
         assert!(answer.result()["version"].is_string(), "{}", answer.text);
     }
 
-    /// Sends a valid request. Returns the id of its answer.
+    /// Sends a valid request and returns its id.
     pub(crate) fn probe(&mut self) -> String {
         self.probes += 1;
         let id = format!("\"probe {}\"", self.probes);
@@ -267,8 +268,8 @@ impl Daemon {
         id
     }
 
-    /// Sends `bytes` and returns their answer. Asserts that they have only this answer, and that a valid frame after
-    /// them is served.
+    /// Sends `bytes` and returns the answer. Asserts that the daemon sends no second answer to `bytes`, and that the
+    /// daemon serves a valid frame after `bytes`.
     pub(crate) fn answers_once(&mut self, bytes: impl AsRef<[u8]>) -> Answer {
         self.write(bytes);
         let answer = self.answer();
@@ -302,12 +303,12 @@ impl Daemon {
         signal(self.pid, name);
     }
 
-    /// Ends the input of the daemon.
+    /// Closes the input of the daemon.
     pub(crate) fn close(&mut self) {
         self.stdin = None;
     }
 
-    /// Ends the input, and asserts that the daemon then ends with success and without further answers. Returns the
+    /// Closes the input, and asserts that the daemon then exits with code 0 and without further answers. Returns the
     /// lines of standard error.
     pub(crate) fn finish(mut self) -> Vec<String> {
         let trigger = Instant::now();
@@ -317,12 +318,12 @@ impl Daemon {
         ending.lines
     }
 
-    /// Waits for the end of the daemon.
+    /// Waits for the exit of the daemon.
     pub(crate) fn end(mut self) -> Ending {
         self.has_ended = true;
         let Ok((code, at)) = self.exit.recv_timeout(TEST_TIMEOUT) else {
             signal(self.pid, "KILL");
-            panic!("the daemon did not end; logged: {:#?}", self.so_far());
+            panic!("the daemon did not exit; logged: {:#?}", self.so_far());
         };
         let mut answers = Vec::new();
         for output in self.output.iter() {
@@ -338,12 +339,12 @@ impl Daemon {
         Ending { code, at, answers, lines: std::mem::take(&mut self.lines) }
     }
 
-    /// Waits for the end of the daemon without reading its output. Returns the exit code and the time of the exit.
+    /// Waits for the exit of the daemon without reading its output. Returns the exit code and the time of the exit.
     pub(crate) fn end_unread(mut self) -> (Option<i32>, Instant) {
         self.has_ended = true;
         self.exit.recv_timeout(TEST_TIMEOUT).unwrap_or_else(|_| {
             signal(self.pid, "KILL");
-            panic!("the daemon did not end");
+            panic!("the daemon did not exit");
         })
     }
 
@@ -360,12 +361,12 @@ impl Drop for Daemon {
             return;
         }
         signal(self.pid, "KILL");
-        assert!(thread::panicking(), "the test did not look at how the daemon ended");
+        assert!(thread::panicking(), "a test must call `finish`, `end` or `end_unread` of its daemon");
     }
 }
 
 /// Sends a signal to a process of this test, by its name without `SIG`.
 fn signal(pid: impl Display, name: &str) {
     let sent = Command::new("sh").args(["-c", &format!("kill -{name} {pid} 2>/dev/null")]).status().unwrap();
-    assert!(sent.success() || name == "KILL", "there is no process {pid}");
+    assert!(sent.success() || name == "KILL", "process {pid} does not exist");
 }

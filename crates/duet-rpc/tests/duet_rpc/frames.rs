@@ -6,18 +6,18 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Returns `body` behind a header with its length.
+/// Returns a header with the length of `body`, followed by `body`.
 pub(crate) fn frame(body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
     framed(body.len(), body)
 }
 
-/// Returns `body` behind a header with the given `length`.
+/// Returns a header with the given `length`, followed by `body`.
 pub(crate) fn framed(length: impl Display, body: impl AsRef<[u8]>) -> Vec<u8> {
     with_header(&format!("Content-Length: {length}\r\n"), body)
 }
 
-/// Returns `body` behind a header with these lines.
+/// Returns a header with the given `lines`, followed by `body`.
 pub(crate) fn with_header(lines: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
     [lines.as_bytes(), b"\r\n", body.as_ref()].concat()
 }
@@ -79,7 +79,8 @@ pub(crate) struct Failure {
 }
 
 impl Answer {
-    /// Reads an answer. It must have only the members of the specification (JSON-RPC 2.0 §5): Emacs refuses any others.
+    /// Reads an answer. Asserts that it has only the members of the specification (JSON-RPC 2.0 §5), since Emacs
+    /// refuses an answer with any other member.
     pub(crate) fn read(text: String) -> Self {
         let value: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
         assert_eq!(value["jsonrpc"], "2.0", "{text}");
@@ -99,7 +100,7 @@ impl Answer {
         Self { text, value }
     }
 
-    /// Returns the id as JSON text, as it was sent.
+    /// Returns the unchanged JSON text of the id.
     pub(crate) fn id(&self) -> String {
         #[derive(Deserialize)]
         struct WithId<'a> {
@@ -122,7 +123,7 @@ impl Answer {
         }
     }
 
-    /// Asserts that this is the answer to an unreadable message.
+    /// Asserts that this is the answer to a message that is not valid JSON.
     pub(crate) fn is_parse_error(&self) {
         let expected = Failure { code: -32700, message: "Parse error".to_owned(), data: None };
         assert_eq!(self.failure(), expected, "{}", self.text);

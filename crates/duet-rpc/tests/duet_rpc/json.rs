@@ -92,7 +92,7 @@ fn nesting_is_read_up_to_its_limit() {
     let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
     let mut daemon = Daemon::start(&[]);
     // The message itself is the first level. The error -32602 shows that the params were parsed, since the method
-    // accepts none.
+    // accepts no params.
     assert_eq!(daemon.ask(request_with(1, "version", &nested(127))).failure().code, -32602);
     for levels in [128, 1_000, 100_000] {
         daemon.ask(request_with(1, "version", &nested(levels))).is_refusal("1", "nesting-too-deep");

@@ -1,4 +1,4 @@
-//! The end of the daemon: after the end of its input, after a shutdown, and after a failure.
+//! The exit of the daemon: after the end of its input, after a shutdown, and after a failure.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::daemon::{Builder, Daemon, GRACE, program};
 use crate::frames::{frame, notification_with, request};
 
-/// Beginnings of a frame.
+/// Incomplete frames, each the beginning of a valid frame.
 const PARTS: [&str; 4] =
     ["C", "Content-Length: 57", "Content-Length: 57\r\n\r\n", "Content-Length: 57\r\n\r\n{\"jsonrpc\""];
 
@@ -252,7 +252,7 @@ fn an_unread_log_blocks_neither_serving_nor_the_exit() {
     daemon.signal("TERM");
     let ending = daemon.end();
     ending.is_graceful();
-    // The daemon waits half a second at most for the rest of the log to be written.
+    // The daemon waits at most half a second until the rest of the log is written.
     let took = ending.at.saturating_duration_since(trigger);
     assert!(took < Duration::from_secs(1), "{took:?}");
 }
@@ -260,7 +260,8 @@ fn an_unread_log_blocks_neither_serving_nor_the_exit() {
 #[test]
 fn without_system_resources_it_exits_with_one_and_an_error() {
     let mut faults = Vec::new();
-    // Each limit of open files is tried, from too few to load the program to enough to serve.
+    // The test tries each limit of open files. The first limit is too small to load the program. The last limit is
+    // large enough to serve.
     for limit in 4..=32 {
         let script = format!("ulimit -n {limit}; exec '{}' rpc --log-level info", program().get_program().display());
         let output = Command::new("sh").args(["-c", &script]).env_remove("DUET_RPC_LOG").stdin(Stdio::null()).output();
@@ -278,8 +279,8 @@ fn without_system_resources_it_exits_with_one_and_an_error() {
         faults.extend(stderr.lines().map(str::to_owned));
     }
     assert!(faults.iter().all(|line| line.contains(" error ")), "{faults:#?}");
-    // With some limits, the system returns an error. With others, the runtime panics. The text of a panic is not
-    // logged, since it may contain any text.
+    // With some limits, the runtime returns the error of the system. With other limits, the runtime panics. The daemon
+    // does not log the message of a panic, since the message may contain text of the client.
     assert!(faults.iter().any(|line| line.contains("cannot serve: Too many open files")), "{faults:#?}");
     assert!(faults.iter().any(|line| line.ends_with("cannot serve: an internal fault")), "{faults:#?}");
     let panic = faults.iter().find(|line| line.contains("internal fault in line ")).unwrap();

@@ -34,7 +34,7 @@ fn one_byte_more_is_refused_and_the_next_message_is_served() {
     let mut daemon = Daemon::start(&[]);
     let bytes = frame(request_of(MESSAGE + 1));
     let (header, body) = bytes.split_at(bytes.len() - MESSAGE - 1);
-    // The answer does not wait for the body.
+    // The daemon answers before it receives the body.
     daemon.write(header);
     daemon.answer().is_refusal("null", "oversize");
     daemon.write(body);

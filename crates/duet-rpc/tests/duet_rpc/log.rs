@@ -32,7 +32,7 @@ fn split_field<'a>(text: &'a str, name: &str) -> (&'a str, Option<String>) {
     }
 }
 
-/// Returns whether a text has the form `2026-01-31T23:59:59.123456Z`. It may have any number of digits after the point.
+/// Returns whether a text has the form `2026-01-31T23:59:59.123456Z`, with any number of digits after the point.
 fn is_timestamp(text: &str) -> bool {
     let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     shape

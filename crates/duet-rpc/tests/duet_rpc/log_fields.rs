@@ -4,7 +4,7 @@ use crate::daemon::Daemon;
 use crate::frames::{frame, framed, notification_with, request, request_with, with_header};
 use crate::log::Line;
 
-/// Sends `bytes` to a daemon. Returns the one line at level warn or above that they cause.
+/// Sends `bytes` to a daemon. Asserts that the daemon logs exactly one line at level `warn` or above, and returns it.
 fn line_for(bytes: impl AsRef<[u8]>) -> Line {
     let mut daemon = Daemon::start(&[]);
     daemon.write(bytes);
@@ -12,7 +12,7 @@ fn line_for(bytes: impl AsRef<[u8]>) -> Line {
     let id = daemon.probe();
     while daemon.answer().id() != id {}
     let lines = daemon.finish();
-    let [line] = lines.as_slice() else { panic!("not one line: {lines:#?}") };
+    let [line] = lines.as_slice() else { panic!("the log must have one line, got {lines:#?}") };
     Line::read(line)
 }
 
@@ -63,7 +63,7 @@ fn an_invalid_request_is_a_warning_with_the_id_that_it_has() {
     let line = line_for(frame(r#"{"jsonrpc":"2.0","id":7}"#));
     assert_eq!(fields(&line), ("warn", None, Some("7")));
     let line = line_for(frame(r#"{"jsonrpc":"1.0","id":7,"method":"/home/me\n"}"#));
-    assert_eq!(fields(&line), ("warn", None, Some("7")), "that is no name");
+    assert_eq!(fields(&line), ("warn", None, Some("7")), "a method that does not look like a name must not be logged");
     let line = line_for(frame(r#"{"jsonrpc":"2.0","id":null,"method":5}"#));
     assert_eq!((line.severity.as_str(), line.id.as_deref()), ("warn", Some("null")));
     let line = line_for(frame(r#"{"jsonrpc":"2.0","id":true,"method":"version"}"#));
@@ -110,7 +110,7 @@ fn a_truncated_message_is_a_warning() {
     daemon.answer().is_parse_error();
     let ending = daemon.end();
     ending.is_graceful();
-    let [line] = ending.lines.as_slice() else { panic!("not one line: {:#?}", ending.lines) };
+    let [line] = ending.lines.as_slice() else { panic!("the log must have one line, got {:#?}", ending.lines) };
     assert_eq!(fields(&Line::read(line)), ("warn", None, None));
     assert!(!line.contains("hunter2"), "{line}");
 }
@@ -158,7 +158,7 @@ fn invisible_characters_in_an_id_are_escaped() {
 fn long_ids_and_methods_are_cut_in_the_log() {
     let long = "x".repeat(100_000);
     let mut daemon = Daemon::start(&["--log-level", "debug"]);
-    // The maximum length of an id, in characters of several bytes.
+    // An id of the maximum number of characters. Each of its characters has several bytes.
     let id = format!("\"{}\"", "€".repeat(1_024));
     daemon.ask(request(&id, "version")).result();
     daemon.ask(request(&id, "nope")).failure();

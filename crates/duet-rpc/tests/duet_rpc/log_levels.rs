@@ -1,4 +1,4 @@
-//! The levels of the log, and how to set them.
+//! The levels of the log, and the ways to set a level.
 
 use crate::daemon::{Builder, Daemon};
 use crate::frames::{notification_with, request, request_with};

@@ -55,7 +55,7 @@ fn the_log_is_written_to_the_file_that_is_named() {
     let file = folder.path("rpc.log");
     let mut daemon = with_log(&file, &["rpc", "--log-level", "info"]);
     daemon.ask(request(1, "nope")).failure();
-    assert!(daemon.finish().is_empty(), "standard error stays empty");
+    assert!(daemon.finish().is_empty(), "standard error must be empty");
     let lines = lines_of(&file);
     assert!(lines.len() >= 3, "{lines:#?}");
     assert!(lines[0].contains(&file.display().to_string()), "{lines:#?}");
@@ -172,14 +172,14 @@ fn without_a_terminal_there_is_no_colour() {
     assert!(!fs::read_to_string(&file).unwrap().contains('\u{1b}'));
 }
 
-/// Returns the output of the daemon on a terminal, which the program `script` makes.
+/// Runs the daemon on a terminal, and returns its output. The program `script` creates the terminal.
 fn on_a_terminal(environment: &[(&str, &str)], arguments: &str) -> String {
     let program = env!("CARGO_BIN_EXE_duet-rpc");
     let line = format!("'{program}' {arguments} < /dev/null");
     let mut command = Command::new("script");
     command.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm-256color");
     command.env_remove("NO_COLOR").env_remove("DUET_RPC_LOG").envs(environment.iter().copied());
-    let output = command.output().unwrap_or_else(|problem| panic!("no program `script` (util-linux): {problem}"));
+    let output = command.output().unwrap_or_else(|problem| panic!("`script` of util-linux must start: {problem}"));
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
@@ -221,7 +221,7 @@ fn refused(file: &Path) -> String {
     let lines = daemon.finish();
     let warning = format!("Warning: Cannot write to log file '{}': ", file.display());
     let reason = lines[0].strip_prefix(&warning).and_then(|rest| rest.strip_suffix(". Using stderr instead."));
-    assert!(lines.len() >= 3, "the log goes to standard error: {lines:#?}");
+    assert!(lines.len() >= 3, "the log must be on standard error: {lines:#?}");
     reason.unwrap_or_else(|| panic!("{lines:#?}")).to_owned()
 }
 
@@ -239,13 +239,13 @@ fn a_symbolic_link_is_not_followed() {
     let (link, target) = (folder.path("rpc.log"), folder.path("precious"));
     symlink(&target, &link).unwrap();
     refused(&link);
-    assert!(!target.exists(), "nothing is made behind it");
+    assert!(!target.exists(), "the target of the link must not be created");
     fs::write(&target, "precious").unwrap();
     refused(&link);
     assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
 }
 
-/// See SECURITY.md: only the last part of the path is checked.
+/// See SECURITY.md: only the last component of the path is checked.
 #[test]
 fn a_folder_may_be_a_symbolic_link() {
     let folder = Folder::new();
@@ -298,7 +298,7 @@ fn nothing_is_logged_if_standard_error_is_standard_output() {
                     let (mut reader, writer) = pipe().unwrap();
                     command.stdin(Stdio::piped()).stderr(writer.try_clone().unwrap()).stdout(writer);
                     let mut daemon = command.spawn().unwrap();
-                    // The command has write ends of the pipe open, and the read would not end.
+                    // `command` has write ends of the pipe open. If it is not dropped, the read does not end.
                     drop(command);
                     daemon.stdin.take().unwrap().write_all(&question).unwrap();
                     reader.read_to_end(&mut answers).unwrap();
@@ -322,7 +322,7 @@ fn nothing_is_logged_if_standard_error_is_standard_output() {
                     assert!(daemon.wait().unwrap().success());
                     drop(command);
                     near.set_nonblocking(true).unwrap();
-                    // This reads the available bytes. It fails when there are no more, since `far` is still open.
+                    // `read_to_end` reads the available bytes. Then it fails, since the other socket is still open.
                     let _ = near.read_to_end(&mut answers);
                 }
             }
@@ -342,7 +342,7 @@ fn an_unread_warning_of_the_log_does_not_delay_the_start() {
     let (_unread, mut full) = pipe().unwrap();
     let usual = fcntl_getfl(&full).unwrap();
     fcntl_setfl(&full, usual | OFlags::NONBLOCK).unwrap();
-    // The last bytes are written one by one, so that there is no space for even a short line.
+    // The last bytes are written one by one, so that the pipe has no space even for a short line.
     for piece in [&[0; 4_096][..], &[0]] {
         while full.write(piece).is_ok() {}
     }
@@ -382,7 +382,7 @@ fn a_file_that_is_the_standard_output_or_input_is_refused() {
         assert!(String::from_utf8_lossy(&output.stderr).contains("which carries the protocol"), "{output:?}");
         let bytes = fs::read(&file).unwrap();
         let (_, length) = split_frame(&bytes).unwrap().unwrap();
-        assert_eq!(length, bytes.len(), "nothing but the frame: {:?}", String::from_utf8_lossy(&bytes));
+        assert_eq!(length, bytes.len(), "the file must contain only the frame: {:?}", String::from_utf8_lossy(&bytes));
     }
 }
 
@@ -391,12 +391,12 @@ fn control_characters_in_a_path_or_an_argument_are_escaped() {
     let folder = Folder::new();
     let name = "a\u{1b}[31m\u{9b}\u{7}\u{202e}\n2026 error";
     let is_harmless = |text: &str| !text.contains(['\u{1b}', '\u{9b}', '\u{7}', '\u{202e}']);
-    // At the start, the log contains the path of its file.
+    // The first line of the log contains the path of the log file.
     let file = folder.path(name);
     with_log(&file, &["rpc", "--log-level", "info"]).finish();
     let log = fs::read_to_string(&file).unwrap();
     assert!(is_harmless(&log) && log.contains("\\u{1b}[31m"), "{log:?}");
-    assert!(!log.contains("\n2026 error"), "no line is forged: {log:?}");
+    assert!(!log.contains("\n2026 error"), "the path must not forge a line: {log:?}");
     let missing = folder.path("no folder").join(name);
     let output = program().args(["rpc"]).env("DUET_RPC_LOG", &missing).stdin(Stdio::null()).output().unwrap();
     let shown = String::from_utf8(output.stderr).unwrap();

@@ -1,4 +1,4 @@
-//! Answers have the order of their requests, even if some of the requests are invalid.
+//! Answers arrive in the order of their requests, even if some of the requests are invalid.
 
 use crate::daemon::{Builder, Daemon};
 use crate::frames::{frame, framed, notification_with, request, with_header};

@@ -106,8 +106,8 @@ fn a_megabyte_of_noise_is_followed_by_a_good_frame() {
     for noise in ["x".repeat(1_000_000), "x\n".repeat(500_000), "\r\n".repeat(500_000) + "x"] {
         daemon.write(noise);
         let id = daemon.probe();
-        // The answer to a run of noise is one error. A second one may follow, since the noise is longer than a header
-        // may be.
+        // The answer to a run of noise is one error. A second error may follow, since the noise is longer than the
+        // maximum length of a header.
         let answers: Vec<String> =
             std::iter::from_fn(|| Some(daemon.answer().id())).take_while(|found| *found != id).collect();
         assert!((1..=2).contains(&answers.len()) && answers.iter().all(|id| id == "null"), "{answers:?}");

@@ -1,4 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP end the daemon with success, and the log names the signal.
+//! After SIGINT, SIGTERM or SIGHUP, the daemon exits with code 0, and the log names the signal.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use crate::frames::{frame, request};
 
 const SIGNALS: [&str; 3] = ["INT", "TERM", "HUP"];
 
-/// Asserts that each signal ends a daemon with success after `prepare`.
+/// Asserts that a daemon exits with code 0 if it receives a signal after `prepare`. Tests each signal.
 fn ends_well(mut prepare: impl FnMut(&mut Daemon)) {
     for name in SIGNALS {
         let mut daemon = Daemon::start(&["--log-level", "info"]);
@@ -65,7 +65,7 @@ fn a_signal_among_requests_cuts_no_answer() {
     let ending = daemon.end();
     assert_eq!(ending.code, Some(0));
     assert!(ending.at.saturating_duration_since(trigger) < crate::daemon::GRACE);
-    // The first requests were answered. The reader of answers has checked that each answer is complete.
+    // The answers must belong to the first requests. `Daemon::end` has checked that each answer is complete.
     for (id, answer) in ending.answers.iter().enumerate() {
         assert_eq!(answer.id(), id.to_string());
     }

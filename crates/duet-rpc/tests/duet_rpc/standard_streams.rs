@@ -1,4 +1,4 @@
-//! Standard streams that are non-blocking.
+//! A daemon whose standard streams are non-blocking.
 
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
@@ -64,14 +64,14 @@ fn no_line_of_the_log_is_lost_on_a_non_blocking_standard_error() {
         command.args(["--log-level", "warn"]).stderr(their_log);
         let (input, our_input) = Kind::Pipes.make();
         let child = command.stdin(input).stdout(Stdio::null()).spawn().unwrap();
-        // The command has the write end of the log open until it is dropped.
+        // `command` has the write end of the log open until `command` is dropped.
         drop(command);
         for number in 0..LINES {
             write_all(&our_input, &frame(request(number, "nope")));
         }
         thread::sleep(Duration::from_millis(100));
         let reader = thread::spawn(move || read_to_end(&log));
-        // After the end of the input, the daemon writes the rest of the log for half a second at most.
+        // The reader must run before the input ends. Then the daemon has at most half a second to write the log.
         thread::sleep(Duration::from_millis(100));
         drop(our_input);
         let mut child = child;
@@ -104,7 +104,7 @@ fn help_and_errors_are_written_whole_to_a_pipe_that_is_full() {
     }
 }
 
-/// Writes until the pipe is full. Returns the number of bytes that were written.
+/// Writes until the pipe is full. Returns the number of written bytes.
 fn fill(writer: &OwnedFd) -> usize {
     let mut filled = 0;
     while let Ok(count) = rustix::io::write(writer, &[b'.'; 4096]) {

@@ -1,6 +1,7 @@
 //! The maximum time of thirty seconds for the rest of an incomplete message.
 //!
-//! The limit is fixed, so each of these scenarios waits for it. One test runs them at the same time.
+//! The limit cannot be changed, so each scenario waits for the whole limit. One test runs all scenarios at the same
+//! time.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -92,7 +93,7 @@ fn further_bytes_do_not_restart_the_time() {
     daemon.is_quiet();
     let start = Instant::now();
     daemon.write("Content-Length: 1000\r\n\r\n");
-    // The time starts at the first byte of the message, and later bytes do not restart it.
+    // The limit counts from the first byte of the message. Later bytes do not restart it.
     for _ in 0..28 {
         thread::sleep(Duration::from_secs(1));
         daemon.write("{");

@@ -35,11 +35,11 @@ const TIMED_OUT: u8 = 4;
 /// Exit code if the connection was lost, or the answer cannot be read.
 const PEER_LOST: u8 = 5;
 
-/// Extra time after the timeout, to read a response that arrived before it. If this process was stopped meanwhile, the
-/// response is still unread when the timeout ends.
+/// Extra time after the timeout, to read a response that arrived before the timeout. Such a response is unread if this
+/// process was suspended until after the timeout.
 const FINAL_READ: Duration = Duration::from_millis(20);
 
-/// Maximum time for the peer to read a notification. It applies if the timeout is disabled or longer.
+/// Maximum time for the peer to read a notification, if the timeout is disabled or longer than this time.
 const MAX_GRACE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Failure> {
@@ -47,12 +47,12 @@ pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Failure> {
     check_descriptors().map_err(runtime_failure)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(runtime_failure)?;
     let outcome = runtime.block_on(run_call(arguments, params));
-    // A lookup of a host name may still run; the command does not wait for it.
+    // A thread may still look up a host name. The command does not wait for this thread.
     runtime.shutdown_background();
     outcome
 }
 
-/// Checks that six files can be opened. The runtime needs six, and panics if it can open only some of them.
+/// Checks that six file descriptors are available. The runtime needs six, and panics if it can open only some of them.
 fn check_descriptors() -> io::Result<()> {
     let _pairs = [UnixStream::pair()?, UnixStream::pair()?, UnixStream::pair()?];
     Ok(())
@@ -68,7 +68,7 @@ enum Outcome {
     /// The notification was sent.
     Sent,
     Failed(CallError),
-    /// A signal ended the call; the exit code is that of the signal.
+    /// A signal ended the call. The value is the exit code for this signal.
     Signal(ExitCode),
 }
 
@@ -95,7 +95,7 @@ async fn run_call(arguments: &CallArguments, params: Option<Box<RawValue>>) -> R
             }
         }
     };
-    // The end of the program may take seconds, so the result is printed before it.
+    // The program may take seconds to exit, so the result is printed before the session ends.
     let shown = match &outcome {
         Outcome::Result(result) => Some(show_result(result, arguments)),
         _ => None,
@@ -128,9 +128,9 @@ struct CallSession {
     grace: Duration,
 }
 
-/// How a session has ended.
+/// The outcome of the end of a session.
 struct SessionEnd {
-    /// Why some bytes were not sent, or `None` if all were.
+    /// The reason why some bytes were not sent, or `None` if all bytes were sent.
     unsent: Option<String>,
     /// Whether sending took longer than the grace.
     is_late: bool,
@@ -157,7 +157,8 @@ impl CallSession {
         let Streams { reader, writer, output, program } = streams;
         let mut limits = Limits::DEFAULT;
         limits.message_bytes = arguments.max_bytes;
-        // If no framing is named, the negotiation passes each message on as a line.
+        // If the user names no framing, the client exchanges lines with the negotiation, which uses the framing of the
+        // peer.
         let framing = arguments.framing.fixed().unwrap_or(Framing::Newline);
         let reporter = Arc::new(Reporter::new(framing));
         let (transport, negotiation) = match arguments.framing.fixed() {
@@ -167,8 +168,8 @@ impl CallSession {
                 (transport, Some(negotiation))
             }
         };
-        // A peer that has responded has read everything. A notification has no response, and the peer may still be
-        // reading it, so sending it has the whole timeout.
+        // A peer that has responded has read the whole request, so the grace is short. A notification has no response.
+        // The peer may still be reading it, so the grace is the whole timeout.
         let grace = if arguments.notify { arguments.timeout.0.unwrap_or(MAX_GRACE).min(MAX_GRACE) } else { LINK_GRACE };
         let diagnostic_reporter = Arc::clone(&reporter);
         let frame_reporter = Arc::clone(&reporter);
@@ -211,7 +212,7 @@ fn exit_code(kind: SignalKind) -> ExitCode {
     u8::try_from(128 + kind.as_raw_value()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// Runs `work` up to the limit. Returns `None` after the limit.
+/// Runs `work` for at most `limit`. Returns `None` after this time.
 async fn with_timeout<T>(limit: Timeout, work: impl Future<Output = T>) -> Option<T> {
     match limit.0 {
         Some(limit) => tokio::time::timeout(limit, work).await.ok(),
@@ -219,7 +220,7 @@ async fn with_timeout<T>(limit: Timeout, work: impl Future<Output = T>) -> Optio
     }
 }
 
-/// Waits for the response up to the limit. A response that arrived before the limit counts even if it is still unread.
+/// Waits for the response for at most `limit`. Then reads a response that has already arrived, if it is still unread.
 async fn wait_for_answer<T>(limit: Timeout, call: impl Future<Output = T>) -> Option<T> {
     let mut call = pin!(call);
     let in_time = with_timeout(limit, &mut call).await;
@@ -290,7 +291,7 @@ fn call_failure(
         Some(Framing::Wipc) => Some("The peer may use another framing: see --framing."),
         Some(_) => Some("The peer may use another framing: without --framing, it is detected, unless it is wipc."),
     };
-    // If the program has exited, its own output explains more than a guess about its framing.
+    // If the program has exited, its output explains the failure better than a guess about its framing.
     let hint = if status.is_some() { other } else { other.or_else(|| unknown.map(str::to_owned)) };
     let lost = |message: String| Failure::new(PEER_LOST, message);
     let problem = match error {

@@ -1,10 +1,10 @@
 //! Detects the framing of a peer. The negotiation passes messages between the peer and a client that writes lines.
 //!
-//! A peer waits for the first message, so this message must be valid in both framings. It is `Content-Length: N`, a
-//! blank line and N bytes, the last of which is a line end. A peer that counts bytes takes the line end for white
-//! space. A peer that reads lines rejects the header and the blank line, and then reads the message. In both framings,
-//! the peer reads the message once, so the message is not sent again. The response shows the framing of the peer. From
-//! then on, a peer that reads lines is sent lines without headers.
+//! A peer sends nothing before it receives the first message, so this message must be valid in both framings. The
+//! message has a header `Content-Length: N`, a blank line, and N bytes that end in a line end. A peer that counts bytes
+//! treats the line end as white space. A peer that reads lines rejects the header and the blank line, and then reads
+//! the message. In both framings, the peer reads the message once, so the message is not sent again. The response shows
+//! the framing of the peer. After the response, a peer that reads lines receives lines without headers.
 
 use std::io;
 use std::pin::Pin;
@@ -31,7 +31,7 @@ use super::target::{Reader, Writer};
 use crate::detect::{Detector, HeaderWatch};
 use crate::limits::MAX_NEGOTIATION_BYTES;
 
-/// The tasks that carry bytes between the client and the peer. [`Negotiation::end`] ends them.
+/// The tasks that transfer bytes between the client and the peer. [`Negotiation::end`] ends them.
 #[derive(Debug)]
 pub(super) struct Negotiation {
     sending: JoinHandle<io::Result<()>>,
@@ -61,21 +61,21 @@ impl Negotiation {
         Ok((transport, Self { sending, receiving }))
     }
 
-    /// Waits until all bytes of the client are sent. The client must have ended before.
+    /// Waits until all bytes of the client are sent. The caller must end the client before this call.
     ///
     /// # Errors
     /// If sending has failed, or takes longer than `limit`.
     pub(super) async fn end(self, limit: Duration) -> io::Result<()> {
         let sent = timeout(limit, self.sending).await;
         self.receiving.abort();
-        // The result does not matter: the client has ended and reads no more input.
+        // The result is ignored, since the client has ended and reads no more input.
         let _ = self.receiving.await;
         sent.map_err(io::Error::from)?.map_err(io::Error::other)?
     }
 }
 
-/// The writer of the client. Its shutdown ends once all bytes are written to the peer. The time that a program has to
-/// exit begins then.
+/// The writer of the client. Its shutdown completes once all bytes are written to the peer. After the shutdown, a
+/// program has a fixed time to exit.
 struct ClientWriter {
     lines: WriteHalf<DuplexStream>,
     sent: oneshot::Receiver<()>,
@@ -101,7 +101,7 @@ async fn send(lines: ReadHalf<DuplexStream>, mut writer: Writer, reporter: Arc<R
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line).await? > 0 {
         if !line.ends_with(b"\n") {
-            // The client ended within the message, which is incomplete.
+            // The client ended before it wrote the whole message.
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         if reporter.detected() != Some(Framing::Newline) {
@@ -145,11 +145,11 @@ impl Receiver {
             if let Err(error) = self.handle_bytes(bytes).await {
                 break Err(error);
             }
-            // A chunk of short lines takes long, so signals and timeouts are handled after each chunk.
+            // A chunk of many short lines takes long to handle, so the task yields to signals and timeouts after it.
             yield_now().await;
         };
         self.reporter.flush();
-        // This reports the end of the input to the client.
+        // The shutdown reports the end of the input to the client.
         self.lines.shutdown().await?;
         received
     }
@@ -182,8 +182,8 @@ impl Receiver {
                         chunks += decoder.reject_body(before) / MAX_NEGOTIATION_BYTES;
                     }
                     self.lines.write_all(&line).await?;
-                    // A message that is not JSON causes no write, so a flood of them would never yield. Signals and
-                    // timeouts are handled when the budget is used up.
+                    // A message that is not JSON causes no write, so without this loop, many such messages would never
+                    // yield. Once the budget is used up, the task yields to signals and timeouts.
                     for _ in 0..chunks {
                         consume_budget().await;
                     }
@@ -212,12 +212,12 @@ impl Receiver {
         Ok(())
     }
 
-    /// Sets the framing, and returns the input from the first message on.
+    /// Sets the framing, and returns the input that begins with the first message.
     fn set_framing(&mut self, framing: Framing) -> Vec<u8> {
         let state = match framing {
             Framing::Newline => NegotiationState::Newline(HeaderWatch::default()),
-            // WIPC is found only at the end of the input. Its decoder then reports the frames of the peer. A peer that
-            // uses WIPC cannot read the request, so there is no response among them.
+            // WIPC is detected only at the end of the input. The decoder of WIPC then reports the frames of the peer.
+            // These frames contain no response, since a peer that uses WIPC cannot read the request.
             Framing::ContentLength | Framing::Wipc => {
                 NegotiationState::ContentLength(Box::new(FrameDecoder::new(framing, &self.limits)))
             }
@@ -239,7 +239,7 @@ impl Receiver {
 fn forward(event: &Event<'_>, line: &mut Vec<u8>, reporter: &Reporter) -> bool {
     match event {
         Event::Body(body) if serde_json::from_slice::<&RawValue>(body).is_ok() => {
-            // In valid JSON, line ends occur only between tokens, so they can be left out.
+            // In valid JSON, line ends occur only between tokens, so they can be omitted.
             line.extend(body.iter().filter(|byte| !matches!(byte, b'\n' | b'\r')));
             line.push(b'\n');
         }
@@ -260,7 +260,7 @@ fn forward(event: &Event<'_>, line: &mut Vec<u8>, reporter: &Reporter) -> bool {
     true
 }
 
-/// Ends the call if `text` may be its response. The text cannot be read.
+/// Ends the call if the unreadable `text` may be the response of the call.
 fn report_unreadable(text: &[u8], why: Unreadable, reporter: &Reporter) {
     let mut is_answer = false;
     let glance = json::glance(text, |id| is_answer |= id == Id::Integer(1));

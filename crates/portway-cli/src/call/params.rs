@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 
 use crate::output::{Failure, UNUSABLE};
 
-/// The place from which the params were read, for errors.
+/// The source of the params, for errors.
 enum Source {
     Argument,
-    /// A file or standard input, by its name.
+    /// The name of a file, or `standard input`.
     Stream(String),
 }
 

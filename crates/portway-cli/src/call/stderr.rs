@@ -21,7 +21,7 @@ pub(super) struct Reporter {
     has_lines: bool,
     /// The incomplete last line from the peer.
     line: Mutex<Vec<u8>>,
-    /// The number of lines that were reported about the peer.
+    /// The number of reported lines about the peer.
     lines: AtomicUsize,
     /// The framing of the peer, once it is detected.
     detected: OnceLock<Framing>,
@@ -50,7 +50,7 @@ impl Reporter {
         self.other.get().copied()
     }
 
-    /// Ends the call: its response has arrived and cannot be read.
+    /// Ends the call, because its response has arrived and cannot be read.
     pub(super) fn end_call(&self, why: Unreadable) {
         let _ = self.unreadable.set(why);
         self.is_unreadable.notify_one();
@@ -96,7 +96,7 @@ impl Reporter {
         }
     }
 
-    /// Reports a WIPC frame with data. Frames of the life cycle are not reported.
+    /// Reports a WIPC frame of the type DATA. Frames of other types are not reported.
     pub(super) fn frame(&self, frame: Frame<'_>) {
         if frame.frame_type == FrameType::Data {
             self.flush();

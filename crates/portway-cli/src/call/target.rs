@@ -26,7 +26,7 @@ pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 pub(super) struct Streams {
     pub(super) reader: Reader,
     pub(super) writer: Writer,
-    /// Records the first error and the end of the writer.
+    /// Records the first error of the writer, and the time at which the writer is dropped.
     pub(super) output: Arc<Output>,
     /// The program that was started, if the target is a program.
     pub(super) program: Option<Child>,

@@ -9,8 +9,8 @@ use portway::message::Fault;
 /// Number of buffered bytes at which the buffer is written.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Maximum number of bytes that are encoded at once. It is divisible by three, so that only the last piece may need
-/// base64 padding.
+/// Maximum number of bytes that are encoded at once. The number is divisible by three, so that only the last piece may
+/// need base64 padding.
 const CHUNK_BYTES: usize = 12 * 1024;
 
 /// Writes events. Consecutive passthrough bytes become one event.

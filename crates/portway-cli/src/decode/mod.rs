@@ -62,7 +62,7 @@ struct Stream {
     guess: FramingGuess,
 }
 
-/// Checks whether the input looks like another framing than the one that the user named.
+/// Checks whether the input looks like another framing than the framing that the user named.
 struct FramingGuess {
     named: Option<Framing>,
     recogniser: Recogniser,
@@ -70,7 +70,7 @@ struct FramingGuess {
 }
 
 impl FramingGuess {
-    /// Checks input that is not a message. After the first message, does nothing.
+    /// Checks input that is not a message. Has no effect after the first message.
     fn check(&mut self, look: impl FnOnce(&mut Recogniser) -> Option<Framing>, events: &Events<impl Write>) {
         let (Some(named), None, 0) = (self.named, self.other, events.count().messages) else { return };
         self.other = look(&mut self.recogniser).filter(|other| *other != named);
@@ -179,7 +179,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Replaces the detector by a decoder, and decodes the rest of the detector's input.
+    /// Replaces the detector by a decoder, and decodes the bytes that the detector has buffered.
     fn set_state(&mut self, known: StreamState, events: &mut Events<impl Write>) -> io::Result<()> {
         match std::mem::replace(&mut self.state, known) {
             StreamState::Unknown { detector, .. } => self.take(&detector.into_rest(), events),
@@ -199,7 +199,7 @@ impl StreamState {
     }
 }
 
-/// Decodes bytes and writes their events.
+/// Decodes bytes and writes an event for each message, error and run of other bytes.
 fn decode(
     decoder: &mut FrameDecoder,
     bytes: &mut &[u8],
@@ -236,7 +236,7 @@ fn show(event: &Event<'_>, guess: &mut FramingGuess, events: &mut Events<impl Wr
             guess.check(|recogniser| recogniser.look(bytes), events);
             events.passthrough(bytes)?;
         }
-        // An error was reported for it already.
+        // The decoder has already reported an error for the dropped bytes.
         Event::Dropped { .. } => {}
         Event::Frame(frame) => events.frame(frame.frame_type.name(), frame.payload)?,
     }
@@ -261,7 +261,7 @@ fn json_text(body: &[u8]) -> Option<&str> {
     serde_json::from_str::<&RawValue>(text).ok().map(|_| text)
 }
 
-/// Returns the `data.reason` of the error response to a fault, or a similar word if the fault has none.
+/// Returns the `data.reason` of the error response to a fault, or a similar word if such a response has no reason.
 fn reason_name(fault: FrameFault) -> &'static str {
     match fault {
         FrameFault::InvalidHeader => "invalid-header",

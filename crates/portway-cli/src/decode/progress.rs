@@ -1,5 +1,5 @@
-//! Prints the progress of `portway decode` as a line on standard error. It does so only if standard error is a terminal
-//! and standard output is not.
+//! Prints the progress of `portway decode` as a line on standard error, if standard error is a terminal and standard
+//! output is not.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -10,7 +10,7 @@ use portway::stdio;
 
 use super::events::Count;
 
-/// Time from the start to the first progress.
+/// Time from the start of the command to the first line of progress.
 const DELAY: Duration = Duration::from_secs(1);
 
 /// Time between two updates of the line.

@@ -1,4 +1,4 @@
-//! The exit code if the reader of the output closes the pipe, or the output cannot be written.
+//! The exit code of a command whose reader closes the pipe, or whose output cannot be written.
 
 use std::error::Error;
 use std::fs::File;

@@ -49,7 +49,7 @@ async fn params_arrive_and_return_as_they_are_written() -> Test {
             assert_eq!((done.code, done.stdout.as_str()), (Some(0), expected), "{}", done.stderr);
         }
     }
-    // Missing params and `null` are the same.
+    // The params `null` have the same effect as missing params.
     for arguments in
         [&["call", "advance", "--unix", server.path()][..], &["call", "advance", "null", "--unix", server.path()]]
     {
@@ -66,7 +66,7 @@ async fn an_error_of_the_peer_is_printed_as_text_or_with_the_option_as_json() ->
     assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));
     let expected =
         "portway: the peer answered with an error: it \\u{1b}[31mbroke (-32001)\n         data: {\"why\":[1,2]}\n";
-    assert_eq!(done.stderr, expected, "what a terminal would obey is shown");
+    assert_eq!(done.stderr, expected, "the escape sequence must be escaped");
 
     let done = run(["call", "fail", "{\"why\": [1, 2]}", "--unix", server.path(), "--json"]).await?;
     assert_eq!((done.code, done.stderr.as_str()), (Some(1), ""));
@@ -123,7 +123,7 @@ async fn a_program_is_started_and_its_other_output_goes_to_standard_error() -> T
     assert!(done.stderr.contains("portway: the peer printed: [INFO] "), "{}", done.stderr);
     assert!(!done.stderr.contains('\u{1b}'), "{}", done.stderr);
 
-    // With frames, the program prints a line and then a text without a line end before the frame.
+    // This program prints a line, then a text without a line end, and then a frame.
     let frame = printed_frame(r#"{"jsonrpc":"2.0","id":1,"result":5}"#);
     let mut arguments = vec!["call".to_owned(), "work".to_owned()];
     arguments.extend(frame_script(&format!("echo starting; printf half; {frame}")));
@@ -168,7 +168,7 @@ async fn lines_that_a_peer_prints_are_shown_one_by_one_and_at_once() -> Test {
     let message = r#"echo '{"jsonrpc":"2.0","method":"n"}'"#;
     for framing in ["auto", "newline"] {
         for begin in ["", message] {
-            // The program keeps running, so its lines must be shown before it ends.
+            // The program does not exit, so the command must show the lines while the program runs.
             let script = format!("echo one; {begin}\necho two; echo three; exec cat >/dev/null");
             let mut child = portway(["call", "--timeout=60", "--framing", framing, "x", "--", "sh", "-c", &script])
                 .stdin(Stdio::null())
@@ -258,8 +258,8 @@ async fn a_result_is_indented_on_a_terminal() -> Test {
 
 #[tokio::test]
 async fn a_timeout_and_a_signal_end_a_call_while_other_text_is_still_read() -> Test {
-    // A body that is not JSON contains many frames, and the body of each of these contains another header. All frames
-    // are sent at once.
+    // The flood is a frame whose body is not JSON. This body contains many frames, and each of their bodies contains
+    // another header. The peer sends the whole flood at once.
     let inner = printed("(Content-Length: 2\r\n\r\n");
     let frames = 10_000_000 / inner.len();
     let flood = printed(&format!("(\n{}", inner.repeat(frames)));
@@ -270,7 +270,7 @@ async fn a_timeout_and_a_signal_end_a_call_while_other_text_is_still_read() -> T
         let mut streams = Vec::new();
         while let Ok((mut stream, _)) = listener.accept().await {
             let _ = stream.write_all(flood.as_bytes()).await;
-            // The stream stays open, and the peer sends nothing more.
+            // The peer keeps the stream open and sends no further bytes.
             streams.push(stream);
         }
     });
@@ -278,8 +278,8 @@ async fn a_timeout_and_a_signal_end_a_call_while_other_text_is_still_read() -> T
     for framing in ["auto", "content-length"] {
         let done = run(["call", "work", "--timeout=0.05", "--framing", framing, "--unix", &path]).await?;
         assert_eq!(done.code, Some(4), "{framing}");
-        let reported = done.stderr.matches("no JSON").count();
-        assert!(reported < 2 * frames, "{framing}: all {reported} bodies were read first");
+        let reported = done.stderr.matches("a message that is not JSON").count();
+        assert!(reported < 2 * frames, "{framing}: the call must end before all {reported} bodies are read");
     }
     let mut child = portway(["call", "work", "--timeout=60", "--unix", &path]).spawn()?;
     let mut stderr = child.stderr.take().ok_or("no standard error")?;
@@ -290,8 +290,9 @@ async fn a_timeout_and_a_signal_end_a_call_while_other_text_is_still_read() -> T
     let mut reported = String::new();
     timeout(TEST_TIMEOUT, stderr.read_to_string(&mut reported)).await??;
     assert_eq!(timeout(TEST_TIMEOUT, child.wait()).await??.code(), Some(130));
-    let reported = reported.matches("no JSON").count();
-    assert!(reported < 2 * frames - 1, "all {reported} bodies were read first");
+    let reported = reported.matches("a message that is not JSON").count();
+    assert!(reported > 0, "the call must report the bodies that it has read");
+    assert!(reported < 2 * frames - 1, "the call must end before all {reported} bodies are read");
     peer.abort();
     Ok(())
 }

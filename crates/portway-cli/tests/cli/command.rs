@@ -30,19 +30,19 @@ impl Run {
     }
 }
 
-/// Returns the command, which is not started yet. Its process is killed when its handle is dropped.
+/// Returns the command without starting it. The process of the command is killed when its handle is dropped.
 pub(crate) fn portway(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_portway"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     command
 }
 
-/// Runs the command to its end with an empty standard input.
+/// Runs the command until it exits, with an empty standard input.
 pub(crate) async fn run(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<Run, Box<dyn Error>> {
     feed(arguments, b"").await
 }
 
-/// Runs the command to its end with `input` on standard input.
+/// Runs the command until it exits, with `input` on standard input.
 pub(crate) async fn feed(
     arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
     input: &[u8],

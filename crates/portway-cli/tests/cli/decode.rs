@@ -1,4 +1,4 @@
-//! `portway decode`: each event, and the events of broken streams.
+//! `portway decode`: each kind of event, and the events of invalid streams.
 
 use std::error::Error;
 
@@ -24,7 +24,7 @@ fn error(code: i64, reason: &str) -> Value {
     json!({ "event": "error", "code": code, "reason": reason })
 }
 
-/// Joins consecutive passthrough events. The positions at which they are split have no meaning.
+/// Joins consecutive passthrough events, since the command may split a run of bytes at any position.
 pub(crate) fn whole(events: Vec<Value>) -> Result<Vec<Value>, Box<dyn Error>> {
     let mut whole: Vec<Value> = Vec::new();
     let mut bytes = Vec::new();
@@ -86,8 +86,8 @@ async fn each_part_of_a_stream_of_frames_is_an_event() -> Test {
             vec![error(-32600, "header-too-large"), message(good)],
         ),
         (b"Content-Length: 100\r\n\r\n{\"a\"".to_vec(), vec![json!({ "event": "truncated", "bytes": 27 })]),
-        // If a length is too short, the rest of the body is passed through. If it is too long, the body contains a part
-        // of the next header.
+        // If a length is too short, the rest of the body is passed through. If a length is too long, the body contains
+        // a part of the next header.
         (
             with(b"Content-Length: 3\r\n\r\n{\"a\":1}"),
             vec![error(-32700, "parse-error"), passthrough(b"\":1}"), message(good)],
@@ -184,7 +184,7 @@ async fn a_header_and_a_blank_line_show_that_the_first_line_belongs_to_a_log() -
     let done = feed(["decode"], &input).await?;
     assert_eq!(done.events()?, [message(log), message(&message_of(1)), message(&message_of(2))]);
     assert_eq!(done.code, Some(0));
-    // Without the blank line, the header counts as a line.
+    // A header without a blank line is decoded as a line.
     let input = format!("{log}\nContent-Length: 5\n{log}\nContent-Length: 5\n");
     let done = feed(["decode"], input.as_bytes()).await?;
     let parse_error = || error(-32700, "parse-error");

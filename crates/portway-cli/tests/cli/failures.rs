@@ -105,7 +105,7 @@ async fn a_timeout_exits_with_4() -> Test {
         assert_eq!(timeout(TEST_TIMEOUT, server.received.recv()).await?.as_deref(), Some("waiting"));
         assert_eq!(timeout(TEST_TIMEOUT, server.received.recv()).await?.as_deref(), Some("cancelled"));
     }
-    // The program sends no message. The command does not wait for its end.
+    // The program sends no message. The command does not wait until the program exits.
     let done = run(["call", "wait", "--timeout", "0.1", "--", "sleep", "3600"]).await?;
     assert_eq!(done.code, Some(4));
     assert!(done.stderr.contains("The peer sent no message."), "{}", done.stderr);

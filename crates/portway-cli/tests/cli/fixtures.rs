@@ -15,7 +15,8 @@ pub(crate) struct Server {
     _folder: TempDir,
     pub(crate) path: PathBuf,
     pub(crate) address: String,
-    /// The params of each received `log` notification, and `waiting` and `cancelled` for calls of `wait`.
+    /// Receives the params of each `log` notification. For a call of `wait`, receives `waiting`, and `cancelled` after
+    /// its cancellation.
     pub(crate) received: mpsc::UnboundedReceiver<String>,
 }
 
@@ -71,16 +72,16 @@ fn set_up(peer: &Peer, report: &mpsc::UnboundedSender<String>) {
     });
 }
 
-/// Returns arguments that start a shell script. It reads lines, runs `action` for each request or notification, and
-/// ignores other lines.
+/// Returns arguments that start a shell script. The script reads lines, runs `action` for each request or notification,
+/// and ignores other lines.
 pub(crate) fn line_script(action: &str) -> Vec<String> {
     let script =
         format!(r#"while IFS= read -r line; do case "$line" in '{{"jsonrpc'*'"method"'*) {action} ;; esac; done"#);
     ["--", "sh", "-c", &script].map(str::to_owned).to_vec()
 }
 
-/// Returns arguments that start a shell script. It reads the first line of a frame, and runs `action` if that line is
-/// `Content-Length`. It discards all further input.
+/// Returns arguments that start a shell script. The script reads the first line of a frame, and runs `action` if the
+/// line is a header `Content-Length`. The script discards all further input.
 pub(crate) fn frame_script(action: &str) -> Vec<String> {
     let script = format!(r#"read -r header; case "$header" in Content-Length*) {action} ;; esac; cat >/dev/null"#);
     ["--", "sh", "-c", &script].map(str::to_owned).to_vec()

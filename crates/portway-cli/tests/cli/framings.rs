@@ -1,4 +1,4 @@
-//! `portway call`: the bytes on the wire in each framing, and how the framing of a peer is detected.
+//! `portway call`: the bytes on the wire in each framing, and the detection of the framing of a peer.
 
 use std::error::Error;
 use std::fs;
@@ -21,7 +21,7 @@ async fn a_framing_that_is_named_is_used_exactly() -> Test {
     let body = r#"{"jsonrpc":"2.0","method":"log","params":[1, 2]}"#;
     assert_eq!(sent("content-length").await?, format!("Content-Length: {}\r\n\r\n{body}", body.len()));
     assert_eq!(sent("newline").await?, format!("{body}\n"));
-    // This message is valid in both framings: the length includes the line end, which is white space behind the JSON.
+    // This message is valid in both framings: the length includes the line end, which is white space after the JSON.
     assert_eq!(sent("auto").await?, format!("Content-Length: {}\r\n\r\n{body}\n", body.len() + 1));
     Ok(())
 }
@@ -35,7 +35,7 @@ async fn a_request_is_understood_once_by_a_peer_of_either_framing() -> Test {
     for script in [
         line_script(&format!("{count}; echo '{answer}'")),
         frame_script(&format!("{count}; {}", printed_frame(answer))),
-        // A peer that sends an error for each line that is not JSON, as the specification requires.
+        // This peer sends an error for each line that is not JSON, as the specification requires.
         ["--", "sh", "-c", &format!(
             r#"while IFS= read -r line; do case "$line" in '{{'*) {count}; echo '{answer}' ;; *) echo '{{"jsonrpc":"2.0","id":null,"error":{{"code":-32700,"message":"Parse error"}}}}' ;; esac; done"#
         )]

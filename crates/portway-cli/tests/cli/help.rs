@@ -59,7 +59,7 @@ async fn without_a_command_help_is_printed() -> Test {
     assert!(done.stderr.contains("portway call add"), "{}", done.stderr);
     let done = run(["cal"]).await?;
     assert_eq!(done.code, Some(2));
-    assert!(done.stderr.contains("'call'"), "a word is suggested: {}", done.stderr);
+    assert!(done.stderr.contains("'call'"), "the error must suggest a command: {}", done.stderr);
     Ok(())
 }
 

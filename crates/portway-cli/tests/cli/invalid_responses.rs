@@ -1,4 +1,4 @@
-//! `portway call`: an answer that cannot be read, or that arrived while the command was stopped.
+//! `portway call`: an answer that cannot be read, or that arrived while the command was suspended.
 
 use std::error::Error;
 use std::fs;
@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use crate::command::{Run, TEST_TIMEOUT, Test, portway, run};
 use crate::fixtures::{Server, frame_script, line_script};
 
-/// Returns arguments that start a program. It answers a call with the content of the file `body`.
+/// Returns arguments that start a program. The program answers a call with the content of the file `body`.
 fn answering(framing: Framing, body: &Path) -> Vec<String> {
     match framing {
         Framing::Newline => line_script(&format!("cat '{}'; echo", body.display())),
@@ -111,7 +111,7 @@ async fn an_answer_that_came_while_the_command_was_stopped_is_read() -> Test {
         assert!(Command::new("kill").args(["-STOP", &process]).status().await?.success());
         fs::write(&stopped, "")?;
         wait_for_file(&answered).await?;
-        // When the command continues, the timeout of the call has passed.
+        // The timeout of the call must pass before the command continues.
         sleep(LIMIT).await;
         assert!(Command::new("kill").args(["-CONT", &process]).status().await?.success());
         let output = timeout(TEST_TIMEOUT, child.wait_with_output()).await??;

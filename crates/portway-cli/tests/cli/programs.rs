@@ -1,4 +1,4 @@
-//! `portway call`: the start and the end of programs.
+//! `portway call`: the start and the exit of programs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -23,7 +23,7 @@ async fn no_descendant_of_a_program_is_left() -> Test {
             let arguments = ["call", "start", "--timeout=0", "--framing=newline", "--"].map(str::to_owned);
             let done = run(arguments.into_iter().chain(tree.command())).await?;
             assert_eq!((done.code, done.stdout.as_str()), (Some(0), "true\n"), "{shape:?}: {}", done.stderr);
-            // Killed processes take some time to end.
+            // The system needs some time to end killed processes.
             let limit = if handles_term { Duration::ZERO } else { Duration::from_secs(10) };
             assert_eq!(tree.left_after(limit), [""; 0], "{shape:?}");
             assert_eq!(tree.has_saved(), handles_term, "{shape:?}");
@@ -96,8 +96,8 @@ async fn a_second_signal_kills_the_program() -> Test {
     let child = portway(arguments.into_iter().chain(command)).spawn()?;
     tree.wait()?;
     let pid = child.id().ok_or("no process")?.to_string();
-    // The system merges a second signal with the first one until the command has handled the first. So signals are sent
-    // until the command has ended.
+    // The system merges a second signal with the first signal until the command has handled the first one. So this test
+    // sends signals until the command has exited.
     let signals = async {
         let kill = || Command::new("kill").args(["-INT", &pid]).stderr(Stdio::null()).status();
         while kill().await.is_ok_and(|status| status.success()) {
@@ -105,7 +105,7 @@ async fn a_second_signal_kills_the_program() -> Test {
         }
     };
     let (output, ()) = timeout(TEST_TIMEOUT, async {
-        // Signals succeed for a zombie, too, so this waits for the end of the command at the same time.
+        // A signal to a zombie succeeds, too. So the test waits for the exit of the command at the same time.
         tokio::join!(child.wait_with_output(), signals)
     })
     .await?;
@@ -177,7 +177,8 @@ async fn a_signal_that_the_parent_ignores_stays_ignored() -> Test {
 #[tokio::test]
 async fn a_thread_or_a_process_that_cannot_be_started_ends_with_3() -> Test {
     let folder = tempfile::tempdir()?;
-    // The limit does not apply to root, so root runs the command as another user, which needs access to a copy of it.
+    // The limit does not apply to root, so root runs the command as another user. This user needs access to the
+    // command, so the test copies it.
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
     let portway = folder.path().join("portway");
     fs::copy(env!("CARGO_BIN_EXE_portway"), &portway)?;
@@ -201,7 +202,7 @@ async fn a_thread_or_a_process_that_cannot_be_started_ends_with_3() -> Test {
 
 #[tokio::test]
 async fn a_low_limit_of_open_files_is_reported() -> Test {
-    // The limits go from too few files to load the program to enough files to start another one.
+    // The first limit is too small to load the command. The last limit is large enough to start another program.
     for limit in 4..=20 {
         let mut command = Command::new("sh");
         let script = format!("ulimit -n {limit}; exec \"$@\"");
@@ -210,7 +211,7 @@ async fn a_low_limit_of_open_files_is_reported() -> Test {
         let stderr = String::from_utf8(output.stderr)?;
         match output.status.code() {
             Some(3) => assert!(stderr.contains("Too many open files"), "{limit}: {stderr}"),
-            // With these limits, the command is loaded and starts the program.
+            // With these limits, the command starts the program, which exits without an answer.
             Some(5) if limit > 8 => {}
             // With this limit, the loader may fail to open a library of the command.
             Some(127) if limit == 4 => {}

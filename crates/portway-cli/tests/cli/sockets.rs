@@ -17,9 +17,9 @@ async fn a_busy_unix_socket_is_waited_for() -> Test {
     let (listener, waiting) = full_listener(&path)?;
     let arguments = ["call", "add", "[1, 2]", "--framing", "newline", "--unix", path.to_str().ok_or("no path")?];
     let mut child = portway(arguments).args(["--timeout", "60"]).spawn()?;
-    // The command has this time to fail. If it starts later, the test does not check that it waits.
+    // The command has this time to fail. If the command starts later, the test passes without checking that it waits.
     sleep(Duration::from_millis(300)).await;
-    assert_eq!(child.try_wait()?, None, "it waits");
+    assert_eq!(child.try_wait()?, None, "the command must wait for the socket");
     let listener = UnixListener::from_std(BlockingListener::from(listener))?;
     for _ in &waiting {
         listener.accept().await?;

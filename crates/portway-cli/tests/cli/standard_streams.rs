@@ -1,4 +1,4 @@
-//! Standard streams that are non-blocking.
+//! Commands whose standard streams are non-blocking.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -27,11 +27,11 @@ fn command(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     portway(arguments).into_std()
 }
 
-/// A shell script that reads one line, and answers this call with its params.
+/// A shell script that reads a call from one line, and answers with the params of the call.
 const ECHO: &str = r#"IFS= read -r line; line=${line#*'"params":'}; line=${line%\}}
     line=${line%%',"id":'*}; printf '{"jsonrpc":"2.0","id":1,"result":%s}\n' "$line"; cat >/dev/null"#;
 
-/// Returns each command that reads standard input, and a large input. The output of most is large, too.
+/// Returns each command that reads standard input, with a large input for it. Most of the outputs are large, too.
 fn commands() -> Vec<(Command, Vec<u8>)> {
     let message =
         |number: usize| format!(r#"{{"jsonrpc":"2.0","id":{number},"result":"{}"}}"#, payload(number, 50_000));
@@ -138,7 +138,7 @@ fn help_and_scripts_are_written_whole_to_a_pipe_that_is_full() -> Test {
     Ok(())
 }
 
-/// Returns both ends of a pseudo-terminal. The second one is for a program, and is non-blocking.
+/// Returns both ends of a pseudo-terminal. The second end is for a program, and is non-blocking.
 fn terminal() -> Result<(File, OwnedFd), Box<dyn std::error::Error>> {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     grantpt(&ours)?;

@@ -1,4 +1,4 @@
-//! `portway decode` as a filter: pieces and pauses of the input, closed pipes, and the use of memory.
+//! `portway decode` as a filter: input in pieces and with pauses, closed pipes, and the use of memory.
 
 use std::error::Error;
 use std::fs::{self, OpenOptions};
@@ -29,7 +29,7 @@ impl Decoding {
         Ok(Self { child, stdin, stdout })
     }
 
-    /// Reads the next event, without further input.
+    /// Reads the next event without writing further input.
     async fn event(&mut self) -> Result<Value, Box<dyn Error>> {
         let mut line = String::new();
         timeout(TEST_TIMEOUT, self.stdout.read_line(&mut line)).await??;
@@ -98,7 +98,7 @@ async fn the_events_do_not_depend_on_the_pieces_of_the_input() -> Test {
                     let length = if longest == 1 { 1 } else { (1 + random.below(longest)).min(rest.len()) };
                     let (piece, after) = rest.split_at(if round == 0 { rest.len() } else { length });
                     decoding.stdin.write_all(piece).await?;
-                    // The command usually reads the piece here, before the next one is written.
+                    // The command usually reads the piece here, before the next piece is written.
                     tokio::task::yield_now().await;
                     rest = after;
                 }
@@ -164,7 +164,7 @@ async fn progress_is_shown_on_a_terminal() -> Test {
             let shown = String::from_utf8_lossy(shown);
             (1..100).any(|count| shown.contains(&format!("\r0 MB, {count} messages, {count} errors\u{1b}[K")))
         };
-        // From one second after the start on, the command prints figures when it reads input.
+        // Once the command has run for one second, it prints figures when it reads input.
         let start = Instant::now();
         while if is_shown { !has_figures(&shown) } else { start.elapsed() < Duration::from_secs(3) } {
             assert!(start.elapsed() < TEST_TIMEOUT, "{output}: {}", String::from_utf8_lossy(&shown));
@@ -176,7 +176,7 @@ async fn progress_is_shown_on_a_terminal() -> Test {
         timeout(TEST_TIMEOUT, terminal.read_to_end(&mut shown)).await??;
         let shown = String::from_utf8(shown)?;
         assert_eq!(shown.contains(" MB, "), is_shown, "{output}: {shown:?}");
-        assert_eq!(shown.ends_with("\r\u{1b}[K"), is_shown, "the line was not cleared: {shown:?}");
+        assert_eq!(shown.ends_with("\r\u{1b}[K"), is_shown, "a shown line must be cleared: {shown:?}");
     }
     Ok(())
 }
@@ -211,7 +211,7 @@ async fn a_hundred_megabytes_take_the_memory_of_one_message() -> Test {
     for framing in ["content-length", "newline", "auto"] {
         let mut decoding = Decoding::start(&["--framing", framing, "--max-bytes", "1000000"])?;
         let writing = async {
-            // In this order, the first bytes do not show the framing. The noise before a line end must not be buffered.
+            // The noise comes first and does not show the framing. It has no line end, and must not be buffered.
             for part in [&noise, &oversize, &messages] {
                 decoding.stdin.write_all(part).await?;
             }

@@ -1,4 +1,4 @@
-//! Output of a peer does not control a terminal. The command `script` makes a real pseudo-terminal.
+//! Output of a peer does not control a terminal. The command `script` creates a real pseudo-terminal.
 
 use std::error::Error;
 use std::fs;
@@ -11,8 +11,8 @@ use tokio::time::timeout;
 use crate::command::{TEST_TIMEOUT, Test, feed, run};
 use crate::fixtures::{frame_script, printed_frame};
 
-/// Characters that control a terminal, reorder text or are invisible. They are C1 controls, DEL, bidirectional
-/// controls, fillers, and other code points that Unicode ignores by default.
+/// Characters that control a terminal, reorder text or are invisible. The text contains C1 controls, DEL, bidirectional
+/// controls, fillers, and other code points with the Unicode property `Default_Ignorable_Code_Point`.
 const HOSTILE: &str = "\u{9b}31mRED\u{9d}0;title\u{9c}\u{85}\u{7f}\u{202e}gnp.exe\u{2066}\u{2069}\u{200f}\u{61c}\u{2028}\u{200b}\u{ad}\u{e0041}\
 \u{34f}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}\u{180f}\u{2800}\u{3164}\u{ffa0}\u{fff0}\u{fffb}\u{1bca0}\u{1d173}\u{e01ef}";
 
@@ -57,8 +57,8 @@ async fn output_of_a_peer_is_escaped() -> Test {
         ("a result", result.clone(), "\\u009b31mRED"),
         ("an error", printed_frame(&error.to_string()), "\\u{9b}31mRED"),
         ("progress", format!("{}; {result}", printed_frame(&reported.to_string())), "\\u{9b}31mRED"),
-        ("an answer to nothing", format!("{}; {result}", printed_frame(&unmatched)), "\\u{9b}31mRED"),
-        ("text that is no message", format!("echo '{HOSTILE}'; {result}"), "\\u{9b}31mRED"),
+        ("a response without a pending call", format!("{}; {result}", printed_frame(&unmatched)), "\\u{9b}31mRED"),
+        ("text that is not a message", format!("echo '{HOSTILE}'; {result}"), "\\u{9b}31mRED"),
     ] {
         let peer = peer(&folder, &action)?;
         for option in ["", "--json"] {
@@ -95,7 +95,7 @@ async fn decoded_and_validated_text_is_escaped() -> Test {
     let shown = on_a_terminal(&format!("cat {folder}/*.json | '{PORTWAY}' decode --framing newline")).await?;
     assert_harmless(&shown, "decode");
     let event: Value = serde_json::from_str(&shown)?;
-    assert_eq!(event, json!({ "event": "message", "text": message }), "it is the same value");
+    assert_eq!(event, json!({ "event": "message", "text": message }), "escaping must not change the value");
     let piped = feed(["decode", "--framing", "newline"], message.as_bytes()).await?;
     assert!(piped.stdout.contains(HOSTILE), "{}", piped.stdout);
 
@@ -117,7 +117,7 @@ async fn decoded_and_validated_text_is_escaped() -> Test {
 async fn a_deeply_nested_result_takes_a_small_multiple_of_its_length() -> Test {
     let folder = tempfile::tempdir()?;
     for deep in [100, 12, 9] {
-        // If each level were indented, each of these many arrays would have a long line.
+        // If all levels were indented, each of the 20,000 inner arrays would be on a long line.
         let text = format!("{}{}{}", "[".repeat(deep), vec!["[1]"; 20_000].join(","), "]".repeat(deep));
         let file = folder.path().join("answer");
         fs::write(&file, format!(r#"{{"jsonrpc":"2.0","id":1,"result":{text}}}"#))?;
@@ -127,8 +127,8 @@ async fn a_deeply_nested_result_takes_a_small_multiple_of_its_length() -> Test {
         let shown = on_a_terminal(&format!("'{PORTWAY}' call work --framing content-length -- sh {peer}")).await?;
         let shown = shown.replace('\r', "");
         assert!(shown.len() <= 16 * text.len(), "{} bytes of {}", shown.len(), text.len());
-        assert!(shown.lines().count() > 10, "the first levels have lines");
-        assert_eq!(shown.replace([' ', '\n'], ""), text, "it is the same value");
+        assert!(shown.lines().count() > 10, "the first levels must be on separate lines");
+        assert_eq!(shown.replace([' ', '\n'], ""), text, "indenting must not change the value");
     }
     Ok(())
 }
@@ -156,7 +156,7 @@ async fn arguments_are_escaped_in_errors() -> Test {
         let shown = on_a_terminal(&format!("'{PORTWAY}' {arguments}; true")).await?;
         assert_harmless(&shown, expected);
         assert!(shown.contains(expected), "{expected}: {shown}");
-        // Errors are escaped in a pipe, too: a file of them may be shown on a terminal later.
+        // Errors are escaped in a pipe, too, since a file with errors may be shown on a terminal later.
         let piped = on_a_terminal(&format!("{{ '{PORTWAY}' {arguments} 2>&1 || true; }} | cat")).await?;
         assert_harmless(&piped, expected);
     }

@@ -22,7 +22,7 @@ struct Vector {
 
 impl Vector {
     fn text(&self) -> String {
-        // A vector with the message `null` has `None` here.
+        // `message` is `None` for a vector whose message is `null`.
         let value = self.message.as_deref().map_or("null", RawValue::get);
         self.message_text.clone().unwrap_or_else(|| value.to_owned())
     }
@@ -101,7 +101,7 @@ async fn standard_input_is_one_message_or_with_lines_many() -> Test {
     assert!(done.stdout.contains("<stdin>:5: invalid\n  error: [Item 0] "), "{}", done.stdout);
     assert!(done.stdout.ends_with("4 messages: 1 valid, 3 invalid\n"), "{}", done.stdout);
     let done = feed(["validate"], b"").await?;
-    assert_eq!(done.code, Some(1), "nothing is no message");
+    assert_eq!(done.code, Some(1), "an empty input is not a message");
     Ok(())
 }
 

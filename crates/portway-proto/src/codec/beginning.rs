@@ -26,13 +26,13 @@ impl Beginning {
         Self { bytes: Vec::new(), state: State::None }
     }
 
-    /// Starts the record of a message that is dropped for this reason.
+    /// Starts the record of a message that is dropped for the reason `why`.
     pub(super) fn open(&mut self, why: Unreadable) {
         self.bytes.clear();
         self.state = State::Open(why);
     }
 
-    /// Adds more bytes of the message, up to [`MAX_BEGINNING`] in total. The rest is left out.
+    /// Adds more bytes of the message. Records at most [`MAX_BEGINNING`] bytes in total, and ignores further bytes.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         let State::Open(why) = self.state else { return };
         let room = MAX_BEGINNING - self.bytes.len();
@@ -49,14 +49,15 @@ impl Beginning {
         }
     }
 
-    /// Records a dropped message that consists of these parts.
+    /// Records a dropped message. `parts` are its consecutive slices.
     pub(super) fn drop_all<'b>(&mut self, parts: impl IntoIterator<Item = &'b [u8]>, why: Unreadable) {
         self.open(why);
         parts.into_iter().for_each(|part| self.add(part));
         self.close();
     }
 
-    /// Returns why the message was dropped, once for each message and as soon as its beginning is complete.
+    /// Returns the reason why the message was dropped. The reason is returned once, after the beginning of the message
+    /// is complete.
     pub(super) const fn take(&mut self) -> Option<Unreadable> {
         let State::Complete(why) = self.state else { return None };
         self.state = State::None;

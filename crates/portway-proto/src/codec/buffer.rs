@@ -1,14 +1,14 @@
-//! Buffers for incomplete messages. A buffer grows as bytes are received, up to a limit. It reserves no memory for the
-//! length in a header.
+//! Buffers for incomplete messages. A buffer grows as bytes are received, up to a limit. The length in a header does
+//! not reserve memory, because the peer can declare any length.
 
 use alloc::vec::Vec;
 
-/// Maximum capacity that an idle decoder retains for its next message, in bytes. It is small, since many connections
-/// are idle.
+/// Maximum capacity that an idle decoder retains for its next message, in bytes. The value is small, because many
+/// connections are idle.
 const RETAINED_CAPACITY: usize = 4096;
 
-/// Appends `bytes` to a buffer that never holds more than `max_len`. The capacity doubles, but does not exceed
-/// `max_len`. So the cost per byte does not depend on how the input is cut into pieces.
+/// Appends `bytes` to a buffer whose length never exceeds `max_len` bytes. The capacity doubles, but does not exceed
+/// `max_len`. Doubling keeps the cost per byte constant, even if the input arrives in small pieces.
 pub(super) fn grow(buffer: &mut Vec<u8>, bytes: &[u8], max_len: usize) {
     let needed = buffer.len().saturating_add(bytes.len());
     if needed > buffer.capacity() {

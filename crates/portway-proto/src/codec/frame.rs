@@ -15,28 +15,29 @@ pub enum Event<'a> {
     /// A message whose header declares an unsupported content type or charset. Its body must not be decoded as a
     /// message.
     Refused {
-        /// The body. Its id may be used for the error response.
+        /// The body. The error response may contain the id of the body.
         body: &'a [u8],
         /// [`Reason::UnsupportedContentType`] or [`Reason::BadCharset`].
         reason: Reason,
     },
-    /// A message that was dropped. If it is a response, the driver ends the call.
+    /// A message that was dropped. If the message is a response, the driver ends its call.
     Dropped {
-        /// The first kibibyte of its body, or the received part if that is shorter. [`super::json::glance`] reads it.
+        /// The first kibibyte of the body, or the received part of a shorter body. [`super::json::glance`] reads it.
         beginning: &'a [u8],
-        /// Why it was dropped.
+        /// Why the message was dropped.
         why: Unreadable,
     },
-    /// A WIPC frame that holds no message: `OPEN`, `CLOSE` or `DATA`. Other framings do not have such frames.
+    /// A WIPC frame without a JSON-RPC message: `OPEN`, `CLOSE` or `DATA`. Other framings do not have such frames.
     Frame(wipc::Frame<'a>),
-    /// A frame that was refused. If [`FrameFault::fault`] returns a fault, an error response with the id null is sent.
+    /// A frame that was refused. If [`FrameFault::fault`] returns a fault, the driver sends an error response with the
+    /// id null.
     Fault(FrameFault),
     /// Bytes between frames.
     Noise {
-        /// The bytes, unchanged. One run may arrive as several events. Their boundaries carry no information.
+        /// The bytes, unchanged. The decoder may split a run of noise into several events at any byte.
         bytes: &'a [u8],
-        /// True if a run of noise starts here. A frame ends a run. After a fault it is false, since the error response
-        /// for the fault stands for the noise too.
+        /// True if a run of noise starts with this event. A frame ends the run. After a fault, `starts` is false,
+        /// because the error response for the fault also covers the noise.
         starts: bool,
     },
 }
@@ -60,9 +61,9 @@ pub enum FrameFault {
         /// The number of bytes of the message that were received, header included.
         held: usize,
     },
-    /// A message was incomplete after [`crate::Limits::partial_frame_ms`] and was dropped. The time runs from the first
-    /// byte of the message. While calls are pending, it runs between two bytes of the message. Over WIPC, the timeout
-    /// of payloads applies instead.
+    /// A message was incomplete after [`crate::Limits::partial_frame_ms`] and was dropped. This timeout starts at the
+    /// first byte of the message. While calls are pending, each received byte restarts it. Over WIPC, the timeout of
+    /// payloads applies instead.
     TimedOut {
         /// The number of bytes of the message that were dropped, header included.
         held: usize,
@@ -70,7 +71,7 @@ pub enum FrameFault {
 }
 
 impl FrameFault {
-    /// Returns the fault that is sent with the id null, or `None` if this fault is only logged.
+    /// Returns the fault for an error response with the id null, or `None` if the driver only logs this fault.
     #[must_use]
     pub const fn fault(&self) -> Option<Fault> {
         match self {

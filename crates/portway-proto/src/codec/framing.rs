@@ -77,8 +77,8 @@ pub struct Recogniser {
 }
 
 impl Recogniser {
-    /// Examines the next bytes. Returns the framing that their first conclusive line shows, or `None` if no line shows
-    /// it. The last line may be incomplete.
+    /// Examines the next bytes. Returns the framing of the first line that shows a framing, or `None` if no line shows
+    /// one. The last line may be incomplete.
     pub fn look(&mut self, bytes: &[u8]) -> Option<Framing> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let room = MAX_BEGINNING - self.line.len();
@@ -95,7 +95,7 @@ impl Recogniser {
     }
 }
 
-/// A decoder for any framing. Its methods are those of [`content_length::Decoder`].
+/// A decoder for any framing. It has the methods of [`content_length::Decoder`].
 #[derive(Debug)]
 pub struct FrameDecoder(Inner);
 
@@ -121,7 +121,7 @@ impl FrameDecoder {
     }
 
     /// Rejects WIPC frames whose payload exceeds `max_payload` bytes. [`Limits::message_bytes`] still applies to
-    /// messages. Call it before the first input. With other framings it has no effect.
+    /// messages. Call this method before the first input. With other framings, it has no effect.
     #[must_use]
     pub fn with_max_payload(self, max_payload: u32) -> Self {
         match self.0 {

@@ -9,7 +9,7 @@ use super::buffer::release;
 /// The place of the bytes of an event.
 #[derive(Debug)]
 pub(super) enum Span {
-    /// There are no bytes.
+    /// No bytes.
     Empty,
     /// At these positions of the input.
     Source(Range<usize>),
@@ -26,21 +26,21 @@ impl Lent {
         Self(Vec::new())
     }
 
-    /// Lends all bytes of `buffer`, and leaves it empty.
+    /// Moves all bytes of `buffer` to `self`, so that the next event can borrow the bytes. Empties `buffer`.
     pub(super) fn lend(&mut self, buffer: &mut Vec<u8>) -> Span {
         mem::swap(buffer, &mut self.0);
         buffer.clear();
         Span::Lent
     }
 
-    /// Lends a copy of `bytes`.
+    /// Copies `bytes` to `self`, so that the next event can borrow the copy.
     pub(super) fn copy(&mut self, bytes: &[u8]) -> Span {
         self.0.extend_from_slice(bytes);
         Span::Lent
     }
 
-    /// Ends the loan: no event borrows the bytes any more. If `buffer` is empty, it takes over the memory for the next
-    /// message of the stream.
+    /// Drops the bytes of the last event. Call this method when no event borrows them. If `buffer` is empty, it
+    /// receives the memory for the next message of the stream.
     pub(super) fn recycle(&mut self, buffer: &mut Vec<u8>) {
         self.0.clear();
         if buffer.is_empty() && buffer.capacity() < self.0.capacity() {
@@ -49,7 +49,7 @@ impl Lent {
         release(&mut self.0);
     }
 
-    /// Returns the bytes of a span, whose input is `source`.
+    /// Returns the bytes of a span. `source` is the input that contained the span.
     pub(super) fn bytes<'a>(&'a self, span: Span, source: &'a [u8]) -> &'a [u8] {
         match span {
             Span::Empty => &[],

@@ -1,4 +1,4 @@
-//! Bounds, made from limits.toml by `cargo xtask limits --write`.
+//! Limits that `cargo xtask limits --write` generates from limits.toml.
 
 /// Maximum bytes at the beginning of a dropped message that are searched for its id.
 pub(crate) const MAX_BEGINNING: usize = 1_024;

@@ -1,4 +1,5 @@
-//! Codecs between bytes, text and messages, without IO: bytes in, events out; messages in, bytes out.
+//! Codecs between bytes, text and messages, without IO. Decoders convert bytes to events, and encoders convert messages
+//! to bytes.
 //!
 //! - [`FrameDecoder`] and [`Recogniser`]: one decoder for all framings, and the detection of the framing of a stream;
 //! - [`content_length`]: `Content-Length: N`, a blank line, and N bytes (Language Server Protocol);
@@ -7,8 +8,8 @@
 //! - [`frame`]: the events of the decoders;
 //! - [`json`]: the text of one message, decoded and encoded.
 //!
-//! Most transports of a browser carry values, which the engine decodes itself. So the feature `codec` is not enabled by
-//! default.
+//! Most transports of browsers transfer JavaScript values, which need no codec. So the feature `codec` is not enabled
+//! by default.
 
 mod beginning;
 mod buffer;

@@ -43,7 +43,7 @@ pub struct Decoder {
     /// The beginning of the dropped line.
     beginning: Beginning,
     skipping: Skipping,
-    /// Identifies the incomplete line: it changes at the end of each line.
+    /// A number that identifies the incomplete line. The number increases at the end of each line.
     count: u64,
 }
 
@@ -69,8 +69,9 @@ impl Decoder {
         }
     }
 
-    /// Returns the next event and removes its bytes from the front of `input`. Returns `None` when `input` is used up.
-    /// A complete line in `input` is borrowed, not copied.
+    /// Returns the next event, and removes its bytes from the front of `input`. Returns `None` if `input` contains no
+    /// further event. The decoder then has buffered the incomplete line, and `input` is empty. The event of a complete
+    /// line borrows from `input`, without a copy.
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
         release(&mut self.returned);
@@ -92,7 +93,7 @@ impl Decoder {
         let near = input.get(..room).unwrap_or(input);
         let end = memchr(b'\n', near);
         let line = near.get(..end.unwrap_or(near.len()))?;
-        // A CR at the end does not count, since it belongs to the line end. The LF may not have arrived yet.
+        // A CR at the end belongs to the line end, so it does not count. The LF may not have arrived yet.
         let last = line.last().or_else(|| self.held.last());
         let length = self.held.len() + line.len() - usize::from(last == Some(&b'\r'));
         if length > self.max_bytes {
@@ -113,7 +114,7 @@ impl Decoder {
         Some(Event::Body(without_return(&self.returned)))
     }
 
-    /// Ends the input. A last line without a line end is a message.
+    /// Ends the input. Returns the last line as a message if it has no line end.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
         release(&mut self.returned);
@@ -124,15 +125,15 @@ impl Decoder {
         (!body.is_empty()).then_some(Event::Body(body))
     }
 
-    /// Returns a number that stays the same while one message is incomplete, or `None` between messages. A line that is
-    /// dropped for its length counts as a message.
+    /// Returns a number that identifies the incomplete message, or `None` between messages. A line that is dropped
+    /// because of its length counts as a message.
     #[must_use]
     pub const fn unfinished(&self) -> Option<u64> {
         if matches!(self.skipping, Skipping::TooLong) || !self.held.is_empty() { Some(self.count) } else { None }
     }
 
-    /// Drops the incomplete message. [`Self::next`] then returns the beginning of the message, without more input. The
-    /// rest of the line is dropped without an event.
+    /// Drops the incomplete message. [`Self::next`] then returns the beginning of the message as [`Event::Dropped`],
+    /// without more input. The decoder drops the rest of the line without an event.
     pub fn time_out(&mut self) -> FrameFault {
         let held = self.held.len();
         if self.unfinished().is_some() {

@@ -11,7 +11,7 @@ use crate::profile::BatchPolicy;
 #[derive(Debug)]
 pub(super) struct ReplyBatches<P: Payload> {
     batches: Slab<ReplyBatch<P>>,
-    /// The number of bytes that the waiting responses count, see [`held_bytes`].
+    /// The number of bytes that the stored responses count, see [`held_bytes`].
     bytes: usize,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct ReplyBatches<P: Payload> {
 struct ReplyBatch<P: Payload> {
     /// The number of unanswered requests, plus one until all elements are handled.
     unanswered: usize,
-    /// Whether all requests in it are refused, since its responses would exceed the limit of bytes.
+    /// Whether all requests of the batch are refused, because their responses would exceed the limit of bytes.
     is_refused: bool,
     replies: Vec<Message<P>>,
 }
@@ -58,8 +58,8 @@ impl<P: Payload> ReplyBatches<P> {
         }
     }
 
-    /// Counts one request as answered, or the elements as handled. At the last count, ends the batch and returns its
-    /// responses. Returns `None` if there are no responses: a batch of notifications is not answered (JSON-RPC 2.0 §6).
+    /// Counts one request as answered, or the elements as handled. The last of these calls ends the batch and returns
+    /// its responses. Returns `None` without responses: a batch of notifications is not answered (JSON-RPC 2.0 §6).
     pub(super) fn done(&mut self, key: u32) -> Option<Vec<Message<P>>> {
         let batch = self.batches.get_mut(key as usize)?;
         batch.unanswered -= 1;
@@ -77,7 +77,7 @@ impl<P: Payload> ReplyBatches<P> {
     }
 }
 
-/// Returns the number of bytes that a response counts while it waits.
+/// Returns the number of bytes that a stored response counts.
 fn held_bytes<P: Payload>(reply: &Message<P>) -> usize {
     let Message::Response(Response { id, outcome }) = reply else { return 0 };
     P::REPLY_BYTES + id.held_bytes() + bytes_of_outcome(outcome)
@@ -109,8 +109,8 @@ impl<P: Payload> Connection<P> {
         self.end_batch(batch);
     }
 
-    /// Handles one element of a batch after [`begin_batch`](Self::begin_batch). It is for a driver that drains the
-    /// output after each element.
+    /// Handles one element of a batch after [`begin_batch`](Self::begin_batch). Drivers that drain the output after
+    /// each element use this method.
     pub fn handle_in_batch(&mut self, entry: Entry<P>, batch: u32) {
         if !self.closed {
             self.handle_entry(entry, Some(batch));
@@ -125,8 +125,9 @@ impl<P: Payload> Connection<P> {
         self.finish_batch_item(Some(batch));
     }
 
-    /// Handles an error with the id null. `batch` is the number of the sent batch to which the error may belong, or 0
-    /// for none. If that batch is the only pending one, the error ends its calls. Otherwise the error is ignored.
+    /// Handles an error with the id null. `batch` is the number of the sent batch that the error may answer, or 0 for
+    /// no batch. If this batch is the only pending batch, the error ends its calls. In all other cases, the error is
+    /// ignored.
     #[inline(never)]
     pub(super) fn handle_null_id_error(&mut self, batch: u64, error: P::Error) {
         if batch == 0 || batch != self.calls.only_batch() {
@@ -166,9 +167,9 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Returns the outcome that answers a request. In a batch, an outcome becomes an error if it exceeds the limit of
-    /// bytes together with the waiting responses. The check when the batch began does not suffice, since a result may
-    /// be far larger than its request.
+    /// Returns the outcome that answers a request. In a batch, the outcome becomes an error if the outcome and the
+    /// stored responses together exceed the limit of bytes. [`begin_batch`](Self::begin_batch) cannot check this
+    /// condition, because the sizes of the results are not known yet.
     pub(super) fn within_byte_limit(&self, outcome: Result<P, P::Error>, batch: Option<u32>) -> Result<P, P::Error> {
         let held = self.reply_batches.bytes();
         if P::REPLY_BYTES == 0 || batch.is_none() || held == 0 {
@@ -181,7 +182,8 @@ impl<P: Payload> Connection<P> {
         Err(P::Error::from(Fault::Refused(Reason::TooManyRequests)))
     }
 
-    /// Returns whether the limit of bytes has room for the responses to a batch, which wait for its last request.
+    /// Returns whether the limit of bytes has room for the responses to a batch. The responses are stored until the
+    /// last request of the batch is answered.
     fn has_room_for_replies(&self, entries: &[Entry<P>]) -> bool {
         let bytes = entries.iter().map(bytes_of_reply).sum();
         bytes == 0 || self.has_room_for(bytes)

@@ -4,7 +4,7 @@ use super::{CallKey, Connection, End, Event};
 use crate::message::{Outgoing, Payload, RequestId};
 
 impl<P: Payload> Connection<P> {
-    /// Restarts the timeout of a call: `timeout` milliseconds, which start at the next clock reading. With `None`, the
+    /// Restarts the timeout of a call. The `timeout` milliseconds start at the next clock reading. With `None`, the
     /// call has no timeout. Returns whether the call was pending.
     pub fn restart(&mut self, call: CallKey, timeout: Option<u64>) -> bool {
         let waits = self.calls.contains(call);
@@ -14,10 +14,10 @@ impl<P: Payload> Connection<P> {
         waits
     }
 
-    /// Handles progress of an outgoing call. The driver calls it if the application has asked for the progress of the
-    /// call. The timeout restarts as by [`restart`](Self::restart), but with at most `end - now`. So progress cannot
-    /// keep the call pending for ever. `end` is the time at which the call must end, or `None` for no such time. `end`
-    /// and `now` are on the clock of [`handle_timeout`](Self::handle_timeout).
+    /// Handles progress of an outgoing call. The driver calls this method if the application has requested the progress
+    /// of the call. The method restarts the timeout like [`restart`](Self::restart), but with at most `end - now`. So
+    /// progress cannot keep the call pending for ever. `end` is the latest time at which the call ends, or `None` for
+    /// no latest time. `end` and `now` are on the clock of [`handle_timeout`](Self::handle_timeout).
     pub fn handle_progress(&mut self, call: CallKey, timeout: Option<u64>, end: Option<u64>, now: u64) {
         if self.calls.contains(call) {
             self.deadlines.restart(call.slot, timeout, end.map_or(u64::MAX, |end| end.saturating_sub(now)));
@@ -39,7 +39,8 @@ impl<P: Payload> Connection<P> {
         self.deadlines.recompute_next();
     }
 
-    /// Handles a clock reading, but ends no calls. The timeouts of the calls since the last reading start at `now`.
+    /// Handles a clock reading without ending a call. The timeouts of calls that were made after the previous reading
+    /// start at `now`.
     pub fn start_clock(&mut self, now: u64) {
         self.deadlines.advance(now);
         self.deadlines.recompute_next();

@@ -13,14 +13,15 @@ pub struct Config {
     pub limits: Limits,
     /// Resolution of timeouts. With 0, timeouts are exact: the connection requests a clock reading after every call.
     /// With `n`, it requests a reading within the timeout of the call divided by `n`, and within `longest_wait`. The
-    /// call may end later than its timeout by this delay, but never earlier. In return, a driver that makes many calls
-    /// reads the clock a few times a second, and not once per call. Default: 0.
+    /// delay of this reading delays the timeout. A call never ends before its timeout. With `n`, a driver with many
+    /// calls reads the clock a few times per second instead of once per call. Default: 0.
     pub time_grain: u64,
     /// Maximum time from a call to the clock reading at which its timeout starts, in milliseconds. Unused if
     /// `time_grain` is 0. Default: 1 000.
     pub longest_wait: u64,
-    /// The id before the id of the first outgoing call. A connection that replaces another one on the same transport
-    /// continues the ids of that connection, since late responses to its calls may still arrive. Default: 0.
+    /// The first outgoing call has the id `last_id + 1`. A connection that replaces another connection on the same
+    /// transport must not reuse the ids of the replaced connection, because late responses may still arrive. Default:
+    /// 0.
     pub last_id: u64,
 }
 
@@ -49,7 +50,7 @@ impl Config {
         Self { longest_wait, ..self }
     }
 
-    /// Sets the id before the id of the first outgoing call. Default: 0.
+    /// Sets [`last_id`](Self::last_id): the first outgoing call has the id `last_id + 1`. Default: 0.
     #[must_use]
     pub const fn with_last_id(self, last_id: u64) -> Self {
         Self { last_id, ..self }

@@ -1,7 +1,7 @@
 //! The notifications of the protocol: cancellation, progress, and the items and credit of streams.
 //!
-//! The [`Profile`] defines the methods of cancellation and progress. The methods of streams are Portway's own. The
-//! params are objects, which the payload reads and writes by [`ObjectPayload`].
+//! The [`Profile`] defines the methods of cancellation and progress. The methods of streams are extensions of Portway.
+//! The params are objects, which the payload reads and writes by [`ObjectPayload`].
 
 use alloc::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::profile::{CancelNotification, Profile, ProgressNotification, Progress
 /// The method of a request for a stream, with the params `{ method, params, credit }`. The stream consists of the items
 /// that the method in the params returns.
 pub const STREAM_METHOD: &str = "rpc.stream";
-/// The method of the notification that carries one item, with the params `{ id, value }`.
+/// The method of the notification that contains one item, with the params `{ id, value }`.
 pub const ITEM_METHOD: &str = "rpc.item";
 /// The method of the notification that permits `count` more items, with the params `{ id, count }`.
 pub const CREDIT_METHOD: &str = "rpc.credit";
@@ -40,16 +40,16 @@ pub enum Control<I, V> {
     Credit {
         /// The id of the request.
         id: I,
-        /// The number of items that this end may send in addition.
+        /// The number of items that the receiver of this notification may send in addition.
         count: u32,
     },
-    /// A notification of a stream whose params have another form. The driver ignores it.
+    /// A notification of a stream with params of another form. The driver ignores the notification.
     Malformed,
 }
 
-/// Reads a notification of the protocol. Returns `None` for any other notification, which is for the application. A
-/// notification that has the method of cancellation or progress, but params of another form, is for the application
-/// too. Another protocol may use the same method.
+/// Reads a notification of the protocol. Returns `None` for any other notification, which is for the application.
+/// Another protocol may use the method of cancellation or progress with params of another form. Such a notification is
+/// for the application, too.
 pub fn read<'p, P: ObjectPayload>(
     profile: &Profile,
     notification: &'p Notification<P>,
@@ -80,7 +80,7 @@ pub struct StreamRequest<'p, V> {
     pub method: Cow<'p, str>,
     /// The params of the method. `None` if they are absent or null.
     pub params: Option<V>,
-    /// The number of items that this end may send before the peer permits more.
+    /// The number of items that the receiver of the request may send before the peer permits more.
     pub credit: u32,
 }
 
@@ -102,8 +102,8 @@ pub fn write_stream_request<P: ObjectPayload>(method: &str, params: Option<&P>, 
     }
 }
 
-/// Writes the params of the notification that cancels the request with this id. `reason` is a text for people. It is
-/// left out if `form` has no member for it. Returns `None` if the params cannot be written.
+/// Writes the params of the notification that cancels the request with this id. `reason` is a text for people. The
+/// reason is omitted if `form` has no member for it. Returns `None` if the params cannot be written.
 pub fn write_cancel<P: ObjectPayload>(form: &CancelNotification, id: &P::Id, reason: Option<&str>) -> Option<P> {
     let id = (form.member, Member::Id(id));
     match form.reason.zip(reason) {

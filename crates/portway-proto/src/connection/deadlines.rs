@@ -1,16 +1,16 @@
-//! Call timeouts: constant work per call, and one timer for all calls.
+//! The timeouts of calls. The work per call is constant, and all calls share one timer.
 //!
 //! Calls with the same timeout expire in the order in which they began. So each distinct timeout has a queue, and only
 //! the head of each queue can expire next.
 //!
-//! A call can be made without a clock, since its timeout starts at the first clock reading after the call. Until that
-//! reading, the call is *unstamped*. The unstamped calls of a queue are at its tail.
+//! A call reads no clock. Its timeout starts at the first clock reading after the call. Until that reading, the call is
+//! *unstamped*. The unstamped calls of a queue are at its tail.
 
 use alloc::vec::Vec;
 
 use super::chunked_vec::ChunkedVec;
 
-/// Marks the end of a queue. It is also the queue of a slot without a timeout.
+/// Marks the end of a queue. In the member `queue` of a node, it means that the slot has no timeout.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
@@ -21,12 +21,12 @@ pub(super) struct Deadlines {
     nodes: ChunkedVec<Node>,
     /// The latest clock reading.
     now: u64,
-    /// When the next clock reading is due.
+    /// The time at which the next clock reading is due.
     next: Option<u64>,
     /// See [`Config::time_grain`](super::Config::time_grain).
     grain: u64,
-    /// Maximum time from a call to its first clock reading, if `grain` is not 0. The timer of a driver may still run
-    /// for this time after the last call has ended.
+    /// Maximum time from a call to its first clock reading, if `grain` is not 0. After the last call has ended, the
+    /// timer of the driver may run for at most this time.
     max_wait: u64,
 }
 
@@ -58,12 +58,12 @@ impl Deadlines {
         Self { queues: Vec::new(), nodes: ChunkedVec::new(), now: 0, next: None, grain, max_wait }
     }
 
-    /// Returns when the next clock reading is due.
+    /// Returns the time at which the next clock reading is due.
     pub(super) const fn next(&self) -> Option<u64> {
         self.next
     }
 
-    /// Starts a timeout for a slot that has none.
+    /// Starts a timeout for a slot without a timeout.
     pub(super) fn insert(&mut self, slot: u32, timeout: u64) {
         let queue_key = self.queue_for(timeout);
         let Some(queue) = self.queues.get_mut(queue_key as usize) else { return };
@@ -110,8 +110,7 @@ impl Deadlines {
         }
     }
 
-    /// Replaces the timeout of a slot by `timeout`, or by `left` if that is less. `None` and [`u64::MAX`] stand for no
-    /// timeout.
+    /// Replaces the timeout of a slot with the lesser of `timeout` and `left`. `None` and [`u64::MAX`] mean no timeout.
     pub(super) fn restart(&mut self, slot: u32, timeout: Option<u64>, left: u64) {
         self.remove(slot);
         let timeout = timeout.unwrap_or(u64::MAX).min(left);
@@ -144,7 +143,7 @@ impl Deadlines {
         Some(slot)
     }
 
-    /// Computes when the next clock reading is due.
+    /// Computes the time at which the next clock reading is due.
     pub(super) fn recompute_next(&mut self) {
         self.next = None;
         for queue in self.queues.iter().filter(|queue| queue.head != NONE) {
@@ -153,8 +152,8 @@ impl Deadlines {
                 Some(node) if queue.unstamped != queue.head => node.deadline,
                 _ => reading,
             };
-            // With a grain, readings stay due while a queue has calls. A later call with the same timeout then needs no
-            // earlier reading, so the driver need not set its timer again.
+            // With a grain, periodic readings are due while a queue has calls. A later call with the same timeout then
+            // needs no earlier reading, so the driver does not set its timer again.
             let wanted = if self.grain == 0 { deadline } else { deadline.min(reading) };
             self.next = Some(self.next.map_or(wanted, |next| next.min(wanted)));
         }
@@ -224,7 +223,7 @@ mod tests {
         assert_eq!(deadlines.next(), Some(100));
         assert_eq!(expired_at(&mut deadlines, 100), [0_u32; 0]);
         deadlines.insert(1, 1_600);
-        assert_eq!(deadlines.next(), Some(200), "one more call wants no earlier reading");
+        assert_eq!(deadlines.next(), Some(200), "a second call does not require an earlier reading");
         assert_eq!(expired_at(&mut deadlines, 200), [0_u32; 0]);
         assert_eq!(expired_at(&mut deadlines, 1_700), [0]);
         assert_eq!(expired_at(&mut deadlines, 1_799), [0_u32; 0]);
@@ -306,7 +305,7 @@ mod tests {
         assert_eq!(expired_at(&mut deadlines, 0), [0_u32; 0]);
         deadlines.remove(0);
         deadlines.insert(0, 10);
-        assert_eq!(deadlines.next(), Some(0), "it counts from the next reading");
+        assert_eq!(deadlines.next(), Some(0), "the timeout must start at the next reading");
         assert_eq!(expired_at(&mut deadlines, 6), [0_u32; 0]);
         assert_eq!(expired_at(&mut deadlines, 10), [1, 2]);
         assert_eq!(expired_at(&mut deadlines, 15), [0_u32; 0]);
@@ -328,7 +327,7 @@ mod tests {
         assert_eq!(expired_at(&mut deadlines, 125), [0]);
         deadlines.insert(0, 10);
         deadlines.restart(0, Some(10), 0);
-        assert_eq!(expired_at(&mut deadlines, 125), [0], "nothing is left");
+        assert_eq!(expired_at(&mut deadlines, 125), [0], "a call without remaining time must expire at once");
         deadlines.insert(0, 10);
         deadlines.restart(0, None, u64::MAX);
         assert_eq!((expired_at(&mut deadlines, 1_000), deadlines.next()), (Vec::new(), None));
@@ -348,7 +347,7 @@ mod tests {
         }
         assert_eq!(deadlines.next(), None);
         deadlines.insert(0, 12_345);
-        assert_eq!(deadlines.queues.len(), 1_000, "empty queues are used again");
+        assert_eq!(deadlines.queues.len(), 1_000, "an empty queue must be reused");
     }
 
     #[test]

@@ -7,19 +7,19 @@ use crate::message::{Notification, Payload, Unreadable};
 pub struct CallKey {
     /// A small number, which is reused after the call has ended.
     pub(super) slot: u32,
-    /// The id on the wire. It is never reused.
+    /// The id in the messages. It is never reused.
     pub(super) id: u64,
 }
 
 impl CallKey {
-    /// Returns a small number that is unique among pending calls, suitable as an array index.
+    /// Returns a small number that is unique among pending calls. It can be used as an index of an array.
     #[must_use]
     pub const fn slot(self) -> u32 {
         self.slot
     }
 
-    /// Returns the id on the wire. Ids count up from [`Config::last_id`](super::Config::last_id) + 1: by default 1, 2,
-    /// 3 and so on.
+    /// Returns the id in the messages. The ids are [`Config::last_id`](super::Config::last_id) + 1 and the numbers
+    /// after it: by default 1, 2, 3 and so on.
     #[must_use]
     pub const fn id(self) -> u64 {
         self.id
@@ -30,12 +30,12 @@ impl CallKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestKey {
     pub(super) slot: u32,
-    /// Distinguishes this request from an earlier one in the same slot.
+    /// Distinguishes this request from earlier requests in the same slot.
     pub(super) serial: u32,
 }
 
 impl RequestKey {
-    /// Returns a small number that is unique among unanswered requests, suitable as an array index.
+    /// Returns a small number that is unique among unanswered requests. It can be used as an index of an array.
     #[must_use]
     pub const fn slot(self) -> u32 {
         self.slot
@@ -56,7 +56,7 @@ pub enum Event<P: Payload> {
     },
     /// The peer sent a notification.
     Notification(Notification<P>),
-    /// An outgoing call has ended. Each call has exactly one such event, unless this end has ended it by
+    /// An outgoing call has ended. Each call has exactly one such event, unless the driver has ended the call with
     /// [`cancel`](super::Connection::cancel), [`abandon`](super::Connection::abandon) or
     /// [`end_call`](super::Connection::end_call).
     Ended {
@@ -76,11 +76,11 @@ pub enum Event<P: Payload> {
 pub enum End<P: Payload> {
     /// The peer responded.
     Answered(Result<P, P::Error>),
-    /// The peer responded with neither result nor error.
+    /// The peer responded with neither a result nor an error.
     Invalid,
     /// The peer responded, but the response cannot be decoded.
     Unreadable(Unreadable),
-    /// The call timed out. The peer is asked to cancel it.
+    /// The call timed out. A notification asks the peer to cancel the request.
     TimedOut,
     /// The connection was closed, or its input has ended.
     Closed,
@@ -89,24 +89,22 @@ pub enum End<P: Payload> {
 /// A message that was ignored.
 #[derive(Debug)]
 pub enum Ignored<P: Payload> {
-    /// A late or repeated response to an outgoing call that has ended. A peer must also answer a request that was
-    /// cancelled.
+    /// A response to an outgoing call that has already ended. For example, a peer answers cancelled requests, too.
     LateResponse(P::Id),
     /// A response to a request that was never sent.
     UnmatchedResponse(P::Id),
-    /// An error with the id null that does not belong to the only pending batch. Such an error never ends a call
-    /// outside batches.
+    /// An error with the id null that answers no pending batch. Such an error never ends a call outside batches.
     PeerError(P::Error),
     /// A response that cannot be decoded, and whose call is unknown.
     Unreadable(Unreadable),
-    /// An element that is not a valid message, and that is not answered.
+    /// An invalid message or element of a batch that needs no answer.
     Malformed,
 }
 
-/// Why a call was refused.
+/// The reason why a call was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The connection is closed, or its input has ended. After the end of the input, only calls are refused.
+    /// The connection is closed, or its input has ended. A closed connection also refuses notifications.
     Closed,
     /// The number of pending calls has reached [`Limits::pending_calls`](crate::Limits::pending_calls).
     TooManyCalls,

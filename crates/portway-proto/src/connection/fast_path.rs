@@ -1,5 +1,6 @@
-//! The fast path, for drivers that read and write the envelope themselves: the members of a message besides its params,
-//! result or error. A call or request on this path is not queued as a message, and emits no event.
+//! The fast path, for drivers that read and write the envelope themselves. The envelope consists of the members of a
+//! message without the contents of its params, result or error. A call or request on this path is not queued as a
+//! message, and emits no event.
 
 use core::num::NonZeroU32;
 
@@ -7,11 +8,11 @@ use super::{CallKey, Connection, Refused, RequestKey};
 use crate::message::{Payload, RequestId};
 
 impl<P: Payload> Connection<P> {
-    /// Begins a call. The driver writes and sends the request itself, with the id of the returned key. It must send
-    /// calls with the same `batch` in one array. The timeout is as in [`call`](Self::call).
+    /// Begins a call. The driver writes and sends the request itself, with the id of the returned key. The driver must
+    /// send calls with the same `batch` in one array. For `timeout`, see [`call`](Self::call).
     ///
     /// # Errors
-    /// Returns [`Refused`] as [`call`](Self::call) does. The driver must not send the request then.
+    /// Returns [`Refused`] in the same cases as [`call`](Self::call). The driver must not send a refused request.
     pub fn begin_call(&mut self, timeout: Option<u64>, batch: Option<NonZeroU32>) -> Result<CallKey, Refused> {
         self.check_room(1)?;
         let key = self.calls.insert(batch);
@@ -21,28 +22,28 @@ impl<P: Payload> Connection<P> {
         Ok(key)
     }
 
-    /// Ends the call with this id, without an [`Event::Ended`](super::Event::Ended). It is for a driver that has
-    /// drained all output, and that passes the outcome to the caller itself. Returns `None` if no call with this id is
-    /// pending. The driver must then pass the response to [`handle`](Self::handle).
-    #[must_use = "a response that ends no call is for `handle`"]
+    /// Ends the call with this id, without an [`Event::Ended`](super::Event::Ended). The driver must have drained all
+    /// output, and passes the outcome to the caller itself. Returns `None` if no call with this id is pending. The
+    /// driver must then pass the response to [`handle`](Self::handle).
+    #[must_use = "after `None`, the response is for `handle`"]
     pub fn end_call(&mut self, id: &P::Id) -> Option<CallKey> {
         self.take_call(id.to_call()?)
     }
 
-    /// Begins a request that is not in a batch, without an [`Event::Request`](super::Event::Request). It is for a
-    /// driver that has drained all output, and that runs the request at once. The bytes of the request do not count
-    /// towards [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes). Returns `None` if the request is refused or
-    /// must wait. The driver must then pass the request to [`handle`](Self::handle).
-    #[must_use = "a request that is not taken is for `handle`"]
+    /// Begins a request that is not in a batch, without an [`Event::Request`](super::Event::Request). The driver must
+    /// have drained all output, and runs the request at once. The bytes of the request do not count towards
+    /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes). Returns `None` if the request is refused or must
+    /// wait. The driver must then pass the request to [`handle`](Self::handle).
+    #[must_use = "after `None`, the request is for `handle`"]
     pub fn begin_request(&mut self, id: P::Id) -> Option<RequestKey> {
         let requests = self.inbound.len();
         let fits = !self.closed && !self.has_to_wait() && requests < self.config.limits.in_flight;
         fits.then(|| self.inbound.insert(id, None, 0))
     }
 
-    /// Ends a request that is not in a batch. Returns true if the request has ended: the driver must then send the
-    /// response itself. Otherwise, the driver must use [`respond`](Self::respond).
-    #[must_use = "a reply that is not sent here is for `respond`"]
+    /// Ends a request that is not in a batch. Returns true if the request has ended. The driver must then send the
+    /// response itself. If this method returns false, the driver must use [`respond`](Self::respond).
+    #[must_use = "after `false`, the response is for `respond`"]
     pub fn end_request(&mut self, key: RequestKey) -> bool {
         let ended = self.inbound.take_single(key);
         if ended {

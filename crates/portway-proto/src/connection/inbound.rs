@@ -1,4 +1,4 @@
-//! Unanswered requests from the peer, and notifications that wait for them.
+//! Unanswered requests from the peer, and notifications that wait until these requests are answered.
 
 use alloc::collections::VecDeque;
 
@@ -7,8 +7,8 @@ use slab::Slab;
 use super::event::{Event, RequestKey};
 use crate::message::{Notification, Payload, Request};
 
-/// Number of bytes that a waiting notification counts in addition to its params. They stand for its method and its
-/// place in the queue.
+/// Number of bytes that a waiting notification counts in addition to its params. The number is an estimate for the
+/// method and the place in the queue.
 const NOTIFICATION_BYTES: usize = 1_024;
 
 #[derive(Debug)]
@@ -28,11 +28,10 @@ pub(super) struct InboundRequests<P: Payload> {
 #[derive(Debug)]
 enum Waiting<P: Payload> {
     Request(RequestKey, Request<P>),
-    /// A notification with its serial number. All entries have serial numbers, which keep the queue sorted for a
+    /// A notification with its serial number. The entries of the queue are sorted by serial number for the binary
     /// search.
     Notification(u32, Notification<P>),
-    /// The place of a request with this serial number that was answered before its turn, for example because it was
-    /// cancelled.
+    /// The serial number of a waiting request that was answered without being run, for example after a cancellation.
     Answered(u32),
 }
 
@@ -47,11 +46,11 @@ impl<P: Payload> Waiting<P> {
 
 #[derive(Debug)]
 struct InboundRequest<I> {
-    /// Distinguishes this request from an earlier one in the same slot.
+    /// Distinguishes this request from earlier requests in the same slot.
     serial: u32,
     id: I,
     batch: Option<u32>,
-    /// The number of bytes of its id and its params.
+    /// The number of bytes of the id and the params.
     bytes: usize,
 }
 
@@ -84,7 +83,7 @@ impl<P: Payload> InboundRequests<P> {
         Some((request.id, request.batch))
     }
 
-    /// Ends a request that is not in a batch. Returns false for any other request, which stays as it is.
+    /// Ends a request that is not in a batch. Returns false for any other request, and does not change it.
     pub(super) fn take_single(&mut self, key: RequestKey) -> bool {
         let request = self.requests.get(key.slot as usize);
         let is_single = request.is_some_and(|request| request.serial == key.serial && request.batch.is_none());
@@ -127,8 +126,8 @@ impl<P: Payload> InboundRequests<P> {
         self.waiting.push_back(Waiting::Notification(serial, notification));
     }
 
-    /// Emits the messages that waited for the answered request: all notifications before the next request, and that
-    /// request. Emits nothing if the answered request was itself waiting.
+    /// Emits the messages that waited for the answered request: the next request, and all notifications before it.
+    /// Emits nothing if the answered request had not begun.
     pub(super) fn release(&mut self, answered: RequestKey, mut emit: impl FnMut(Event<P>)) {
         if !P::CAN_WAIT || self.drop_waiting(answered) {
             return;
@@ -149,15 +148,15 @@ impl<P: Payload> InboundRequests<P> {
 
     /// Drops the message of a waiting request. Returns whether the request was waiting.
     fn drop_waiting(&mut self, key: RequestKey) -> bool {
-        // Serial numbers wrap around to 0. Their distances from the first one are in order even then.
+        // Serial numbers wrap around to 0. Their distances from the first number remain sorted.
         let Some(first) = self.waiting.front().map(Waiting::serial) else { return false };
         let distance = key.serial.wrapping_sub(first);
         let position = self.waiting.binary_search_by_key(&distance, |waiting| waiting.serial().wrapping_sub(first));
         let Some(waiting) = position.ok().and_then(|position| self.waiting.get_mut(position)) else { return false };
         *waiting = Waiting::Answered(key.serial);
         self.answered += 1;
-        // Answered entries are removed together, once they are more than half of the queue. To remove each of them at
-        // once would move all entries behind it every time.
+        // The answered entries are removed together when they are more than half of the queue. The removal of a single
+        // entry would move all entries after it.
         if self.answered > self.waiting.len() / 2 {
             self.waiting.retain(|waiting| !matches!(waiting, Waiting::Answered(_)));
             self.answered = 0;

@@ -1,7 +1,7 @@
 //! The state machine of one end of a connection, without IO, clock or threads.
 //!
 //! The connection implements the protocol: ids, matching of responses to calls, timeouts, batches and limits. The
-//! *driver* is the code that does the IO for it and runs the handlers.
+//! *driver* is the code that does the IO for the connection and runs the handlers.
 //!
 //! The *inputs* are the methods that change the state, such as [`handle`](Connection::handle),
 //! [`call`](Connection::call) and [`respond`](Connection::respond). After each input, the driver calls
@@ -11,7 +11,7 @@
 //! Each call ends exactly once. Each request is answered at most once: [`close`](Connection::close) drops the
 //! unanswered requests, and a second response is refused.
 //!
-//! Times are in milliseconds. A driver may use another unit for all of them, since the connection only adds and
+//! Times are in milliseconds. A driver may use another unit for all times, because the connection only adds and
 //! compares times.
 
 mod batch;
@@ -57,17 +57,17 @@ pub struct Connection<P: Payload> {
     ended_without_response: u64,
     inbound: InboundRequests<P>,
     reply_batches: ReplyBatches<P>,
-    /// The number of the sent batch that the incoming batch may answer: the only sent batch that was pending when the
-    /// incoming batch arrived. 0 if none or several were pending.
+    /// The number of the sent batch that the incoming batch may answer. It is the only sent batch that was pending when
+    /// the incoming batch arrived. The number is 0 if no batch or several batches were pending.
     answered_batch: u64,
-    /// The first error with the id null in the incoming batch. After the last element of the incoming batch, it ends
-    /// the calls of `answered_batch` that are still pending.
+    /// The first error with the id null in the incoming batch. After the last element of the incoming batch, this error
+    /// ends the calls of `answered_batch` that are still pending.
     null_id_error: Option<P::Error>,
     transmits: VecDeque<Outgoing<P>>,
     events: VecDeque<Event<P>>,
     /// Whether [`close`](Self::close) was called.
     closed: bool,
-    /// Whether the input has ended: no more messages arrive.
+    /// Whether the input has ended, so that no more messages arrive.
     ended: bool,
 }
 
@@ -117,7 +117,7 @@ impl<P: Payload> Connection<P> {
 
     // Outgoing calls.
 
-    /// Sends a request. `timeout` is in milliseconds. It starts at the next clock reading, by
+    /// Sends a request. `timeout` is in milliseconds. The timeout starts at the next clock reading, by
     /// [`handle_timeout`](Self::handle_timeout) or [`start_clock`](Self::start_clock). With `None`, the call has no
     /// timeout.
     ///
@@ -142,8 +142,8 @@ impl<P: Payload> Connection<P> {
         Ok(())
     }
 
-    /// Cancels a call, and asks the peer to stop the work on it. No [`Event::Ended`] follows. If the response still
-    /// arrives, [`Ignored::LateResponse`] reports it. Returns whether the call was pending.
+    /// Cancels a call, and sends the notification of cancellation to the peer. Emits no [`Event::Ended`]. If the
+    /// response arrives later, [`Ignored::LateResponse`] reports it. Returns whether the call was pending.
     pub fn cancel(&mut self, call: CallKey) -> bool {
         let waited = self.abandon(call);
         if waited {
@@ -160,7 +160,7 @@ impl<P: Payload> Connection<P> {
         waited
     }
 
-    /// Returns the pending call with this [slot](CallKey::slot()).
+    /// Returns the pending call in this [slot](CallKey::slot()).
     #[must_use]
     pub fn call_in_slot(&self, slot: u32) -> Option<CallKey> {
         self.calls.in_slot(slot)
@@ -182,8 +182,9 @@ impl<P: Payload> Connection<P> {
     /// Sends the response to a request. Returns false, and sends nothing, if the request was already answered or the
     /// connection is closed.
     ///
-    /// A response in a batch waits for the other responses of that batch. If responses already wait, and this one
-    /// exceeds [`Limits::in_flight_bytes`] together with them, an error is sent in its place.
+    /// A response in a batch is stored until all responses of the batch exist. If the stored responses and this
+    /// response together exceed [`Limits::in_flight_bytes`], an error replaces this response. The first stored response
+    /// is always accepted.
     pub fn respond(&mut self, key: RequestKey, outcome: Result<P, P::Error>) -> bool {
         let Some((id, batch)) = self.inbound.take(key) else { return false };
         let outcome = self.within_byte_limit(outcome, batch);
@@ -194,7 +195,7 @@ impl<P: Payload> Connection<P> {
         true
     }
 
-    /// Returns the unanswered request with this [slot](RequestKey::slot()).
+    /// Returns the unanswered request in this [slot](RequestKey::slot()).
     #[must_use]
     pub fn request_in_slot(&self, slot: u32) -> Option<RequestKey> {
         self.inbound.in_slot(slot)
@@ -222,8 +223,8 @@ impl<P: Payload> Connection<P> {
     ///
     /// - the ids and params of unanswered requests;
     /// - the params of notifications that wait for a request, and 1 024 bytes for each such notification;
-    /// - the ids and outcomes of responses that wait for the rest of their batch, and [`Payload::REPLY_BYTES`] for each
-    ///   such response.
+    /// - the ids and outcomes of stored responses of incomplete batches, and [`Payload::REPLY_BYTES`] for each of these
+    ///   responses.
     #[must_use]
     pub const fn bytes_at_work(&self) -> usize {
         self.inbound.bytes() + self.reply_batches.bytes()
@@ -256,8 +257,8 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Closes this end. Pending calls end, unanswered requests are dropped, and nothing more is sent or handled. To
-    /// close it again has no effect.
+    /// Closes the connection. Pending calls end, and unanswered requests are dropped. The connection sends and handles
+    /// no further messages. A second call of this method has no effect.
     pub fn close(&mut self) {
         self.closed = true;
         self.inbound.clear();
@@ -267,7 +268,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Handles the end of the input. Pending calls end, and no further call can be made. Requests from the peer can
-    /// still be answered, since a peer that has closed its sending half may still receive.
+    /// still be answered, because a peer that has closed its output may still read.
     pub fn handle_end(&mut self) {
         self.ended = true;
         for slot in self.calls.slots() {
@@ -281,22 +282,22 @@ impl<P: Payload> Connection<P> {
 
     // Output.
 
-    /// Returns the next message to send. Call it after every input until it returns `None`.
+    /// Returns the next message to send. After every input, call this method until it returns `None`.
     #[must_use = "a message that is not sent is lost"]
     pub fn poll_transmit(&mut self) -> Option<Outgoing<P>> {
         self.transmits.pop_front()
     }
 
-    /// Returns the next event for the application. Call it after every input until it returns `None`.
+    /// Returns the next event for the application. After every input, call this method until it returns `None`.
     #[must_use = "an event that is not handled is lost"]
     pub fn poll_event(&mut self) -> Option<Event<P>> {
         self.events.pop_front()
     }
 
-    /// Removes the first [`Event::Ended`] at position `from` of the event queue or later, and returns its call and
-    /// outcome. Returns `None` if there is no such event. The other events stay in the queue. A driver uses this method
-    /// to end calls at once, before it handles the events ahead of them.
-    #[must_use = "a call whose end is not handled stays pending for its caller"]
+    /// Removes the first [`Event::Ended`] at position `from` of the event queue or after it. Returns the call and the
+    /// outcome, or `None` if the queue has no such event. The other events remain in the queue. A driver uses this
+    /// method to end calls before it handles earlier events.
+    #[must_use = "the driver must pass the outcome to the caller"]
     pub fn poll_ended(&mut self, from: usize) -> Option<(CallKey, End<P>)> {
         let position = self.events.iter().skip(from).position(|event| matches!(event, Event::Ended { .. }))?;
         match self.events.remove(from + position) {
@@ -319,7 +320,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Returns the time at which the next [`handle_timeout`](Self::handle_timeout) is due, in milliseconds on the clock
-    /// of that method. Returns `None` if no clock reading is needed. Read it after every input.
+    /// of that method. Returns `None` if no clock reading is needed. Call this method after every input.
     #[must_use]
     pub const fn poll_timeout(&self) -> Option<u64> {
         self.deadlines.next()

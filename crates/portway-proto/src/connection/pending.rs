@@ -14,7 +14,7 @@ const NONE: u32 = u32::MAX;
 pub(super) struct PendingCalls {
     slots: Slots,
     index: Index,
-    /// The id before the id of the first outgoing call.
+    /// The first outgoing call has the id `before_first + 1`.
     before_first: u64,
     last_id: u64,
 }
@@ -23,9 +23,9 @@ pub(super) struct PendingCalls {
 #[derive(Debug)]
 struct Slots {
     slots: ChunkedVec<Slot>,
-    /// The first slot of the list of free slots, which is the slot that was freed last.
+    /// The head of the linked list of free slots. It is the slot that was freed last.
     free: u32,
-    /// The slots from this one on were never used.
+    /// The slots from this number on were never used.
     unused: u32,
     len: usize,
     batched: BatchSums,
@@ -33,18 +33,18 @@ struct Slots {
 
 /// Sums that show whether all pending calls in batches belong to one batch, without a search.
 ///
-/// If n numbers are all equal, the square of their sum equals n times the sum of their squares. Otherwise it is less
-/// (the Cauchy-Schwarz inequality).
+/// If n numbers are all equal, the square of their sum equals n times the sum of their squares. If the numbers differ,
+/// the square is less (the Cauchy-Schwarz inequality).
 ///
-/// The sums wrap modulo 2^64. So two batches of 1 000 calls may look like one if they are at least four million batches
-/// apart. The peer has no advantage from this error.
+/// The sums wrap modulo 2^64. So two batches of 1 000 calls may look like one batch if their numbers differ by at least
+/// four million. A peer cannot exploit this error.
 #[derive(Debug)]
 struct BatchSums {
     /// The number of pending calls in batches.
     calls: u64,
     /// The sum of the batch numbers of all pending calls. A call outside batches has the number 0.
     sum: u64,
-    /// The sum of the squares of these numbers.
+    /// The sum of the squares of the batch numbers.
     squares: u64,
 }
 
@@ -63,7 +63,7 @@ impl BatchSums {
         self.squares = self.squares.wrapping_sub(number.wrapping_mul(number));
     }
 
-    /// Returns the number of the only pending batch, or 0 for none or several.
+    /// Returns the number of the only pending batch. Returns 0 if no batch or several batches are pending.
     fn only(&self) -> u64 {
         let is_one = self.calls.wrapping_mul(self.squares) == self.sum.wrapping_mul(self.sum);
         if is_one { self.sum.checked_div(self.calls).unwrap_or(0) } else { 0 }
@@ -72,9 +72,9 @@ impl BatchSums {
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// 0 marks a free slot: no call has this id.
+    /// The id of the call, or 0 in a free slot.
     id: u64,
-    /// The number of the batch in which this end sent the call, or 0. In a free slot, the next free slot.
+    /// The number of the batch of the call, or 0 for a call outside batches. In a free slot, the next free slot.
     link: u32,
 }
 
@@ -116,7 +116,7 @@ impl Slots {
         self.slots.get(slot).map(|entry| entry.id).filter(|&id| id != 0)
     }
 
-    /// Iterates over the calls. Each has the number of its batch, or 0.
+    /// Iterates over the calls, each with the number of its batch, or 0 for a call outside batches.
     fn iter(&self) -> impl Iterator<Item = (CallKey, u32)> {
         let slots = (0..self.unused).filter_map(|slot| self.slots.get(slot).map(|entry| (slot, entry)));
         slots.filter(|(_, entry)| entry.id != 0).map(|(slot, entry)| (CallKey { slot, id: entry.id }, entry.link))
@@ -124,7 +124,7 @@ impl Slots {
 }
 
 impl PendingCalls {
-    /// Creates an empty table. The first id is the one after `last_id`.
+    /// Creates an empty table. The first call has the id `last_id + 1`.
     pub(super) const fn new(last_id: u64) -> Self {
         Self { slots: Slots::new(), index: Index { table: Vec::new() }, before_first: last_id, last_id }
     }
@@ -154,7 +154,7 @@ impl PendingCalls {
         Some(CallKey { slot, id })
     }
 
-    /// Returns whether a call has this id, or had it before its end.
+    /// Returns whether a pending or ended call has this id.
     pub(super) const fn was_issued(&self, id: u64) -> bool {
         self.before_first < id && id <= self.last_id
     }
@@ -174,7 +174,7 @@ impl PendingCalls {
         self.slots.id(slot).map(|id| CallKey { slot, id })
     }
 
-    /// Returns the number of the only pending batch, or 0 for none or several.
+    /// Returns the number of the only pending batch. Returns 0 if no batch or several batches are pending.
     pub(super) fn only_batch(&self) -> u64 {
         self.slots.batched.only()
     }
@@ -207,13 +207,13 @@ impl PendingCalls {
 
 /// An index from ids to slots: open addressing with linear probing.
 ///
-/// Ids count up. If they were used as positions, pending calls would form one long run, and each removal would scan all
-/// of it. Multiplication by the golden ratio spreads the positions. A general hash map would need more memory for each
-/// call.
+/// Ids are consecutive numbers. If the ids were the positions, the entries of the pending calls would be adjacent, and
+/// each removal would scan all of these entries. Multiplication by the golden ratio spreads the positions. A general
+/// hash map would need more memory for each call.
 #[derive(Debug)]
 struct Index {
-    /// Each entry is a slot plus one, or 0 if the entry is free. The length is a power of two, and at least a quarter
-    /// of the entries is free.
+    /// Each entry is a slot plus one, or 0 if the entry is free. The length is a power of two. At least a quarter of
+    /// the entries is free.
     table: Vec<u32>,
 }
 
@@ -256,8 +256,8 @@ impl Index {
 
     fn remove(&mut self, id: u64, calls: &Slots) -> Option<u32> {
         let (mut position, slot) = self.find(id, calls)?;
-        // A search ends at the first free entry. So each later entry of the run that a search could no longer reach
-        // moves back into the gap.
+        // A search ends at the first free entry, so the gap would hide later entries from searches. Each hidden entry
+        // is moved to the gap, which creates a new gap at its position.
         let mut gap = position;
         loop {
             position = self.after(position);
@@ -312,8 +312,8 @@ mod tests {
         assert_eq!(calls.take(key.id), None);
     }
 
-    /// A long-lived call keeps its position while later ids collide with it. Each id must find its own slot, in any
-    /// order of endings.
+    /// A call keeps its position in the index while the positions of later ids collide with it. Each id must lead to
+    /// the slot of its call, in any order of endings.
     #[test]
     fn any_order_of_endings_finds_each_call() {
         let mut calls = PendingCalls::new(0);
@@ -343,7 +343,7 @@ mod tests {
         assert!(calls.index.table.iter().all(|&entry| entry == 0));
     }
 
-    /// Ids that count up must not form one long run, since each removal would scan all of it.
+    /// Consecutive ids must not have adjacent entries, because each removal would scan all adjacent entries.
     #[test]
     fn calls_that_wait_keep_apart() {
         let mut calls = PendingCalls::new(0);

@@ -5,9 +5,9 @@ use crate::message::Payload;
 use crate::profile::Ordering;
 
 impl<P: Payload> Connection<P> {
-    /// Returns whether [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes) has room for `bytes` more. If
-    /// nothing counts towards this limit yet, any number of bytes has room. If requests run one at a time, there is
-    /// always room: the driver stops reading instead.
+    /// Returns whether [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes) has room for `bytes` more bytes. If
+    /// no bytes count towards this limit yet, any number of bytes has room. If requests run one at a time, any number
+    /// has room, too: the driver then enforces the limit, and stops reading.
     pub(super) fn has_room_for(&self, bytes: usize) -> bool {
         let held = self.bytes_at_work();
         held == 0 || self.is_sequential() || held.saturating_add(bytes) <= self.config.limits.in_flight_bytes

@@ -1,11 +1,11 @@
-//! The flow control of streams. [`ReceiveStream`] has the items and the credit of one stream that this end reads.
-//! [`SendStreams`] has the credit of all streams that this end serves.
+//! The flow control of streams. The caller of a stream uses [`ReceiveStream`], which stores the items and the credit of
+//! one stream. The server uses [`SendStreams`], which stores the credit of all streams that it sends.
 //!
-//! A stream answers the request `rpc.stream` with items, each of which costs one credit. The request contains the first
+//! A stream answers the request `rpc.stream` with items, and each item costs one credit. The request contains the first
 //! credit. The caller sends more credit as it consumes items (PROTOCOL.md, "Streams").
 //!
-//! These types use no messages, clocks or wakers. A driver passes the inputs to them, sends the credit that they
-//! return, and wakes the tasks that wait for items or credit.
+//! These types use no messages, clocks or wakers. A driver passes messages to them as method calls, sends the credit
+//! that they return, and wakes the tasks that wait for items or credit.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
@@ -26,7 +26,7 @@ pub struct ReceiveStream<T> {
     window: u32,
     /// The number of items that the peer may still send.
     credit: u32,
-    /// The number of items that were consumed since credit was last sent.
+    /// The number of items that were consumed after credit was last sent.
     consumed: u32,
     state: ReceiveState,
 }
@@ -43,9 +43,9 @@ enum ReceiveState {
 /// The result of [`ReceiveStream::next_item`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next<T> {
-    /// The next item, and the credit that the driver must send now, if credit is due.
+    /// The next item, and the credit that the driver must send now, or `None` if no credit is due.
     Item(T, Option<u32>),
-    /// All items that have arrived are consumed. More may arrive.
+    /// All received items are consumed. More items may arrive.
     Pending,
     /// The response has arrived, and all items before it are consumed.
     End,
@@ -53,7 +53,7 @@ pub enum Next<T> {
     Overflow,
 }
 
-/// The peer has sent more items than its credit allows. The stream has ended, and must be cancelled at the peer.
+/// The peer has sent more items than its credit allows. The stream has ended, and the driver must cancel its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow;
 
@@ -82,15 +82,15 @@ impl<T> ReceiveStream<T> {
         Ok(())
     }
 
-    /// Handles the response to the request. The items that arrived before it can still be consumed, but yield no
-    /// further credit.
+    /// Handles the response to the request. The items that arrived before the response can still be consumed, but cause
+    /// no further credit.
     pub const fn end(&mut self) {
         if matches!(self.state, ReceiveState::Open) {
             self.state = ReceiveState::Ended;
         }
     }
 
-    /// Consumes the next item. Credit becomes due whenever half of the window was consumed.
+    /// Consumes the next item. Credit is due each time that half of the window is consumed.
     pub fn next_item(&mut self) -> Next<T> {
         let Some(item) = self.items.pop_front() else {
             return match self.state {
@@ -109,15 +109,16 @@ impl<T> ReceiveStream<T> {
     }
 }
 
-/// The credit of all streams that this end serves. Each stream belongs to an unanswered request.
+/// The credit of all streams that the server sends. Each stream belongs to an unanswered request.
 ///
 /// The window of a stream is the largest credit that it has had. All windows together are at most [`MAX_PEER_CREDIT`].
 #[derive(Debug, Default)]
 pub struct SendStreams {
-    /// The streams by the slots of their requests. Before a slot is used again, its request is answered and its stream
+    /// The streams by the slots of their requests. A slot is reused only after its request is answered and its stream
     /// is removed.
     streams: BTreeMap<u32, SendStream>,
-    /// The credit of requests whose stream is not inserted yet, by slot: a request may wait for the one before it.
+    /// The credit of requests whose stream is not inserted yet, by slot. A request may wait for the previous request
+    /// while its credit already arrives.
     early_credit: BTreeMap<u32, (RequestKey, u32)>,
     /// The sum of the windows.
     windows: u32,
@@ -139,11 +140,11 @@ pub struct TooMuchCredit;
 /// Whether a stream may send an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permit {
-    /// One credit was taken for the item.
+    /// The item may be sent. One credit was deducted for it.
     Granted,
-    /// The stream has no credit. More may arrive.
+    /// The stream has no credit. More credit may arrive.
     Wait,
-    /// The stream has no credit, and no more can arrive: the stream was removed, or the input has ended.
+    /// The stream has no credit, and no more credit can arrive: the stream was removed, or the input has ended.
     Never,
 }
 
@@ -162,10 +163,10 @@ impl SendStreams {
         if credit > self.spare_credit() { Err(TooMuchCredit) } else { Ok(()) }
     }
 
-    /// Adds the stream of a request, with the credit that has arrived for it since the request.
+    /// Adds the stream of a request. Its credit is `credit` and the credit that arrived after the request.
     ///
     /// # Errors
-    /// Returns [`TooMuchCredit`], and adds nothing, if the windows would exceed [`MAX_PEER_CREDIT`] together.
+    /// Returns [`TooMuchCredit`], and adds nothing, if the sum of all windows would exceed [`MAX_PEER_CREDIT`].
     pub fn insert(&mut self, key: RequestKey, credit: u32) -> Result<(), TooMuchCredit> {
         self.check(credit)?;
         self.windows += credit;
@@ -178,7 +179,7 @@ impl SendStreams {
         Ok(())
     }
 
-    /// Removes the stream of an answered request. Returns whether the request had one.
+    /// Removes the stream of an answered request. Returns whether the request had a stream.
     pub fn remove(&mut self, key: RequestKey) -> bool {
         if self.early_credit.get(&key.slot()).is_some_and(|(early, _)| *early == key) {
             self.early_credit.remove(&key.slot());
@@ -190,9 +191,9 @@ impl SendStreams {
         is_stream
     }
 
-    /// Handles credit from the peer for an unanswered request. Credit that exceeds the window widens it, up to
-    /// [`MAX_PEER_CREDIT`] for all windows. The rest is ignored. Returns whether the request has a stream. If it has
-    /// none yet, the credit counts from [`insert`](Self::insert) on.
+    /// Handles credit from the peer for an unanswered request. Credit above the window increases the window. The sum of
+    /// all windows remains at most [`MAX_PEER_CREDIT`], and the rest of the credit is ignored. Returns whether the
+    /// request has a stream. If the request has no stream yet, [`insert`](Self::insert) adds this credit later.
     pub fn add_credit(&mut self, key: RequestKey, count: u32) -> bool {
         let spare = self.spare_credit();
         let Some(stream) = self.streams.get_mut(&key.slot()).filter(|stream| stream.key == key) else {
@@ -208,7 +209,7 @@ impl SendStreams {
         true
     }
 
-    /// Takes one credit for an item.
+    /// Deducts one credit for an item.
     pub fn take_credit(&mut self, key: RequestKey) -> Permit {
         let Some(stream) = self.streams.get_mut(&key.slot()).filter(|stream| stream.key == key) else {
             return Permit::Never;
@@ -223,7 +224,7 @@ impl SendStreams {
         }
     }
 
-    /// Handles the end of the input: no more credit can arrive.
+    /// Handles the end of the input. No more credit can arrive.
     pub const fn end(&mut self) {
         self.has_ended = true;
     }
@@ -235,7 +236,7 @@ impl SendStreams {
         self.windows = 0;
     }
 
-    /// Returns the credit by which the windows may still grow together.
+    /// Returns the credit by which the sum of all windows may still grow.
     const fn spare_credit(&self) -> u32 {
         MAX_PEER_CREDIT - self.windows
     }

@@ -6,8 +6,8 @@ use super::{CallKey, Connection, End, Event, Ignored};
 use crate::message::{Payload, RequestId, Unreadable};
 
 impl<P: Payload> Connection<P> {
-    /// Handles a response that cannot be decoded. With an id, it ends the call with that id. Without an id, it ends the
-    /// calls in [`only_calls`](Self::only_calls).
+    /// Handles a response that cannot be decoded. With an id, the response ends the call with this id. Without an id,
+    /// the response ends the calls that [`only_calls`](Self::only_calls) returns.
     pub fn handle_unreadable(&mut self, id: Option<&P::Id>, why: Unreadable) {
         if self.closed {
             return;

@@ -7,15 +7,16 @@ use super::{Fault, Id, Message, Payload, RequestId, Unreadable};
 /// One decoded element: a message, or the reaction to an element that is not a message.
 pub type Entry<P> = Result<Message<P>, Unusable<<P as Payload>::Id>>;
 
-/// An element that is not a message.
+/// An element that is not a message, with the reaction of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unusable<I = Id> {
-    /// It is ignored.
+    /// The element is ignored.
     Ignore,
-    /// It has an id, but neither method nor result nor error. A pending call with that id ends with an invalid
-    /// response. Without such a call, [`Shape::unmatched_empty`](super::Shape::unmatched_empty) applies.
+    /// The element has an id, but neither method nor result nor error. If a call with this id is pending, the call ends
+    /// with [`End::Invalid`](crate::connection::End::Invalid). If no such call is pending,
+    /// [`Shape::unmatched_empty`](super::Shape::unmatched_empty) applies.
     Empty(I),
-    /// A response that cannot be decoded. It is never answered. It ends the call to which it belongs.
+    /// A response that cannot be decoded. The response ends its call, and is never answered.
     Unreadable {
         /// The id of the response, or `None` if the id cannot be read. A response without an id ends the only pending
         /// call or batch, if no other response is expected.
@@ -23,14 +24,14 @@ pub enum Unusable<I = Id> {
         /// Why the response cannot be decoded.
         why: Unreadable,
     },
-    /// It is answered with an error.
+    /// The element is answered with an error.
     Reject(Rejected<I>),
 }
 
 /// The rejection of an element that is not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejected<I = Id> {
-    /// The id of the element, or null if it has no id that can be echoed.
+    /// The id of the element, or null if the element has no id for a response.
     pub id: I,
     /// The fault of the element.
     pub fault: Fault,
@@ -59,8 +60,8 @@ pub enum Outgoing<P: Payload> {
     Single(Message<P>),
     /// An array of at least one message.
     Batch(Vec<Message<P>>),
-    /// The cancellation of the outgoing request with this id: asks the peer to stop the work on it. The driver writes
-    /// the notification in the form of [`Profile::cancel`](crate::profile::Profile::cancel). A peer that does not
-    /// support it ignores it.
+    /// The cancellation of the outgoing request with this id. The driver writes the notification in the form of
+    /// [`Profile::cancel`](crate::profile::Profile::cancel). A peer without support for cancellation ignores the
+    /// notification.
     Cancel(P::Id),
 }

@@ -4,7 +4,7 @@ use core::fmt;
 
 /// The `code` of an error object (JSON-RPC 2.0 §5.1).
 ///
-/// The type holds any integer. Codes of an application are not listed here, since the same number has different
+/// A code can be any integer. The constants do not include codes of applications, because one number has different
 /// meanings in different protocols.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ErrorCode(i64);
@@ -12,11 +12,11 @@ pub struct ErrorCode(i64);
 impl ErrorCode {
     /// -32700: the text is not JSON.
     pub const PARSE_ERROR: Self = Self(-32700);
-    /// -32600: JSON, but not a valid request.
+    /// -32600: the JSON is not a valid request.
     pub const INVALID_REQUEST: Self = Self(-32600);
-    /// -32601: no such method.
+    /// -32601: the method does not exist.
     pub const METHOD_NOT_FOUND: Self = Self(-32601);
-    /// -32602: the parameters do not fit the method.
+    /// -32602: the parameters are not valid for the method.
     pub const INVALID_PARAMS: Self = Self(-32602);
     /// -32603: the handler failed.
     pub const INTERNAL_ERROR: Self = Self(-32603);
@@ -29,7 +29,7 @@ impl ErrorCode {
         Self(code)
     }
 
-    /// Returns the number on the wire.
+    /// Returns the code as a number.
     #[must_use]
     pub const fn value(self) -> i64 {
         self.0

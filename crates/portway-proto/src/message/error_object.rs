@@ -7,29 +7,29 @@ use crate::ErrorCode;
 /// The `error` member of a response (JSON-RPC 2.0 §5.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorObject<P> {
-    /// The kind of error.
+    /// The code of the error.
     pub code: ErrorCode,
     /// A short description.
     pub message: Box<str>,
-    /// Additional data. `None` omits the member. A payload that holds `null` is written as `null`.
+    /// Additional data. With `None`, the member is omitted. A payload with the value `null` is written as `null`.
     pub data: Option<P>,
 }
 
 /// An error that the library itself sends in a response, before a handler runs.
 ///
-/// The value is one byte. Its code, text and reason are looked up when the response is written.
+/// The value is one byte. The methods return the code, the text and the reason for the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The text is not JSON.
     ParseError,
-    /// Not a valid request.
+    /// The message is not a valid request.
     InvalidRequest,
-    /// A message that the library refuses for this reason.
+    /// The library refuses the message for this reason.
     Refused(Reason),
 }
 
 impl Fault {
-    /// Returns the code on the wire.
+    /// Returns the `code` of the error object.
     #[must_use]
     pub const fn code(self) -> ErrorCode {
         match self {
@@ -38,7 +38,7 @@ impl Fault {
         }
     }
 
-    /// Returns the text on the wire.
+    /// Returns the `message` of the error object.
     #[must_use]
     pub const fn message(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl Fault {
         }
     }
 
-    /// Returns the value of `data.reason`.
+    /// Returns the `data.reason` of the error object, or `None` if the error object has no data.
     #[must_use]
     pub const fn reason(self) -> Option<Reason> {
         match self {
@@ -70,14 +70,13 @@ pub enum Reason {
     MethodTooLong,
     /// The same `id` occurs twice in one batch.
     DuplicateId,
-    /// The params share an object with those of another request in the same message.
+    /// The params share an object with the params of another request in the same message.
     SharedParams,
-    /// This peer does not accept batches.
+    /// The profile of the receiver does not accept batches.
     BatchNotSupported,
     /// The batch has more messages than [`crate::Limits::batch_items`].
     BatchTooLarge,
-    /// With this request, more requests would run than [`crate::Limits::in_flight`], or more bytes would count than
-    /// [`crate::Limits::in_flight_bytes`].
+    /// The request would exceed [`crate::Limits::in_flight`] or [`crate::Limits::in_flight_bytes`].
     TooManyRequests,
     /// The message is longer than [`crate::Limits::message_bytes`].
     Oversize,
@@ -92,7 +91,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Returns the text on the wire.
+    /// Returns the text of `data.reason`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

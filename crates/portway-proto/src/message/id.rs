@@ -1,9 +1,9 @@
-//! Request ids, which keep their exact form.
+//! Request ids. An id retains its exact text.
 
 use alloc::boxed::Box;
 use core::fmt;
 
-/// A type for the ids of requests. The ids of outgoing calls are numbers that count up.
+/// A type for the ids of requests. The ids of outgoing calls are consecutive numbers.
 pub trait RequestId: Clone + PartialEq + fmt::Debug {
     /// `null`.
     const NULL: Self;
@@ -11,7 +11,7 @@ pub trait RequestId: Clone + PartialEq + fmt::Debug {
     /// Creates the id of the outgoing call with this number.
     fn from_call(call: u64) -> Self;
 
-    /// Returns the number of the outgoing call that may have this id, or `None` for ids of another kind.
+    /// Returns the number of the outgoing call with this id, or `None` if no outgoing call can have this id.
     fn to_call(&self) -> Option<u64>;
 
     /// Returns the number of bytes of the text of the id, for
@@ -23,27 +23,27 @@ pub trait RequestId: Clone + PartialEq + fmt::Debug {
 
 /// The `id` of a request or response (JSON-RPC 2.0 §4, §5).
 ///
-/// A call without an id is a notification. `null` is an id. Ids are equal when type and text are equal: `1`, `"1"` and
-/// `1.0` are three ids, and each is echoed unchanged.
+/// A call without an id is a notification. `null` is an id. Ids are equal if their types and texts are equal. So `1`,
+/// `"1"` and `1.0` are three different ids, and each response repeats its id unchanged.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Id {
     /// `null`.
     Null,
     /// An integer whose text is its canonical decimal form.
     Integer(i64),
-    /// Any other number, by its text: `1.0`, `1e2`, `-0`, `12345678901234567890123`.
+    /// The text of any other number, for example `1.0`, `1e2`, `-0` or `12345678901234567890123`.
     Number(NumberText),
     /// A string. The empty string is a valid id.
     String(Box<str>),
 }
 
 impl Id {
-    /// Creates the id for a JSON number from its exact text on the wire.
+    /// Creates the id for a JSON number from its exact text in the message.
     ///
     /// Returns `None` if `text` is not a JSON number (RFC 8259 §6).
     #[must_use]
     pub fn from_number_text(text: &str) -> Option<Self> {
-        // A fast path, since most ids have this form.
+        // This fast path handles the form of most ids.
         if let ([b'1'..=b'9', ..], Ok(integer)) = (text.as_bytes(), text.parse()) {
             return Some(Self::Integer(integer));
         }
@@ -51,7 +51,7 @@ impl Id {
             return None;
         }
         match text.parse::<i64>() {
-            // "-0" parses as 0. It keeps its text, since a response would otherwise repeat it without the sign.
+            // "-0" parses as 0. As an integer, the id in the response would lack the sign.
             Ok(integer) if text != "-0" => Some(Self::Integer(integer)),
             _ => Some(Self::Number(NumberText(text.into()))),
         }
@@ -62,7 +62,7 @@ impl RequestId for Id {
     const NULL: Self = Self::Null;
 
     fn from_call(call: u64) -> Self {
-        // The cast does not overflow, since 2^63 calls are out of reach.
+        // The cast does not overflow, because no program makes 2^63 calls.
         Self::Integer(call as i64)
     }
 
@@ -117,7 +117,7 @@ impl fmt::Debug for Id {
 pub struct NumberText(Box<str>);
 
 impl NumberText {
-    /// Returns the text on the wire.
+    /// Returns the text in the message.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -149,7 +149,7 @@ fn is_json_number(text: &str) -> bool {
     }
 }
 
-/// Returns the text after its leading digits, or `None` without digits.
+/// Returns the text after its leading digits, or `None` if the text does not begin with a digit.
 fn after_digits(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
     (rest.len() < text.len()).then_some(rest)

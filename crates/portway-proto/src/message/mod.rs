@@ -1,8 +1,8 @@
 //! The messages of JSON-RPC 2.0: requests, notifications, responses, and batches of them.
 //!
-//! Messages are generic over their payload. In a browser the payload is a JavaScript value that stays outside this
-//! module. Natively the payload is JSON text, which is decoded only for a typed handler. This module does not depend on
-//! bytes, clocks or platforms.
+//! Messages are generic over their payload. In a browser, the payload is a JavaScript value, and the message only
+//! refers to this value. Natively, the payload is JSON text, which is decoded only for a typed handler. This module
+//! does not depend on bytes, clocks or platforms.
 
 use core::fmt::Debug;
 
@@ -27,33 +27,33 @@ pub use unreadable::Unreadable;
 
 /// A payload type, with the types of ids, methods and errors that belong to it.
 ///
-/// The type itself stands for `params` and `result` values.
+/// The type itself represents the values of `params` and `result`.
 #[diagnostic::on_unimplemented(
-    note = "with the feature `codec`, use `Box<serde_json::value::RawValue>`; without it, implement `Payload` for a type of your own"
+    note = "with the feature `codec`, use `Box<serde_json::value::RawValue>`; without this feature, implement `Payload` for another type"
 )]
 pub trait Payload: Sized + Debug {
-    /// The type of request ids: [`Id`] natively, a smaller type where the id itself stays outside Rust.
+    /// The type of request ids: [`Id`] natively, and a smaller type if JavaScript stores the id.
     type Id: RequestId;
-    /// The type of method names: a string natively, a unit where the name stays outside Rust.
+    /// The type of method names: a string natively, and a unit if JavaScript stores the name.
     type Method: Debug;
-    /// The `error` member of a response. It must be able to express the [`Fault`]s of the library.
+    /// The type of the `error` member of a response. The [`Fault`]s of the library are converted to this type.
     type Error: Clone + Debug + From<Fault>;
     /// Whether a message can wait in a queue, as [`Ordering::Sequential`](crate::profile::Ordering::Sequential)
-    /// requires. If not, each request runs at once, with any profile. Default: true.
+    /// requires. If false, each request runs at once, with any profile. Default: true.
     const CAN_WAIT: bool = true;
-    /// Number of bytes that a response counts in addition to its id and outcome, while it waits for the rest of its
-    /// batch. Where values stay outside Rust, only this number counts towards
+    /// Number of bytes that a stored response of an incomplete batch counts in addition to its id and outcome. If
+    /// JavaScript stores the values, only this number counts towards
     /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes). With the default, that limit is then a maximum
-    /// number of waiting responses. Default: 1.
+    /// number of stored responses. Default: 1.
     const REPLY_BYTES: usize = 1;
 
-    /// Returns the number of bytes of this value, for [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes), or 0
-    /// where values stay outside Rust.
+    /// Returns the number of bytes of this value, for [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes).
+    /// Returns 0 if JavaScript stores the value.
     fn held_bytes(&self) -> usize {
         0
     }
 
-    /// Returns the number of bytes of an error, as [`held_bytes`](Self::held_bytes) does for a value.
+    /// Returns the number of bytes of an error, see [`held_bytes`](Self::held_bytes).
     fn held_bytes_of_error(_: &Self::Error) -> usize {
         0
     }

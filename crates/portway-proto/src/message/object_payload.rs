@@ -1,4 +1,4 @@
-//! Payloads as objects, for the params of cancellation, progress and streams.
+//! Payloads that are objects: the params of cancellation, progress and streams.
 
 use alloc::borrow::Cow;
 use core::fmt::Debug;
@@ -12,8 +12,8 @@ pub trait ObjectPayload: Payload {
     where
         Self: 'p;
 
-    /// Returns the members with these names, or `None` if this is not an object. If several members have the same name,
-    /// the last one counts.
+    /// Returns the members with these names, or `None` if this payload is not an object. If several members have the
+    /// same name, the last member counts.
     fn members<'p, const N: usize>(&'p self, names: [&str; N]) -> Option<[Option<Self::Value<'p>>; N]>;
 
     /// Returns this payload as the value of a member.
@@ -53,6 +53,6 @@ pub enum Member<'p, P: ObjectPayload + 'p> {
     Text(&'p str),
     /// A value of the application.
     Value(P::Value<'p>),
-    /// All members of this object, in place of one member. The name is not used.
+    /// An object whose members are all written, in place of one member. The name is not used.
     All(P::Value<'p>),
 }

@@ -1,7 +1,7 @@
-//! The kind of a message, derived from the kinds of its members alone.
+//! Classifies a message by the kinds of its members.
 //!
-//! Every decoder, for JSON text or for JavaScript values, describes an element as a [`Shape`]. Only this module has the
-//! rules by which an element is a request, a notification or a response.
+//! Every decoder, for JSON text or for JavaScript values, describes an element as a [`Shape`]. Only this module decides
+//! whether an element is a request, a notification or a response.
 
 use super::{Fault, Reason};
 use crate::profile::Profile;
@@ -16,7 +16,7 @@ pub enum Kind {
     Null = 1,
     /// `true` or `false`.
     Boolean = 2,
-    /// A number with no fraction: `1`, `1.0` and `1e2`.
+    /// A number without a fraction: `1`, `1.0` and `1e2`.
     Integer = 3,
     /// Any other finite number.
     Fraction = 4,
@@ -28,10 +28,10 @@ pub enum Kind {
     Array = 7,
     /// An object.
     Object = 8,
-    /// A value that JSON cannot express: `undefined`, a BigInt, a function, a number that is not finite.
+    /// A value that JSON cannot express: `undefined`, a BigInt, a function, or a number that is not finite.
     Other = 9,
-    /// An id or a method name that is longer than its limit. For params, it means that they share an object with the
-    /// params of another message, as JavaScript values may.
+    /// An id or a method name that is longer than its limit. For params, this kind has another meaning: JavaScript
+    /// params that share an object with the params of another message.
     TooLong = 10,
 }
 
@@ -101,27 +101,28 @@ pub enum Class {
     Success,
     /// A response with an error.
     Failure,
-    /// An element with an id, but without method, result and error. If a pending call has this id, the call ends with
-    /// an invalid response. Otherwise, [`Shape::unmatched_empty`] applies.
+    /// An element with an id, but without method, result and error. If a pending call has this id, the call ends as
+    /// [`End::Invalid`](crate::connection::End::Invalid). If no pending call has this id, [`Shape::unmatched_empty`]
+    /// applies.
     Empty,
-    /// None of these.
+    /// An element of none of these classes.
     Malformed(Malformed),
 }
 
 /// The reaction to an element that is not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// It is ignored.
+    /// The element is ignored.
     Ignore,
-    /// It is answered with this error and its own id.
+    /// The element is answered with this error and the id of the element.
     AnswerWithId(Fault),
-    /// It is answered with this error and the id null, since its own id is missing or invalid.
+    /// The element is answered with this error and the id null, because the id of the element is missing or invalid.
     AnswerWithNull(Fault),
 }
 
 impl Shape {
-    /// Unpacks a shape from four bits per member: `id`, `method`, `params`, `result`, `error`, from the lowest up, then
-    /// one bit for the version.
+    /// Unpacks a shape. From the lowest bit on, `bits` has four bits for each of `id`, `method`, `params`, `result` and
+    /// `error`, and then one bit for the version.
     #[must_use]
     pub const fn from_bits(bits: u32) -> Self {
         Self {
@@ -136,7 +137,7 @@ impl Shape {
 
     /// Returns whether the element has an outcome: a result of any kind, or an error that is not null.
     ///
-    /// JSON-RPC 1.0 peers send `error: null` beside a result. Such a null has no meaning.
+    /// JSON-RPC 1.0 peers send `error: null` together with a result. This null is not an error.
     const fn has_outcome(self) -> bool {
         self.result.is_present() || (self.error.is_present() && !matches!(self.error, Kind::Null))
     }
@@ -202,9 +203,9 @@ impl Shape {
         })
     }
 
-    /// Returns the fault that answers an element of [`Class::Empty`] whose id is not that of a pending call. Returns
-    /// `None` if the profile ignores foreign messages. The element may then be a broken response, which must not be
-    /// answered. With other profiles, the element is an invalid request.
+    /// Returns the fault that answers an element of [`Class::Empty`] if no pending call has its id. Returns `None` if
+    /// the profile ignores foreign messages. The element may then be a broken response, which must not be answered.
+    /// With other profiles, the element is an invalid request.
     #[must_use]
     pub const fn unmatched_empty(profile: &Profile) -> Option<Fault> {
         if profile.foreign_is_ignored { None } else { Some(Fault::InvalidRequest) }

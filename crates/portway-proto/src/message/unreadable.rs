@@ -2,30 +2,30 @@
 
 use core::fmt;
 
-/// Why a response cannot be decoded. The handler of the peer is not the cause.
+/// The reason why a response cannot be decoded. The handler of the peer is not the cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unreadable {
-    /// It is longer than [`crate::Limits::message_bytes`].
+    /// The response is longer than [`crate::Limits::message_bytes`].
     TooLarge,
-    /// Its header is longer than [`crate::Limits::header_bytes`].
+    /// The header of the response is longer than [`crate::Limits::header_bytes`].
     HeaderTooLarge,
-    /// Its header declares another type than JSON-RPC in UTF-8.
+    /// The header of the response declares another type than JSON-RPC in UTF-8.
     ContentType,
-    /// It is not JSON (RFC 8259), for example `NaN`, or it is not UTF-8.
+    /// The response is not JSON (RFC 8259), for example `NaN`, or it is not UTF-8.
     NotJson,
-    /// It is nested deeper than [`crate::Limits::depth`].
+    /// The response is nested deeper than [`crate::Limits::depth`].
     TooDeep,
-    /// A string in it has a lone surrogate, so it is not Unicode text.
+    /// A string in the response has a lone surrogate, so it is not Unicode text.
     LoneSurrogate,
-    /// It holds a number that is too large for a double.
+    /// A number in the response is too large for a double.
     NumberOutOfRange,
-    /// A member of its envelope, such as `result`, is repeated.
+    /// A member of the envelope, such as `result`, is repeated.
     RepeatedMember,
-    /// It is incomplete, and no further byte arrived within [`crate::Limits::partial_frame_ms`]. Over WIPC, the timeout
-    /// of payloads applies instead.
+    /// The response is incomplete, and no further byte arrived within [`crate::Limits::partial_frame_ms`]. Over WIPC,
+    /// the timeout of payloads applies instead.
     Stalled,
-    /// The engine of a browser could not deserialize it: the event `messageerror` of HTML.
+    /// The engine of a browser could not deserialize the response: the event `messageerror` of HTML.
     MessageError,
 }
 
@@ -37,10 +37,10 @@ impl fmt::Display for Unreadable {
             Self::ContentType => "its header declares another type than JSON-RPC in UTF-8",
             Self::NotJson => "it is not JSON",
             Self::TooDeep => "it is nested deeper than the limit",
-            Self::LoneSurrogate => "a string in it holds half of a surrogate pair",
+            Self::LoneSurrogate => "a string in it has half of a surrogate pair",
             Self::NumberOutOfRange => "a number in it is too large for a double",
             Self::RepeatedMember => "a member of its envelope comes twice",
-            Self::Stalled => "it is incomplete: no further byte came in time",
+            Self::Stalled => "it is incomplete: no further byte arrived in time",
             Self::MessageError => "the engine could not deserialize it",
         })
     }

@@ -1,8 +1,8 @@
 //! The validator: reports every violation of JSON-RPC 2.0 in a message.
 //!
-//! A peer needs only the class of an element ([`Shape::classify`]). The validator reports all findings, and repairs
-//! nothing. Its input is the kinds of the members, and no value except the code of an error. So it serves JSON text and
-//! JavaScript values alike. It formats no text until [`Report::errors`] or [`Report::warnings`] is called.
+//! A peer needs only the class of an element ([`Shape::classify`]). The validator reports all findings, and changes no
+//! message. Its input consists of the kinds of the members, and of the code of an error. So the validator works for
+//! JSON text and for JavaScript values. It formats text only in [`Report::errors`] and [`Report::warnings`].
 
 mod report;
 mod rule;
@@ -15,18 +15,18 @@ use crate::message::{Kind, Shape};
 /// The facts about one element that the validator needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// The kind of the element itself. The other fields count only if it is [`Kind::Object`].
+    /// The kind of the element itself. The other fields are used only if the element is a [`Kind::Object`].
     pub item: Kind,
-    /// The kinds of its members.
+    /// The kinds of the members of the element.
     pub shape: Shape,
-    /// The value of `error.code`. It counts only if `error` is an object.
+    /// The value of `error.code`. It is used only if `error` is an object.
     pub error_code: Code,
-    /// The kind of `error.message`. It counts only if `error` is an object.
+    /// The kind of `error.message`. It is used only if `error` is an object.
     pub error_message: Kind,
 }
 
 impl Subject {
-    /// Creates the facts about an element that is not an object. Only its kind counts.
+    /// Creates the facts about an element that is not an object. The validator uses only the kind of such an element.
     #[must_use]
     pub const fn no_object(item: Kind) -> Self {
         Self { item, shape: Shape::from_bits(0), error_code: Code::NotInteger, error_message: Kind::Missing }
@@ -36,7 +36,7 @@ impl Subject {
 /// The `code` of an error object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// Missing, or not an integer.
+    /// The code is missing, or not an integer.
     NotInteger,
     /// An integer: `1`, `1.0` and `1e2` are integers.
     Integer(i64),
@@ -47,8 +47,8 @@ impl Code {
     /// becomes the nearest `i64`.
     #[must_use]
     pub const fn from_f64(number: f64) -> Self {
-        // The cast detects a fraction, since a remainder would add a library function of a kilobyte to a wasm module.
-        // The cast saturates. A double beyond the range of an `i64` has no fraction.
+        // A fraction is detected by a cast, because the operator `%` would add a library function of a kilobyte to a
+        // wasm module. The cast saturates. A double beyond the range of an `i64` has no fraction.
         let integer = number as i64;
         if integer as f64 == number || (number.is_finite() && number.abs() > i64::MAX as f64) {
             Self::Integer(integer)
@@ -63,15 +63,15 @@ impl Code {
 pub struct Options {
     /// The expected kind of message.
     pub expect: Expect,
-    /// Whether `params: null` is accepted as absent. Default: false, since the specification forbids it (§4.2: "array
-    /// or object"). A peer accepts it if its [profile](crate::profile::Profile::null_params_are_absent) does.
+    /// Whether `params: null` is accepted as absent. Default: false, because the specification forbids null (§4.2:
+    /// "array or object"). The [profile](crate::profile::Profile::null_params_are_absent) of a peer may accept null.
     pub null_params_are_absent: bool,
 }
 
 /// The expected kind of message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expect {
-    /// A call if the element has a member `method`, else a response.
+    /// A call if the element has a member `method`, or a response if the element lacks this member.
     #[default]
     Either,
     /// A request or a notification.
@@ -113,7 +113,7 @@ pub const fn check(subject: Subject, options: Options) -> Findings {
     }
 }
 
-/// Returns the finding about an empty array: a batch holds at least one element (JSON-RPC 2.0 §6).
+/// Returns the finding about an empty array: a batch must have at least one element (JSON-RPC 2.0 §6).
 #[must_use]
 pub const fn check_empty_batch() -> Findings {
     Findings::NONE.with(Rule::EmptyBatch)
@@ -121,7 +121,7 @@ pub const fn check_empty_batch() -> Findings {
 
 const fn check_call(mut findings: Findings, shape: Shape, null_params_are_absent: bool) -> Findings {
     match shape.method {
-        // The specification does not limit the length.
+        // The specification does not limit the length of a method name.
         Kind::String | Kind::TooLong => {}
         // An empty name counts as missing.
         Kind::Missing | Kind::Null | Kind::EmptyString => findings = findings.with(Rule::MethodMissing),

@@ -42,7 +42,7 @@ impl Report {
         Self { findings }
     }
 
-    /// Returns whether there are no errors. There may be warnings.
+    /// Returns whether the report has no errors. The report may have warnings.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.findings.iter().all(|finding| finding.rule.severity() == Severity::Warning)
@@ -65,7 +65,7 @@ impl Report {
     }
 }
 
-/// Writes the text of the rule, after `[Item <index>] ` if the element is in a batch.
+/// Writes the text of the rule. If the element is in a batch, `[Item <index>] ` precedes the text.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(index) = self.item {

@@ -1,12 +1,12 @@
 //! The rules of JSON-RPC 2.0, and sets of them.
 
-/// One rule of JSON-RPC 2.0 that a message can break, or a warning.
+/// One rule of JSON-RPC 2.0 that a message can break, or one warning about a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Rule {
     /// `jsonrpc` is exactly the string `2.0` (§4, §5). An element that is not an object breaks only this rule.
     Version,
-    /// A call names a method (§4). The empty string is not a name.
+    /// A call has a method (§4). An empty string counts as a missing method.
     MethodMissing,
     /// The method is a string (§4).
     MethodNotString,
@@ -19,7 +19,7 @@ pub enum Rule {
     NoId,
     /// A response has a result or an error (§5).
     NoOutcome,
-    /// A response does not have both a result and an error (§5), whatever their values.
+    /// A response does not have both a result and an error (§5). Their values have no effect on this rule.
     TwoOutcomes,
     /// A response has an `id` (§5).
     ResponseIdMissing,
@@ -29,12 +29,12 @@ pub enum Rule {
     ErrorCodeNotInteger,
     /// The message of an error is a string (§5.1).
     ErrorMessageNotString,
-    /// The code of an error is in the range for servers, -32099 to -32000 (§5.1). The finding is a warning, since
-    /// servers define its meaning.
+    /// The code of an error is in the range for servers, -32099 to -32000 (§5.1). The finding is a warning, because
+    /// servers define the meaning of such a code.
     ServerErrorCode,
     /// The code of an error is in the rest of the reserved range, -32768 to -32100 (§5.1). The finding is a warning.
     ReservedErrorCode,
-    /// A batch holds at least one element (§6).
+    /// A batch has at least one element (§6).
     EmptyBatch,
 }
 
@@ -43,7 +43,7 @@ pub enum Rule {
 pub enum Severity {
     /// The message is not valid.
     Error,
-    /// The message is valid, but may not be as intended.
+    /// The message is valid, but the sender may have intended another message.
     Warning,
 }
 
@@ -89,7 +89,7 @@ impl Rule {
         }
     }
 
-    /// Returns [`Severity::Warning`] if a message that breaks the rule is still valid, else [`Severity::Error`].
+    /// Returns [`Severity::Warning`] for the three rules about valid messages, and [`Severity::Error`] for all others.
     #[must_use]
     pub const fn severity(self) -> Severity {
         match self {
@@ -111,7 +111,7 @@ impl Findings {
     /// The empty set.
     pub const NONE: Self = Self(0);
 
-    /// The warnings, as bits.
+    /// The rules that are warnings, one bit for each rule.
     const WARNINGS: u32 = Rule::NoId.bit() | Rule::ServerErrorCode.bit() | Rule::ReservedErrorCode.bit();
 
     /// Returns this set with one more rule.
@@ -126,13 +126,13 @@ impl Findings {
         self.0 & rule.bit() != 0
     }
 
-    /// Returns whether there are no errors. There may be warnings.
+    /// Returns whether the set has no errors. The set may have warnings.
     #[must_use]
     pub const fn is_valid(self) -> bool {
         self.0 & !Self::WARNINGS == 0
     }
 
-    /// Returns one bit per rule, the lowest for the first of [`Rule::ALL`].
+    /// Returns the set as bits. The lowest bit is for the first rule of [`Rule::ALL`].
     #[must_use]
     pub const fn bits(self) -> u32 {
         self.0

@@ -57,7 +57,7 @@ export function boundaryOfName(name) {
  */
 export const transportInternals = new WeakMap();
 
-/** Adds a link to its boundary. Returns the id before the id of its first call. */
+/** Adds a link to its boundary. The ids of its calls begin after the returned number. */
 export function addEnd(boundary, end) {
   // Other links on the boundary may use small ids.
   const isRandom = boundary.isShared || boundary.ends.size > 0;

@@ -5,8 +5,8 @@ import { RESET_TIMER, START_CLOCK, TICK, WAKE } from "./wasm-abi.js";
 import { MAX_TIMEOUT_MS, setTimer } from "./timers.js";
 
 /**
- * The time (ms) that a late timer waits. Messages that were sent before the timer fired are handled in this time.
- * Browsers do not keep the order between timers and messages of ports.
+ * The time (ms) by which a late timer is delayed. In this time, messages are handled that were sent before the timer
+ * fired. Browsers do not keep the order between timers and messages of ports.
  */
 const ARRIVAL_GRACE_MS = 10;
 
@@ -28,7 +28,7 @@ export class Clock {
   /** The `setTimeout` that has set the timer. */
   #setTimeout = globalThis.setTimeout;
   /**
-   * The same function; undefined if it is the function of a test tool, which can drop its timers.
+   * The `setTimeout` that has set the timer; undefined if it belongs to a test tool, which can drop its timers.
    * @type {typeof setTimeout | undefined}
    */
   #trustedSetTimeout = this.#setTimeout;

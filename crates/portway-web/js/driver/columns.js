@@ -1,6 +1,6 @@
-// Columns: one notification in place of several messages of one kind. Their ids, methods and values (params or results)
-// are in an array each; equal methods are one string. Cloning three arrays takes a fraction of the time of cloning an
-// object for each message. See "Lists" in PROTOCOL.md.
+// Columns: one notification in place of several messages of one kind. It has three arrays: the ids, the methods and the
+// values (params or results) of the messages. If all methods are equal, one string replaces their array. Cloning three
+// arrays takes a fraction of the time of cloning an object for each message. See "Lists" in PROTOCOL.md.
 
 import { MAX_LIST_LENGTH } from "./limit-values.js";
 import { requestOrNotification } from "./messages.js";
@@ -9,7 +9,7 @@ export const COLUMNS = "rpc.columns";
 
 /**
  * Returns one notification that contains the messages. Returns undefined if the messages are of different kinds, or if
- * one has neither params nor a result.
+ * a message has neither params nor a result.
  */
 export function encodeColumns(messages) {
   const [first] = messages;

@@ -22,7 +22,7 @@ function limitedKindOf(value, maxLength) {
   return typeof value === "string" && value.length > maxLength ? 10 : kindOf(value);
 }
 
-/** Takes the place of params that share an object with the params of another message of the same event. */
+/** Replaces params that share an object with the params of another message of the same event. */
 export const SHARED_PARAMS = {};
 
 /** The bit of a shape for a message with the member `jsonrpc: "2.0"`. */
@@ -79,9 +79,9 @@ export function isMessage(value) {
 /**
  * Separates the messages of a list. Returns the responses that must be handled together, as a batch, and the other
  * messages. A peer may answer a batch with one error whose id is null. This error ends all calls of the batch that have
- * no response of their own. So wasm must receive it together with all responses of the list. A list without such an
- * error contains no responses that must be handled together. Items and progress stay with the responses, which they
- * precede.
+ * no response of their own. So wasm must receive this error together with all responses of the list. A list without
+ * such an error contains no responses that must be handled together. Items and progress are returned with the
+ * responses, because they must be handled before their responses.
  */
 export function separateAnswers(list) {
   if (!list.some(({ id, error }) => id === null && error !== undefined)) return [[], list];
@@ -93,9 +93,9 @@ export function separateAnswers(list) {
 const FOREIGN_ID_BASE = 2 ** 53;
 
 /**
- * Encodes the id of a message as a number for wasm. A safe integer is encoded as itself. Any other id is encoded by a
- * `position` in its batch: that of the first message with this id. So equal ids have equal numbers, and wasm can
- * compare ids. The position is doubled, since above 2^53 JavaScript has only even numbers.
+ * Encodes the id of a message as a number for wasm. A safe integer is encoded as itself. Any other id is encoded by
+ * `position`, the position of the first message with this id in the batch. So equal ids have equal numbers, and wasm
+ * can compare ids. The position is doubled, since above 2^53 JavaScript has only even numbers.
  */
 export function encodeId(id, position) {
   return Number.isSafeInteger(id) ? id : FOREIGN_ID_BASE + 2 * position;

@@ -2,7 +2,7 @@
 
 import { MAX_ERROR_CHARACTERS, MAX_ERROR_DEPTH, MAX_ERROR_VALUES } from "./limit-values.js";
 
-/** An error that is sent to the peer: if a handler throws it, the peer's call rejects with it. */
+/** An error with a JSON-RPC code. If a handler throws it, the call of the peer rejects with such an error. */
 export class RPCError extends Error {
   // Consoles show this name. Without it, they would show the name that a minifier has chosen.
   static name = "RPCError";
@@ -14,7 +14,7 @@ export class RPCError extends Error {
   }
 }
 
-/** The error of a call that ended without a valid answer from the peer. `reason` is a word for the cause. */
+/** The error of a call that ended without a valid answer from the peer. `reason` names the cause. */
 export class CallError extends Error {
   static name = "CallError";
 
@@ -31,7 +31,7 @@ export class CallError extends Error {
   }
 }
 
-/** Returns an error that is not about one call. */
+/** Returns an error that names no call. */
 export function callError(reason, text, cause) {
   return new CallError(reason, text, undefined, undefined, cause);
 }
@@ -56,7 +56,7 @@ export function messageError() {
   return new Error("received a message that could not be deserialized");
 }
 
-// The names are on the prototypes, so that an instance has one property less.
+// The names are on the prototypes, so that instances do not need the property `name`.
 define(RPCError.prototype, "name", "RPCError");
 define(CallError.prototype, "name", "CallError");
 
@@ -141,7 +141,7 @@ function reviveError(value, depth) {
   if (depth === 0 || typeof value?.name !== "string" || typeof value.message !== "string") return value;
   const error = new Error(value.message);
   define(error, "name", value.name);
-  // Each copy takes memory, and a small message may contain one object with many members many times. So only these
+  // A small message may refer to one large object many times, and each copy of the object takes memory. So only these
   // members are copied.
   for (const key of ["code", "errno", "errors", "data", "cause"]) {
     if (Object.hasOwn(value, key)) error[key] = key === "cause" ? reviveError(value.cause, depth - 1) : value[key];
@@ -189,8 +189,8 @@ function defaultData(thrown, hasCode) {
 
 /**
  * Returns a copy of an error with the members that are sent: `name`, `message`, `code`, `errno`, `cause`, `errors` and
- * its own `data`. The members in `omitted` are left out. So are members that cannot be read, that exceed the `budget`,
- * or that were copied before.
+ * its own `data`. Leaves out the members in `omitted`, and members that cannot be read, that exceed the `budget`, or
+ * that were copied before.
  */
 function reduceError(value, depth, budget, omitted = []) {
   const type = typeof value;

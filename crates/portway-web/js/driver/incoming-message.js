@@ -14,8 +14,8 @@ export class IncomingMessage {
 
   /**
    * Reads each member of `message` once. If the transport does not clone messages, a member may be a getter. A second
-   * read may return another value, or may throw when a call or a request is half done. `idLength` is the maximum length
-   * of a string id, in characters. `isolator` makes sure that messages that were received together share no params.
+   * read may return another value, or may throw while a message is being handled. `idLength` is the maximum length of a
+   * string id, in characters. `isolator` makes sure that messages that were received together share no params.
    * `origin` is the origin of the sender if the sender is a window.
    */
   constructor(session, message, idLength, isolator, origin) {
@@ -24,8 +24,7 @@ export class IncomingMessage {
     this.#session = session;
     this.method = method;
     /**
-     * The id of the request or response, exactly as received. Null takes the place of an id for which `hasInvalidId` is
-     * true.
+     * The id of the request or response, exactly as received. If `hasInvalidId` is true for the id, null replaces it.
      */
     this.id = id;
     this.params = isolator === undefined || method === undefined ? params : isolator.isolateParams(params);
@@ -39,8 +38,8 @@ export class IncomingMessage {
         new Error(`"${truncate(method)}" is dropped: it shares params with a message that came with it`),
       );
     }
-    // The reply to such an id has the id null, so the id is not needed. Hashing it could take any amount of time, and
-    // keeping it any amount of memory.
+    // The reply to such an id has the id null, so the id is not needed. Hashing a large id takes long, and storing it
+    // takes memory.
     if (id !== undefined && hasInvalidId(this.shape)) this.id = null;
     /** The slot of the request in wasm; -1 if the message is not a request. */
     this.slot = -1;
@@ -83,8 +82,8 @@ export class IncomingMessage {
   }
 
   /**
-   * Returns whether messages of the handler are dropped. If they are dropped since the session has ended, also reports
-   * this.
+   * Returns whether messages of the handler are dropped. If they are dropped because the session has ended, reports the
+   * error of the session.
    */
   isReplyDropped() {
     if (destroyedServers.has(this.server)) return true;

@@ -3,8 +3,8 @@
 import { DEFAULTS } from "./limit-values.js";
 
 /**
- * Returns the limits that the options set. Throws if a limit is invalid. `Link.on` calls this before it makes or
- * changes a link, so that an error has no other effect.
+ * Returns the limits that the options set. Throws if a limit is invalid. `Link.on` calls this function before it
+ * creates or changes a link. So an invalid limit leaves the link unchanged.
  */
 export function parseLimits(options) {
   const limits = {};

@@ -112,8 +112,8 @@ export class Link extends ErrorReporter {
       executor,
     });
     this.#receiver = receiver;
-    // A transport may deliver messages within `onMessage`. These messages wait for a microtask, so that the caller can
-    // set up its client or server.
+    // A transport may deliver messages before `onMessage` returns. These messages are handled in a microtask, so that
+    // the caller can first set up its client or server.
     let isReady = false;
     transport.onMessage(
       (message) => {
@@ -148,7 +148,7 @@ export class Link extends ErrorReporter {
     this.#wasm.run(CONFIGURE, pendingCalls, inFlight, batchItems, this.#allowsNullParams);
   }
 
-  // Calls of this side.
+  // Outgoing calls.
 
   request(owner, method, params, timeout, options) {
     const promise = new Promise(captureResolvers);
@@ -180,7 +180,7 @@ export class Link extends ErrorReporter {
       const message = stream === undefined ? requestOrNotification(method, params, id) : stream.message(params);
       this.#sendQueue.send(message, options?.transfer, slot);
     } catch (error) {
-      // The stack may have overflowed.
+      // The error may be a stack overflow.
       this.#failCall(slot, id, error);
     }
     // If the call has ended already, it needs no timeout, so the clock is not read. It has ended if its message cannot
@@ -204,7 +204,7 @@ export class Link extends ErrorReporter {
 
   /**
    * Restarts the timeout of the call in a slot. `timeout`, `end` (the latest end of the call) and `time` (the current
-   * time) are in milliseconds. A negative `timeout` or `end` means none.
+   * time) are in milliseconds. A negative `timeout` or `end` means that this limit does not apply.
    */
   resetTimeout(slot, timeout, end = -1, time = 0) {
     this.#clock.start(this.#wasm.run(RESTART, slot, timeout, end, time));
@@ -284,7 +284,7 @@ export class Link extends ErrorReporter {
     return this.#pendingCalls.count(owner);
   }
 
-  // Requests from the peer.
+  // Incoming requests.
 
   /** Adds a server. Of several servers with a method, the newest serves it. */
   addServer(server) {
@@ -302,7 +302,7 @@ export class Link extends ErrorReporter {
 
   /**
    * Ends a request, and sends its reply. If the request is in a batch, the reply waits for the other replies of the
-   * batch. The dispatcher keeps it under `token` until then.
+   * batch. The dispatcher stores the waiting reply under `token`.
    */
   respond(request, message, token) {
     const output = this.#wasm.run(RESPOND, request.slot, token);
@@ -370,7 +370,7 @@ export class Link extends ErrorReporter {
     const end = error instanceof CallError ? error : peerGoneError(undefined, error);
     if (!willReconnect) this.#disconnectError = end;
     this.#pendingCalls.abandonAll(end);
-    // An unresponsive peer may still wait for the answers to its requests, so they continue.
+    // An unresponsive peer may still wait for the answers to its requests, so its requests continue.
     if (stillReceives || end.reason === "unresponsive") return;
     this.#sendQueue.clear();
     this.#executor.suppressReplies = true;

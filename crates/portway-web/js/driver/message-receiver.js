@@ -36,9 +36,9 @@ export class MessageReceiver {
   #sendQueue;
   #executor;
   /**
-   * The session of the messages that arrive: the time in which the peer is one and the same document, worker or
-   * process. `end` is a `CallError` once the session has ended. On a transport without sessions, a session lasts until
-   * the peer is lost.
+   * The session of the messages that arrive now. A session is the time in which the peer is the same document, worker
+   * or process. `end` is a `CallError` once the session has ended. On a transport without sessions, a session lasts
+   * until the peer is lost.
    */
   #session;
   #unreadableTimer;
@@ -104,8 +104,8 @@ export class MessageReceiver {
 
   /**
    * Returns the message for a value, or undefined if the value is not a message. `isolator` makes sure that the
-   * messages of a list share no params. If `isDistinct` is false, a message with an id that was in the list before is
-   * skipped.
+   * messages of a list share no params. If `isDistinct` is false, a request that occurs in the list for the second time
+   * is skipped.
    */
   #read(value, isolator, isDistinct) {
     // If the transport does not clone messages, the members of a value may be getters that throw.
@@ -125,7 +125,7 @@ export class MessageReceiver {
       this.#link.markConnected();
       if (message.method !== undefined && !this.#handleControlOrAccept(message, isListItem)) return;
       const output = this.#wasm.run(RECEIVE, message.shape, encodeId(message.id, 0));
-      // The operations of the hot path do not go through the executor.
+      // For speed, the most frequent operations are executed here and not by the executor.
       const operation = output & (OPERATION | HAS_MORE);
       if (operation === RESOLVE) return this.#pendingCalls.resolve(output >>> ARGUMENT_SHIFT, message.result);
       if (operation === REQUEST) return this.#dispatcher.dispatch(output >>> ARGUMENT_SHIFT, message);
@@ -142,7 +142,7 @@ export class MessageReceiver {
     this.#link.markConnected();
     /** @type {IncomingMessage[]} */
     const elements = [];
-    // A running request keeps the ids of its batch, but not the elements.
+    // A running request refers to this object. It needs the ids of its batch, and the elements are released.
     /** @type {{ elements: IncomingMessage[] | undefined, ids: unknown[] }} */
     const batch = { elements, ids: [] };
     /** Cancellations and credit for requests that precede them in the batch. They are handled after the batch. */
@@ -157,9 +157,9 @@ export class MessageReceiver {
     for (const item of items) {
       if (isolator.isDuplicate(item)) continue;
       const message = new IncomingMessage(session, item, idLength, calls > batchItems ? undefined : isolator, origin);
-      // The elements above two maximums are skipped. Wasm refuses all calls of a batch that has more than `batchItems`,
-      // so it receives one more at most. There are at most `capacity` answers to pending calls. The others are answers
-      // to calls that have ended.
+      // Wasm refuses all calls of a batch that has more than `batchItems` calls. So it needs only one call above this
+      // limit, and further calls are skipped. At most `capacity` answers belong to pending calls. Answers above the sum
+      // of both limits are skipped, too.
       const isAnswer = isResponse(message.shape);
       if (isAnswer ? answers++ > this.#pendingCalls.capacity + batchItems : calls++ > batchItems) continue;
       if (elements.length > 0 && message.id === undefined && [CANCEL, CREDIT].includes(message.method)) {
@@ -183,8 +183,9 @@ export class MessageReceiver {
   }
 
   /**
-   * If a message is a notification of the protocol, handles it and returns false. Otherwise returns whether this link
-   * accepts the message. A link without servers leaves requests to the other links on its boundary.
+   * If a message is a notification of the protocol, handles it and returns false. For any other message, returns
+   * whether this link accepts it. A link without servers accepts no requests, so that other links on its boundary
+   * answer them.
    */
   #handleControlOrAccept(message, isListItem) {
     const { method, params, id, shape } = message;

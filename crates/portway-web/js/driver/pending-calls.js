@@ -39,7 +39,7 @@ export class PendingCalls {
     fields[at + REJECT] = reject;
   }
 
-  /** Returns the id of the call in a slot, or undefined if there is none. */
+  /** Returns the id of the call in a slot, or undefined if no call is pending in the slot. */
   idOf(slot) {
     return this.#fields[slot * FIELDS_PER_CALL];
   }
@@ -49,8 +49,8 @@ export class PendingCalls {
     let slots = this.#slotsBySignal.get(signal);
     if (slots === undefined) {
       slots = new Set();
-      // All calls with this signal share one listener. If each had its own, the removal of one would search all of
-      // them.
+      // All calls with this signal share one listener. If each call had its own listener, each removal would search all
+      // of these listeners.
       slots.onAbort = () => slots.forEach(cancel);
       signal.addEventListener("abort", slots.onAbort);
       this.#slotsBySignal.set(signal, slots);

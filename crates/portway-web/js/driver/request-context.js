@@ -2,8 +2,9 @@
 // handler cannot reach other objects of the library.
 
 /**
- * The context of a request or notification. Getters make its functions, since most handlers need none of them. The
- * functions do not use `this`, so a handler may destructure the context (`(params, { signal, progress }) => …`).
+ * The context of a request or notification. Getters create its functions when they are read, since most handlers use
+ * none of them. The functions do not use `this`, so a handler may destructure the context
+ * (`(params, { signal, progress }) => …`).
  */
 export class RequestContext {
   #message;

@@ -10,21 +10,21 @@ import { ParamsIsolator } from "./shared-params.js";
 import { snapshotIfSmall } from "./snapshot.js";
 
 /**
- * The number of further microtasks of a turn after an item of a stream. An async generator needs them for its next
- * item, which is then sent in the same turn.
+ * The number of microtasks by which an item of a stream extends a turn. An async generator needs them to produce its
+ * next item, which is then sent in the same turn.
  */
 const EXTRA_MICROTASKS = 4;
 
 /**
- * The maximum time (ms) for which messages of one turn are only queued. After it, the next message is sent at once,
- * since the turn may be long.
+ * The maximum time (ms) for which messages of one turn are only queued. After this time, the next message is sent at
+ * once, since the turn may be long.
  */
 const MAX_DELAY_MS = 4;
 
 /**
  * The last reading of the clock in this turn, by any queue; undefined if there was none. A queue that sends its first
- * message uses this reading as the time of the message. The message is later than the reading, so `MAX_DELAY_MS` ends
- * early, never late. The clock is `Date`: in Chromium, `performance.now` takes four times as long.
+ * message uses this reading as the time of the message. The reading is earlier than the message, so the next message
+ * never waits longer than `MAX_DELAY_MS`. The clock is `Date`: in Chromium, `performance.now` takes four times as long.
  * @type {number | undefined}
  */
 let lastReading;
@@ -174,7 +174,7 @@ export class SendQueue {
     if (result !== undefined) this.#failOnRejection(result, [{ message, producer }]);
   }
 
-  /** If a transport has returned a promise, its rejection is an error of these entries. */
+  /** If the result of a transport is a promise, its rejection means that these entries could not be sent. */
   #failOnRejection(result, entries) {
     if (typeof result?.then === "function") {
       result.then(undefined, (problem) =>
@@ -282,7 +282,7 @@ function entryOf(message, source) {
   }
 }
 
-/** The error in place of undefined or null, if a transport throws that or rejects with it. */
+/** Replaces undefined or null, if a transport throws such a value or rejects with it. */
 const UNKNOWN_ERROR = /* @__PURE__ */ new Error("the transport cannot send");
 
 function catchError(run) {

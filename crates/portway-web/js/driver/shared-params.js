@@ -42,7 +42,7 @@ export class ParamsIsolator {
   /** The messages so far, and the objects in their params that were not copied. */
   #seen = new Set();
 
-  /** Returns whether a message is known from the same event and has an id. Such a message is answered only once. */
+  /** Returns whether a message with an id has occurred in this event before. Such a message is answered only once. */
   isDuplicate(message) {
     const isKnown = this.#seen.has(message);
     this.#seen.add(message);
@@ -62,8 +62,8 @@ export class ParamsIsolator {
   }
 
   /**
-   * Isolates the next message to send. A small payload is replaced by a copy. So is a large payload that shares an
-   * object with an earlier message, unless the message has a transfer list.
+   * Isolates the next message to send. A small payload is replaced by a copy. A large payload is replaced by a copy if
+   * it shares an object with an earlier message, and if the message has no transfer list.
    */
   isolateMessage({ message, transfer }) {
     try {
@@ -85,8 +85,8 @@ export class ParamsIsolator {
       if (this.#seen.has(value)) isShared ||= !IMMUTABLE_OR_SHARED.test(tagOf(value));
       else for (const part of partsOf(value)) if (typeof part === "object" && part !== null) visited.add(part);
     }
-    // The objects are added even if the message is refused. The next message may contain the same objects, and they are
-    // not visited again.
+    // The objects are added even if the message is refused. If the next message contains the same objects, their parts
+    // are not visited again.
     for (const value of visited) this.#seen.add(value);
     return isShared;
   }

@@ -60,7 +60,7 @@ class Snapshot {
       case "undefined":
         return value;
       case "object":
-        // A view is transferred if its buffer is.
+        // If a buffer is in the transfer list, its views are transferred, too.
         if (value === null || this.#transfer?.includes(ArrayBuffer.isView(value) ? value.buffer : value)) return value;
         return this.#copyObject(value);
     }
@@ -91,7 +91,8 @@ class Snapshot {
   #copyArray(value) {
     const copy = [];
     for (let n = 0; n < value.length && this.#budget >= 0; n++) {
-      // In `isPlain`, a further member can make up for a hole, so holes are detected here.
+      // `isPlain` only compares the number of members. An array with a hole and a further member has the right number,
+      // so holes are detected here.
       if (!(n in value)) this.#budget = -1;
       copy.push(this.copy(value[n]));
     }

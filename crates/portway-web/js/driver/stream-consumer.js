@@ -15,8 +15,8 @@ export function validateWindow(window) {
 }
 
 /**
- * The reasons of errors that the peer does not know, and after which the link does not cancel the call at the peer. The
- * stream does so.
+ * The reasons of errors that the peer does not know. After such an error, the link does not cancel the call at the
+ * peer, so the stream cancels it.
  */
 const REPORTED_REASONS = ["destroyed", "unresponsive", "wasm-died"];
 

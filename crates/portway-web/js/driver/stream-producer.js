@@ -64,7 +64,7 @@ export class StreamBudget {
    */
   #next = undefined;
 
-  /** Takes one item of the budget. If nothing is left, returns a promise; the caller tries again once it resolves. */
+  /** Takes one item of the budget. If no item is left, returns a promise. The caller awaits it and then tries again. */
   take() {
     if (this.#next !== undefined) return this.#next;
     const time = now();
@@ -107,8 +107,8 @@ class StreamProducer {
   }
 
   /**
-   * Adds credit. The credit may exceed `maxCredit` by `spareCredit` at most, which all streams of the peer together
-   * have left.
+   * Adds credit. `spareCredit` is the credit that the streams of the peer together may still get. So the new credit may
+   * exceed `maxCredit` by at most `spareCredit`.
    */
   addCredit(count, spareCredit) {
     if (!isCredit(count) || this.#stopRequest !== undefined) return;
@@ -180,7 +180,7 @@ class StreamProducer {
     this.#link.runUserCode(() => this.#iterator.return?.());
   }
 
-  /** Ends the iterator: the peer, or this side, needs no more items. */
+  /** Ends the iterator, because the peer has cancelled the stream, or the server or the link has ended. */
   stop(reason) {
     // A peer may cancel twice.
     if (this.#stopRequest !== undefined) return;

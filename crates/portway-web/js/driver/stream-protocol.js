@@ -1,4 +1,4 @@
-// The names and checks that both sides of a stream use. A request `rpc.stream` asks for the items of a method. Each
+// The names and checks that both sides of a stream use. The request `rpc.stream` requests the items of a method. Each
 // item is sent as a notification `rpc.item`, and the response ends the stream. Credit is the number of items that the
 // caller still accepts. The request contains the first credit, and `rpc.credit` adds more. Without credit, no item is
 // sent.

@@ -54,8 +54,8 @@ export function isClosedPort(port) {
 
 /**
  * Returns a number by which a transfer list is sorted, in ascending order. Objects that are not buffers come first.
- * Then come buffers of whole pages (64 KiB), the smaller ones first. Such a buffer may be the memory of a wasm
- * instance, and only the transfer itself refuses that. Any other buffer can be transferred, and comes last.
+ * Buffers of whole pages (64 KiB) follow, the smaller ones first. Such a buffer may be the memory of a wasm instance,
+ * which only the transfer itself refuses. All other buffers can be transferred, and are last.
  */
 function transferPriority(item) {
   const bytes = item?.byteLength;

@@ -19,7 +19,7 @@ export class UnreadableTimer {
   }
 
   /**
-   * Starts the timer if only one call is pending. The call may still be answered within the default timeout: most
+   * Starts the timer if only one call is pending. Until the timer fires, the call can still be answered, because most
    * unreadable messages are not its answer.
    */
   start(error) {

@@ -1,7 +1,7 @@
 // The numbers that JavaScript and the wasm share: the commands of `WasmConnection.run`, and the layout and the
 // operations of the outputs that wasm returns.
 
-// Commands. `abi.rs` has the same numbers, and describes the arguments and the result of each.
+// Commands. `abi.rs` has the same numbers, and describes the arguments and the result of each command.
 
 export const CONFIGURE = 0;
 export const CALL = 1;

@@ -24,7 +24,7 @@ export function poison(error) {
   notifyTrapped(current);
 }
 
-/** Returns the instance for new connections. Throws if there is none. */
+/** Returns the instance for new connections. Throws if no instance runs. */
 function running() {
   if (current === undefined) throw new Error("portway is not loaded: `await init()` first");
   if (current.trap !== undefined) throw trapError(current);
@@ -40,7 +40,7 @@ function call(instance, connection, command, a = 0, b = 0, c = 0, d = 0) {
     try {
       return instance.run(connection, command, a, b, c, d);
     } catch (error) {
-      // The stack may be full. The trap is recorded before any call, so that it is known even if that call fails.
+      // The stack may be full, so that a further function call fails. So the trap is recorded before any such call.
       instance.trap = error;
     }
   }
@@ -97,7 +97,7 @@ export class WasmConnection {
     return this.#instance.trap && trapError(this.#instance);
   }
 
-  /** Runs a command. The result is an output, unless `abi.rs` describes another. */
+  /** Runs a command. The result is an output, unless `abi.rs` describes another result. */
   run(command, a, b, c, d) {
     return call(this.#instance, this.#handle, command, a, b, c, d);
   }

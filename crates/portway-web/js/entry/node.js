@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { makeInit } from "../wasm-loader.js";
 
 export * from "../index.js";
-// These also accept Node's workers. A named export takes precedence over one of the same name above.
+// These functions also accept workers of Node. A named export replaces the export of the same name in `export *`.
 export { connect, workerTransport } from "../transport/node-worker-adapter.js";
 
 /**

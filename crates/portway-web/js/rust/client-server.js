@@ -1,5 +1,5 @@
-// The client and the server of the Rust API. Rust refers to calls and requests by numbers. The client reports its
-// events to Rust through one callback, and so does the server. So no wasm object is created for a single call. The npm
+// The client and the server of the Rust API. Rust refers to calls and requests by numbers. The client and the server
+// each report their events to Rust through one callback. So no wasm object is created for a single call. The npm
 // package does not contain this file.
 
 // A program in Rust cannot import `early.js` first. The glue imports this file, so `early.js` runs before the wasm has
@@ -36,7 +36,7 @@ const NOTIFICATION = 1;
 const CANCEL = 2;
 const POLL = 3;
 
-/** Returns the link on a transport, or the error if there cannot be one. */
+/** Returns the link on a transport, or the error if the link cannot be created. */
 function linkOn(transport, limits) {
   try {
     return { link: Link.on(transport, { limits }) };
@@ -148,7 +148,7 @@ export class RustServer {
     });
   }
 
-  /** Reports an error that no reply can carry. */
+  /** Reports an error that cannot be sent in a reply. */
   report(text) {
     this.#link?.report(new Error(text));
   }

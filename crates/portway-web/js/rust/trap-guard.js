@@ -32,7 +32,7 @@ export function onPanic(text) {
   end(new Error(text));
 }
 
-/** Returns whether an error is a trap, or the error that engines throw for a stack overflow in its place. */
+/** Returns whether an error is a trap, or the error that engines throw for a stack overflow. */
 function isTrap(error) {
   return error instanceof WebAssembly.RuntimeError || /call stack|recursion/.test(error?.message);
 }

@@ -56,9 +56,9 @@ function visitsIn(whole, tag, parts) {
 }
 
 /**
- * Returns `FITS` if serde may read a value, or the reason against it. Each value and each key is a visit, and so are
- * each 16 characters of a string. An object counts again for each reference to it. The count of an object is stored, so
- * the time depends on the size of the value, not on the number of visits. Buffers are counted when they are copied.
+ * Returns `FITS` if serde may read a value, or the reason why not. Each value, each key and each 16 characters of a
+ * string count as one visit. An object counts again for each reference to it. The count of an object is stored, so the
+ * time depends on the size of the value, not on the number of visits. Buffers are counted when they are copied.
  */
 export function problemOf(value, maxVisits) {
   try {
@@ -150,12 +150,12 @@ function kindOfObject(value) {
   }
 }
 
-/** Returns a number, or NaN for anything else. */
+/** Returns a number, or NaN for any other value. */
 export function numberOf(value) {
   return typeof value === "number" ? value : NaN;
 }
 
-/** Returns a string of at most `maxLength` characters, or undefined for anything else. */
+/** Returns a string of at most `maxLength` characters, or undefined for any other value. */
 export function textOf(value, maxLength) {
   return typeof value === "string" && value.length <= maxLength ? value : undefined;
 }

@@ -13,8 +13,8 @@ import { isClosedPort, isPort } from "../driver/transfer-list.js";
 import { requireMethods } from "../transport/transports.js";
 
 /**
- * Returns the adapter for a target of `connect`. Most members of a window of another origin throw when they are read.
- * `window` does not, so this function checks it first.
+ * Returns the adapter for a target of `connect`. Reading most members of a window of another origin throws. Reading
+ * `window` does not throw, so this function reads it first.
  */
 export function resolveTarget(target, origin) {
   if (target === null || target === undefined) {
@@ -32,8 +32,8 @@ export function resolveTarget(target, origin) {
 }
 
 /**
- * Returns the adapter for a window, or for the iframe `frame`. An iframe has another window each time it is inserted
- * into the document, so `currentWindow` returns the present window.
+ * Returns the adapter for a window, or for the iframe `frame`. Each insertion of an iframe into the document creates a
+ * new window, so `currentWindow` returns the current window.
  */
 function windowTarget(currentWindow, origin, frame) {
   const allowed = parseOrigins(origin, () => ownOrigin(globalThis));
@@ -65,8 +65,8 @@ function windowTarget(currentWindow, origin, frame) {
         // A goodbye (`rpc.bye`) of a window that is being unloaded may have no source.
         const isAllowed = allowsEvent(event, source === null ? null : currentWindow(), allowed);
         if (source === null ? !isAllowed : isAllowed === undefined) return;
-        // From a forbidden origin, only the first hellos (`rpc.hello`) matter. Later messages are not read, because
-        // reading `data` makes the engine copy it.
+        // A hello (`rpc.hello`) from a forbidden origin shows that the window contains another document. Only the first
+        // messages are read, because reading `data` makes the engine copy it.
         if (!isAllowed && ++foreignReads > MAX_FOREIGN_READS) return;
         const { data } = event;
         // Without a source, only a goodbye is accepted. The key of the session authenticates it.
@@ -84,8 +84,8 @@ function windowTarget(currentWindow, origin, frame) {
     },
     /** Returns the error if the window is closed or unreachable, and undefined otherwise. */
     closedReason() {
-      // The peer in an iframe accepts only messages that a script of the surrounding window posts. This script runs in
-      // another window.
+      // The peer in an iframe accepts only messages from scripts of the window that contains the iframe. This script
+      // runs in another window.
       if (frame?.ownerDocument?.defaultView && frame.ownerDocument !== globalThis.document) {
         return peerGoneError(
           "the iframe is in the document of another window: call connect() in a script of that window",
@@ -110,23 +110,23 @@ function channelTarget(channel) {
     boundary: boundaryOf(channel),
     identity: () => channel,
     post: (message, transfer) => channel.postMessage(message, transfer),
-    /** Whether both sides certainly share Web Locks. A process of Node has locks of its own. */
+    /** Whether this realm and the peer certainly share Web Locks. Each process of Node has separate locks. */
     sharesLocks: channel === globalThis || tagOf(channel) === "[object Worker]",
     /**
-     * Returns a virtual port on a worker. Undefined for a port: there, a virtual port would not be faster, and it would
-     * end with the port of the handshake. A real port continues.
+     * Returns a virtual port on a worker. Undefined if the target is a port: then each session uses a real port. A
+     * virtual port would not be faster than a real port, and would end when the target is closed.
      */
     virtualPort: channel.start === undefined ? (name) => new VirtualPort(channel, name) : undefined,
     listen(onMessage, onClosed, onError) {
       const message = ({ data }) => isMessageOrBatch(data) && onMessage(data, undefined, true);
       const stop = addListeners(channel, {
         message,
-        // Ports and workers of Node have this event. Not every browser has it for ports.
+        // In Node, ports and workers have this event. In some browsers, ports do not have it.
         close: ({ error }) =>
           channel.start === undefined
             ? onError(error, peerGoneError("the worker or process has ended", error))
             : onClosed(portClosedError()),
-        // The global object of this worker reports errors of this side, not of the peer.
+        // The global object of this worker reports errors of this worker, not of the peer.
         error: (event) => channel !== globalThis && onError(event.error ?? event),
       });
       channel.start?.();
@@ -151,7 +151,7 @@ export function noAnswer(ms, { allowed, identity }) {
   return callError("no-answer", `no answer within ${ms} ms: has its script loaded, does it connect(), too${hint}?`);
 }
 
-/** Runs a function once this document has loaded, unless the signal is aborted before. */
+/** Runs a function when this document has loaded, unless the signal is aborted before. */
 export function whenLoaded(run, signal) {
   if (document.readyState === "complete") run();
   else addEventListener("load", run, { once: true, signal });

@@ -106,8 +106,8 @@ export class Handshake {
   }
 
   /**
-   * Keeps the offer longer, after a copy of a goodbye has arrived over the window. The peer may have begun a session
-   * with the offer. Its messages over the port then arrive later than the copy.
+   * Keeps the offer longer. This is called when a copy of a goodbye has arrived over the window. The peer may have
+   * begun a session with the offered port, and its messages over that port may arrive later than the copy.
    */
   extendOffer() {
     this.#offerKeptMs = COPIED_GOODBYE_TIMEOUT;
@@ -120,7 +120,7 @@ export class Handshake {
     this.#offer = undefined;
   }
 
-  /** Ends the session. The next hello from the peer begins another one. */
+  /** Ends the session. The next hello from the peer begins another session. */
   end() {
     this.#session = undefined;
     this.#previousId = this.id;
@@ -151,7 +151,7 @@ export class Handshake {
   /** Handles the answer to the local hello. Returns whether it has begun the session. */
   #handleAnswer({ session, version, port, lane, features }, origin) {
     if (!isPort(port)) port = isId(lane) ? this.#target.virtualPort?.(lane) : undefined;
-    // If `session` were the id of this side, this side would watch its own lock instead of the peer's.
+    // If `session` were the id of this side, this side would watch its own lock instead of the lock of the peer.
     if (!isId(session) || session === this.id || port === undefined || !isVersion(version)) return false;
     if (version !== VERSION) return (this.#on.onIncompatibleVersion(version), false);
     const peer = { id: session, port, origin, features: stringArray(features) };
@@ -174,7 +174,7 @@ export class Handshake {
   #handleHello(peer) {
     if (!this.isStarted) return void (this.#earlyHello = peer);
     if (peer.id === this.#session?.id || peer.id === this.#offer?.id) return;
-    // This limits the number of answers to a peer that sends many ids. A peer repeats a hello that is dropped here.
+    // This interval limits the number of answers to a peer that sends many ids. Peers repeat hellos that are dropped.
     const time = now();
     // The difference is negative after the clock was set back.
     if (Math.abs(time - this.#lastHelloAt) < MIN_HELLO_INTERVAL) return;
@@ -215,7 +215,7 @@ export class Handshake {
     this.#target.post({ jsonrpc: "2.0", id: peer.id, result }, transfer, peer.origin);
   }
 
-  /** Refuses a hello of another version. The current session goes on. */
+  /** Refuses a hello of another version. The current session continues. */
   #refuse({ id, origin, version }) {
     const data = { reason: INCOMPATIBLE_VERSION, version: VERSION };
     const error = { code: INVALID_REQUEST, message: "Incompatible version", data };
@@ -228,13 +228,13 @@ export class Handshake {
     const { reason, version } = Object(error.data);
     if (reason === INCOMPATIBLE_VERSION && isVersion(version) && version !== VERSION)
       return this.#on.onIncompatibleVersion(version);
-    // The peer knows sessions. The error is that of another receiver on the same target.
+    // A peer that has sent a hello supports sessions. So another receiver on the same target has sent this error.
     if (this.#hasReceivedHello) return;
     if (error.code !== METHOD_NOT_FOUND) return this.#on.refused(error);
     this.beginPlain(origin);
   }
 
-  /** Begins a plain session, with a peer that knows no handshake: JSON-RPC on the target itself. */
+  /** Begins a plain session, with a peer that does not support the handshake: JSON-RPC on the target itself. */
   beginPlain(origin) {
     const postMessage = (message, transfer) => this.#target.post(message, transfer, origin);
     this.#begin({ origin, features: [], port: { postMessage }, release() {}, isPlain: true });
@@ -242,7 +242,7 @@ export class Handshake {
 
   #begin(peer) {
     if (this.#offer === peer) this.#offer = undefined;
-    // A remaining offer went to an earlier document of the peer. That document does not return.
+    // Any other offer was made to an earlier document of the peer, which no longer exists.
     this.#revokeOffer("replaced");
     this.stop();
     this.#session = peer;

@@ -1,4 +1,5 @@
-// A Web Lock that each side of a session holds. The browser releases it when the side ends, for whatever reason.
+// A Web Lock that each side of a session holds. When the document or worker of a side ends, for any reason, the browser
+// releases the lock.
 
 const nameOf = (id) => `portway:${id}`;
 
@@ -27,10 +28,10 @@ export function holdLock(id, signal) {
 }
 
 /**
- * Watches the lock that the peer reports to hold. Calls `onSeen` if the lock is not free now, and `onReleased` once it
- * is free. Resolves once it is known whether the lock is free now. `isSure` means that both sides certainly share
- * locks: then a free lock was released by the peer. Otherwise a free lock belongs to another origin, and is not
- * watched.
+ * Watches the lock that the peer has named. Calls `onSeen` if the lock is held now, and `onReleased` when it becomes
+ * free. Resolves when it is known whether the lock is held now. `isSure` means that this realm and the peer certainly
+ * share locks: the peer has then released a lock that is free now. If `isSure` is false, a lock that is free now may
+ * belong to a peer of another origin. Such a lock is not watched.
  */
 export async function watchLock(id, signal, isSure, onSeen, onReleased) {
   const isSeen = await request(nameOf(id), { ifAvailable: true }, (lock) => lock === null);

@@ -8,10 +8,10 @@ export class SessionQueue {
   #entries = [];
 
   /**
-   * Adds a copy of a message, as a port would make it. Throws if the message cannot be cloned, or if the queue is full.
+   * Adds a structured clone of a message. Throws if the message cannot be cloned, or if the queue is full.
    */
   push(message, transfer, pendingIds) {
-    // The next peer has not received the call that this message cancels.
+    // The peer of the next session has not received the call that this message cancels.
     if (message.method === CANCEL) return;
     if (this.#entries.length >= MAX_SESSION_QUEUE) this.#dropEndedCalls(pendingIds());
     if (this.#entries.length >= MAX_SESSION_QUEUE)

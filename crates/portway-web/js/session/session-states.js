@@ -2,10 +2,10 @@
 
 import { callError, peerGoneError } from "../driver/errors.js";
 
-/** No session: before the first one, or between two. Messages that are sent wait. */
+/** No session exists: the first has not begun, or the last has ended. Messages of the application are queued. */
 export const CONNECTING = 0;
 export const OPEN = 1;
-/** The window may show another document. The peer was asked, and its silence ends the session. */
+/** The window may contain another document. The peer was pinged, and its silence ends the session. */
 export const RELOAD_SUSPECTED = 2;
 /**
  * A copy of the peer's goodbye has arrived over the window. The session ends when the goodbye arrives on the port, or

@@ -1,5 +1,5 @@
-// A transport whose peer may end and return. Each session has a port or a virtual port of its own. Messages that are
-// sent between two sessions wait for the next one. PROTOCOL.md has the state diagrams.
+// A transport that begins another session after the peer has reloaded. Each session has a port or a virtual port of its
+// own. Messages that are sent between two sessions wait for the next one. PROTOCOL.md has the state diagrams.
 
 import { connections, transportInternals } from "../driver/boundaries.js";
 import { truncate, callError, peerGoneError, messageError, workerFailedError } from "../driver/errors.js";
@@ -71,7 +71,7 @@ export class SessionTransport {
   #pendingIds;
   #report;
   #cleanups = [];
-  /** Its signal releases the lock of this side, and ends the watch of the peer's lock. */
+  /** An abort of its signal releases the lock of this side, and ends the watch of the peer's lock. */
   #lockAbort;
   /** Resolves to whether this side holds its lock. */
   #lockHeld;
@@ -86,7 +86,7 @@ export class SessionTransport {
   #connection;
 
   /**
-   * `onOpen` is called when the first session begins, and `onFail` if there cannot be one.
+   * `onOpen` is called when the first session begins, and `onFail` if no session can begin.
    * @param {any} target
    * @param {import("../../types/connect.js").ConnectOptions} options
    */
@@ -118,7 +118,7 @@ export class SessionTransport {
       addListeners(globalThis, {
         pagehide: () => {
           if (this.#peer) this.#endSession(sessionEnded("this page was left"), true, "left");
-          // Browsers do not restore a page that holds a lock.
+          // Browsers do not restore a page from their cache if it holds a lock.
           this.#releaseLock();
         },
         pageshow: ({ persisted }) => {
@@ -131,11 +131,11 @@ export class SessionTransport {
     for (const other of connections) if (this.#isOnSameTarget(other)) other.giveWay();
     connections.add(this.#connection);
     this.#acquireLock();
-    // A side that holds its lock before the handshake is watched from the first moment of the session.
+    // If this side holds its lock before the handshake, the peer can watch that lock from the beginning of the session.
     const begin = () => this.#state !== CLOSED && !this.#handshake.isStarted && this.#handshake.start();
     const waiting = setTimer(begin, LOCK_TIMEOUT);
     this.#lockHeld.then(begin);
-    // The application may still append an iframe to the document in this turn.
+    // The check runs in a later task, so the application may append the iframe to the document in this task.
     const checking = setTimer(() => this.#heartbeat.start());
     this.#cleanups.push(() => [waiting, checking].forEach(clearTimeout));
   }
@@ -143,7 +143,7 @@ export class SessionTransport {
   send(message, transfer) {
     if (this.#peer) this.#peer.port.postMessage(message, transfer);
     else this.#queue?.push(message, transfer, this.#pendingIds);
-    // After the message was posted: the check may end the session that the message belongs to.
+    // The check runs after the message was posted, because it may end the session that the message belongs to.
     if (this.#heartbeat.isIdle) this.#heartbeat.start();
   }
 
@@ -203,22 +203,22 @@ export class SessionTransport {
 
   #onTargetClosed = (error) => this.#endSession(error, false);
 
-  /** Handles an error of a worker, which has not started before its first session. `end` is set if it has ended. */
+  /** Handles an error of a worker. Before the first session, the error means that it did not start. */
   #onTargetError = (cause, end) => {
     if (this.#sessionCount === 0) return this.#onFail(workerFailedError("worker-failed", cause));
     if (end === undefined) return;
     this.#endError = end;
     if (!this.#peer) return this.#endSession(end, false);
-    // The port of the session may still hold messages.
+    // Messages on the port of the session may still arrive.
     this.#endAfterGrace(this.#peer, this.#onPeerDead);
   };
 
   /**
    * Handles the load event of the iframe. A document loads once. If the peer has sent `rpc.load` before, this event
-   * belongs to another document. The peer may not have sent a goodbye: a process can end with its last document.
+   * belongs to another document. The peer may have sent no goodbye, because a process can end with its last document.
    */
   #onLoad = () => {
-    // Earlier messages of a forbidden origin were those of another document.
+    // Earlier messages of a forbidden origin were sent by an earlier document.
     this.#forbiddenOriginTimer = clearTimeout(this.#forbiddenOriginTimer);
     if (this.#peer?.isLoaded) this.#suspectReload(this.#peer);
   };
@@ -258,7 +258,7 @@ export class SessionTransport {
     if (!this.#isReported)
       this.#earlyMessages = peer.isPlain ? this.#earlyMessages.filter(({ origin }) => origin === peer.origin) : [];
     if (!this.#lockAbort) this.#acquireLock();
-    // The session is reported once the lock of the peer is watched: from then on, the end of the peer is noticed.
+    // The session is reported when the lock of the peer is watched, so that the end of the peer is noticed at once.
     if (peer.features.includes(LOCK)) this.#watchPeerLock(peer).then(() => this.#peer === peer && this.#reportOpen());
     else this.#reportOpen();
     this.#key = newId();
@@ -269,7 +269,7 @@ export class SessionTransport {
     if (!peer.isPlain) this.#lockHeld.then((isHeld) => isHeld && this.#peer === peer && notify(peer, "rpc.lock"));
     this.#restartHeartbeat();
     if (this.#peer !== peer) return;
-    // The link treats this message as a sign of life.
+    // This message shows the link that the peer exists.
     this.#receiver(notification("rpc.pong"));
     const info = { number: this.#sessionCount, origin: peer.origin, features: peer.features };
     runUserCode(() => this.#onSession?.(info), this.#report);
@@ -300,7 +300,7 @@ export class SessionTransport {
     else if (!this.#peer.isPlain) this.#suspectReload(this.#peer);
   }
 
-  /** Ends the attempt to connect. A current session goes on. */
+  /** Ends the attempt to connect. A current session continues. */
   onIncompatibleVersion(version) {
     if (this.#peer) return;
     const text = `the peer has protocol version ${version}, this side version ${VERSION}`;
@@ -318,7 +318,7 @@ export class SessionTransport {
     if (reason === "replaced") this.#close();
   }
 
-  /** Handles a goodbye copy. Unless the page was left, the goodbye on the port follows all other messages. */
+  /** Handles a goodbye copy. Unless the page was left, the session continues until the goodbye arrives on the port. */
   #onGoodbyeCopy(reason) {
     if (reason === "left") return this.#onGoodbye(reason);
     const peer = this.#peer;
@@ -351,7 +351,7 @@ export class SessionTransport {
     setTimer(() => queueTask(run), GOODBYE_TIMEOUT);
   }
 
-  /** Ends any session with this error. With `reconnects`, later calls wait for the next session; else they reject. */
+  /** Ends the session with this error. `reconnects`: whether later calls wait for the next session, or are rejected. */
   #endSession(error, reconnects, reason) {
     if (this.#sessionCount === 0) return this.#onFail(error);
     // The newest connection on a target gets the next session.
@@ -398,7 +398,7 @@ export class SessionTransport {
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
   }
 
-  /** Gives way to a newer connection. A current session lasts until the peer begins one with the newer connection. */
+  /** Ends this connection for a newer one. A session lasts until the peer begins one with the newer connection. */
   #giveWay = () => {
     if (this.#peer) return;
     this.#endSession(replaced(), false);
@@ -407,7 +407,7 @@ export class SessionTransport {
 
   #isOnSameTarget = (other) => other.channel === this.#channel && other.target() === this.#target.identity();
 
-  /** Checks target and silence of the peer. Returns whether calls are pending, or undefined to stop the timer. */
+  /** Checks the target and the peer's silence. Returns whether calls are pending, or undefined to stop the timer. */
   #check = () => {
     const { closedReason, currentWindow } = this.#target;
     const error = closedReason();
@@ -434,7 +434,7 @@ export class SessionTransport {
     this.#heartbeat.start();
   }
 
-  /** Requests the lock of this side, before the handshake: this thread may be blocked right after it. */
+  /** Requests the lock of this side. This precedes the handshake, since this thread may be blocked right after that. */
   #acquireLock() {
     this.#lockAbort = new AbortController();
     const { id } = this.#handshake;
@@ -450,10 +450,10 @@ export class SessionTransport {
     this.#handshake.isLocked = false;
   }
 
-  /** Watches the lock of the peer. Resolves once it is known whether this side sees it. */
+  /** Watches the lock of the peer. Resolves when the first check of the lock has completed. */
   #watchPeerLock(peer) {
     peer.isWatched = true;
-    // Only a worker or a window of this origin shares locks for sure. Another peer may name a lock of this side.
+    // Only a worker or a window of this origin certainly shares locks. Any other peer may name a lock of this side.
     const isSure = this.#target.sharesLocks === true;
     const isShared = isSure || (peer.origin === globalThis.origin && peer.origin !== "null");
     const onSeen = () => (this.#seesPeerLock = isShared);
@@ -471,7 +471,7 @@ export class SessionTransport {
       this.#seesPeerLock = false;
       this.#restartHeartbeat();
     };
-    // In two steps: if this thread was blocked, the answer is handled between them.
+    // The wait has two steps. If this thread was blocked, the answer is handled between these steps.
     setTimer(() => this.#endAfterGrace(peer, decide), ANSWER_TIME);
   }
 

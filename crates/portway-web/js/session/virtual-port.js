@@ -2,13 +2,13 @@
 // wrapped with a random name of the virtual port.
 
 /**
- * The members of `MessagePort` that a session needs. In most engines, a real port to a worker is several times slower
- * than the worker itself.
+ * An object with the members of `MessagePort` that a session uses. It replaces a real port because in most engines, a
+ * port to a worker is several times slower than the worker itself.
  */
 export class VirtualPort {
   #target;
   #name;
-  /** The function that was added to the target for each listener. */
+  /** Maps each listener to the function that was added to the target. */
   #targetListeners = new Map();
 
   constructor(target, name) {

@@ -1,5 +1,5 @@
-// Access to the messages that `early.js` has buffered. `early.js` may be loaded as a module of its own, so the two
-// share a global.
+// Access to the messages that `early.js` has buffered. `early.js` may be loaded as a separate module, so both modules
+// use a global.
 
 const EARLY = Symbol.for("portway.early");
 

@@ -1,5 +1,5 @@
 // Adapters for Node's `Worker` and for processes with an IPC channel. These emitters have `on` and `off` instead of
-// `addEventListener`. Their listeners receive a message itself instead of an event.
+// `addEventListener`. Their listeners receive the message itself and not an event.
 
 import { checkValue } from "../driver/json-values.js";
 import { connect as connectEvents, workerTransport as eventTransport } from "portway-glue";
@@ -84,7 +84,7 @@ function createEventTarget(emitter, events, send) {
       });
       adjustMaxListeners(emitter, 1);
       emitter.on(events[type], wrappers.get(listener));
-      // A process that is disconnected already, or a thread that has ended, emits no further event.
+      // A disconnected process and an ended thread emit no further event.
       if (type === "close" && (emitter.connected === false || emitter.threadId === -1)) {
         error ??= new Error("it has ended already");
         Promise.resolve().then(wrappers.get(listener));

@@ -3,7 +3,7 @@
 
 /** Returns the origin of the document of a window. */
 export function ownOrigin(source) {
-  // The origin of the location may differ: an iframe may have the origin of its parent, or an opaque one.
+  // `location.origin` may differ: an iframe may have the origin of its parent, or an opaque origin.
   const { origin } = source;
   if (origin === undefined || origin === "null") {
     throw new TypeError(

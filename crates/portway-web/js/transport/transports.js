@@ -26,7 +26,7 @@ import { closePort, isClosedPort } from "../driver/transfer-list.js";
  * @property {boolean} [buffersUntilStarted]
  * @property {object} [early]
  * @property {string[]} [closeEvents]
- * @property {any} [isGone] A function that returns whether the peer is gone.
+ * @property {any} [isGone] A function that returns whether the window of the peer is closed.
  * @property {() => boolean} [isDead]
  * @property {() => void} [destroy]
  * @property {(origin?: string) => string | undefined} [lastOrigin]
@@ -36,15 +36,17 @@ import { closePort, isClosedPort } from "../driver/transfer-list.js";
 const hubs = new WeakMap();
 
 /**
- * Returns a transport on a boundary. Transports with the same options share one hub, which listens to the boundary and
- * ends with the last of them. Their users share one sequence of ids, and each request is answered once.
+ * Returns a transport on a boundary. Transports with the same options share one hub, which listens to the boundary. The
+ * hub ends when its last transport is destroyed. All users of a hub share one sequence of ids, and each request is
+ * answered once.
  * @param {HubOptions} options
  */
 function transport(options) {
   const { boundary, target, sharing } = options;
   if (!hubs.has(boundary)) hubs.set(boundary, new Set());
   const shared = hubs.get(boundary);
-  // All windows that an iframe has one after another have the same boundary, so the target is also compared.
+  // An iframe may have several windows, one after another, and all of them have the same boundary. So the target is
+  // also compared.
   let hub = [...shared].find((hub) => hub.target === target && hub.sharing === sharing);
   if (hub === undefined) shared.add((hub = { ...options, ...listenTo(options), users: 0 }));
   hub.users++;
@@ -68,8 +70,8 @@ function transport(options) {
 }
 
 /**
- * Returns the members of a hub that listens to `source`. If the source `buffersUntilStarted`, the hub listens once it
- * has a handler; otherwise it listens at once. `early` is the sender, if `portway/early` may have buffered its
+ * Returns the members of a hub that listens to `source`. If `buffersUntilStarted` is true, the hub begins to listen
+ * when it has a handler. Any other hub listens at once. `early` is the sender, if `portway/early` may have buffered its
  * messages. `closeEvents` are the events for the loss of the peer. Where no event reports the loss, `isGone` is polled.
  * `isDead` returns whether the source was closed before. `lastOrigin` is the `metadata` of the receive queue.
  * @param {HubOptions} options
@@ -101,8 +103,8 @@ function listenTo({
     return isWaiting();
   });
   const sendAndPoll = (message, transfer) => {
-    // Engines take long to report whether a window is closed, so usually only the timer polls. A transfer polls first,
-    // because objects that are transferred to a closed window are lost.
+    // Reading `closed` of a window takes long, so usually only the timer reads it. A transfer reads it first, because
+    // objects that are transferred to a closed window are lost.
     if ((poller.isIdle || transfer !== undefined) && isGone()) throw peerGoneError();
     if (poller.isIdle) poller.start();
     send(message, transfer);
@@ -120,7 +122,7 @@ function listenTo({
       report(error, null);
     },
     close: ({ error }) => reportClosed(peerGoneError(undefined, error)),
-    // A running worker may throw and go on. A worker that throws before its first message has not started.
+    // A running worker may throw and continue. A worker that throws before its first message has not started.
     error(event) {
       if (!hasReceived) reportClosed(workerFailedError("peer-gone", event.error ?? event));
     },

@@ -71,10 +71,10 @@ export class WipcChannel {
   /** The number of messages since the decoder was last started. */
   #handledMessages = 0;
   #isResuming = false;
-  /** The turn of the event loop, and the number of frames and chunks since the last reading of the clock. */
+  /** The current turn of the event loop, and the number of frames and chunks since the last reading of the clock. */
   #turn = new Turn();
   #stepsSinceClockRead = 0;
-  /** Whether the frames that wait at the end are dropped, because the peer does not read. */
+  /** Whether the remaining frames at the end of the stream are dropped, because the peer does not read. */
   #isStalled = false;
   /** The functions that resume waiting operations. */
   #wakers = [];
@@ -271,7 +271,7 @@ export class WipcChannel {
     return { closed: this.#isClosedByPeer, error };
   }
 
-  /** Handles the frames that wait at the end of the stream. Stops if the peer reads nothing for `closeTimeout`. */
+  /** Handles the remaining frames at the end of the stream. Stops if the peer reads nothing for `closeTimeout`. */
   async #handleRemaining() {
     let last = -1;
     const check = () => {
@@ -285,7 +285,7 @@ export class WipcChannel {
     while (this.#isPaused) await this.#untilWoken();
   }
 
-  /** Returns whether received frames wait for their turn, or for the peer to read. */
+  /** Returns whether received frames wait, because other tasks run first or because the peer must read responses. */
   get #isPaused() {
     return this.#decoder.isStopped && !this.isDestroyed && !this.#isStalled;
   }
@@ -306,7 +306,7 @@ export class WipcChannel {
     this.#isResuming = true;
     while (this.#isPaused) {
       await this.untilWritable();
-      // While too many payloads wait for a handler, no frame is handled. At the end of the stream, this does not apply.
+      // While too many payloads wait for a handler, no frame is handled. At the end of the stream, all are handled.
       while (this.#transport?.isFull && !this.#isAtEnd && !this.isDestroyed) await this.#untilWoken();
       if (!this.#isPaused) break;
       this.#decode(() => this.#decoder.resume());
@@ -386,7 +386,7 @@ export class WipcChannel {
   #onWriteError(error) {
     this.#closeForSending("ended", "the peer no longer reads", error);
     const endCalls = () => {
-      // Responses may be among the frames that wait for their turn.
+      // Responses may be among the received frames that are not handled yet.
       if (this.#isPaused) this.#writeTimer = startTimer(endCalls, WRITE_GRACE);
       else this.#endPendingCalls(error);
     };

@@ -25,7 +25,7 @@ if (typeof document === "undefined") globalThis.process?.on?.("exit", onExit);
 export class FrameWriter {
   #writer;
   #writeNow;
-  /** The frame that the stream is taking. */
+  /** The frame that is being written. */
   #current;
   #onDrain;
   #waiting = [];

@@ -1,5 +1,5 @@
 // A frame of WIPC: the bytes "WIPC", the type, the length of the payload as a little-endian u32, and the payload. This
-// codec does not use wasm. So there is nothing to load, and payloads are not copied into the memory of wasm.
+// codec does not use wasm. So no wasm must be loaded, and payloads are not copied into the memory of wasm.
 
 import { MAX_PAYLOAD } from "../driver/limit-values.js";
 

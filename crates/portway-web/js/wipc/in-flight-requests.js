@@ -61,7 +61,7 @@ export class InFlightRequests {
     this.#onEnd();
   }
 
-  /** Returns an iterator of a stream that requests each item only when the peer has read enough of the earlier ones. */
+  /** Returns an iterator of a stream that requests an item only when the peer has read enough of the earlier items. */
   paced(items) {
     if (items === undefined) return undefined;
     return {

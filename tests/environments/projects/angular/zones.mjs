@@ -1,4 +1,4 @@
-// The zones of Angular: an answer arrives in the zone of its call, and fakeAsync drives timeouts.
+// Tests the zones of Angular: a response arrives in the zone of its call, and fakeAsync advances timeouts.
 
 import "zone.js";
 import "zone.js/testing";
@@ -12,9 +12,9 @@ const { fakeAsync, tick, withProxyZone } = Zone[Zone.__symbol__("fakeAsyncTest")
 await init();
 
 await report([
-  ["fakeAsync moves timeouts", () => equal(withProxyZone(() => fakeAsync(() => ends(tick))())(), "timeout")],
+  ["fakeAsync advances timeouts", () => equal(withProxyZone(() => fakeAsync(() => ends(tick))())(), "timeout")],
   [
-    "a call that fakeAsync has left behind costs no later call",
+    "a call times out although an earlier call lost its timer in fakeAsync",
     async () => {
       const client = new JSONRPCClient({ send() {}, onMessage() {} }, { timeout: 30 });
       withProxyZone(() =>
@@ -33,7 +33,7 @@ await report([
     },
   ],
   [
-    "an answer arrives in the zone that made the call",
+    "a response arrives in the zone that made the call",
     async () => {
       const { port1, port2 } = new MessageChannel();
       const server = new JSONRPCServer(portTransport(port2)).method("add", ([a, b]) => a + b);

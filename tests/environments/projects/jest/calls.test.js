@@ -34,7 +34,7 @@ const fresh = () => {
 describe(globalThis.PLACE, () => {
   for (const [name, body] of [...callTests(library), ...clockTests(library, fake, fresh)]) test(name, body);
 
-  test("legacy fake timers move timeouts, too", async () => {
+  test("legacy fake timers advance timeouts, too", async () => {
     await library.default();
     jest.useFakeTimers({ legacyFakeTimers: true });
     let end;

@@ -1,4 +1,4 @@
-// Like a component whose module imports the package indirectly.
+// A component may import the package although its tests make no calls. This import must not throw in jsdom.
 
 import { expect, test } from "@jest/globals";
 import init, { RPCError } from "portway";
@@ -8,7 +8,7 @@ test("the import does not throw where fetch and TextDecoder are missing", () => 
   expect(new RPCError(-32001, "x").code).toBe(-32001);
 });
 
-test("init() names the missing feature and a remedy", async () => {
+test("the error of init() names the missing feature and a remedy", async () => {
   const error = await init().catch((error) => error);
   expect(error.message).toMatch(/portway_bg\.wasm cannot be read: .*portway\/inline/);
   expect(error.cause.message).toMatch(/fetch/);

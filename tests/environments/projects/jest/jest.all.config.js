@@ -1,4 +1,4 @@
-// The configuration of the page, and the same tests in other environments.
+// Runs the configuration of docs/environments.md, and the shared tests in several environments.
 
 import page from "./jest.config.js";
 

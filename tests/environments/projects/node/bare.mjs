@@ -1,4 +1,4 @@
-// Imports an entry after everything outside of the language was removed from the global object.
+// Removes all globals that are not part of the language, and then imports an entry point of the package.
 
 const { log } = console;
 const [entry] = process.argv.slice(2);
@@ -7,7 +7,7 @@ const language = new Set(
     " ",
   ),
 );
-// Node's own loader needs these while it loads.
+// The module loader of Node needs these globals.
 const lent = entry.endsWith("portway") ? ["process", "Buffer", "URL"] : ["process", "URL"];
 for (const name of Object.getOwnPropertyNames(globalThis)) {
   if (!language.has(name) && !lent.includes(name)) delete globalThis[name];

@@ -1,4 +1,5 @@
-// A realm like that of an AudioWorklet: no timers, no signals, no decoder, no clock but `Date`.
+// Makes calls in a realm like that of an AudioWorklet, without timers, signals and text decoders. The only clock is
+// `Date`.
 
 import { readFile } from "node:fs/promises";
 

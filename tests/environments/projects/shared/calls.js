@@ -1,15 +1,15 @@
-// Tests for every environment: calls, and timeouts under the fake timers of a runner.
+// Tests calls in every environment, and timeouts under the fake timers of a test runner.
 
 export function equal(found, wanted) {
   if (JSON.stringify(found) !== JSON.stringify(wanted)) {
-    throw new Error(`found ${JSON.stringify(found)} in place of ${JSON.stringify(wanted)}`);
+    throw new Error(`expected ${JSON.stringify(wanted)}, got ${JSON.stringify(found)}`);
   }
 }
 
 const { setTimeout } = globalThis;
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Two transports: each receives the messages of the other. */
+/** Returns two transports. Each transport receives the messages that the other transport sends. */
 export function pair() {
   const ends = [{}, {}];
   ends.forEach((end, n) => {
@@ -21,7 +21,7 @@ export function pair() {
 
 const silent = () => ({ send() {}, onMessage() {} });
 
-/** The state of a call: whether and how it has ended. */
+/** Returns the state of a call. `end` is `waits`, then `answered` or the reason of the error. */
 export function watch(call) {
   const state = { end: "waits" };
   call.then(
@@ -31,19 +31,19 @@ export function watch(call) {
   return state;
 }
 
-/** Waits by the real clock until a condition holds. */
+/** Waits until a condition is true, by the real clock. */
 async function until(isSo) {
   for (let n = 0; !isSo(); n++) {
-    if (n === 1_000) throw new Error("it does not come to that");
+    if (n === 1_000) throw new Error(`the condition must become true within 10 s: ${isSo}`);
     await pause(10);
   }
 }
 
-/** The tests that need no clock: pairs of name and body. */
+/** Returns the tests that need no fake clock, as pairs of name and body. */
 export function callTests(library) {
   const { JSONRPCClient, JSONRPCServer, RPCError, connect, default: init, validateMessage } = library;
   const tests = {
-    async "a call is answered, and an error crosses"() {
+    async "a caller receives the result or the error of the handler"() {
       await init();
       const [near, far] = pair();
       const server = new JSONRPCServer(far)
@@ -58,13 +58,13 @@ export function callTests(library) {
       client.destroy();
       server.destroy();
     },
-    async "an invalid message is explained"() {
+    async "validateMessage() reports the errors of an invalid message"() {
       await init();
       equal(validateMessage({ jsonrpc: "2.0", method: 1 }).errors.length > 0, true);
     },
   };
   if (globalThis.MessageChannel !== undefined) {
-    tests["a session begins over a port, and a stream comes whole"] = async () => {
+    tests["a session begins over a port, and all items of a stream arrive"] = async () => {
       await init();
       const { port1, port2 } = new MessageChannel();
       async function* count() {
@@ -82,13 +82,13 @@ export function callTests(library) {
 }
 
 /**
- * The tests under fake timers. `fake` has `use({ only, again })`, `advance(ms)`, `real()` and, if timers can be
- * dropped, `clear()`; `fresh()` resolves to another copy of the library.
+ * Returns the tests under fake timers. `fake` has the methods `use({ only })`, `advance(ms)` and `real()`. If the fake
+ * clock can drop its timers, `fake` also has `clear()`. `fresh()` resolves to another copy of the library.
  */
 export function clockTests(library, fake, fresh) {
   const { JSONRPCClient, connect, default: init } = library;
   const tests = {
-    async "a call ends when its time is up by the fake clock, neither before nor later"() {
+    async "a call ends exactly when its timeout elapses on the fake clock"() {
       fake.use({});
       const call = watch(new JSONRPCClient(silent()).request("f"));
       await fake.advance(9_999);
@@ -96,7 +96,7 @@ export function clockTests(library, fake, fresh) {
       await fake.advance(1);
       equal(call.end, "timeout");
     },
-    async "each call of a client counts from its own beginning"() {
+    async "the timeout of each call starts when the call starts"() {
       fake.use({});
       const client = new JSONRPCClient(silent(), { timeout: 1_000 });
       const calls = [watch(client.request("f"))];
@@ -110,7 +110,7 @@ export function clockTests(library, fake, fresh) {
       await fake.advance(400);
       equal(calls[1].end, "timeout");
     },
-    async "setTimeout alone may be replaced"() {
+    async "a call times out if only setTimeout and clearTimeout are fake"() {
       fake.use({ only: ["setTimeout", "clearTimeout"] });
       const call = watch(new JSONRPCClient(silent()).request("f"));
       await fake.advance(9_000);
@@ -118,7 +118,7 @@ export function clockTests(library, fake, fresh) {
       await fake.advance(2_000);
       equal(call.end, "timeout");
     },
-    async "a client that was in use before is on the fake clock, too"() {
+    async "a client that made calls before the fake clock started uses the fake clock"() {
       const client = new JSONRPCClient(silent());
       const before = watch(client.request("f", {}, { timeout: 20 }));
       await until(() => before.end === "timeout");
@@ -129,7 +129,7 @@ export function clockTests(library, fake, fresh) {
       await fake.advance(1);
       equal(call.end, "timeout");
     },
-    async "a call that waits as real timers come back ends with the next call at the latest"() {
+    async "a call that is pending when the fake clock stops ends at the timeout of the next call or before"() {
       fake.use({});
       const client = new JSONRPCClient(silent(), { timeout: 100 });
       const left = watch(client.request("left over"));
@@ -142,7 +142,7 @@ export function clockTests(library, fake, fresh) {
       const last = watch(client.request("last"));
       await until(() => last.end === "timeout");
     },
-    async "a second fake clock takes the place of the first"() {
+    async "a second fake clock replaces the first"() {
       fake.use({});
       const client = new JSONRPCClient(silent());
       watch(client.request("left over"));
@@ -153,7 +153,7 @@ export function clockTests(library, fake, fresh) {
       await fake.advance(10_000);
       equal(call.end, "timeout");
     },
-    async "the package may be imported under fake timers"() {
+    async "the package can be imported under fake timers"() {
       fake.use({});
       const copy = await fresh();
       await copy.default();
@@ -163,7 +163,7 @@ export function clockTests(library, fake, fresh) {
     },
   };
   if (fake.clear !== undefined) {
-    tests["a timer that was dropped costs its own calls only"] = async () => {
+    tests["a call times out although the timer of an earlier call was dropped"] = async () => {
       fake.use({});
       const client = new JSONRPCClient(silent());
       watch(client.request("lost"));
@@ -175,7 +175,7 @@ export function clockTests(library, fake, fresh) {
     };
   }
   if (globalThis.MessageChannel !== undefined) {
-    tests["a session begins though no timer fires"] = async () => {
+    tests["a session begins although no timer fires"] = async () => {
       fake.use({});
       const { port1, port2 } = new MessageChannel();
       const [peer, other] = await Promise.all([

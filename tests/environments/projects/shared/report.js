@@ -1,4 +1,4 @@
-// Runs tests one after another, and prints a line of JSON for each.
+// Runs tests one after another, and prints a line of JSON for each test.
 
 export async function report(tests) {
   for (const [name, body] of tests) {

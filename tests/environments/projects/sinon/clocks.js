@@ -1,4 +1,4 @@
-// The fake timers of sinon.
+// Tests timeouts under the fake timers of sinon.
 
 import * as library from "portway";
 import sinon from "sinon";

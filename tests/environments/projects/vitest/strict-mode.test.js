@@ -1,4 +1,5 @@
-// The hook of the page in React's StrictMode, which mounts each component, unmounts it and mounts it again.
+// Tests the hook of docs/environments.md in React's StrictMode. StrictMode mounts each component, unmounts it and
+// mounts it again.
 
 import { StrictMode, createElement } from "react";
 import { createRoot } from "react-dom/client";
@@ -6,7 +7,7 @@ import init, { connect } from "portway";
 import { expect, test, vi } from "vitest";
 import { usePeer } from "../react/use-peer.js";
 
-test(`${process.env.PLACE}: a hook in React's StrictMode has a peer that works, and destroys it at the end`, {
+test(`${process.env.PLACE}: a hook in React's StrictMode has a working peer, and destroys the peer on unmount`, {
   timeout: 30_000,
 }, async () => {
   await init();

@@ -1,4 +1,4 @@
-// Peers and params in the reactive state of Vue, over a real boundary.
+// Tests peers and params in the reactive state of Vue, over a real MessageChannel.
 
 import init, { connect } from "portway";
 import { reactive, readonly, ref, shallowReactive } from "vue";
@@ -17,19 +17,16 @@ const form = { name: "Anna", tags: ["new"], at: new Map([["a", { b: [1] }]]) };
 const plain = (value) => JSON.stringify({ ...value, at: [...value.at] });
 
 await report([
+  ["a peer in a ref sends reactive params", async () => equal(await save(peer), { name: "Anna", tags: ["new"] })],
   [
-    "a peer in a ref, with params that are reactive",
-    async () => equal(await save(peer), { name: "Anna", tags: ["new"] }),
-  ],
-  [
-    "a peer in a reactive object and in a readonly one",
+    "a peer in a reactive object or in a readonly object makes calls",
     async () => {
       equal(await reactive({ peer }).peer.request("ping"), "pong");
       equal(await readonly({ peer }).peer.remote.ping(), "pong");
     },
   ],
   ...[reactive, readonly, shallowReactive, (value) => ref(value).value].map((wrap, n) => [
-    `params of kind ${n} cross alone, behind another call of the turn, and as a result`,
+    `values of wrapper ${n} arrive in a single call, in the second of two calls, and as a result`,
     async () => {
       equal(plain(await peer.request("save", wrap(form))), plain(form));
       const [, saved] = await Promise.all([peer.request("ping"), peer.request("save", wrap(form))]);

@@ -1,4 +1,4 @@
-// Tests handlers in an AudioWorklet.
+// Serves handlers in an AudioWorklet. index.html calls them.
 
 import { JSONRPCPeer, initSync, portTransport } from "./portway/portway.js";
 

@@ -8,6 +8,6 @@ server.method("fetch", ({ url }) => ({ status: 200, headers: {}, body: url }));
 const client = new JSONRPCClient<PreviewMethods>(portTransport(port2), { timeout: 1000 });
 const { status } = await client.request("fetch", { url: "/" });
 const code: number = new RPCError(kaiak.SESSION_IN_USE, "busy").code;
-// @ts-expect-error there is no such method
+// @ts-expect-error the method does not exist
 await client.request("fetsch", { url: "/" });
 export const used: [number, number, boolean] = [status, code, validateMessage({}).isValid];

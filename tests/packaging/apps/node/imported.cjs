@@ -1,4 +1,4 @@
-// CommonJS in every version of Node: `import()`.
+// In every version of Node, CommonJS can import the package by `import()`.
 import("portway")
   .then(async (portway) => {
     await portway.default();

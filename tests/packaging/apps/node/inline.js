@@ -1,4 +1,4 @@
-// `portway/inline` and `initSync`, where nothing is read from disk by the package.
+// Starts the package by `portway/inline` and by `initSync`. In both cases, the package itself reads no file.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import initInline, { validateMessage } from "portway/inline";
@@ -7,9 +7,9 @@ import init, * as portway from "portway";
 await initInline();
 const report = validateMessage({ jsonrpc: "2.0", method: "add", id: 1 });
 
-// The address of the wasm is an export of the package.
+// The package exports its wasm file.
 portway.initSync(readFileSync(createRequire(import.meta.url).resolve("portway/portway_bg.wasm")));
-// It has been started, so this loads nothing.
+// The wasm has already started, so this call does not load the missing file.
 await init("file:///nowhere");
 const same = portway.validateMessage({ jsonrpc: "2.0", method: "add", id: 1 });
 console.log(JSON.stringify([report.isValid, same.isValid]));

@@ -1,4 +1,4 @@
-// Both ends of a MessageChannel in one thread.
+// A client and a server in one thread, connected by a MessageChannel.
 import init, { CallError, JSONRPCClient, JSONRPCServer, RPCError, portTransport } from "portway";
 
 await init();
@@ -24,4 +24,4 @@ console.log(
     late: late instanceof CallError && late.message,
   }),
 );
-// Nothing is left that would keep the process alive.
+// Both peers are destroyed, so the process must exit by itself.

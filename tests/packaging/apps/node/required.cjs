@@ -1,4 +1,5 @@
-// CommonJS: Node returns the module if it can require ES modules. Otherwise it throws an error with that reason.
+// `require` returns the module if this version of Node can require ES modules. If it cannot, `require` throws an error
+// with the code ERR_REQUIRE_ESM.
 let outcome;
 try {
   const portway = require("portway");

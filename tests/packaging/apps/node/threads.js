@@ -1,4 +1,4 @@
-// A page's worker, in Node: worker_threads, each side calling the other.
+// A worker thread of Node and its owner call each other.
 import { Worker } from "node:worker_threads";
 import init, { JSONRPCPeer, workerTransport } from "portway";
 

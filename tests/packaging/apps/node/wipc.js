@@ -1,4 +1,4 @@
-// A host and its guest, which is this script again, with the word "guest".
+// A host and its guest. The guest is a process of this script with the argument "guest".
 import { fileURLToPath } from "node:url";
 import init, { JSONRPCClient, JSONRPCServer } from "portway";
 import { WipcChannel } from "portway/wipc";
@@ -10,7 +10,7 @@ if (process.argv[2] === "guest") {
 } else {
   const guest = await spawnGuest(process.execPath, [fileURLToPath(import.meta.url), "guest"]);
   const sum = await new JSONRPCClient(guest.transport()).request("add", [40, 2]);
-  // Both entries have the same class.
+  // `portway/wipc` and `portway/wipc/node` must share one class.
   const isChannel = guest.channel instanceof WipcChannel;
   console.log(JSON.stringify({ sum, isChannel, exit: await guest.close() }));
 }

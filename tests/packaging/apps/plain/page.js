@@ -1,4 +1,4 @@
-// A page with a worker and a frame of its own origin, all of them modules without a bundler.
+// A page with a worker and an iframe of its own origin. All scripts are modules that no bundler has changed.
 import init, { JSONRPCPeer, windowTransport, workerTransport } from "./node_modules/portway/portway.js";
 
 async function story() {

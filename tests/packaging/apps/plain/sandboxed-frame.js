@@ -1,4 +1,4 @@
-// The script of the sandboxed frame. The page writes its own origin in place of PAGE.
+// The script of the sandboxed iframe. The page replaces PAGE by its own origin.
 import init, { JSONRPCPeer, windowTransport } from "./node_modules/portway/inline.js";
 
 await init();

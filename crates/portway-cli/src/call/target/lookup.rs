@@ -12,8 +12,8 @@ pub(super) async fn connect(address: &str) -> io::Result<TcpStream> {
     TcpStream::connect(&*look_up(address).await?).await
 }
 
-/// Returns the addresses of a host. A thread looks up the name. The command does not wait for that thread when it ends.
-/// The lookup of tokio is not used, since it panics if no thread can be started.
+/// Returns the addresses of a host. A thread looks up the name. The command exits without waiting for this thread. The
+/// lookup of tokio is not used, since it panics if no thread can be started.
 async fn look_up(address: &str) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = address.parse() {
         return Ok(vec![address]);

@@ -1,4 +1,4 @@
-//! A writer that records its errors and its end.
+//! A writer that records its first error, and the time at which it is dropped.
 
 use std::io;
 use std::pin::Pin;
@@ -19,12 +19,12 @@ struct State {
 }
 
 impl Output {
-    /// Returns the reason of the first failed write, if there is one.
+    /// Returns the error of the first failed write, or `None` if no write has failed.
     pub(in crate::call) fn problem(&self) -> Option<String> {
         self.lock().problem.clone()
     }
 
-    /// Returns the time at which the writer was dropped, or `None` if it was not.
+    /// Returns the time at which the writer was dropped, or `None` before that time.
     pub(in crate::call) fn end(&self) -> Option<Instant> {
         self.lock().end
     }
@@ -38,7 +38,7 @@ impl Output {
     }
 }
 
-/// A writer that records its first error and its end in an [`Output`].
+/// A writer that records its first error, and the time at which it is dropped, in an [`Output`].
 #[derive(Debug)]
 pub(super) struct Tracked<W> {
     writer: W,
@@ -77,7 +77,7 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for Tracked<W> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A failed shutdown is not recorded: a peer that has closed the connection has read enough.
+        // A failed shutdown is not recorded: a peer that has closed the connection needs no further bytes.
         Pin::new(&mut self.writer).poll_shutdown(context)
     }
 }

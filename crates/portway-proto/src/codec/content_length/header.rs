@@ -3,17 +3,17 @@
 use super::search::{HeaderMatch, find};
 use crate::message::Reason;
 
-/// The content of one header line. Names match in any case, with optional whitespace around the colon.
+/// The content of one header line. The case of a name has no effect. Whitespace around the colon is optional.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line {
     /// A header `Content-Length`. `None` if its value exceeds a `u64`.
     Length(Option<u64>),
     /// A header `Content-Length` whose value is not a number.
     NoLength,
-    /// A header whose name ends with `-Content-Length`, since output without a line end may precede the name. It counts
-    /// only if there is no other `Content-Length`.
+    /// A header whose name ends with `-Content-Length`. The text before `Content-Length` may be output without a line
+    /// end. The length counts only if the header has no other `Content-Length`.
     PerhapsLength(Option<u64>),
-    /// A header `Content-Type`. `None` for JSON-RPC in UTF-8, else the reason to refuse the body.
+    /// A header `Content-Type`. `None` if the type is JSON-RPC in UTF-8, or the reason to refuse the body.
     ContentType(Option<Reason>),
     /// Any other header.
     Other,
@@ -78,8 +78,8 @@ fn add_digit(number: u64, digit: u8) -> Option<u64> {
     number.checked_mul(10)?.checked_add(u64::from(digit.wrapping_sub(b'0')))
 }
 
-/// Returns why a body of this content type is refused. Only `application/vscode-jsonrpc` in UTF-8 is accepted (Language
-/// Server Protocol 3.17, header part).
+/// Returns the reason to refuse a body of this content type, or `None` to accept the body. Only
+/// `application/vscode-jsonrpc` in UTF-8 is accepted (Language Server Protocol 3.17, header part).
 fn refusal(content_type: &[u8]) -> Option<Reason> {
     let mut parts = content_type.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
     if !parts.next().unwrap_or_default().eq_ignore_ascii_case(b"application/vscode-jsonrpc") {

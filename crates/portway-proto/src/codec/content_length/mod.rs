@@ -1,19 +1,21 @@
-//! `Content-Length: N`, a blank line, and N bytes of JSON: the base protocol of the Language Server Protocol 3.17.
+//! The base protocol of the Language Server Protocol 3.17: `Content-Length: N`, a blank line, and N bytes of JSON.
 //!
-//! The encoder writes only the header `Content-Length`. The decoder accepts more:
+//! The encoder writes only the header `Content-Length`. The decoder accepts more forms:
 //!
-//! - Header names in any case, with whitespace around the colon and at the end of a line. Lines end with CRLF or LF.
-//!   Headers other than `Content-Length` and `Content-Type` are ignored, and so are blank lines between frames.
-//! - A length consists of ASCII digits. If `Content-Length` is repeated, the values must be equal. Otherwise the header
-//!   is refused as [`FrameFault::InvalidHeader`].
-//! - A length over the limit is reported right after the header, however many digits it has. Then that number of bytes
-//!   is dropped, as the bytes arrive. The same applies to the body after a header that is over its limit. If a header
-//!   follows in place of the body, the body counts as not sent.
-//! - After a fault, the next `Content-Length: N` counts wherever it stands in a line. The bytes before it are noise:
+//! - The case of a header name has no effect. Whitespace may surround the colon, and may precede the end of a line.
+//!   Lines end with CRLF or LF. The decoder ignores headers other than `Content-Length` and `Content-Type`, and blank
+//!   lines between frames.
+//! - A length consists of ASCII digits. If `Content-Length` is repeated, the values must be equal. A header that breaks
+//!   one of these two rules is refused as [`FrameFault::InvalidHeader`].
+//! - A length over the limit is reported directly after the header, even if the length exceeds a `u64`. The decoder
+//!   then drops that number of bytes as they arrive. It also drops the body after a header that is too large. If
+//!   another header follows in place of the body, the decoder assumes that the body was not sent.
+//! - After a fault, the next `Content-Length: N` counts at any position in a line. The bytes before it are noise:
 //!   output that a peer prints into the stream, or the rest of a broken message. A first line that looks like an
-//!   unknown header is also noise if it ends with LF alone.
-//! - A length that is too short leaves noise behind. A length that is too long swallows the next header. If a body is
-//!   not JSON, [`Decoder::reject_body`] finds the swallowed header, and the bytes from there on are decoded again.
+//!   unknown header is also noise if the line ends with LF alone.
+//! - If a length is too short, the rest of the body becomes noise. If a length is too long, the body includes the next
+//!   header. If a body is not JSON, [`Decoder::reject_body`] finds such a header, and decodes the bytes from this
+//!   header on again.
 //!
 //! The decoder buffers at most one header and one message within their limits, and never more than it has received.
 
@@ -70,7 +72,7 @@ pub fn encode(body: &str, out: &mut Vec<u8>) {
 #[derive(Debug)]
 pub struct Decoder {
     machine: Machine,
-    /// The bytes of rejected bodies that are decoded again. The next one is at `rescan_pos`.
+    /// The bytes of rejected bodies that are decoded again. The next byte to decode is at `rescan_pos`.
     rescan: Vec<u8>,
     rescan_pos: usize,
     /// The number of bytes that may still be decoded again.
@@ -78,7 +80,7 @@ pub struct Decoder {
     last_body: Option<BodyPlace>,
 }
 
-/// The place of the body of the last event. [`Decoder::reject_body`] rejects this body.
+/// The place of the body in the last event. [`Decoder::reject_body`] rejects this body.
 #[derive(Debug)]
 enum BodyPlace {
     /// In the buffer that the decoder lends to the event.
@@ -97,8 +99,9 @@ impl Decoder {
         Self { machine, rescan: Vec::new(), rescan_pos: 0, rescan_budget: 0, last_body: None }
     }
 
-    /// Returns the next event and removes its bytes from the front of `input`. Returns `None` when `input` is used up;
-    /// an incomplete message is buffered. A complete frame in `input` is borrowed, not copied.
+    /// Returns the next event, and removes its bytes from the front of `input`. Returns `None` if `input` contains no
+    /// further event. The decoder then has buffered the incomplete message, and `input` is empty. The event of a
+    /// complete frame borrows from `input`, without a copy.
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
         self.machine.recycle();
@@ -124,8 +127,8 @@ impl Decoder {
         Some(event(item, source, &self.machine))
     }
 
-    /// Ends the input. Returns the buffered bytes as an event, if there are any. Call it after [`Self::next`] has
-    /// returned `None`.
+    /// Ends the input. Returns an event for the buffered bytes, or `None` without such bytes. Call this method after
+    /// [`Self::next`] has returned `None`.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
         self.machine.recycle();
@@ -134,29 +137,31 @@ impl Decoder {
         Some(event(item, &[], &self.machine))
     }
 
-    /// Returns a number that stays the same while one message is incomplete, for the timeout
-    /// [`crate::Limits::partial_frame_ms`]. Returns `None` between messages. A body that is dropped for its length
-    /// counts as a message.
+    /// Returns a number that identifies the incomplete message, or `None` between messages. With this number, a driver
+    /// applies the timeout [`crate::Limits::partial_frame_ms`] to each message. A body that is dropped because of its
+    /// length counts as a message.
     #[must_use]
     pub const fn unfinished(&self) -> Option<u64> {
         self.machine.unfinished()
     }
 
-    /// Drops the incomplete message. [`Self::next`] then returns the beginning of the message, without more input. The
-    /// rest of the message is noise, for which no further error response is due.
+    /// Drops the incomplete message. [`Self::next`] then returns the beginning of the message as [`Event::Dropped`],
+    /// without more input. If the rest of the message arrives later, it is noise without a further error response.
     pub fn time_out(&mut self) -> FrameFault {
         FrameFault::TimedOut { held: self.machine.time_out() }
     }
 
-    /// Rejects the body that [`Self::next`] has just returned, since it is not JSON. If the length in its header was
-    /// too large, the body contains the next header. The bytes from the next header on are then decoded again, before
-    /// any further input.
+    /// Rejects the body that [`Self::next`] has just returned. Call this method if the body is not JSON. If the length
+    /// in its header was too large, the body contains the next header. The decoder then decodes the bytes from the next
+    /// header on again, before any further input.
     ///
-    /// `input` is the whole input of that call of [`Self::next`], with the bytes that the call has removed. Returns the
-    /// number of bytes that are decoded again: 0 if the body contains no header, or if the last event was not a body.
+    /// `input` must be the whole input of that call of [`Self::next`], with the bytes that the call has removed.
+    /// Returns the number of bytes to decode again: 0 if the body contains no header, or if the last event was not a
+    /// body.
     ///
-    /// The lengths in swallowed headers could cause the same bytes to be decoded again and again. So the bytes that are
-    /// decoded again have a limit, which grows with the input. Beyond it, the bytes of a rejected body are dropped.
+    /// Headers inside rejected bodies could cause the same bytes to be decoded many times. So the number of bytes that
+    /// are decoded again has a limit, which grows with the input. Above this limit, the decoder drops the bytes of a
+    /// rejected body.
     ///
     /// # Examples
     ///
@@ -188,7 +193,8 @@ impl Decoder {
         let Some(rescan_budget) = self.rescan_budget.checked_sub((count + rest) as u64) else { return 0 };
         self.rescan_budget = rescan_budget;
         if let BodyPlace::Rescan(range) = place {
-            // Only the position moves. To copy the rest for each rejected body would take quadratic time.
+            // Only the position changes. A copy of the remaining bytes for each rejected body would take quadratic
+            // time.
             self.rescan_pos = range.start + start;
         } else {
             let swallowed = swallowed.to_vec();
@@ -200,8 +206,8 @@ impl Decoder {
 }
 
 impl BodyPlace {
-    /// Returns the place of the body of an item, if the item has one. `in_source` creates the place of a body in the
-    /// source.
+    /// Returns the place of the body in an item, or `None` if the item has no body to reject. `in_source` converts the
+    /// positions of a body in the source to a place.
     fn of(item: &Item, in_source: fn(Range<usize>) -> Self) -> Option<Self> {
         match item {
             Item::Body(Span::Lent, None) => Some(Self::Lent),

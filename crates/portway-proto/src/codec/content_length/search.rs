@@ -4,14 +4,14 @@ use memchr::memchr2;
 
 const NAME: &[u8] = b"content-length";
 
-/// Maximum number of bytes of a body that are compared with a header. Names of headers are shorter, which leaves room
-/// for some whitespace.
+/// Maximum number of bytes of a body that are compared with a header. The names of known headers are shorter, so this
+/// number also includes some whitespace after a name.
 const MAX_PEEK_BYTES: usize = 32;
 
 /// The part of a line `Content-Length: N` that has matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeaderMatch {
-    /// This many characters of the name.
+    /// The first characters of the name. The value is the number of these characters.
     Name(usize),
     /// The name, and optional whitespace.
     BeforeColon,
@@ -29,8 +29,8 @@ pub(super) enum HeaderMatch {
 impl HeaderMatch {
     pub(super) const NONE: Self = Self::Name(0);
 
-    /// Returns the progress after one more byte. The first letter of the name occurs only once in the name. So a byte
-    /// that does not continue the match either begins a new match, or is in no match.
+    /// Returns the progress after one more byte. The first letter of the name occurs only once in the name. So if a
+    /// byte does not continue the match, no earlier byte can begin another match.
     pub(super) fn after(self, byte: u8) -> Self {
         match (self, byte) {
             (Self::Name(seen), _) if NAME.get(seen) == Some(&byte.to_ascii_lowercase()) => {
@@ -52,8 +52,8 @@ impl HeaderMatch {
     }
 }
 
-/// Finds a line `Content-Length: N` in `bytes`, or the beginning of such a line at their end. Returns its position, and
-/// the part of it that has matched.
+/// Finds a line `Content-Length: N` in `bytes`, or the beginning of such a line at their end. Returns the position of
+/// the line, and the part of it that has matched.
 pub(super) fn find(bytes: &[u8]) -> Option<(usize, HeaderMatch)> {
     let mut progress = HeaderMatch::NONE;
     let mut start = 0;
@@ -77,19 +77,19 @@ pub(super) fn find(bytes: &[u8]) -> Option<(usize, HeaderMatch)> {
 }
 
 /// Returns the position of the next header in bytes that are not JSON. The header is a whole line `Content-Length: N`,
-/// or the beginning of such a line at the end of the bytes. A JSON string contains no line end, so the text of a broken
-/// message does not count as a header. [`super::Decoder::reject_body`] uses this function.
+/// or the beginning of such a line at the end of the bytes. A JSON string cannot contain a line end, so a string with
+/// the text `Content-Length: N` does not count as a header. [`super::Decoder::reject_body`] uses this function.
 #[must_use]
 pub fn header_within(bytes: &[u8]) -> Option<usize> {
     find(bytes).map(|(start, _)| start)
 }
 
-/// Whether a header or a body comes next. JSON text does not begin with a name and a colon.
+/// The result of [`peek`]: whether a header or a body follows. JSON text does not begin with a name and a colon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peek {
     Header,
     Body,
-    /// More bytes are needed.
+    /// More bytes are needed for a decision.
     Open,
 }
 

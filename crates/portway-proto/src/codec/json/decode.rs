@@ -18,11 +18,11 @@ use crate::message::{
 use crate::profile::{BatchPolicy, Profile};
 use crate::validate::Code;
 
-/// Decodes one message or batch. Text that is not a message becomes an [`Unusable`], which defines the reaction.
+/// Decodes one message or batch. Text that is not a message becomes an [`Unusable`], which determines the reaction.
 ///
-/// If the profile rejects batches, the elements of a batch are left out. If a batch has more messages than
-/// [`Limits::batch_items`], not counting responses, only one of those beyond the limit is returned. The connection
-/// refuses either batch as a whole.
+/// If the profile rejects batches, the elements of a batch are omitted. If a batch has more than
+/// [`Limits::batch_items`] messages, the first message beyond the limit is returned, and the rest is omitted. Responses
+/// do not count for this limit. The connection refuses the whole batch in both cases.
 ///
 /// # Examples
 ///
@@ -45,7 +45,7 @@ pub fn decode(bytes: &[u8], profile: &Profile, limits: &Limits) -> Incoming<Box<
     }
     let reader = Reader { profile, limits };
     str::from_utf8(bytes).ok().and_then(|text| reader.incoming(text)).unwrap_or_else(|| {
-        // Text that is not JSON cannot show that it is a message for this library.
+        // Text that is not JSON does not contain the version of the protocol, so the text may be foreign.
         Incoming::Single(Err(if profile.foreign_is_ignored { Unusable::Ignore } else { Fault::ParseError.into() }))
     })
 }
@@ -140,7 +140,7 @@ impl Reader<'_> {
         Ok(Message::Request(Request { id, method, params }))
     }
 
-    /// Reads a response. If it has a defect or a repeated member, it becomes [`Unusable::Unreadable`], which ends its
+    /// Reads a response. A response with a defect or a repeated member becomes [`Unusable::Unreadable`], which ends the
     /// call.
     fn response(&self, envelope: &Envelope<'_>, defect: Option<Defect>) -> Entry<Box<RawValue>> {
         let Ok(Some(id)) = self.id(envelope) else { return Err(Unusable::Ignore) };
@@ -195,13 +195,13 @@ fn read_id(value: &str) -> Option<Id> {
 
 fn read_call(envelope: &Envelope<'_>) -> Result<(Box<str>, Option<Box<RawValue>>), Unusable> {
     let method = envelope.method.and_then(string).ok_or(Fault::InvalidRequest)?;
-    // Null params have passed the classification only if the profile treats them as absent.
+    // The classification accepts null params only if the profile treats them as absent.
     let params = envelope.params.filter(|params| kind(Some(params)) != Kind::Null);
     Ok((method, params.and_then(raw)))
 }
 
-/// Reads an error as the peer has sent it. A value that is not a valid error object, for example a string, becomes an
-/// internal error whose data is the whole value.
+/// Reads the error of a response. A value that is not a valid error object, for example a string, becomes an internal
+/// error whose data is the whole value.
 fn read_error(value: &str) -> ErrorObject<Box<RawValue>> {
     let members = ErrorMembers::read(value).unwrap_or_default();
     let message = members.message.and_then(string);

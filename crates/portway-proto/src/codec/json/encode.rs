@@ -111,7 +111,7 @@ fn push_integer(text: &mut String, integer: i64) {
 }
 
 pub(super) fn push_string(text: &mut String, string: &str) {
-    // A string is searched for characters that need escapes, since most strings have none and are copied.
+    // Most strings need no escapes, so they are copied.
     if string.bytes().any(|byte| matches!(byte, b'"' | b'\\' | ..b' ')) {
         return text.push_str(&Value::from(string).to_string());
     }

@@ -18,14 +18,14 @@ pub(super) struct Envelope<'a> {
     pub(super) params: Option<&'a str>,
     pub(super) result: Option<&'a str>,
     pub(super) error: Option<&'a str>,
-    /// Whether a member is repeated. Its last value counts.
+    /// Whether any member is repeated. The last value of a repeated member counts.
     pub(super) repeated: bool,
     /// Whether the id is repeated.
     pub(super) is_id_repeated: bool,
 }
 
 impl<'a> Envelope<'a> {
-    /// Reads the next object. Returns `None` if the text is not JSON, or if another value comes.
+    /// Reads the next value, which must be an object. Returns `None` for another value, and if the text is not JSON.
     pub(super) fn scan(scanner: &mut Scanner<'a>) -> Option<Self> {
         let ([jsonrpc, id, method, params, result, error], repeats) = read_members(scanner, |name| match name {
             "jsonrpc" => Some(0),
@@ -92,7 +92,7 @@ impl<'a> ErrorMembers<'a> {
     }
 }
 
-/// Returns the kind of a value. The kind of a number depends on its value, not on its text.
+/// Returns the kind of a value. The kind of a number depends on its value, not on its text: `1.0` is an integer.
 pub(super) fn kind(value: Option<&str>) -> Kind {
     let Some(text) = value else { return Kind::Missing };
     match text.as_bytes() {
@@ -121,7 +121,7 @@ pub(super) fn string(value: &str) -> Option<Box<str>> {
 
 /// Returns whether a string, as JSON text, has more than `max` UTF-16 code units.
 fn is_string_longer(value: &str, max: usize) -> bool {
-    // Quotes and escapes make the JSON text longer than the string, so a short text needs no decoding.
+    // The JSON text has more bytes than the string has UTF-16 code units, so a short text needs no decoding.
     value.len() > max && string(value).is_some_and(|string| is_longer(&string, max))
 }
 
@@ -147,7 +147,7 @@ fn read_members<'a, const N: usize>(
     let mut values = [None; N];
     let mut repeats = 0;
     scanner.members(|name, value| {
-        // Only names with escapes are decoded, since they are rare.
+        // Most names contain no escapes, so only names with escapes are decoded.
         let index = within_quotes(name).and_then(&index_of).or_else(|| {
             memchr(b'\\', name.as_bytes())?;
             index_of(&string(name)?)

@@ -1,7 +1,7 @@
 //! Finds the ids of responses in a message that cannot be decoded.
 //!
-//! The text may be cut off anywhere, and may not be JSON. Only its brackets, quotes, colons and commas are used to find
-//! the members, in one pass and without recursion.
+//! The text may be incomplete, and may not be JSON. So the scan finds the members only by brackets, quotes, colons and
+//! commas. It needs one pass and no recursion.
 
 use memchr::memchr2;
 
@@ -12,14 +12,15 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 /// Facts about a message that cannot be decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Glance {
-    /// Whether it may be a response whose id is unknown. This is an object that has no readable id, no `method` and no
-    /// `params`, or the beginning of such an object. An empty text counts as such a beginning. A batch never counts.
+    /// Whether the message may be a response whose id is unknown. Such a message is an object that has no readable id,
+    /// no `method` and no `params`, or the beginning of such an object. An empty text counts as such a beginning. For a
+    /// batch, the value is false.
     pub is_nameless: bool,
-    /// Whether it has the member `jsonrpc`.
+    /// Whether the message has the member `jsonrpc`.
     pub has_version: bool,
 }
 
-/// Scans the text of a message that cannot be decoded, or its beginning. Calls `answers` with each number that is the
+/// Scans the text of a message that cannot be decoded, or the beginning of that text. Calls `answers` with each numeric
 /// id of a response. A batch may contain several responses.
 ///
 /// # Examples
@@ -69,15 +70,15 @@ struct Members {
     has_version: bool,
 }
 
-/// An id, as far as the text shows it.
+/// The id of a message, as far as the text contains the id.
 #[derive(Debug, PartialEq, Eq)]
 enum Seen {
     Nothing,
-    /// A number, as the ids of outgoing calls are.
+    /// A number. The ids of outgoing calls are numbers.
     Ours(Id),
     /// A string or null. Outgoing calls do not have such ids.
     Foreign,
-    /// It is repeated, of a wrong type, or cut off.
+    /// The id is repeated, incomplete or of a wrong type.
     Unclear,
 }
 
@@ -104,7 +105,7 @@ impl<'a> Reader<'a> {
         self.0.first().copied()
     }
 
-    /// Skips this byte if it is the next one that is not whitespace.
+    /// Skips whitespace, and then skips `byte` if it is the next byte. Returns whether `byte` was skipped.
     fn skip(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
         if is_next {
@@ -147,8 +148,8 @@ impl<'a> Reader<'a> {
         text.get(..text.len() - self.0.len() - 1)
     }
 
-    /// Skips a value and returns its text. It ends before the next comma or closing bracket. Returns `None` if the text
-    /// ends first.
+    /// Skips a value and returns its text. The value ends before a comma or closing bracket that is not nested in the
+    /// value. Returns `None` if the text ends first.
     fn value(&mut self) -> Option<&'a [u8]> {
         let text = self.0;
         let mut depth = 0_usize;

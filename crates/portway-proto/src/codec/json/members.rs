@@ -5,8 +5,8 @@ use core::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Returns the members with these names. The text may contain the names with escapes. If several members have the same
-/// name, the last one counts. Returns `None` if the text is not a JSON object.
+/// Returns the members with these names. Names in the text may contain escapes. If several members have the same name,
+/// the last member counts. Returns `None` if the text is not a JSON object.
 pub fn members<'t, const N: usize>(text: &'t [u8], names: [&str; N]) -> Option<[Option<&'t RawValue>; N]> {
     let mut json = serde_json::Deserializer::from_slice(text);
     let members = Members(names).deserialize(&mut json).ok()?;

@@ -1,4 +1,4 @@
-//! Converts JSON text (RFC 8259) to messages and back. The payloads of the messages stay text.
+//! Converts JSON text (RFC 8259) to messages and back. The payloads of the messages remain text.
 //!
 //! [`decode`] reads only the members of a message, not their contents. Payloads are [`RawValue`]s: `params`, `result`
 //! and `data` keep the exact text from the peer. Ids keep their text, too.
@@ -6,7 +6,7 @@
 //! Rules of the decoder:
 //!
 //! - Text is UTF-8 without a byte order mark. Text with a mark is not JSON, and is answered with -32700.
-//! - The whole text is one message or one batch. Text after it, except whitespace, is answered with -32700.
+//! - The whole text is one message or one batch. Text after the message, except whitespace, is answered with -32700.
 //! - A number too large for a double (`1e400`) and a lone surrogate (`"\ud800"`) are valid JSON. Other decoders read
 //!   them as `Infinity`, as `null` or not at all. So a call that contains such a value, even in its id, is answered
 //!   with -32700.
@@ -16,7 +16,7 @@
 //! - A response is never answered. A response with one of these defects becomes
 //!   [`Unusable::Unreadable`](crate::message::Unusable::Unreadable), which ends its call. [`glance`] finds the id in a
 //!   text that is not JSON.
-//! - Members may come in any order. Unknown members are ignored.
+//! - Members may have any order. Unknown members are ignored.
 
 mod decode;
 mod encode;
@@ -45,7 +45,7 @@ impl Payload for Box<RawValue> {
     type Id = Id;
     type Method = Box<str>;
     type Error = ErrorObject<Self>;
-    /// Estimate of the message itself, its place in a growing list, and an allocation for each of its texts.
+    /// An estimate: the message itself, its place in a growing list, and an allocation for each of its texts.
     const REPLY_BYTES: usize = 256;
 
     fn held_bytes(&self) -> usize {

@@ -1,4 +1,4 @@
-//! Payloads as objects, for the params of cancellation, progress and streams.
+//! Reads and writes payloads that are objects: the params of cancellation, progress and streams.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;

@@ -30,7 +30,7 @@ impl<'de> Deserializer<'de> for Known<'de> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-        Err(Error::custom("a raw value is asked for in another way"))
+        Err(Error::custom("a raw value must be read as a newtype struct"))
     }
 
     forward_to_deserialize_any! {

@@ -1,11 +1,11 @@
 //! Scanner for JSON text (RFC 8259). It checks the grammar and locates the values. It also reports defects: values that
 //! the grammar allows, but that this library refuses.
 //!
-//! The scanner is not recursive. Text that it has accepted is JSON, and is not checked again.
+//! The scanner is not recursive. Accepted text is JSON, so other code does not check the text again.
 
 use alloc::vec::Vec;
 
-/// Why a value is refused.
+/// The reason to refuse a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Defect {
     /// Arrays and objects are nested deeper than the limit.
@@ -21,7 +21,7 @@ pub(super) enum Defect {
 pub(super) struct Scanner<'a> {
     text: &'a str,
     rest: &'a [u8],
-    /// The number of arrays and objects that are open around the current value.
+    /// The number of arrays and objects that enclose the current value.
     depth: usize,
     depth_limit: usize,
     defect: Option<Defect>,
@@ -38,12 +38,12 @@ impl<'a> Scanner<'a> {
         self.rest.first().copied()
     }
 
-    /// Returns whether only whitespace is left.
+    /// Returns whether only whitespace remains.
     pub(super) fn is_at_end(&mut self) -> bool {
         self.peek().is_none()
     }
 
-    /// Returns the first defect since the last call.
+    /// Returns the first defect since the previous call of this method.
     pub(super) const fn take_defect(&mut self) -> Option<Defect> {
         self.defect.take()
     }
@@ -164,13 +164,14 @@ enum Kind {
     Object,
 }
 
-/// The open arrays and objects, one bit each.
+/// The arrays and objects that are not closed yet, one bit for each.
 #[derive(Debug, Default)]
 struct Open {
     depth: usize,
-    /// The innermost ones, at most 64. The lowest bit is for the innermost one of all. 1 stands for an object.
+    /// The bits of the innermost 64 levels. The lowest bit is for the innermost level. A bit is 1 for an object, and 0
+    /// for an array.
     bits: u64,
-    /// The other ones, 64 in each word.
+    /// The bits of the outer levels, 64 in each word.
     outer: Vec<u64>,
 }
 
@@ -254,7 +255,7 @@ fn after_escapes<'a>(mut rest: &'a [u8], defect: &mut Option<Defect>) -> Option<
     }
 }
 
-/// Returns the text from the first quote, backslash or control character on.
+/// Returns the rest of the text, from the first quote, backslash or control character on.
 #[inline]
 fn from_special(mut rest: &[u8]) -> &[u8] {
     while let Some((bytes, tail)) = rest.split_first_chunk() {
@@ -288,7 +289,7 @@ fn code_unit(digits: [u8; 4]) -> Option<u32> {
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
 }
 
-/// Returns the text after the number with which it begins (RFC 8259 §6).
+/// Returns the text after a number (RFC 8259 §6). `text` begins with the number.
 fn after_number<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [u8]> {
     let unsigned = text.strip_prefix(b"-").unwrap_or(text);
     let mut rest = match unsigned {
@@ -315,7 +316,7 @@ fn after_number<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [
     Some(rest)
 }
 
-/// Returns the text after its leading digits, or `None` without digits.
+/// Returns the text after its leading digits, or `None` if it does not begin with a digit.
 fn after_digits(text: &[u8]) -> Option<&[u8]> {
     let [b'0'..=b'9', rest @ ..] = text else { return None };
     let mut rest = rest;

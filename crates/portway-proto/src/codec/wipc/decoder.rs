@@ -1,5 +1,5 @@
-//! The decoder. It buffers either an incomplete header (`partial_header`), or an accepted header (`frame`) with the
-//! received part of its payload (`held`). All other bytes pass through.
+//! The decoder of WIPC. It buffers either an incomplete header (`partial_header`), or an accepted header (`frame`) with
+//! the received part of its payload (`held`). All other bytes become passthrough.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -38,7 +38,7 @@ struct Machine {
     max_payload: u32,
     /// Maximum payload of a `CALL`, in bytes.
     max_call: usize,
-    /// A payload over `max_call`: its length, and the number of bytes that have not arrived.
+    /// The payload of a dropped `CALL`: its length, and the number of bytes that have not arrived.
     dropped: Option<(usize, usize)>,
     /// The beginning of the payload of a dropped `CALL`.
     beginning: Beginning,
@@ -49,9 +49,10 @@ struct Machine {
     /// The received part of the payload.
     held: Vec<u8>,
     lent: Lent,
-    /// The number of bytes of the frame that the end of the input has cut off, until an event reports it.
+    /// The received length of a frame that is incomplete at the end of the input. `None` after an event has reported
+    /// it.
     truncated_len: Option<u64>,
-    /// Identifies the incomplete payload: it changes when a payload begins.
+    /// A number that identifies the incomplete payload. The number increases when a payload begins.
     count: u64,
 }
 
@@ -62,7 +63,7 @@ struct HeaderBuffer {
     length: usize,
 }
 
-/// An event with a span in place of its bytes, see [`Event`].
+/// An [`Event`] that has spans in place of bytes.
 #[derive(Debug)]
 enum Item {
     Frame(FrameType, Span),
@@ -79,9 +80,9 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// Creates a decoder for the beginning of a stream, which accepts payloads of any length.
+    /// Creates a decoder for the beginning of a stream. The decoder accepts payloads of any length.
     ///
-    /// It reserves no memory for the length in a header. Its buffer grows as bytes arrive. Use
+    /// The length in a header does not reserve memory. The buffer grows as bytes arrive. Use
     /// [`Decoder::with_max_payload`] to limit the buffer.
     #[must_use]
     pub const fn new() -> Self {
@@ -114,8 +115,9 @@ impl Decoder {
         self
     }
 
-    /// Returns the next event and removes its bytes from the front of `input`. Returns `None` when `input` is used up;
-    /// an incomplete frame is buffered. A complete payload in `input` is borrowed, not copied.
+    /// Returns the next event, and removes its bytes from the front of `input`. Returns `None` if `input` contains no
+    /// further event. The decoder then has buffered the incomplete frame, and `input` is empty. The event of a complete
+    /// frame borrows its payload from `input`, without a copy.
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
         self.machine.lent.recycle(&mut self.machine.held);
@@ -143,8 +145,8 @@ impl Decoder {
         self.machine.next(&self.rescan, &mut self.rescan_pos)
     }
 
-    /// Ends the input. Returns buffered bytes as passthrough, and then reports a truncated frame. Call it after
-    /// [`Self::next`] has returned `None`, and repeat it until this method returns `None`.
+    /// Ends the input. Returns buffered bytes as passthrough, and then reports a truncated frame. After [`Self::next`]
+    /// has returned `None`, call this method until it returns `None`.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
         self.machine.lent.recycle(&mut self.machine.held);
@@ -152,19 +154,19 @@ impl Decoder {
         Some(event(item, &[], &self.machine))
     }
 
-    /// Returns a number that stays the same while the payload of an accepted header is incomplete, or `None` between
-    /// frames.
+    /// Returns a number that identifies the incomplete payload, or `None` if no header without its whole payload was
+    /// received.
     #[must_use]
     pub const fn unfinished(&self) -> Option<u64> {
         if self.machine.frame.is_some() || self.machine.dropped.is_some() { Some(self.machine.count) } else { None }
     }
 
-    /// Abandons the incomplete frame: its first byte becomes passthrough, and the following bytes are scanned again for
-    /// headers. Call [`Self::next`] afterwards, even without more input. Returns the number of bytes of the frame that
-    /// were received, header included, or 0 without an incomplete frame.
+    /// Abandons the incomplete frame. The first byte of the frame becomes passthrough, and the decoder scans the next
+    /// bytes for headers again. Call [`Self::next`] afterwards, even without more input. Returns the number of received
+    /// bytes of the frame, header included, or 0 if no frame is incomplete.
     ///
-    /// If the payload was being dropped, its received part is not scanned. The rest of the payload is scanned as it
-    /// arrives.
+    /// If the decoder was dropping the payload, it does not scan the received part of this payload. It scans the rest
+    /// of the payload as the bytes arrive.
     pub fn give_up(&mut self) -> usize {
         if let Some((length, rest)) = self.machine.dropped.take() {
             self.machine.beginning.close();
@@ -253,8 +255,8 @@ impl Machine {
         self.accept(self.partial_header.bytes)
     }
 
-    /// Returns the position of the first byte that may begin a header, or the length of `bytes` if there is no such
-    /// byte.
+    /// Returns the position of the first byte that may begin a header, or the length of `bytes` if no byte may begin
+    /// one.
     fn search(&self, bytes: &[u8]) -> usize {
         let mut from = 0;
         while let Some(next) = bytes.get(from..).and_then(|rest| memchr(MAGIC[0], rest)) {
@@ -316,7 +318,7 @@ impl Machine {
     /// Removes the incomplete frame, and returns its header.
     fn abandon_frame(&mut self) -> Option<[u8; HEADER_BYTES]> {
         let (frame_type, length) = self.frame.take()?;
-        // There is a header for this length, since the length came from a header.
+        // The length was read from a header, so it fits in a header.
         header(frame_type, length).ok()
     }
 
@@ -348,7 +350,7 @@ impl HeaderBuffer {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 
-    /// `more` must fit.
+    /// Appends `more`, which must fit in the rest of the buffer.
     fn push(&mut self, more: &[u8]) {
         let end = self.length + more.len();
         if let Some(slot) = self.bytes.get_mut(self.length..end) {

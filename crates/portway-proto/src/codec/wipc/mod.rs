@@ -1,11 +1,11 @@
-//! WIPC: frames for WASM guests (programs in wasm), on a pipe that also carries other bytes.
+//! WIPC: frames for WASM guests (programs in wasm), on a pipe that also transports other bytes.
 //!
 //! A frame is the magic `WIPC`, one byte for the type, four bytes for the payload length (little endian), and the
-//! payload. Bytes between frames pass through: they are the output of the guest.
+//! payload. The bytes between frames are passthrough, for example the text output of the guest.
 //!
 //! Every byte is returned once and in order: in a frame, or as [`Event::Passthrough`]. A header is valid only if the
 //! magic, the type and the length are all valid. If a header is invalid, its first byte is passthrough, and scanning
-//! resumes at the second. Text such as `WIPC is a protocol` therefore hides no frame.
+//! resumes at the second byte. So text such as `WIPC is a protocol` cannot hide a frame.
 //!
 //! Source: the WIPC specification, version 1.0.
 
@@ -104,15 +104,15 @@ pub enum Event<'a> {
         /// The payload length in the header, in bytes.
         length: u64,
     },
-    /// A `CALL` was dropped, since it was too long or timed out. It may have been a response. This event occurs only
-    /// with [`Decoder::with_max_call`].
+    /// A `CALL` was dropped, because it was too long or timed out. The `CALL` may have been a response. This event
+    /// occurs only with [`Decoder::with_max_call`].
     Dropped {
-        /// The first kibibyte of its payload, or the received part if that is shorter.
+        /// The first kibibyte of the payload, or the received part of a shorter payload.
         beginning: &'a [u8],
-        /// Why it was dropped.
+        /// Why the `CALL` was dropped.
         why: Unreadable,
     },
-    /// The input ended within a frame. The received bytes were passed through, unless they were dropped.
+    /// The input ended within a frame. The received bytes were dropped, or were returned as passthrough.
     Truncated {
         /// The number of bytes of the frame that were received, header included.
         held: u64,
@@ -134,7 +134,7 @@ impl fmt::Display for PayloadTooLong {
 
 impl core::error::Error for PayloadTooLong {}
 
-/// Returns the header of a frame, so that a writer need not copy the payload.
+/// Returns the header of a frame. A writer that writes the header and then the payload does not copy the payload.
 ///
 /// # Errors
 /// If `length`, in bytes, exceeds 32 bits.
@@ -147,7 +147,7 @@ pub fn header(frame_type: FrameType, length: usize) -> Result<[u8; HEADER_BYTES]
 /// Appends a frame.
 ///
 /// # Errors
-/// If the payload is too long. Then nothing is appended.
+/// If the payload is too long. `out` is then unchanged.
 ///
 /// # Examples
 ///

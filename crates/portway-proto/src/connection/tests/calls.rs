@@ -1,4 +1,4 @@
-//! Outgoing calls: each ends exactly once.
+//! Outgoing calls. Each call must end exactly once.
 
 use alloc::string::ToString;
 use alloc::vec;
@@ -20,7 +20,7 @@ fn failure(id: Id) -> Incoming<Text> {
     Incoming::Single(Ok(Message::Response(Response { id, outcome: Err(error) })))
 }
 
-/// Answers every request that has arrived. The result is the params of the request.
+/// Answers every received request. The result is the params of the request.
 fn echo(pair: &mut Pair) {
     for event in core::mem::take(&mut pair.server_events) {
         if let Event::Request { key, params, .. } = event {
@@ -170,11 +170,11 @@ fn a_call_whose_timeout_is_restarted_waits_anew_and_no_other_does() {
     pair.step();
     assert_eq!((pair.now, ends(&mut pair)), (100, vec![(2, "timed out")]));
     pair.now = 150;
-    assert!(pair.client.restart(kept, Some(30)), "with another timeout, too");
+    assert!(pair.client.restart(kept, Some(30)), "a restart with another timeout must succeed");
     pair.drain();
     pair.step();
     assert_eq!((pair.now, ends(&mut pair)), (180, vec![(1, "timed out")]));
-    assert!(!pair.client.restart(kept, Some(100)), "not after its end");
+    assert!(!pair.client.restart(kept, Some(100)), "a restart after the end of the call must fail");
     pair.drain();
     assert_eq!(pair.client.poll_timeout(), None);
 }
@@ -265,15 +265,15 @@ fn a_cancelled_call_has_no_end_and_the_peer_is_told() {
     let key = call(&mut pair, Some(1_000));
     pair.step();
     assert!(pair.client.cancel(key));
-    assert!(!pair.client.cancel(key), "a second cancel does nothing");
+    assert!(!pair.client.cancel(key), "a second cancellation must have no effect");
     pair.step();
     let events = core::mem::take(&mut pair.server_events);
     let [Event::Request { key, .. }, Event::Cancelled(cancelled)] = &events[..] else { panic!("{events:?}") };
     assert_eq!(key, cancelled);
-    assert!(pair.server.respond(*key, Ok(text("anyway"))), "a cancelled request is still answered once");
+    assert!(pair.server.respond(*key, Ok(text("anyway"))), "a response to a cancelled request must be accepted");
     pair.drive();
     assert_eq!(ends(&mut pair), []);
-    assert!(matches!(&pair.client_events[..], []), "ends() took what there was");
+    assert!(matches!(&pair.client_events[..], []), "`ends` must have removed all events");
 }
 
 #[test]

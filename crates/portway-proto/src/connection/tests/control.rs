@@ -1,4 +1,4 @@
-//! The notifications of the protocol, in the form of each profile.
+//! Tests of the notifications of the protocol, in the form of each profile.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};

@@ -1,4 +1,5 @@
-//! Random inputs in random order: each call ends once, each request is answered once, and nothing else is answered.
+//! Tests with random inputs in random order. Each call must end once. Each request must be answered once, and other
+//! messages must not be answered.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -20,18 +21,19 @@ impl Random {
     }
 }
 
-/// One end of a connection, a hostile peer, and the responses that are due.
+/// A connection, its hostile peer, and the responses that the connection must still send.
 struct World {
     end: Connection<Text>,
     random: Random,
     now: u64,
-    /// The number of the latest batch that this end sent.
+    /// The number of the latest batch that the connection sent.
     batches: u32,
-    /// Own calls by id, with the number of times that they have ended.
+    /// The outgoing calls by id, with the number of times that each call has ended.
     calls: BTreeMap<u64, (CallKey, u32)>,
-    /// The number of responses that are due, by the id of the request. No two requests have the same id.
+    /// The number of responses that the connection must still send, by the id of the request. Each request has another
+    /// id.
     owed: BTreeMap<Id, i64>,
-    /// The number of responses that are due with the id null.
+    /// The number of responses with the id null that the connection must still send.
     owed_to_null: i64,
     running: Vec<RequestKey>,
     /// The requests whose cancellation an event has reported.
@@ -58,10 +60,10 @@ impl World {
     }
 
     fn began(&mut self, key: CallKey) {
-        assert!(self.calls.insert(key.id(), (key, 0)).is_none(), "an id is used once");
+        assert!(self.calls.insert(key.id(), (key, 0)).is_none(), "two calls have the same id");
     }
 
-    /// Returns a random element from the peer, and whether it counts as a call in a batch.
+    /// Returns a random element from the peer, and whether it counts for the limit of a batch.
     fn entry(&mut self) -> (Entry<Text>, bool) {
         let id = Id::Integer(self.random.below(40) as i64);
         let response = |outcome| (Ok(Message::Response(Response { id: id.clone(), outcome })), false);
@@ -97,8 +99,8 @@ impl World {
         self.end.handle(Incoming::Batch(entries.into_iter().map(|(entry, _)| entry).collect()));
     }
 
-    /// Handles a single message on the fast path, as a driver that has drained all output does. Returns false if the
-    /// message must be handled by `handle`.
+    /// Handles a single message on the fast path. A driver may do this after it has drained all output. Returns false
+    /// if `handle` must handle the message.
     fn straight(&mut self, entry: &Entry<Text>) -> bool {
         match entry {
             Ok(Message::Request(request)) => {
@@ -178,7 +180,7 @@ impl World {
             _ => self.now += self.random.below(30),
         }
         self.end.handle_timeout(self.now);
-        assert!(self.end.poll_timeout().is_none_or(|next| next > self.now), "the past is not waited for");
+        assert!(self.end.poll_timeout().is_none_or(|next| next > self.now), "the next clock reading is in the past");
         self.drain();
     }
 
@@ -214,9 +216,9 @@ impl World {
     fn check(&self) {
         assert!(self.calls.values().all(|(_, ends)| *ends <= 1), "a call has ended twice");
         assert_eq!(self.end.pending_calls(), self.calls.values().filter(|(_, ends)| *ends == 0).count());
-        assert!(self.owed.values().all(|owed| *owed >= 0) && self.owed_to_null >= 0, "more answers than requests");
+        assert!(self.owed.values().all(|owed| *owed >= 0) && self.owed_to_null >= 0, "a request has two answers");
         if self.end.config().profile.ordering == Ordering::Sequential {
-            assert!(self.running.len() <= 1, "one request at a time");
+            assert!(self.running.len() <= 1, "two requests run at the same time");
         }
     }
 }
@@ -233,10 +235,10 @@ fn every_call_ends_once_and_every_request_is_answered_once() {
             world.end.respond(key, Ok(text("done")));
             world.drain();
         }
-        assert!(world.owed.values().all(|owed| *owed == 0) && world.owed_to_null == 0, "a request without an answer");
+        assert!(world.owed.values().all(|owed| *owed == 0) && world.owed_to_null == 0, "a request has no answer");
         world.end.close();
         world.drain();
-        assert!(world.calls.values().all(|(_, ends)| *ends == 1), "a call without an end");
+        assert!(world.calls.values().all(|(_, ends)| *ends == 1), "a call has not ended");
         assert!(!world.end.has_output() && world.end.poll_timeout().is_none());
     }
 }

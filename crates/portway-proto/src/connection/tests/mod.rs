@@ -1,4 +1,4 @@
-//! Tests of the connection on virtual time. Most use a pair of connections, and a wire with latency.
+//! Tests of the connection on virtual time. Most tests use a pair of connections, and a simulated link with latency.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "a test that panics has failed")]
 

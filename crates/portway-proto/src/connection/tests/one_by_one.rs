@@ -1,4 +1,5 @@
-//! Requests that run one at a time: waiting, and responses before their turn.
+//! Tests of requests that run one at a time. They check waiting requests and notifications, and responses to requests
+//! that have not begun.
 
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -31,7 +32,7 @@ fn where_one_runs_at_a_time_no_request_is_refused_for_its_bytes_and_what_waits_c
     }
     assert_eq!(server.bytes_at_work(), 180);
     server.handle(Incoming::Single(notification("n")));
-    assert!(server.bytes_at_work() > 1_000, "a notification that waits is not free");
+    assert!(server.bytes_at_work() > 1_000, "a waiting notification must count towards the limit of bytes");
     for _ in 1..=3 {
         let (running, _) = requests(&mut server).remove(0);
         server.respond(running, Ok(text("ok")));
@@ -54,7 +55,7 @@ fn where_one_runs_at_a_time_notifications_keep_their_place() {
     assert!(second.is_some_and(|key| server.respond(key, Ok(text("2")))));
     assert_eq!(events(&mut server), ["d"]);
     server.handle(Incoming::Single(notification("e")));
-    assert_eq!(events(&mut server), ["e"], "nothing runs");
+    assert_eq!(events(&mut server), ["e"], "a notification must not wait if no request is running");
 }
 
 #[test]
@@ -72,19 +73,19 @@ fn where_one_runs_at_a_time_what_is_answered_before_its_turn_lets_nothing_run_an
             left.extend((answered & (1 << index) == 0).then_some(name).into_iter().chain([note]));
         }
         for index in (0_u32..5).filter(|index| answered & (1 << index) != 0) {
-            let key = server.request_with_id(&Id::from(i64::from(index) + 1)).expect("it waits");
+            let key = server.request_with_id(&Id::from(i64::from(index) + 1)).expect("the request is waiting");
             assert!(server.respond(key, Ok(text("early"))));
-            assert_eq!(events(&mut server), Vec::<String>::new(), "the first still runs");
+            assert_eq!(events(&mut server), Vec::<String>::new(), "the first request is still running");
         }
         assert!(server.end_request(first));
         let mut order = events(&mut server);
         while let Some(index) = order.last().and_then(|last| last.strip_prefix("request ")) {
             let id = index.parse::<i64>().expect("a number") + 1;
-            let running = server.request_with_id(&Id::from(id)).expect("it runs");
+            let running = server.request_with_id(&Id::from(id)).expect("the request is running");
             assert!(server.respond(running, Ok(text("ok"))));
             order.extend(events(&mut server));
         }
-        assert_eq!(order, left, "answered early: {answered:b}");
+        assert_eq!(order, left, "bits of the requests that were answered before they began: {answered:b}");
         assert_eq!(server.bytes_at_work(), 0);
     }
 }
@@ -96,7 +97,7 @@ fn where_one_runs_at_a_time_no_place_is_kept_for_what_was_answered_before_its_tu
     server.handle(Incoming::Single(request(1, "second")));
     for _ in 0..1_000 {
         server.handle(Incoming::Single(request_of(2, 10)));
-        let key = server.request_with_id(&Id::from(2)).expect("it waits");
+        let key = server.request_with_id(&Id::from(2)).expect("the request is waiting");
         assert!(server.respond(key, Ok(text("early"))));
         assert!(server.inbound.waiting() <= 3, "{}", server.inbound.waiting());
     }

@@ -1,4 +1,4 @@
-//! Two connections and the wire between them.
+//! Two connections and the simulated link between them.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::VecDeque;
@@ -10,7 +10,7 @@ use super::super::{CallKey, Config, Connection, Event};
 use crate::message::{ErrorObject, Fault, Id, Incoming, Message, Outgoing, Payload, Request, RequestId};
 use crate::profile::Profile;
 
-/// A payload that is easy to compare.
+/// A payload that tests can compare with a string.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Text(pub(super) String);
 
@@ -73,7 +73,7 @@ impl Pair {
         }
     }
 
-    /// Drains both ends after an input, as a driver does.
+    /// Drains both connections after an input, as a driver does.
     pub(super) fn drain(&mut self) {
         for (end, wire, events, now) in [
             (&mut self.client, &mut self.to_server, &mut self.client_events, self.now),
@@ -87,7 +87,7 @@ impl Pair {
                         let entries = messages.into_iter().map(Ok::<Message<Text>, _>).collect();
                         wire.push_back((now + LATENCY, Incoming::Batch(entries)));
                     }
-                    // As a driver does, this sends the cancellation as a notification. `deliver` passes its id to the
+                    // Like a driver, the pair sends the cancellation as a notification. `deliver` passes the id to the
                     // peer.
                     Outgoing::Cancel(id) => wire.push_back((now + LATENCY, Incoming::Single(Ok(cancel(&id))))),
                 }
@@ -98,7 +98,7 @@ impl Pair {
         }
     }
 
-    /// Advances to the next arrival or deadline. Returns false if there is none.
+    /// Advances the time to the next arrival of a message or the next deadline. Returns false if neither is due.
     pub(super) fn step(&mut self) -> bool {
         self.drain();
         let arrivals = [self.to_server.front(), self.to_client.front()];
@@ -120,14 +120,14 @@ impl Pair {
         true
     }
 
-    /// Advances until nothing is left to do.
+    /// Advances the time until no message is in transit and no deadline is due.
     pub(super) fn drive(&mut self) {
         for _ in 0..100_000 {
             if !self.step() {
                 return;
             }
         }
-        panic!("the pair does not come to rest");
+        panic!("the connections must become idle within 100 000 steps");
     }
 }
 
@@ -158,7 +158,7 @@ fn deliver(end: &mut Connection<Text>, incoming: Incoming<Text>) {
         && notification.method == "$/cancelRequest"
     {
         let id = notification.params.as_ref().and_then(|Text(id)| Id::from_number_text(id));
-        return end.handle_cancel(&id.expect("ids of ours are numbers"));
+        return end.handle_cancel(&id.expect("the ids of outgoing calls are numbers"));
     }
     end.handle(incoming);
 }

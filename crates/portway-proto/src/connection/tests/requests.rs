@@ -1,4 +1,4 @@
-//! Requests from the peer: each is answered exactly once.
+//! Tests of requests from the peer. Each request must be answered exactly once.
 
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -36,7 +36,7 @@ pub(super) fn requests(server: &mut Connection<Text>) -> Vec<(RequestKey, String
     requests
 }
 
-/// Returns the sent messages as `id: result` or `id: code reason`, and a batch in brackets.
+/// Returns the sent messages as `id: result` or `id: code reason`. The messages of a batch are in brackets.
 pub(super) fn sent(server: &mut Connection<Text>) -> Vec<String> {
     let line = |message: &Message<Text>| match message {
         Message::Response(Response { id, outcome: Ok(Text(result)) }) => alloc::format!("{id}: {result}"),
@@ -215,8 +215,8 @@ fn replies_that_wait_for_their_batch_count_until_it_is_sent() {
     assert_eq!((sent(&mut server).len(), server.bytes_at_work()), (1, 0));
 }
 
-/// Returns a batch of one request, which stays unanswered, and of `refused` elements that are rejected with the id
-/// `id`.
+/// Returns a batch of one request and of `refused` elements that are rejected with the id `id`. The batch is incomplete
+/// until the test answers the request.
 fn batch_that_waits(first: i64, refused: usize, id: &str) -> Incoming<Text> {
     let mut entries = vec![request(first, "m")];
     entries.extend((0..refused).map(|_| {
@@ -250,9 +250,9 @@ fn the_requests_of_a_batch_whose_replies_have_no_room_are_refused() {
         refused +=
             answers.iter().filter(|line| line.contains(&alloc::format!("{number}: -32600 too-many-requests"))).count();
     }
-    assert_eq!(refused, 999, "one batch of 10 000 bytes of ids fits, two do not");
+    assert_eq!(refused, 999, "the limit has room for one batch with 10 000 bytes of ids, but not for two");
     assert!(server.bytes_at_work() < 20_000, "{}", server.bytes_at_work());
-    // An element without a response is still handled. Once there is room, all elements are handled.
+    // Elements without a response are handled without room. After room is free again, all elements are handled.
     let call = server.call("theirs".to_string(), None, None).expect("the connection is open");
     let answer = Message::Response(Response { id: Id::from_call(call.id()), outcome: Ok(text("ok")) });
     server.handle(Incoming::Batch(vec![notification("n"), Ok(answer)]));
@@ -288,7 +288,7 @@ fn an_answer_for_which_there_is_no_room_beside_the_others_of_its_batch_becomes_a
     let long = "x".repeat(1_000);
     let replies = alloc::format!("[1: {long}, 2: {refused}, 3: {refused}, 4: ok, 5: {refused}]");
     assert_eq!((sent(&mut server), server.bytes_at_work()), (vec![replies], 0));
-    // If no other response waits, a response is sent whatever its length.
+    // If no other response is stored, a response of any length is sent.
     let mut server = server_within(Profile::GENERIC, 100);
     server.handle(Incoming::Batch(vec![request(1, "m")]));
     let (key, _) = requests(&mut server).remove(0);
@@ -302,7 +302,7 @@ fn the_ids_of_requests_at_work_count() {
     server.handle(Incoming::Single(request("x".repeat(600).as_str(), "m")));
     assert_eq!(server.bytes_at_work(), 600);
     server.handle(Incoming::Single(request("y".repeat(600).as_str(), "m")));
-    assert_eq!(sent(&mut server).len(), 1, "the second is refused");
+    assert_eq!(sent(&mut server).len(), 1, "the second request must be refused");
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn a_request_that_came_before_the_end_of_the_input_is_still_answered() {
     server.handle(Incoming::Single(request(1, "slow")));
     let call = server.call("theirs".to_string(), None, None);
     server.handle_end();
-    assert!(server.call("more".to_string(), None, None).is_err(), "nobody would answer");
+    assert!(server.call("more".to_string(), None, None).is_err(), "a call after the end of the input must fail");
     let mut ended = Vec::new();
     let mut key = None;
     while let Some(event) = server.poll_event() {

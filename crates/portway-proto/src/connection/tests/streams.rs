@@ -77,7 +77,7 @@ fn items_before_the_response_are_consumed_after_it_and_get_no_credit() {
     let mut stream = ReceiveStream::new(2);
     assert_eq!([1, 2].map(|item| stream.receive(item)), [Ok(()); 2]);
     stream.end();
-    assert_eq!(stream.receive(3), Ok(()), "a late item is ignored");
+    assert_eq!(stream.receive(3), Ok(()), "an item after the response must be ignored");
     assert_eq!(consume(&mut stream), (Vec::from([1, 2]), Vec::new()));
     assert_eq!(stream.next_item(), Next::End);
 }
@@ -129,7 +129,7 @@ fn the_windows_of_all_streams_have_a_limit() {
     assert_eq!(streams.check(1), Err(TooMuchCredit));
     assert!(streams.add_credit(keys[1], MAX_STREAM_CREDIT));
     assert_eq!(granted(&mut streams), 3);
-    // The credit of a stream that has ended is free again.
+    // A removed stream no longer counts for the limit.
     assert!(streams.remove(keys[0]));
     assert_eq!((streams.check(MAX_PEER_CREDIT - 3), streams.check(MAX_PEER_CREDIT - 2)), (Ok(()), Err(TooMuchCredit)));
     streams.clear();
@@ -144,11 +144,11 @@ fn credit_before_a_stream_is_inserted_is_kept_for_it() {
     assert!(!streams.add_credit(keys[0], u32::MAX));
     assert!(!streams.add_credit(keys[1], 2));
     assert_eq!(streams.insert(keys[0], 1), Ok(()));
-    // All of it counts for the limit.
+    // The credit that arrived before the insertion counts for the limit, too.
     assert_eq!(streams.insert(keys[1], 1), Err(TooMuchCredit));
     assert_eq!((0..=MAX_PEER_CREDIT).filter(|_| streams.take_credit(keys[0]) == Permit::Granted).count(), 65_536);
     assert!(streams.remove(keys[0]));
-    // An answered request keeps none.
+    // The credit of an answered request is dropped.
     assert!(!streams.remove(keys[1]));
     assert_eq!(streams.insert(keys[1], 1), Ok(()));
     assert_eq!([streams.take_credit(keys[1]), streams.take_credit(keys[1])], [Permit::Granted, Permit::Wait]);

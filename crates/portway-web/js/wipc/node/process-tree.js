@@ -135,7 +135,7 @@ export class ProcessTree {
 
   /**
    * Returns whether the group of the leader still exists. While a group has members, a new process does not get its id.
-   * If a new process has the id, the group has ended, and a later group with this id is another one.
+   * If a new process has the id, the group has ended, and a later group with this id is a different group.
    */
   #hasGroup() {
     if (this.#isGroup && this.#hasExited) this.#isGroup = sendSignal(-this.#leader, 0) && !sendSignal(this.#leader, 0);

@@ -46,7 +46,7 @@ export class HostRing {
       const state = Atomics.load(this.#words, STDIN);
       const length = Math.min(bytes.length, this.#ring.length - (state & COUNT_MASK));
       if (length > 0) return this.#copy(bytes.subarray(0, length));
-      // The exchange fails if the worker has read in between. Then there is room.
+      // The exchange fails if the worker has read in the meantime. The ring then has room.
       if (Atomics.compareExchange(this.#words, STDIN, state, state | WAITING_FLAG) === state) return 0;
     }
   }

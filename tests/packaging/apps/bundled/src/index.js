@@ -1,4 +1,4 @@
-// A page and its worker, as every bundler knows them.
+// A page and its worker, in a form that every bundler supports.
 import init, { ErrorCode, JSONRPCPeer, RPCError, workerTransport } from "portway";
 
 async function story() {

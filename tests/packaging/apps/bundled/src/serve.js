@@ -1,6 +1,6 @@
 import { JSONRPCPeer, RPCError, selfTransport } from "portway";
 
-/** The methods of the worker once the wasm is loaded. */
+/** Serves the methods of the worker. The wasm must have been loaded before. */
 export function serve() {
   const peer = new JSONRPCPeer(selfTransport());
   peer

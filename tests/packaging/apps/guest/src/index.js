@@ -1,4 +1,4 @@
-// A page with a guest that exits with 7, and does nothing else.
+// A page with a WASI guest that only exits with the code 7.
 
 import { startWasiGuest } from "portway/wipc/wasi";
 

@@ -1,4 +1,4 @@
-//! A program for the browser that depends on portway, and has a start function of its own.
+//! A program for the browser that depends on portway and has its own start function.
 
 use portway::{Client, Context, RpcError, Server, Transport};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};

@@ -1,4 +1,4 @@
-//! A program that depends on portway, without a feature.
+//! A program that depends on portway and needs none of its features.
 
 use portway::Limits;
 use portway::codec::json;

@@ -1,4 +1,4 @@
-//! Header lines: recognition, reading, and the effect on the header.
+//! Recognises and reads header lines, and updates the header.
 
 use core::mem;
 
@@ -20,14 +20,14 @@ impl Machine {
             let whitespace = leading_whitespace(rest);
             let start = *at;
             *at += whitespace;
-            // Whitespace between frames is skipped. Within a run of noise, it is part of the noise.
+            // Whitespace between frames is skipped. Whitespace within a run of noise is part of the noise.
             if whitespace > 0 && self.in_run {
                 return Some(self.noise(start..*at));
             }
             rest = source.get(*at..)?;
         }
-        // One byte above the limit is read. It shows that the line is too long, and in which part of the line this
-        // happens.
+        // One byte beyond the limit is read. This byte shows that the line is too long, and whether the name or the
+        // value of the header exceeds the limit.
         let room = self.header_bytes.saturating_sub(self.held.len());
         rest = rest.get(..=room).unwrap_or(rest);
         let mut used = 0;
@@ -61,7 +61,7 @@ impl Machine {
         }
     }
 
-    /// Buffers the beginning of a line, unless it is too long.
+    /// Buffers the beginning of an incomplete line. Splits the line if it is too long.
     fn buffer_line(&mut self, position: LinePosition, bytes: &[u8], at: &mut usize) -> Option<Item> {
         let room = self.header_bytes.saturating_sub(self.held.len());
         if bytes.len() <= room {
@@ -76,7 +76,7 @@ impl Machine {
         self.split_long_line(position, bytes, room, at)
     }
 
-    /// Handles a complete line, of which the last `length` bytes are in `source`.
+    /// Handles a complete line. The last `length` bytes of the line are in `source`, and the other bytes are buffered.
     fn end_line(&mut self, length: usize, source: &[u8], at: &mut usize) -> Option<Item> {
         let bytes = source.get(*at..*at + length)?;
         let room = self.header_bytes.saturating_sub(self.held.len());
@@ -104,8 +104,8 @@ impl Machine {
         fault.or_else(|| self.return_noise())
     }
 
-    /// Returns a fault if `more` bytes cause the header to exceed its limit for the first time. A line that may still
-    /// be noise does not count.
+    /// Returns a fault if `more` bytes cause the header to exceed its limit for the first time. A line without a colon
+    /// does not count, because the line may be noise.
     fn too_large(&mut self, position: LinePosition, more: usize) -> Option<Item> {
         let bytes = self.header.bytes.saturating_add(self.held.len()).saturating_add(more);
         if position != LinePosition::Value || bytes <= self.header_bytes || self.header.is_refused {
@@ -120,13 +120,14 @@ impl Machine {
         Some(Item::Fault(FrameFault::HeaderTooLarge))
     }
 
-    /// Returns whether the lines of this header are noise like the bytes before them, unless a length follows.
+    /// Returns whether the header lines so far count as noise. This is the case if three conditions hold: the lines
+    /// follow noise, no line is a known header, and no fault of the header was reported.
     const fn is_noise(&self) -> bool {
         self.in_run && !self.header.is_known && !self.header.is_refused
     }
 
-    /// Splits a line that exceeds the limit of headers. The first bytes of the line are dropped with the header, or
-    /// become noise.
+    /// Splits a line that exceeds the limit of headers. Drops the first bytes of the line with the header, or returns
+    /// these bytes as noise.
     fn split_long_line(&mut self, position: LinePosition, bytes: &[u8], room: usize, at: &mut usize) -> Option<Item> {
         if let Some(fault) = self.too_large(position, bytes.len()) {
             return Some(fault);
@@ -144,14 +145,15 @@ impl Machine {
         }
         let before = self.held.last().copied().unwrap_or_default();
         let line_end = if self.header.bytes == 0 { LineEndEffect::First { before } } else { LineEndEffect::Any };
-        // At least 1, since the header has begun. All bytes of the line may be the beginning of another header.
+        // The header has begun, so the count must be at least 1. Without `max`, the count could be 0: `held` is empty
+        // if all bytes of the line may begin another header.
         self.header.bytes = self.header.bytes.saturating_add(self.held.len()).max(1);
         self.state = State::Noise { progress, line_end };
         self.held = begun;
         None
     }
 
-    /// Handles a line that turned out to be noise.
+    /// Handles a line whose next byte cannot be in a header line. The bytes of the line so far are noise.
     fn end_as_noise(&mut self, bytes: &[u8], at: usize) -> Option<Item> {
         self.mark_uncertain();
         self.state = State::Noise { progress: HeaderMatch::NONE, line_end: LineEndEffect::Any };
@@ -172,8 +174,8 @@ impl Machine {
         }
     }
 
-    /// Reads a header line. Returns the fault of the header, if there is one, and the number of bytes at the beginning
-    /// of the line that are noise.
+    /// Reads a header line. Returns the new fault of the header, or `None`. Also returns the number of leading bytes of
+    /// the line that are noise.
     fn read_header_line(&mut self, line: &[u8]) -> (Option<Item>, usize) {
         let (kind, inner) = read_line(line);
         let is_first = self.header.bytes == 0;
@@ -227,7 +229,7 @@ impl Machine {
         Some(Item::Fault(FrameFault::InvalidHeader))
     }
 
-    /// Begins a header with this line, which was found in the middle of another line.
+    /// Begins a header with `line`, which was found within noise or within another line.
     pub(super) fn begin_header(&mut self, line: &[u8]) {
         self.start_over();
         self.header = Header {

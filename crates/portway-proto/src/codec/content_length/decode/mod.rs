@@ -1,4 +1,4 @@
-//! The state machine: header lines (`line`), bodies, and noise (`noise`).
+//! The state machine of the decoder. `line` handles header lines, `noise` handles noise, and this file handles bodies.
 
 mod line;
 mod noise;
@@ -16,7 +16,7 @@ use crate::codec::frame::FrameFault;
 use crate::codec::lent::{Lent, Span};
 use crate::message::{Reason, Unreadable};
 
-/// An event with a span in place of its bytes, see [`crate::codec::frame::Event`].
+/// A [`crate::codec::frame::Event`] that has spans in place of bytes.
 #[derive(Debug)]
 pub(super) enum Item {
     Body(Span, Option<Reason>),
@@ -36,12 +36,13 @@ pub(super) struct Machine {
     lent: Lent,
     /// The beginning of the dropped message.
     beginning: Beginning,
-    /// True after noise or a fault: further noise does not begin a new run of noise.
+    /// True after noise or a fault. Further noise then continues the run of noise.
     in_run: bool,
-    /// Identifies the incomplete message: it changes between two messages.
+    /// A number that identifies the incomplete message. The number increases between two messages.
     count: u64,
 }
 
+/// The position of the decoder in the stream.
 #[derive(Clone, Copy, Debug)]
 enum State {
     /// In a line that may be a header.
@@ -55,7 +56,7 @@ enum State {
         length: usize,
         reason: Option<Reason>,
     },
-    /// In a dropped body. `is_new` is true while a header may still come in place of the body.
+    /// In a dropped body. `is_new` is true until the received bytes show that they are a body, and not another header.
     Drop {
         remaining: u64,
         is_new: bool,
@@ -79,9 +80,9 @@ enum LinePosition {
 enum LineEndEffect {
     /// No effect.
     Any,
-    /// The first line of a possible header is too long. If it ends with CRLF, it is a header line. If it ends with LF
-    /// alone, it is other output, and the header is dropped. `before` is the last byte so far, since a chunk may end
-    /// between CR and LF.
+    /// The first line of a possible header is too long. If the line ends with CRLF, it is a header line. If the line
+    /// ends with LF alone, it is other output, and the header is dropped. `before` is the last received byte of the
+    /// line, because the CR may be in another chunk than the LF.
     First { before: u8 },
 }
 
@@ -94,14 +95,14 @@ struct Header {
     length: Option<Option<u64>>,
     /// See [`Line::PerhapsLength`](super::header::Line::PerhapsLength).
     perhaps_length: Option<Option<u64>>,
-    /// Why the body is refused, if it is.
+    /// The reason to refuse the body, or `None` to accept the body.
     reason: Option<Reason>,
     /// At least one line is a `Content-Length` or a `Content-Type`.
     is_known: bool,
-    /// The header was found inside a line, or noise came between its lines. A second
-    /// `Content-Length` with another value then begins a new header, and is not a contradiction.
+    /// The header was found inside a line, or noise was received between its lines. A second `Content-Length` with
+    /// another value then begins a new header. It does not contradict the first value.
     is_uncertain: bool,
-    /// A fault was already reported. The rest of the header is read only for the number of bytes to drop.
+    /// A fault was already reported. The rest of the header is read only to find the number of bytes to drop.
     is_refused: bool,
     /// The header has two different lengths.
     is_contradictory: bool,
@@ -149,7 +150,7 @@ impl Machine {
         self.beginning.take().map(Item::Dropped)
     }
 
-    /// Ends the loan of the last event.
+    /// Reuses the buffer of the last event, whose borrow has ended.
     pub(super) fn recycle(&mut self) {
         self.lent.recycle(&mut self.held);
     }
@@ -204,7 +205,7 @@ impl Machine {
         None
     }
 
-    /// Reads a complete header of the usual form at once. Returns false for any other header.
+    /// Reads a complete header that has the exact form of the encoder. Returns false for any other header.
     fn read_usual_header(&mut self, source: &[u8], at: &mut usize) -> bool {
         if self.header != Header::NEW || !self.held.is_empty() {
             return false;
@@ -312,7 +313,7 @@ impl Machine {
                 return self.dropped();
             }
             Peek::Body => {
-                // The position has not moved past the last byte, so it is read again.
+                // `at` does not include the last byte, so the next step reads this byte again.
                 self.held.pop();
                 let dropped = usize::try_from(remaining).unwrap_or(usize::MAX).min(self.held.len());
                 self.beginning.add(self.held.get(..dropped)?);
@@ -324,7 +325,8 @@ impl Machine {
         None
     }
 
-    /// Adds dropped bytes of the body to the count that a timeout reports. Ends the message after its last byte.
+    /// Adds dropped bytes of the body to the count that a timeout reports. Ends the message after the last byte of the
+    /// body.
     fn count_dropped(&mut self, remaining: u64, dropped: usize) {
         self.header.bytes = self.header.bytes.saturating_add(dropped);
         let remaining = remaining - dropped as u64;

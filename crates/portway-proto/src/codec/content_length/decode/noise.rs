@@ -1,4 +1,4 @@
-//! Noise: lines that are not header lines. A header may begin inside such a line.
+//! Handles noise. Noise consists of lines that are not header lines. A header may begin inside such a line.
 
 use memchr::memchr;
 
@@ -79,7 +79,7 @@ impl Machine {
         None
     }
 
-    /// Sets the state that follows these bytes of noise.
+    /// Sets the state after these bytes of noise.
     fn skip(&mut self, bytes: &[u8], line_end: LineEndEffect) {
         let last = bytes.last().copied().unwrap_or_default();
         if last != b'\n' {
