@@ -51,7 +51,7 @@ pub enum CallError {
     /// The peer was reloaded or closed, or has started a new session. Later calls wait for the next session. Only in
     /// browsers.
     SessionEnded,
-    /// Natively: the peer closed the stream, or its process exited. Later calls fail at once. In browsers: the peer is
+    /// Natively: the peer closed the stream, or a WebSocket with code 1000, 1001 or 1005, or its process exited. Later calls fail at once. In browsers: the peer is
     /// closed, removed or terminated, or has not started. Later calls fail at once, until the peer sends a message.
     PeerGone,
     /// The peer does not answer heartbeats. Later calls are sent nevertheless. Only in browsers.
@@ -74,8 +74,9 @@ pub enum CallError {
     Params(String),
     /// The transport could not send the message, for example since its params cannot be cloned. Only in browsers.
     Send(SendError),
-    /// The framing cannot carry raw frames. Only natively, by `Client::send_frame`.
-    NoFrames(Framing),
+    /// The transport cannot carry raw frames: it uses this framing, or `None` for whole messages. Only natively, by
+    /// `Client::send_frame`.
+    NoFrames(Option<Framing>),
     /// The result does not fit the expected type. In browsers also: a result, an error, an item or a progress value is
     /// nested too deep, or takes more visits to read than
     /// [`Limits::conversion_visits`](crate::Limits::conversion_visits).
@@ -106,7 +107,7 @@ impl CallError {
     pub(crate) fn from_end(closed: &Closed) -> Self {
         match closed {
             Closed::Local => Self::Destroyed,
-            Closed::End | Closed::Exited(_) => Self::PeerGone,
+            Closed::End | Closed::Exited(_) | Closed::WebSocket { code: 1000 | 1001 | 1005, .. } => Self::PeerGone,
             other => Self::Lost(other.clone()),
         }
     }
@@ -130,7 +131,8 @@ impl fmt::Display for CallError {
             Self::Congested => f.write_str("the peer does not read"),
             Self::Params(problem) => write!(f, "the params cannot be sent: {problem}"),
             Self::Send(problem) => problem.fmt(f),
-            Self::NoFrames(framing) => write!(f, "{framing} cannot carry raw frames; use Framing::Wipc"),
+            Self::NoFrames(None) => f.write_str("whole messages cannot carry raw frames; use Framing::Wipc"),
+            Self::NoFrames(Some(framing)) => write!(f, "{framing} cannot carry raw frames; use Framing::Wipc"),
             Self::Deserialize(problem) => write!(f, "failed to deserialize the result: {problem}"),
         }
     }
