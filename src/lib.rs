@@ -55,7 +55,8 @@
 //! | messages, validator, state machine | yes | yes | yes | yes |
 //! | codecs of bytes and text, WIPC guests | yes | yes | feature `codec` | yes |
 //! | `Client`, `Server`, `Peer` | feature `native` | feature `native` | feature `browser` | no |
-//! | transports | streams, TCP, Unix sockets, processes, WebSockets | streams, TCP, processes, WebSockets | windows, workers, ports | no |
+//! | byte streams | streams, TCP, Unix sockets, processes | streams, TCP, processes | no | no |
+//! | other transports | WebSockets, channels | WebSockets, channels | windows, workers, ports | no |
 
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "browser"))]
 mod browser;
@@ -106,3 +107,8 @@ pub use portway_proto::{ErrorCode, Framing, Limits, connection, message, profile
 ))]
 #[doc = include_str!("../README.md")]
 pub mod readme {}
+
+/// The tests compile the samples of the page about WebSockets.
+#[cfg(all(doctest, feature = "websocket", unix))]
+#[doc = include_str!("../docs/websocket-server.md")]
+pub mod websocket_server {}

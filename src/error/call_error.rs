@@ -51,8 +51,9 @@ pub enum CallError {
     /// The peer was reloaded or closed, or has started a new session. Later calls wait for the next session. Only in
     /// browsers.
     SessionEnded,
-    /// Natively: the peer closed the stream, or a WebSocket with code 1000, 1001 or 1005, or its process exited. Later calls fail at once. In browsers: the peer is
-    /// closed, removed or terminated, or has not started. Later calls fail at once, until the peer sends a message.
+    /// Natively: the peer closed the stream, its process exited, or a WebSocket was closed with 1000, 1001 or 1005.
+    /// Later calls fail at once. In browsers: the peer is closed, removed or terminated, or has not started. Later
+    /// calls fail at once, until the peer sends a message.
     PeerGone,
     /// The peer does not answer heartbeats. Later calls are sent nevertheless. Only in browsers.
     Unresponsive,

@@ -31,8 +31,8 @@ pub enum Closed {
         /// The framing of this side.
         own: Framing,
     },
-    /// The WebSocket was closed with a close frame (RFC 6455 §5.5.1): by the peer, or by this side because of a fault of
-    /// the peer.
+    /// The WebSocket was closed with a close frame (RFC 6455 §5.5.1): by the peer, or by this side because of a fault
+    /// of the peer.
     WebSocket {
         /// The code (RFC 6455 §7.4). It is 1005 if the peer has sent none.
         code: u16,

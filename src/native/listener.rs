@@ -81,7 +81,7 @@ enum Socket {
     Abstract(UnixListener),
     Tcp(TcpListener),
     #[cfg(feature = "websocket")]
-    WebSocket(WebSocketListener),
+    Web(WebSocketListener),
 }
 
 enum Stream {
@@ -89,7 +89,7 @@ enum Stream {
     Unix(UnixStream),
     Tcp(TcpStream),
     #[cfg(feature = "websocket")]
-    WebSocket(Transport),
+    Web(Box<Transport>),
 }
 
 struct ConfigureTransport(Box<dyn Fn(Transport) -> Transport + Send + Sync>);
@@ -148,11 +148,11 @@ impl Listener {
         Ok(Self::on(Socket::Tcp(listener), name, framing))
     }
 
-    /// Listens on a TCP port for WebSockets, as the default [`WebSocketPolicy`] admits them: pages only if their origin is
-    /// that of this server, and programs. `127.0.0.1:0` is any free port of this machine.
+    /// Listens on a TCP port for WebSockets, and admits requests by the default [`WebSocketPolicy`]: pages whose origin
+    /// is that of this server, and programs. `127.0.0.1:0` is any free port of this machine.
     ///
-    /// Each message is one text message of a WebSocket; a binary message is read as UTF-8. A client gets a ping after 20
-    /// seconds of silence. If it sends nothing in the 20 seconds after that, its link ends. When a link ends, its
+    /// Each message is one text message of a WebSocket; a binary message is read as UTF-8. A client gets a ping after
+    /// 20 seconds of silence. If it sends nothing in the 20 seconds after that, its link ends. When a link ends, its
     /// WebSocket is closed with 1001. Compression is not offered, since it would use memory for each connection, and
     /// would reveal secrets beside text of an attacker by the length of messages.
     ///
@@ -173,7 +173,7 @@ impl Listener {
     pub async fn websocket_with(address: impl ToSocketAddrs + fmt::Debug, policy: WebSocketPolicy) -> io::Result<Self> {
         let name = address_name(&address);
         let listener = TcpListener::bind(address).await.map_err(|error| with_subject(&error, &name))?;
-        let socket = Socket::WebSocket(WebSocketListener::new(listener, policy)?);
+        let socket = Socket::Web(WebSocketListener::new(listener, policy)?);
         // Whole messages have no framing, so this one is not used.
         Ok(Self::on(socket, name, Framing::ContentLength))
     }
@@ -193,7 +193,7 @@ impl Listener {
         match &self.socket {
             Socket::Tcp(listener) => listener.local_addr().ok(),
             #[cfg(feature = "websocket")]
-            Socket::WebSocket(listener) => listener.address().ok(),
+            Socket::Web(listener) => listener.address().ok(),
             #[cfg(unix)]
             Socket::Unix { .. } | Socket::Abstract(_) => None,
         }
@@ -215,7 +215,7 @@ impl Listener {
             Socket::Unix { listener, .. } | Socket::Abstract(listener) => Ok(Stream::Unix(listener.accept().await?.0)),
             Socket::Tcp(listener) => Ok(Stream::Tcp(listener.accept().await?.0)),
             #[cfg(feature = "websocket")]
-            Socket::WebSocket(listener) => Ok(Stream::WebSocket(listener.accept().await?)),
+            Socket::Web(listener) => Ok(Stream::Web(Box::new(listener.accept().await?))),
         }
     }
 
@@ -234,7 +234,7 @@ impl Listener {
             }
             Stream::Tcp(stream) => Transport::accepted_tcp(stream, self.framing),
             #[cfg(feature = "websocket")]
-            Stream::WebSocket(transport) => Ok(transport),
+            Stream::Web(transport) => Ok(*transport),
         }
     }
 

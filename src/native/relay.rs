@@ -42,6 +42,8 @@ struct Relay {
     sides: [Side; 2],
     /// The reason of the end, and the deadline for the messages that are not passed on yet.
     end: Option<(Closed, Instant)>,
+    /// The time at which the sides are closed even if a peer does not read.
+    close_deadline: Option<Instant>,
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
@@ -70,7 +72,7 @@ impl Transport {
     /// # }
     /// ```
     pub async fn relay(self, other: Self, shutdown: impl Future<Output = ()>) -> Closed {
-        let mut relay = Relay { sides: [self, other].map(Side::new), end: None, sleep: None };
+        let mut relay = Relay { sides: [self, other].map(Side::new), end: None, close_deadline: None, sleep: None };
         let mut shutdown = pin!(shutdown);
         let mut is_stopped = false;
         let why = poll_fn(|context| {
@@ -235,23 +237,24 @@ impl Relay {
                 (to.written, to.is_flushed) = (0, true);
                 why = Some(Closed::from_io(&error));
             }
-            // After the end of its input, the other side sees the end, too. It may still send messages.
-            Poll::Ready(Ok(())) if !from.io.is_reading() && to.io.is_writing() => {
-                if to.io.poll_shutdown(context).is_ready() {
-                    to.io.end_writing();
-                }
+            // This passes the end of the input on. The receiver may still send messages.
+            Poll::Ready(Ok(()))
+                if !from.io.is_reading() && to.io.is_writing() && to.io.poll_shutdown(context).is_ready() =>
+            {
+                to.io.end_writing();
             }
             _ => {}
         }
         let mut has_progress = why.is_some();
-        if from.io.is_reading() && to.unwritten() <= MAX_RELAYED_BYTES {
-            if let Poll::Ready(end) = from.poll_read(context, &mut to.queued) {
-                has_progress = true;
-                if end.is_some() {
-                    from.io.end_reading(false);
-                }
-                why = why.or(end);
+        if from.io.is_reading()
+            && to.unwritten() <= MAX_RELAYED_BYTES
+            && let Poll::Ready(end) = from.poll_read(context, &mut to.queued)
+        {
+            has_progress = true;
+            if end.is_some() {
+                from.io.end_reading(false);
             }
+            why = why.or(end);
         }
         if let Some(why) = why {
             self.begin_end(why);
@@ -284,7 +287,8 @@ impl Relay {
         }
         let Some((_, deadline)) = self.end.clone().filter(|_| !is_closed) else { return Poll::Ready(()) };
         // A side that does not read must not delay the end by more than the grace, and has at least a short time.
-        self.poll_until(context, deadline.max(Instant::now() + OUTPUT_GRACE))
+        let deadline = *self.close_deadline.get_or_insert_with(|| deadline.max(Instant::now() + OUTPUT_GRACE));
+        self.poll_until(context, deadline)
     }
 
     /// Waits for the exit of the processes. Returns the status of the last one.

@@ -64,10 +64,12 @@ impl Service {
     }
 
     /// Serves until `shutdown` completes, and then ends all links: the listeners accept no more connections, no further
-    /// request begins, and running requests are completed and answered, within the grace of their transport (two seconds
-    /// by default, see [`Transport::with_grace`]). WebSockets are closed with 1001. Returns when all links have ended.
+    /// request begins, and running requests are completed and answered, within the grace of their transport (two
+    /// seconds by default, see [`Transport::with_grace`]). WebSockets are closed with 1001. Returns when all links have
+    /// ended.
     ///
-    /// Without listeners, this also returns when the last link has ended. Dropping the future closes everything at once.
+    /// Without listeners, this also returns when the last link has ended. Dropping the future closes everything at
+    /// once.
     ///
     /// # Errors
     /// If a listener can accept no more connections. All links are ended as above, before this returns the error.

@@ -90,12 +90,12 @@ impl Transport {
     /// [`Limits::partial_frame_ms`](crate::Limits::partial_frame_ms) has no effect, as each message is complete.
     ///
     /// The sink receives each message as a `String`, and is flushed when no more messages are queued. It should accept
-    /// only what it can send soon: messages count as unwritten until the sink has accepted them. At the end of the link,
-    /// the sink is closed.
+    /// only messages that it can send soon: messages count as unwritten until the sink has accepted them. At the end of
+    /// the link, the sink is closed.
     ///
-    /// The items of the stream are `String`, `Vec<u8>` or another type with bytes. A message that is not JSON is answered
-    /// with -32700, and one over [`Limits::message_bytes`](crate::Limits::message_bytes) with -32600. The link continues
-    /// after both. An error, or the end of the stream, ends the input.
+    /// The items of the stream are `String`, `Vec<u8>` or another type with bytes. A message that is not JSON is
+    /// answered with -32700, and one over [`Limits::message_bytes`](crate::Limits::message_bytes) with -32600. The link
+    /// continues after both. An error, or the end of the stream, ends the input.
     ///
     /// # Errors
     /// If there is no tokio runtime.

@@ -133,7 +133,7 @@ async fn a_program_sees_the_end_of_its_client_and_is_ended_after_the_grace() -> 
 async fn a_side_that_does_not_read_pauses_the_other() -> Test {
     let (near, mut far) = tokio::io::duplex(1_000);
     let (reader, writer) = tokio::io::split(near);
-    // The other side reads nothing.
+    // This peer reads nothing.
     let (stuck, _kept) = tokio::io::duplex(1_000);
     let (stuck_reader, stuck_writer) = tokio::io::split(stuck);
     let relay = Transport::new(reader, writer, Framing::Newline)?;

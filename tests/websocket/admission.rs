@@ -1,4 +1,4 @@
-//! Who may open a WebSocket: `Host`, `Origin`, the check of the application, and the number of connections.
+//! Which requests may open a WebSocket: `Host`, `Origin`, the check of the application, and the number of connections.
 
 use std::net::SocketAddr;
 

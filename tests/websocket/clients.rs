@@ -48,7 +48,7 @@ async fn messages_of_any_length_arrive_whole() -> Test {
     }
     // Many at once, so that long and short messages wait beside each other.
     let calls = (0..200).map(|number: usize| {
-        let text = "y".repeat(if number % 10 == 0 { 300_000 } else { number });
+        let text = "y".repeat(if number.is_multiple_of(10) { 300_000 } else { number });
         let client = client.clone();
         async move {
             let echo = client.call::<(String,)>("echo", &(&text,)).timeout(Duration::from_secs(60)).await?;

@@ -16,7 +16,7 @@ async fn response(address: SocketAddr, bytes: &[u8]) -> io::Result<String> {
     let _ = stream.write_all(bytes).await;
     let mut text = Vec::new();
     match within(stream.read_to_end(&mut text)).await? {
-        Err(error) if error.kind() != io::ErrorKind::ConnectionReset => return Err(error),
+        Err(error) if error.kind() != io::ErrorKind::ConnectionReset => Err(error),
         _ => Ok(String::from_utf8_lossy(&text).into_owned()),
     }
 }

@@ -51,8 +51,8 @@ pub(super) struct Driver {
     is_flushed: bool,
     /// The only timer of the link.
     sleep: Option<Pin<Box<Sleep>>>,
-    /// Whether more input can be handled without reading: unread bytes, those in the decoder's own buffer, or the rest of
-    /// a batch.
+    /// Whether more input can be handled without reading: unread bytes, those in the decoder's own buffer, or the rest
+    /// of a batch.
     has_backlog: bool,
     /// The key of the current batch, and its remaining elements.
     batch: Option<(u32, vec::IntoIter<Entry<Text>>)>,

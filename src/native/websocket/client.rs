@@ -62,7 +62,8 @@ impl WebSocketOptions {
         Self::default()
     }
 
-    /// Adds a header to the request, for example `Authorization`, `Cookie` or `Origin`. Errors do not contain its value.
+    /// Adds a header to the request, for example `Authorization`, `Cookie` or `Origin`. Errors do not contain its
+    /// value.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self

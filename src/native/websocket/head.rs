@@ -16,7 +16,7 @@ const READ_BYTES: usize = 1024;
 pub(super) enum HeadError {
     /// The head is longer than [`WEBSOCKET_HEAD_BYTES`].
     TooLong,
-    /// The head is not valid. The text says why, without content of the head.
+    /// The head is not valid. The text is the reason, without content of the head.
     Invalid(String),
     /// The stream failed or ended.
     Io(io::Error),

@@ -1,4 +1,4 @@
-//! The request of a client that connects, and what a server makes of it.
+//! The request of a client that connects, and its admission or refusal.
 
 use core::any::Any;
 use core::fmt;
@@ -68,9 +68,9 @@ impl RequestHead {
         self.remote
     }
 
-    /// Returns whether the request has this token. Programs send the header `Authorization: Bearer TOKEN`. A page cannot
-    /// set headers, so it offers the subprotocols `jsonrpc-2.0` and `ticket.TOKEN`; the server chooses the first, and
-    /// never repeats the second.
+    /// Returns whether the request has this token. Programs send the header `Authorization: Bearer TOKEN`. A page
+    /// cannot set headers, so it offers the subprotocols `jsonrpc-2.0` and `ticket.TOKEN`; the server chooses the
+    /// first, and never repeats the second.
     ///
     /// The comparison takes the same time wherever two tokens of the same length differ. An empty token never matches.
     #[must_use]

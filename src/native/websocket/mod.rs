@@ -1,4 +1,4 @@
-//! WebSockets (RFC 6455): clients, and servers that check who connects.
+//! WebSockets (RFC 6455): clients, and servers that check each request.
 //!
 //! `tungstenite` does the framing, without IO. `socket` connects it to a byte stream, as a channel of whole messages.
 //! `head` reads the heads of HTTP messages within limits, `client` and `server` do the handshakes, and `policy` decides

@@ -15,7 +15,8 @@ use crate::native::limits::{MAX_WEBSOCKETS, MAX_WEBSOCKETS_PER_ADDRESS};
 /// The subprotocol that a server chooses by default, if a client offers it.
 const SUBPROTOCOL: &str = "jsonrpc-2.0";
 
-/// Which requests may open a WebSocket: a server checks each of them before the upgrade, and refuses it with 401 or 403.
+/// Which requests may open a WebSocket: a server checks each of them before the upgrade, and refuses it with 401 or
+/// 403.
 ///
 /// A web page of any site can make its browser connect to a server, also to one on the user's machine or network, and
 /// the browser adds the cookies of the server. Two headers, which pages cannot forge, show such requests:
@@ -36,7 +37,10 @@ const SUBPROTOCOL: &str = "jsonrpc-2.0";
 ///     .origin("https://app.example.org")
 ///     .check(|head| async move {
 ///         // Where secrets come from is up to the program.
-///         if head.has_token("correct horse") { Ok(Admission::with_identity("ada".to_owned())) } else { Err(Refusal::Unauthorized) }
+///         if !head.has_token("correct horse") {
+///             return Err(Refusal::Unauthorized);
+///         }
+///         Ok(Admission::with_identity("ada".to_owned()))
 ///     });
 /// ```
 #[derive(Clone)]
@@ -90,20 +94,20 @@ impl WebSocketPolicy {
 
     /// Adds an origin whose pages may connect, as browsers write it: `https://app.example.org`, with a port only if it
     /// is not the default one. `null` admits sandboxed pages and files, which any site can create. Only a
-    /// [check](Self::check) can then tell them apart.
+    /// [check](Self::check) can then distinguish them.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
         self
     }
 
-    /// Refuses requests without an `Origin`, as programs send them. This is not a protection against programs, which can
-    /// send any `Origin`.
+    /// Refuses requests without an `Origin`, as programs send them. This is not a protection against programs, which
+    /// can send any `Origin`.
     pub fn require_origin(self) -> Self {
         Self { requires_origin: true, ..self }
     }
 
-    /// Adds a subprotocol that the server chooses if a client offers it. Default: `jsonrpc-2.0`. If a client offers only
-    /// others, the server chooses none, and Chromium ends the connection.
+    /// Adds a subprotocol that the server chooses if a client offers it. Default: `jsonrpc-2.0`. If a client offers
+    /// only others, the server chooses none, and Chromium ends the connection.
     pub fn subprotocol(mut self, name: impl Into<String>) -> Self {
         self.subprotocols.push(name.into());
         self
@@ -195,8 +199,8 @@ fn split_port(host: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Returns whether a client that has connected to this address may use this name. DNS rebinding changes the address of a
-/// name, and cannot change that of an IP address.
+/// Returns whether a client that has connected to this address may use this name. DNS rebinding changes the address of
+/// a name, and cannot change that of an IP address.
 fn is_own_name(name: &str, local: IpAddr) -> bool {
     let literal = match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
         Some(literal) => literal.parse::<Ipv6Addr>().map(IpAddr::V6).ok(),

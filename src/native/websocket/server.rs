@@ -20,11 +20,14 @@ use tungstenite::protocol::Role;
 
 use super::head::{self, HeadError};
 use super::identity::{Admission, RequestHead};
-use super::places::Places;
+use super::places::{Place, Places};
 use super::policy::{Refused, WebSocketPolicy};
 use super::socket::WebSocket;
 use crate::native::limits::WEBSOCKET_HEAD_TIMEOUT;
 use crate::native::transport::{Transport, TransportIo};
+
+/// The number of handshakes from which on a connection without a place is closed without a response.
+const MAX_REFUSALS: usize = 256;
 
 /// A TCP port for WebSockets. Handshakes run beside each other, so that a slow client does not delay others.
 #[derive(Debug)]
@@ -67,8 +70,11 @@ impl WebSocketListener {
                 }
                 match self.listener.poll_accept(context) {
                     Poll::Ready(Ok((stream, remote))) => {
-                        let handshake = self.handshake(stream, remote);
-                        handshakes.spawn_on(handshake, &self.runtime);
+                        let place = self.places.take(remote.ip());
+                        // During a flood of connections, most are closed without a response.
+                        if place.is_some() || handshakes.len() < MAX_REFUSALS {
+                            handshakes.spawn_on(self.handshake(stream, remote, place), &self.runtime);
+                        }
                     }
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                     Poll::Pending => return Poll::Pending,
@@ -83,8 +89,8 @@ impl WebSocketListener {
         &self,
         stream: TcpStream,
         remote: SocketAddr,
+        place: Option<Place>,
     ) -> impl Future<Output = Option<Transport>> + Send + 'static {
-        let place = self.places.take(remote.ip());
         let policy = Arc::clone(&self.policy);
         async move {
             let Some(place) = place else {
@@ -135,8 +141,8 @@ impl WebSocketPolicy {
 
 /// Creates the transport of a server on a connection that another HTTP server has upgraded to a WebSocket.
 impl Transport {
-    /// Uses a connection that an HTTP server, such as hyper, has upgraded to a WebSocket. Here, this side is the server,
-    /// and its frames are not masked. The HTTP server must have checked the request, see [`WebSocketPolicy`].
+    /// Uses a connection that an HTTP server, such as hyper, has upgraded to a WebSocket. Here, this side is the
+    /// server, and its frames are not masked. The HTTP server must have checked the request, see [`WebSocketPolicy`].
     ///
     /// # Errors
     /// If there is no tokio runtime.

@@ -126,7 +126,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
         let frame = CloseFrame { code, reason: reason.as_str().into() };
         // If it cannot be written now, `poll_close` writes it.
         let _ = self.poll(context, |framing, stream| framing.close(stream, Some(frame)));
-        self.closed.get_or_insert(Closed::WebSocket { code: code.into(), reason }).clone()
+        self.closed.get_or_insert_with(|| Closed::WebSocket { code: code.into(), reason }).clone()
     }
 
     /// Handles an error of the library. Returns the reason why the input ends.
@@ -213,10 +213,10 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> MessageChannel for WebSo
                 return Poll::Ready(Err(closed.clone()));
             }
             // A peer that sends pings and does not read must not fill the memory with pongs.
-            if self.unflushed_pongs >= MAX_UNFLUSHED_PONGS {
-                if let Err(error) = ready!(self.poll_flush_frames(context)) {
-                    return Poll::Ready(Err(Closed::from_io(&error)));
-                }
+            if self.unflushed_pongs >= MAX_UNFLUSHED_PONGS
+                && let Err(error) = ready!(self.poll_flush_frames(context))
+            {
+                return Poll::Ready(Err(Closed::from_io(&error)));
             }
             let received = match self.poll(context, |framing, stream| framing.read(stream)) {
                 Poll::Ready(Ok(message)) => message,
