@@ -6,6 +6,8 @@ mod connection;
 mod framing;
 mod json;
 mod validate;
+#[cfg(feature = "websocket")]
+mod websocket;
 mod wipc;
 /// The expected events of a stream, shared with other tests.
 #[path = "../../tests/common/wipc_any_input.rs"]
@@ -16,4 +18,6 @@ pub use connection::connection;
 pub use framing::{content_length, newline};
 pub use json::json;
 pub use validate::validate;
+#[cfg(feature = "websocket")]
+pub use websocket::websocket;
 pub use wipc::wipc;
