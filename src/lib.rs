@@ -43,6 +43,7 @@
 //!
 //! - **`native`**: clients and servers over byte streams, sockets and processes, on tokio, on Unix and Windows.
 //!   *Enabled by default.*
+//! - **`websocket`**: `Transport::websocket` and `Listener::websocket`, with TLS for clients, on Unix and Windows.
 //! - **`browser`**: clients and servers over windows, workers and ports, in browsers. *Enabled by default.*
 //! - **`codec`**: in browsers, the codecs of bytes and text, and WIPC. On other targets, they are always available.
 //!
@@ -55,7 +56,8 @@
 //! | messages, validator, state machine | yes | yes | yes | yes |
 //! | codecs of bytes and text, WIPC guests | yes | yes | feature `codec` | yes |
 //! | `Client`, `Server`, `Peer` | feature `native` | feature `native` | feature `browser` | no |
-//! | transports | streams, TCP, Unix sockets, processes | streams, TCP, processes | windows, workers, ports | no |
+//! | byte streams | streams, TCP, Unix sockets, processes | streams, TCP, processes | no | no |
+//! | other transports | WebSockets, channels | WebSockets, channels | windows, workers, ports | no |
 
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "browser"))]
 mod browser;
@@ -87,10 +89,12 @@ pub use error::RpcError;
 pub use error::{CallError, Closed, SendError};
 #[cfg(all(feature = "native", unix))]
 pub use native::connect_unix;
+#[cfg(all(feature = "websocket", any(unix, windows)))]
+pub use native::{Admission, Refusal, RequestHead, WebSocketOptions, WebSocketPolicy};
 #[cfg(all(feature = "native", any(unix, windows)))]
 pub use native::{
-    Call, Cancelled, Client, Context, Diagnostic, Items, Listener, Peer, Process, RunningProcess, Server, Stopper,
-    Transport, spawn_error_reason,
+    Call, Cancelled, Client, Context, Diagnostic, Items, Listener, Peer, Process, RunningProcess, Server, Service,
+    Stopper, Transport, spawn_error_reason,
 };
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 pub use portway_proto::codec;
@@ -104,3 +108,8 @@ pub use portway_proto::{ErrorCode, Framing, Limits, connection, message, profile
 ))]
 #[doc = include_str!("../README.md")]
 pub mod readme {}
+
+/// The tests compile the samples of the page about WebSockets.
+#[cfg(all(doctest, feature = "websocket", unix))]
+#[doc = include_str!("../docs/websocket-server.md")]
+pub mod websocket_server {}

@@ -53,6 +53,12 @@ fn lines_are_found_however_a_stream_is_cut() {
     run("newline", targets::newline);
 }
 
+#[cfg(all(unix, feature = "websocket"))]
+#[test]
+fn sessions_of_websockets_follow_the_rules() {
+    run("websocket", targets::websocket);
+}
+
 #[test]
 fn streams_of_wipc_are_read() {
     run("wipc", targets::wipc);

@@ -11,10 +11,15 @@ use std::path::Path;
 /// Items that only one target has, and the reason. An item is `Type::item`, or a type with all of its items.
 type Exception = (&'static str, &'static str);
 
-const ONLY_NATIVE: [Exception; 7] = [
-    ("Listener Process RunningProcess", "a browser has no sockets and processes"),
+const ONLY_NATIVE: [Exception; 9] = [
+    ("Listener Process RunningProcess Service", "a browser has no sockets and processes"),
     (
-        "Transport::child Transport::new Transport::stdio Transport::tcp Transport::unix Transport::with_child \
+        "Admission Refusal RequestHead WebSocketOptions WebSocketPolicy Transport::upgraded Transport::websocket",
+        "a browser has no server, and opens WebSockets in JavaScript",
+    ),
+    ("Context::identity Peer::identity Transport::with_identity", "the identity of a page is its origin"),
+    (
+        "Transport::child Transport::messages Transport::new Transport::relay Transport::stdio Transport::tcp Transport::unix Transport::with_child \
          Transport::with_grace Transport::with_profile",
         "the transports of a browser carry values of JavaScript; they are not byte streams",
     ),

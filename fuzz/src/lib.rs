@@ -7,6 +7,8 @@ mod connection;
 mod framing;
 mod json;
 mod validate;
+#[cfg(feature = "websocket")]
+mod websocket;
 mod wipc;
 /// Computes the expected events of a stream. Other tests use the same file.
 #[path = "../../tests/common/wipc_any_input.rs"]
@@ -17,4 +19,6 @@ pub use connection::connection;
 pub use framing::{content_length, newline};
 pub use json::json;
 pub use validate::validate;
+#[cfg(feature = "websocket")]
+pub use websocket::websocket;
 pub use wipc::wipc;

@@ -51,8 +51,9 @@ pub enum CallError {
     /// The peer was reloaded or closed, or has started a new session. Later calls wait for the next session. This error
     /// occurs only in browsers.
     SessionEnded,
-    /// Natively, the peer closed the stream, or its process exited. Later calls fail at once. In browsers, the peer was
-    /// closed, removed or terminated, or has not started. Later calls fail at once, until the peer sends a message.
+    /// Natively, the peer closed the stream, its process exited, or a WebSocket was closed with 1000, 1001 or 1005.
+    /// Later calls fail at once. In browsers, the peer was closed, removed or terminated, or has not started. Later
+    /// calls fail at once, until the peer sends a message.
     PeerGone,
     /// The peer does not answer heartbeats. Later calls are still sent. This error occurs only in browsers.
     Unresponsive,
@@ -76,8 +77,9 @@ pub enum CallError {
     /// The transport could not send the message, for example because its params cannot be cloned. This error occurs
     /// only in browsers.
     Send(SendError),
-    /// The framing has no raw frames. Only `Client::send_frame` returns this error, which occurs only natively.
-    NoFrames(Framing),
+    /// The transport has no raw frames. It uses this framing, or whole messages if this is `None`. Only
+    /// `Client::send_frame` returns this error, which occurs only natively.
+    NoFrames(Option<Framing>),
     /// The result is not of the expected type. In browsers, this error also means that a value from the peer is nested
     /// too deep, or needs more visits than [`Limits::conversion_visits`](crate::Limits::conversion_visits). The value
     /// is a result, an error, an item or a progress value.
@@ -108,7 +110,7 @@ impl CallError {
     pub(crate) fn from_end(closed: &Closed) -> Self {
         match closed {
             Closed::Local => Self::Destroyed,
-            Closed::End | Closed::Exited(_) => Self::PeerGone,
+            Closed::End | Closed::Exited(_) | Closed::WebSocket { code: 1000 | 1001 | 1005, .. } => Self::PeerGone,
             other => Self::Lost(other.clone()),
         }
     }
@@ -132,7 +134,8 @@ impl fmt::Display for CallError {
             Self::Congested => f.write_str("the peer does not read"),
             Self::Params(problem) => write!(f, "the params cannot be sent: {problem}"),
             Self::Send(problem) => problem.fmt(f),
-            Self::NoFrames(framing) => write!(f, "{framing} cannot carry raw frames; use Framing::Wipc"),
+            Self::NoFrames(None) => f.write_str("whole messages cannot carry raw frames; use Framing::Wipc"),
+            Self::NoFrames(Some(framing)) => write!(f, "{framing} cannot carry raw frames; use Framing::Wipc"),
             Self::Deserialize(problem) => write!(f, "failed to deserialize the result: {problem}"),
         }
     }

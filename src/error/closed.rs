@@ -31,6 +31,14 @@ pub enum Closed {
         /// The framing of this program.
         own: Framing,
     },
+    /// The WebSocket was closed with a close frame (RFC 6455 §5.5.1): by the peer, or by this side because of a fault
+    /// of the peer.
+    WebSocket {
+        /// The code (RFC 6455 §7.4). It is 1005 if the peer has sent none.
+        code: u16,
+        /// The reason. It may be empty.
+        reason: String,
+    },
     /// The input is not JSON-RPC: this many consecutive lines were not messages.
     NoMessages(usize),
 }
@@ -51,6 +59,12 @@ impl fmt::Display for Closed {
             Self::Truncated(held) => write!(f, "the stream ended within a message, after {held} bytes"),
             Self::Io(_, problem) => f.write_str(problem),
             Self::OtherFraming { peer, own } => write!(f, "the peer sends {peer}, but this side expects {own}"),
+            Self::WebSocket { code, reason } if reason.is_empty() => {
+                write!(f, "the WebSocket was closed with code {code}")
+            }
+            Self::WebSocket { code, reason } => {
+                write!(f, "the WebSocket was closed with code {code}: {}", reason.escape_debug())
+            }
             Self::NoMessages(lines) => write!(f, "{lines} consecutive lines were not messages"),
         }
     }

@@ -1,5 +1,6 @@
 //! The context of a handler. It refers to the request or notification that the handler handles.
 
+use core::any::Any;
 use core::fmt;
 use core::pin::Pin;
 use core::task::{Context as TaskContext, Poll};
@@ -50,6 +51,15 @@ impl Context {
     #[must_use]
     pub fn id(&self) -> Option<Id> {
         self.link.upgrade().zip(self.request).and_then(|(link, key)| link.request_id(key))
+    }
+
+    /// Returns the identity of the peer, if it was attached and has this type. See [`Transport::with_identity`] and
+    /// `WebSocketPolicy::check`.
+    ///
+    /// [`Transport::with_identity`]: crate::Transport::with_identity
+    #[must_use]
+    pub fn identity<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.link.upgrade()?.identity()
     }
 
     /// Returns whether the request was cancelled or the link has closed.

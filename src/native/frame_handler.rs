@@ -115,7 +115,7 @@ impl FrameHandler {
         }
         self.handle_unreadable(body, Unreadable::NotJson);
         let was_invalid_json = mem::replace(&mut self.is_invalid_json, true);
-        if self.link.framing == Framing::Newline {
+        if self.link.framing == Some(Framing::Newline) {
             return self.handle_line(body, was_invalid_json);
         }
         self.reject_invalid_json();
@@ -128,7 +128,7 @@ impl FrameHandler {
         if !self.replies_to_invalid {
             self.link.diagnostics.report(Diagnostic::Noise(line));
             if let Some(other) = self.detect_other_framing(|_| Framing::recognise(line)) {
-                return FrameAction::End(Closed::OtherFraming { peer: other, own: self.link.framing });
+                return FrameAction::End(Closed::OtherFraming { peer: other, own: Framing::Newline });
             }
             self.non_message_lines += 1;
             // After the first message, a peer may print any number of log lines.
@@ -145,7 +145,7 @@ impl FrameHandler {
     }
 
     fn handle_noise(&mut self, bytes: &[u8], starts: bool) -> FrameAction {
-        if self.link.framing == Framing::Wipc {
+        if self.link.is_wipc() {
             // With WIPC, bytes between frames are regular output from the peer.
             self.link.diagnostics.report(Diagnostic::Noise(bytes));
             return FrameAction::Continue;
@@ -167,9 +167,10 @@ impl FrameHandler {
         if self.has_received_message || self.is_framing_reported {
             return None;
         }
-        let other = look(&mut self.recogniser).filter(|framing| *framing != self.link.framing)?;
+        let own = self.link.framing?;
+        let other = look(&mut self.recogniser).filter(|framing| *framing != own)?;
         self.is_framing_reported = true;
-        self.link.diagnostics.report(Diagnostic::OtherFraming { peer: other, own: self.link.framing });
+        self.link.diagnostics.report(Diagnostic::OtherFraming { peer: other, own });
         Some(other)
     }
 
@@ -197,9 +198,9 @@ impl FrameHandler {
         // A line may belong to a log. An incomplete WIPC payload may be text output of the program. Only the member
         // `jsonrpc` shows that such a text is a message.
         let may_be_text = match self.link.framing {
-            Framing::ContentLength => false,
-            Framing::Newline => true,
-            Framing::Wipc => why == Unreadable::Stalled,
+            None | Some(Framing::ContentLength) => false,
+            Some(Framing::Newline) => true,
+            Some(Framing::Wipc) => why == Unreadable::Stalled,
         };
         if may_be_text && !json::glance(text, |_| {}).has_version {
             return;

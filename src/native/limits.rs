@@ -33,3 +33,32 @@ pub(crate) const MAX_STDERR_LINE_BYTES: u64 = 65_536;
 pub(crate) const PAIR_BYTES: usize = 65_536;
 /// Maximum number of frames queued for writing before a sender waits.
 pub(crate) const MAX_QUEUED_FRAMES: usize = 16;
+/// Maximum bytes of messages that a relay holds for one side before it stops reading the other.
+pub(crate) const MAX_RELAYED_BYTES: usize = 1_048_576;
+/// Maximum bytes of the head of a WebSocket's request or response.
+#[cfg(feature = "websocket")]
+pub(crate) const WEBSOCKET_HEAD_BYTES: usize = 8_192;
+/// Maximum time of the head of a WebSocket's request, with the check of the application.
+#[cfg(feature = "websocket")]
+pub(crate) const WEBSOCKET_HEAD_TIMEOUT: Duration = Duration::from_millis(10_000);
+/// Default maximum time of a WebSocket's connection, TLS and handshake together.
+#[cfg(feature = "websocket")]
+pub(crate) const WEBSOCKET_CONNECT_TIMEOUT: Duration = Duration::from_millis(10_000);
+/// Maximum time that a refused connection is read before it is closed.
+#[cfg(feature = "websocket")]
+pub(crate) const WEBSOCKET_LINGER_TIMEOUT: Duration = Duration::from_millis(1_000);
+/// Silence of a WebSocket's peer before a ping.
+#[cfg(feature = "websocket")]
+pub(crate) const WEBSOCKET_PING_INTERVAL: Duration = Duration::from_millis(20_000);
+/// Silence of a WebSocket's peer after a ping.
+#[cfg(feature = "websocket")]
+pub(crate) const WEBSOCKET_PING_TIMEOUT: Duration = Duration::from_millis(20_000);
+/// Maximum number of pings of a WebSocket's peer that are answered while it reads nothing.
+#[cfg(feature = "websocket")]
+pub(crate) const MAX_UNFLUSHED_PONGS: usize = 128;
+/// Default maximum number of WebSockets of a listener.
+#[cfg(feature = "websocket")]
+pub(crate) const MAX_WEBSOCKETS: usize = 16_384;
+/// Default maximum number of WebSockets of one IPv4 address or IPv6 network.
+#[cfg(feature = "websocket")]
+pub(crate) const MAX_WEBSOCKETS_PER_ADDRESS: usize = 1_024;

@@ -4,6 +4,8 @@
 //! The lock is never held while code of the application runs. Handlers, wakers and drops of payloads run after the lock
 //! is released.
 
+use core::any::Any;
+use core::fmt;
 use std::future::poll_fn;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,6 +22,7 @@ use super::diagnostic::DiagnosticSink;
 use super::driver::Driver;
 use super::handlers::Handlers;
 use super::in_flight::{CancelToken, InFlightNotifications, InFlightRequests};
+use super::outbox::Outbox;
 use super::state::{
     CallObserver, CallResult, ENDED_CALL_BYTES, LinkState, PendingCall, RETAINED_CAPACITY, State, WriteState,
     max_message_bytes,
@@ -28,7 +31,7 @@ use super::waker_set::WakerKey;
 use super::wipc_options::WipcOptions;
 use crate::Framing;
 use crate::Limits;
-use crate::codec::wipc::{self, FrameType};
+use crate::codec::wipc::FrameType;
 use crate::connection::{CallKey, Config, Connection, Event};
 use crate::error::{CallError, Closed};
 use crate::message::{Id, RequestId};
@@ -49,7 +52,10 @@ pub(super) struct Link {
     pub(super) cancel_token: Arc<CancelToken>,
     pub(super) diagnostics: DiagnosticSink,
     pub(super) wipc: WipcOptions,
-    pub(super) framing: Framing,
+    /// The identity of the peer, see [`Transport::with_identity`](super::transport::Transport::with_identity).
+    pub(super) identity: Option<Identity>,
+    /// `None` for a transport of whole messages.
+    pub(super) framing: Option<Framing>,
     pub(super) profile: Profile,
     pub(super) limits: Limits,
     /// Maximum time at the end of the link, for running handlers and for unwritten output.
@@ -66,6 +72,17 @@ pub(super) struct Settings {
     pub(super) grace: Duration,
     pub(super) diagnostics: DiagnosticSink,
     pub(super) wipc: WipcOptions,
+    pub(super) identity: Option<Identity>,
+}
+
+/// A value of the application that describes the peer.
+#[derive(Clone)]
+pub(super) struct Identity(pub(super) Arc<dyn Any + Send + Sync>);
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Identity")
+    }
 }
 
 /// The next work of the driver.
@@ -78,11 +95,11 @@ pub(super) struct Work {
 }
 
 impl Link {
-    pub(super) fn new(runtime: Handle, framing: Framing, settings: Settings) -> Self {
-        let Settings { profile, limits, grace, diagnostics, wipc } = settings;
+    pub(super) fn new(runtime: Handle, framing: Option<Framing>, settings: Settings) -> Self {
+        let Settings { profile, limits, grace, diagnostics, wipc, identity } = settings;
         let connection = Connection::new(Config::new(profile).with_limits(limits));
         Self {
-            state: Mutex::new(State::new(connection)),
+            state: Mutex::new(State::new(connection, framing)),
             unstarted: Mutex::new(None),
             runtime,
             handlers: Handlers::default(),
@@ -91,12 +108,18 @@ impl Link {
             cancel_token: Arc::default(),
             diagnostics,
             wipc,
+            identity,
             framing,
             profile,
             limits,
             grace,
             start: Instant::now(),
         }
+    }
+
+    /// Returns the identity of the peer, if it has this type.
+    pub(super) fn identity<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        Arc::clone(&self.identity.as_ref()?.0).downcast().ok()
     }
 
     /// Returns the milliseconds since the start of the link.
@@ -132,6 +155,11 @@ impl Link {
     /// Takes the driver, if the link was not started yet.
     pub(super) fn take_unstarted(&self) -> Option<Driver> {
         self.unstarted.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Returns whether the framing is WIPC.
+    pub(super) fn is_wipc(&self) -> bool {
+        self.framing == Some(Framing::Wipc)
     }
 
     /// Returns the maximum length of an outgoing message, in bytes, or `usize::MAX` for no maximum. Only WIPC has a
@@ -212,7 +240,7 @@ impl Link {
 
     /// Sends a WIPC frame that is not a message.
     pub(super) fn send_frame(&self, frame_type: FrameType, payload: &[u8]) -> Result<(), CallError> {
-        if self.framing != Framing::Wipc {
+        if !self.is_wipc() {
             return Err(CallError::NoFrames(self.framing));
         }
         self.start();
@@ -224,7 +252,7 @@ impl Link {
             if state.backlog() > self.limits.unwritten_bytes {
                 return Err(CallError::Congested);
             }
-            let sent = wipc::encode(frame_type, payload, &mut state.unwritten);
+            let sent = state.unwritten.push_frame(frame_type, payload);
             sent.map_err(|problem| CallError::Params(problem.to_string()))?;
             if frame_type == FrameType::Close {
                 state.write_state = WriteState::CloseSent;
@@ -400,12 +428,9 @@ impl Link {
         self.lock().set_written(count);
     }
 
-    /// Replaces the content of the driver's buffer, which is written, with the bytes to write next.
-    pub(super) fn take_unwritten(&self, written: &mut Vec<u8>) {
-        written.clear();
-        if written.capacity() > RETAINED_CAPACITY {
-            *written = Vec::new();
-        }
+    /// Replaces the content of the driver's outbox, which is written, with the messages to write next.
+    pub(super) fn take_unwritten(&self, written: &mut Outbox) {
+        written.clear(RETAINED_CAPACITY);
         let waiters = {
             let mut state = self.lock();
             state.take_unwritten(written);
@@ -416,7 +441,7 @@ impl Link {
 
     /// Returns whether a `CLOSE` frame must be sent before the output ends.
     pub(super) fn must_send_close(&self) -> bool {
-        self.framing == Framing::Wipc && self.lock().write_state == WriteState::Open
+        self.is_wipc() && self.lock().write_state == WriteState::Open
     }
 
     /// Returns whether every request is answered, no event or message is queued, and no notification handler runs.
@@ -458,7 +483,7 @@ impl Link {
             let is_changed = mem::discriminant(&state.link_state) != link_state;
             let is_sooner =
                 state.connection.poll_timeout().is_some_and(|next| before.is_none_or(|before| next < before));
-            let wakes = is_changed || is_sooner || state.connection.has_output() || !state.unwritten.is_empty();
+            let wakes = is_changed || is_sooner || state.connection.has_output() || state.unwritten.size() > 0;
             let driver = if wakes { state.wake() } else { None };
             let waiters = if is_changed { state.waiters.take() } else { Vec::new() };
             (returned, driver, waiters)

@@ -21,12 +21,14 @@ use super::peer::Peer;
 #[cfg(unix)]
 use super::socket_file::{self, SocketFile};
 use super::transport::{Transport, address_name, with_subject};
+#[cfg(feature = "websocket")]
+use super::websocket::{WebSocketListener, WebSocketPolicy};
 use crate::Framing;
 
 /// The pause after an error that may occur again at once, such as too many open files.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A listening socket: a Unix domain socket or a TCP port.
+/// A listening socket: a Unix domain socket or a TCP port, for byte streams or for WebSockets.
 ///
 /// # Platforms
 /// Windows has only TCP ports.
@@ -79,12 +81,16 @@ enum Socket {
     #[cfg(unix)]
     Abstract(UnixListener),
     Tcp(TcpListener),
+    #[cfg(feature = "websocket")]
+    Web(WebSocketListener),
 }
 
 enum Stream {
     #[cfg(unix)]
     Unix(UnixStream),
     Tcp(TcpStream),
+    #[cfg(feature = "websocket")]
+    Web(Box<Transport>),
 }
 
 struct ConfigureTransport(Box<dyn Fn(Transport) -> Transport + Send + Sync>);
@@ -143,6 +149,36 @@ impl Listener {
         Ok(Self::on(Socket::Tcp(listener), name, framing))
     }
 
+    /// Listens on a TCP port for WebSockets, and admits requests by the default [`WebSocketPolicy`]: pages whose origin
+    /// is that of this server, and programs. `127.0.0.1:0` is any free port of this machine.
+    ///
+    /// Each message is one text message of a WebSocket; a binary message is read as UTF-8. A client gets a ping after
+    /// 20 seconds of silence. If it sends nothing in the 20 seconds after that, its link ends. When a link ends, its
+    /// WebSocket is closed with 1001. Compression is not offered, since it would use memory for each connection, and
+    /// would reveal secrets beside text of an attacker by the length of messages.
+    ///
+    /// For TLS, use a proxy, or [`WebSocketPolicy::accept`].
+    ///
+    /// # Errors
+    /// If the address cannot be bound. The error names it.
+    #[cfg(feature = "websocket")]
+    pub async fn websocket(address: impl ToSocketAddrs + fmt::Debug) -> io::Result<Self> {
+        Self::websocket_with(address, WebSocketPolicy::new()).await
+    }
+
+    /// Listens on a TCP port for WebSockets, like [`Listener::websocket`], with another policy.
+    ///
+    /// # Errors
+    /// If the address cannot be bound. The error names it.
+    #[cfg(feature = "websocket")]
+    pub async fn websocket_with(address: impl ToSocketAddrs + fmt::Debug, policy: WebSocketPolicy) -> io::Result<Self> {
+        let name = address_name(&address);
+        let listener = TcpListener::bind(address).await.map_err(|error| with_subject(&error, &name))?;
+        let socket = Socket::Web(WebSocketListener::new(listener, policy)?);
+        // Whole messages have no framing, so this one is not used.
+        Ok(Self::on(socket, name, Framing::ContentLength))
+    }
+
     fn on(socket: Socket, name: String, framing: Framing) -> Self {
         Self { socket, name, framing, configure_transport: ConfigureTransport(Box::new(|transport| transport)) }
     }
@@ -152,11 +188,13 @@ impl Listener {
         Self { configure_transport: ConfigureTransport(Box::new(configure_transport)), ..self }
     }
 
-    /// Returns the address of a TCP listener, or `None` for a Unix domain socket.
+    /// Returns the address of a TCP or WebSocket listener, or `None` for a Unix domain socket.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
         match &self.socket {
             Socket::Tcp(listener) => listener.local_addr().ok(),
+            #[cfg(feature = "websocket")]
+            Socket::Web(listener) => listener.address().ok(),
             #[cfg(unix)]
             Socket::Unix { .. } | Socket::Abstract(_) => None,
         }
@@ -177,6 +215,8 @@ impl Listener {
             #[cfg(unix)]
             Socket::Unix { listener, .. } | Socket::Abstract(listener) => Ok(Stream::Unix(listener.accept().await?.0)),
             Socket::Tcp(listener) => Ok(Stream::Tcp(listener.accept().await?.0)),
+            #[cfg(feature = "websocket")]
+            Socket::Web(listener) => Ok(Stream::Web(Box::new(listener.accept().await?))),
         }
     }
 
@@ -194,6 +234,8 @@ impl Listener {
                 Transport::from_unix(stream, self.framing)
             }
             Stream::Tcp(stream) => Transport::accepted_tcp(stream, self.framing),
+            #[cfg(feature = "websocket")]
+            Stream::Web(transport) => Ok(*transport),
         }
     }
 
@@ -208,6 +250,15 @@ impl Listener {
     /// If no more connections can be accepted. If too many files are open, or if a connection fails at once, the
     /// listener continues. A panic of `set_up` or of the function of [`Listener::with`] ends only its connection.
     pub async fn serve(self, set_up: impl Fn(&Peer) + Send + Sync) -> io::Result<()> {
+        self.serve_each(set_up, Peer::forget).await
+    }
+
+    /// Passes the peer of each connection to `run`, after `set_up` has added the methods.
+    pub(super) async fn serve_each(
+        self,
+        set_up: impl Fn(&Peer) + Send + Sync,
+        run: impl Fn(Peer) + Send + Sync,
+    ) -> io::Result<()> {
         loop {
             match self.next().await {
                 Ok(stream) => {
@@ -215,11 +266,9 @@ impl Listener {
                     // the panic.
                     let Ok(transport) = self.transport(stream) else { continue };
                     let Ok(transport) = catch_panic(|| (self.configure_transport.0)(transport)) else { continue };
-                    let peer = Peer::from_parts(transport, true);
-                    let diagnostics = &peer.client().link().diagnostics;
                     // If `set_up` panicked, the peer is dropped, which closes the connection.
-                    if diagnostics.run_user_code("set_up", || set_up(&peer)).is_some() {
-                        peer.forget();
+                    if let Some(peer) = Peer::set_up_on(transport, &set_up) {
+                        run(peer);
                     }
                 }
                 Err(error) => match Cause::of(&error) {

@@ -20,6 +20,8 @@ mod in_flight;
 pub(crate) mod limits;
 mod link;
 mod listener;
+mod message_channel;
+mod outbox;
 mod peer;
 mod process;
 #[cfg(unix)]
@@ -27,9 +29,11 @@ mod process_tree;
 #[cfg(windows)]
 #[path = "process_tree_windows.rs"]
 mod process_tree;
+mod relay;
 mod response_stream;
 mod room;
 mod server;
+mod service;
 #[cfg(unix)]
 mod socket_file;
 mod start;
@@ -39,6 +43,8 @@ pub(crate) mod stdout;
 mod stream_sender;
 mod transport;
 mod waker_set;
+#[cfg(feature = "websocket")]
+mod websocket;
 mod wipc_options;
 
 pub use self::call::Call;
@@ -52,7 +58,10 @@ pub use self::peer::Peer;
 pub use self::process::{Process, RunningProcess};
 pub use self::response_stream::Items;
 pub use self::server::{Server, Stopper};
+pub use self::service::Service;
 pub use self::start::spawn_error_reason;
 pub use self::transport::Transport;
+#[cfg(feature = "websocket")]
+pub use self::websocket::{Admission, Refusal, RequestHead, WebSocketOptions, WebSocketPolicy};
 
 use crate::json_value::Text;

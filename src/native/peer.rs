@@ -1,5 +1,6 @@
 //! A client and a server on one transport.
 
+use core::any::Any;
 use core::time::Duration;
 use std::future::Future;
 use std::sync::Arc;
@@ -64,6 +65,14 @@ impl Peer {
     pub(super) fn from_parts(transport: Transport, replies_to_invalid: bool) -> Self {
         let link = transport.open(replies_to_invalid);
         Self { client: Client::on(Arc::clone(&link)), server: Server::on(link) }
+    }
+
+    /// Creates a peer that responds to invalid input, and adds its methods. Returns `None` if `set_up` panics.
+    pub(super) fn set_up_on(transport: Transport, set_up: impl Fn(&Self)) -> Option<Self> {
+        let peer = Self::from_parts(transport, true);
+        let diagnostics = &peer.client.link().diagnostics;
+        diagnostics.run_user_code("set_up", || set_up(&peer))?;
+        Some(peer)
     }
 
     /// See [`Client::with_timeout`].
@@ -154,6 +163,12 @@ impl Peer {
     /// The errors of [`Client::send_frame`].
     pub fn send_frame(&self, frame_type: FrameType, payload: &[u8]) -> Result<(), CallError> {
         self.client.send_frame(frame_type, payload)
+    }
+
+    /// Returns the identity of the remote peer, as [`Context::identity`].
+    #[must_use]
+    pub fn identity<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.client.link().identity()
     }
 
     /// See [`Client::ready`].

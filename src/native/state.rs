@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::Text;
+use super::outbox::Outbox;
 use super::response_stream::ReceiveWindow;
 use super::waker_set::WakerSet;
 use crate::Framing;
@@ -40,9 +41,9 @@ pub(super) struct State {
     pub(super) send_streams: SendStreams,
     /// The wakers of the streams that wait for credit, by the slots of their requests.
     pub(super) blocked_streams: BTreeMap<u32, Waker>,
-    /// Frames for the driver to write.
-    pub(super) unwritten: Vec<u8>,
-    /// The number of bytes in the current buffer, which is the buffer that the driver is writing.
+    /// Messages for the driver to write.
+    pub(super) unwritten: Outbox,
+    /// The size of the outbox that the driver is writing. [`Outbox::size`] defines sizes.
     pub(super) being_written: usize,
     /// The number of bytes of `unwritten` that belong to responses or stream credit.
     pub(super) unwritten_responses: usize,
@@ -126,13 +127,13 @@ pub(super) enum WriteState {
 }
 
 impl State {
-    pub(super) fn new(connection: Connection<Text>) -> Self {
+    pub(super) fn new(connection: Connection<Text>, framing: Option<Framing>) -> Self {
         Self {
             connection,
             calls: Vec::new(),
             send_streams: SendStreams::new(),
             blocked_streams: BTreeMap::new(),
-            unwritten: Vec::new(),
+            unwritten: Outbox::new(framing),
             being_written: 0,
             unwritten_responses: 0,
             responses_being_written: 0,
@@ -153,7 +154,7 @@ impl State {
     /// stay in the queue of the connection. `from` is the number of events in this queue before the input.
     pub(super) fn drain_connection(
         &mut self,
-        framing: Framing,
+        framing: Option<Framing>,
         from: usize,
         ended: &mut Vec<(PendingCall, CallResult)>,
     ) {
@@ -181,7 +182,7 @@ impl State {
 
     /// Encodes the messages that the connection sends. Returns the position of the end of these messages in the output,
     /// see [`PendingCall::end_offset`].
-    pub(super) fn encode(&mut self, framing: Framing) -> u64 {
+    pub(super) fn encode(&mut self, framing: Option<Framing>) -> u64 {
         let max_bytes = max_message_bytes(framing, &self.connection.config().limits);
         while let Some(outgoing) = self.connection.poll_transmit() {
             let outgoing = match outgoing {
@@ -192,10 +193,10 @@ impl State {
             if !message_length::encode_within(&mut outgoing, max_bytes, &mut self.text) {
                 continue;
             }
-            let before = self.unwritten.len();
-            framing.encode(&self.text, &mut self.unwritten);
+            let before = self.unwritten.size();
+            self.unwritten.push(&mut self.text);
             if is_caused_by_peer(&outgoing) {
-                self.unwritten_responses += self.unwritten.len() - before;
+                self.unwritten_responses += self.unwritten.size() - before;
             }
         }
         if self.text.capacity() > RETAINED_CAPACITY {
@@ -324,7 +325,7 @@ impl State {
 
     /// Returns the number of unwritten bytes.
     pub(super) fn backlog(&self) -> usize {
-        self.unwritten.len() + self.being_written
+        self.unwritten.size() + self.being_written
     }
 
     /// Returns the number of unwritten bytes that belong to responses or stream credit.
@@ -332,18 +333,18 @@ impl State {
         self.unwritten_responses + self.responses_being_written
     }
 
-    /// Swaps the empty buffer `written` with the bytes to write next.
-    pub(super) fn take_unwritten(&mut self, written: &mut Vec<u8>) {
+    /// Swaps the empty outbox `written` with the messages to write next.
+    pub(super) fn take_unwritten(&mut self, written: &mut Outbox) {
         mem::swap(&mut self.unwritten, written);
         self.written_before += self.being_written as u64;
         self.written_of_buffer = 0;
-        self.being_written = written.len();
+        self.being_written = written.size();
         self.responses_being_written = mem::take(&mut self.unwritten_responses);
         self.ended_unwritten = 0;
     }
 
     pub(super) fn drop_unwritten(&mut self) {
-        self.unwritten = Vec::new();
+        self.unwritten.clear(0);
         self.unwritten_responses = 0;
     }
 }
@@ -356,8 +357,8 @@ fn cancellation(form: &CancelNotification, id: &Id) -> Option<Outgoing<Text>> {
 
 /// Returns the maximum length of an outgoing message, in bytes, or `usize::MAX` for no maximum. Only WIPC has a
 /// maximum. Both peers must use the same limit.
-pub(super) fn max_message_bytes(framing: Framing, limits: &Limits) -> usize {
-    framing.longest_message().map_or(usize::MAX, |max_bytes| max_bytes.min(limits.message_bytes))
+pub(super) fn max_message_bytes(framing: Option<Framing>, limits: &Limits) -> usize {
+    framing.and_then(Framing::longest_message).map_or(usize::MAX, |max_bytes| max_bytes.min(limits.message_bytes))
 }
 
 /// Returns whether messages of the peer cause this message: a response, or credit for a stream. All elements of a batch

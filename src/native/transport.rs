@@ -1,12 +1,16 @@
-//! Transports: byte streams for messages.
+//! Transports: byte streams and channels that carry messages.
 
+use core::any::Any;
 use core::fmt;
 use core::time::Duration;
+use std::error::Error;
 use std::io;
 #[cfg(unix)]
 use std::path::Path;
 use std::sync::Arc;
 
+use futures_core::Stream;
+use futures_sink::Sink;
 use tokio::io::{AsyncRead, AsyncWrite};
 #[cfg(unix)]
 use tokio::net::UnixStream;
@@ -23,7 +27,8 @@ use super::driver::Driver;
 #[cfg(unix)]
 use super::limits::BUSY_SOCKET_TIMEOUT;
 use super::limits::{PAIR_BYTES, SHUTDOWN_TIMEOUT};
-use super::link::{Link, Settings};
+use super::link::{Identity, Link, Settings};
+use super::message_channel::{MessageChannel, SinkAndStream};
 use super::start::spawn_error_reason;
 use super::stdin::AsyncStdin;
 use super::stdout::AtomicStdout;
@@ -32,7 +37,8 @@ use crate::Framing;
 use crate::Limits;
 use crate::profile::Profile;
 
-/// A bidirectional byte stream with a message framing: standard input and output, a socket, or a process.
+/// A bidirectional stream of messages: standard input and output, a socket or a process with a message framing, or a
+/// channel of whole messages.
 ///
 /// All constructors need a tokio runtime. A [`Client`](crate::Client), [`Server`](crate::Server) or
 /// [`Peer`](crate::Peer) drives the transport in this runtime.
@@ -50,22 +56,20 @@ use crate::profile::Profile;
 pub struct Transport {
     streams: Streams,
     runtime: Handle,
-    framing: Framing,
     settings: Settings,
 }
 
 pub(super) struct Streams {
-    pub(super) reader: Box<dyn AsyncRead + Send + Unpin>,
-    pub(super) writer: Box<dyn AsyncWrite + Send + Unpin>,
+    pub(super) io: TransportIo,
     pub(super) child: Option<ChildProcess>,
     /// The time that the process has to exit after its input was closed. Default: the grace of the link.
     pub(super) child_grace: Option<Duration>,
 }
 
-impl Streams {
-    fn new(reader: impl AsyncRead + Send + Unpin + 'static, writer: impl AsyncWrite + Send + Unpin + 'static) -> Self {
-        Self { reader: Box::new(reader), writer: Box::new(writer), child: None, child_grace: None }
-    }
+/// The input and the output of a transport.
+pub(super) enum TransportIo {
+    Bytes { reader: Box<dyn AsyncRead + Send + Unpin>, writer: Box<dyn AsyncWrite + Send + Unpin>, framing: Framing },
+    Messages(Box<dyn MessageChannel>),
 }
 
 impl Transport {
@@ -78,7 +82,53 @@ impl Transport {
         writer: impl AsyncWrite + Send + Unpin + 'static,
         framing: Framing,
     ) -> io::Result<Self> {
-        Self::from_parts(Streams::new(reader, writer), framing)
+        Self::from_io(TransportIo::Bytes { reader: Box::new(reader), writer: Box::new(writer), framing })
+    }
+
+    /// Creates a transport from a channel of whole messages: a sink and a stream of JSON text, one message each. No
+    /// framing is added. All limits hold, as over a byte stream; only
+    /// [`Limits::partial_frame_ms`](crate::Limits::partial_frame_ms) has no effect, as each message is complete.
+    ///
+    /// The sink receives each message as a `String`, and is flushed when no more messages are queued. It should accept
+    /// only messages that it can send soon: messages count as unwritten until the sink has accepted them. At the end of
+    /// the link, the sink is closed.
+    ///
+    /// The items of the stream are `String`, `Vec<u8>` or another type with bytes. A message that is not JSON is
+    /// answered with -32700, and one over [`Limits::message_bytes`](crate::Limits::message_bytes) with -32600. The link
+    /// continues after both. An error, or the end of the stream, ends the input.
+    ///
+    /// # Errors
+    /// If there is no tokio runtime.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use portway::{Client, Context, RpcError, Server, Transport};
+    /// use std::convert::Infallible;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // Two pipes of messages, here within one program.
+    /// let (requests, at_server) = futures_channel::mpsc::channel(16);
+    /// let (responses, at_client) = futures_channel::mpsc::channel(16);
+    /// let server = Server::new(Transport::messages(responses, at_server.map(Ok::<String, Infallible>))?);
+    /// server.method_sync("add", |(a, b): (i64, i64), _: Context| Ok::<_, RpcError>(a + b));
+    /// server.forget();
+    /// let client = Client::new(Transport::messages(requests, at_client.map(Ok::<String, Infallible>))?);
+    /// assert_eq!(client.call("add", &(1, 2)).await, Ok(3));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn messages<K, S, M, E>(sink: K, stream: S) -> io::Result<Self>
+    where
+        K: Sink<String> + Send + 'static,
+        K::Error: Into<Box<dyn Error + Send + Sync>>,
+        S: Stream<Item = Result<M, E>> + Send + 'static,
+        M: AsRef<[u8]> + Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>> + 'static,
+    {
+        Self::from_io(TransportIo::Messages(Box::new(SinkAndStream::new(sink, stream))))
     }
 
     /// Uses standard input and output of this process. Other code must not print to standard output, so write logs to
@@ -129,8 +179,9 @@ impl Transport {
     pub(super) fn child_and_stderr(command: &mut Command, framing: Framing) -> io::Result<(Self, Option<ChildStderr>)> {
         Handle::try_current().map_err(no_runtime)?;
         let (child, Pipes { stdin, stdout, stderr }) = ChildProcess::spawn(command)?;
-        let streams = Streams { child: Some(child), ..Streams::new(stdout, stdin) };
-        Ok((Self::from_parts(streams, framing)?, stderr))
+        let mut transport = Self::new(stdout, stdin, framing)?;
+        transport.streams.child = Some(child);
+        Ok((transport, stderr))
     }
 
     /// Connects the end of a process with the end of the link, if the transport does not use the pipes of the process.
@@ -204,22 +255,22 @@ impl Transport {
 
     /// Creates a transport from an accepted connection, and rejects browsers.
     pub(super) fn accepted_tcp(stream: TcpStream, framing: Framing) -> io::Result<Self> {
-        let transport = Self::from_tcp(stream, framing)?;
-        let reader = Box::new(BrowserGuard::new(transport.streams.reader));
-        Ok(Self { streams: Streams { reader, ..transport.streams }, ..transport })
+        stream.set_nodelay(true)?;
+        let (reader, writer) = stream.into_split();
+        Self::new(BrowserGuard::new(reader), writer, framing)
     }
 
-    fn from_parts(streams: Streams, framing: Framing) -> io::Result<Self> {
+    pub(super) fn from_io(io: TransportIo) -> io::Result<Self> {
         Ok(Self {
-            streams,
+            streams: Streams { io, child: None, child_grace: None },
             runtime: Handle::try_current().map_err(no_runtime)?,
-            framing,
             settings: Settings {
                 profile: Profile::GENERIC,
                 limits: Limits::DEFAULT,
                 grace: SHUTDOWN_TIMEOUT,
                 diagnostics: DiagnosticSink::default(),
                 wipc: WipcOptions::default(),
+                identity: None,
             },
         })
     }
@@ -240,6 +291,16 @@ impl Transport {
         Self { settings: Settings { grace, ..self.settings }, ..self }
     }
 
+    /// Attaches an identity of the peer: a user, a tenant, or any other value. Handlers read it by
+    /// [`Context::identity`](crate::Context::identity).
+    pub fn with_identity(self, identity: impl Any + Send + Sync) -> Self {
+        self.with_shared_identity(Some(Arc::new(identity)))
+    }
+
+    pub(super) fn with_shared_identity(self, identity: Option<Arc<dyn Any + Send + Sync>>) -> Self {
+        Self { settings: Settings { identity: identity.map(Identity), ..self.settings }, ..self }
+    }
+
     /// Registers a callback for events of the link, for logs.
     pub fn on_diagnostic(self, callback: impl Fn(Diagnostic<'_>) + Send + Sync + 'static) -> Self {
         let diagnostics = DiagnosticSink::new(callback);
@@ -254,10 +315,24 @@ impl Transport {
     /// Creates the link of the transport without starting it. If `replies_to_invalid` is true, the link responds to
     /// invalid input.
     pub(super) fn open(self, replies_to_invalid: bool) -> Arc<Link> {
-        let Self { streams, runtime, framing, settings } = self;
+        let framing = self.framing();
+        let Self { streams, runtime, settings } = self;
         let link = Arc::new(Link::new(runtime, framing, settings));
         link.set_unstarted(Driver::new(Arc::clone(&link), streams, replies_to_invalid));
         link
+    }
+
+    /// Takes the transport apart.
+    pub(super) fn into_parts(self) -> (Streams, Settings) {
+        (self.streams, self.settings)
+    }
+
+    /// Returns the framing of a byte stream, or `None` for whole messages.
+    pub(super) const fn framing(&self) -> Option<Framing> {
+        match &self.streams.io {
+            TransportIo::Bytes { framing, .. } => Some(*framing),
+            TransportIo::Messages(_) => None,
+        }
     }
 }
 
@@ -286,6 +361,6 @@ fn no_runtime(error: tokio::runtime::TryCurrentError) -> io::Error {
 
 impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Transport").field("framing", &self.framing).finish_non_exhaustive()
+        f.debug_struct("Transport").field("framing", &self.framing()).finish_non_exhaustive()
     }
 }

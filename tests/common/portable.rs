@@ -40,7 +40,8 @@ pub(crate) fn describe(error: &CallError) -> String {
         CallError::Congested => "congested".to_owned(),
         CallError::Params(problem) => format!("params: {problem}"),
         CallError::Send(problem) => format!("send: {problem}"),
-        CallError::NoFrames(framing) => format!("no frames over {framing}"),
+        CallError::NoFrames(Some(framing)) => format!("no frames over {framing}"),
+        CallError::NoFrames(None) => "no frames over whole messages".to_owned(),
         CallError::Deserialize(problem) => format!("result: {problem}"),
         other => other.to_string(),
     }
@@ -83,7 +84,7 @@ pub(crate) fn descriptions() -> Vec<(String, &'static str)> {
         (CallError::TooManyCalls, "too many"),
         (CallError::Congested, "congested"),
         (CallError::Params("no".to_owned()), "params: no"),
-        (CallError::NoFrames(Framing::Newline), "no frames over one message a line"),
+        (CallError::NoFrames(Some(Framing::Newline)), "no frames over one message a line"),
         (CallError::Deserialize("no".to_owned()), "result: no"),
     ]
     .into_iter()

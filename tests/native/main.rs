@@ -15,6 +15,7 @@ mod framing;
 mod invalid_responses;
 mod limits;
 mod listeners;
+mod messages;
 #[path = "../common/standard_streams.rs"]
 #[allow(
     dead_code,
@@ -30,7 +31,9 @@ mod portability;
 mod portable;
 mod process_trees;
 mod processes;
+mod relays;
 mod sequential;
+mod services;
 mod serving;
 mod sockets;
 mod standard_streams;

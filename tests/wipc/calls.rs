@@ -339,7 +339,7 @@ async fn frames_are_refused_in_framings_without_them() -> Test {
     let (near, _far) = Transport::pair()?;
     let client = Client::new(near);
     let refused = client.send_frame(FrameType::Data, b"").unwrap_err();
-    assert_eq!(refused, CallError::NoFrames(Framing::ContentLength));
+    assert_eq!(refused, CallError::NoFrames(Some(Framing::ContentLength)));
     assert_eq!(refused.to_string(), "Content-Length frames cannot carry raw frames; use Framing::Wipc");
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The command line and its help texts.
 
+use core::fmt;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,6 +8,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use portway::{Framing, Limits};
+
+use crate::serve::ServeArguments;
 
 #[derive(Debug, Parser)]
 #[command(
@@ -25,6 +28,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Call a method of a program or a server, and print the result
     Call(CallArguments),
+    /// Serve a program on sockets: a process for each connection
+    Serve(ServeArguments),
     /// Read a byte stream, and print its messages as one JSON object a line
     Decode(DecodeArguments),
     /// Check messages against the JSON-RPC 2.0 specification
@@ -38,6 +43,7 @@ Examples:
   portway call add '[1, 2]' -- ./my-server --stdio    start and call a program
   portway call status --unix /run/my.sock             call a server on a socket
   portway call tools/list --tcp 127.0.0.1:4000 | jq .
+  portway serve --ws 127.0.0.1:8080 -- pylsp          a language server for a page
   portway decode < traffic.log | jq 'select(.event == \"error\")'
   echo '{\"jsonrpc\": \"2.0\", \"method\": \"ping\"}' | portway validate
 
@@ -59,7 +65,7 @@ pub(crate) struct CallArguments {
     pub(crate) target: Target,
 
     /// The framing of messages
-    #[arg(long, value_enum, default_value_t, value_name = "FRAMING")]
+    #[arg(long, value_enum, default_value_t, value_name = "FRAMING", conflicts_with = "ws")]
     pub(crate) framing: CallFraming,
 
     /// Seconds to wait for the connection, and again for the answer; 0 disables the timeout
@@ -79,6 +85,11 @@ pub(crate) struct CallArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// A header of the request that opens the WebSocket, for example `Authorization: Bearer TOKEN`. With `@FILE` as the
+    /// value, the value is read from a file, so that a secret is not in the list of processes
+    #[arg(long = "header", value_name = "NAME:VALUE", value_parser = header, requires = "ws")]
+    pub(crate) headers: Vec<Header>,
+
     /// Maximum length of a received message, in bytes; with wipc, also of a sent message
     #[arg(long, default_value_t = Limits::DEFAULT.message_bytes, value_name = "BYTES")]
     pub(crate) max_bytes: usize,
@@ -94,6 +105,10 @@ pub(crate) struct Target {
     /// Connect over TCP
     #[arg(long, value_name = "HOST:PORT", value_parser = address, value_hint = ValueHint::Hostname)]
     pub(crate) tcp: Option<String>,
+
+    /// Connect to a WebSocket: ws://HOST:PORT/PATH, or wss:// with TLS. Its messages have no framing
+    #[arg(long, value_name = "URL", value_parser = websocket_url, value_hint = ValueHint::Url)]
+    pub(crate) ws: Option<String>,
 
     /// Start a program, and use its standard input and output. After the call, the program has 2 seconds to exit. Then
     /// SIGTERM is sent to it and to the processes that it has started. The program cannot read from the terminal
@@ -151,10 +166,40 @@ fn address(text: &str) -> Result<String, String> {
     if is_address { Ok(text.to_owned()) } else { Err("it must be HOST:PORT, such as 127.0.0.1:4000".to_owned()) }
 }
 
+/// A header. Its value is not shown.
+#[derive(Clone)]
+pub(crate) struct Header {
+    pub(crate) name: String,
+    pub(crate) value: String,
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: …", self.name)
+    }
+}
+
+fn header(text: &str) -> Result<Header, String> {
+    let (name, value) = text.split_once(':').ok_or("it must be NAME:VALUE, such as Cookie:id=1")?;
+    if name.is_empty() || name.contains(char::is_whitespace) {
+        return Err("it must be NAME:VALUE, such as Cookie:id=1".to_owned());
+    }
+    Ok(Header { name: name.to_owned(), value: value.trim().to_owned() })
+}
+
+fn websocket_url(text: &str) -> Result<String, String> {
+    if text.starts_with("ws://") || text.starts_with("wss://") {
+        Ok(text.to_owned())
+    } else {
+        Err("it must begin with ws:// or wss://, such as ws://127.0.0.1:8080/".to_owned())
+    }
+}
+
 const CALL_USAGE: &str = "\
 portway call [OPTIONS] METHOD [PARAMS] -- PROGRAM [ARGUMENT]...
        portway call [OPTIONS] METHOD [PARAMS] --unix PATH
-       portway call [OPTIONS] METHOD [PARAMS] --tcp HOST:PORT";
+       portway call [OPTIONS] METHOD [PARAMS] --tcp HOST:PORT
+       portway call [OPTIONS] METHOD [PARAMS] --ws URL";
 
 const CALL_NOTES: &str = "\
 Exit codes:
@@ -175,6 +220,7 @@ Examples:
   portway call add '[1, 2]' -- ./my-server --stdio
   portway call search '{\"text\": \"ä\"}' --unix /run/my.sock --progress
   portway call import @rows.json --tcp localhost:4000
+  portway call status --ws wss://rpc.example.org/ --header Authorization:@auth
   portway call exit --notify --unix /run/my.sock";
 
 // Decode.
@@ -301,6 +347,7 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+    use crate::serve::{SERVE_NOTES, SERVE_USAGE};
 
     #[test]
     fn the_definition_of_the_arguments_is_sound() {
@@ -335,7 +382,16 @@ mod tests {
     /// A terminal of 80 columns wraps longer lines, which breaks the layout.
     #[test]
     fn notes_fit_into_80_columns() {
-        for notes in [EXAMPLES, CALL_USAGE, CALL_NOTES, DECODE_NOTES, VALIDATE_NOTES, COMPLETIONS_NOTES] {
+        for notes in [
+            EXAMPLES,
+            CALL_USAGE,
+            CALL_NOTES,
+            SERVE_USAGE,
+            SERVE_NOTES,
+            DECODE_NOTES,
+            VALIDATE_NOTES,
+            COMPLETIONS_NOTES,
+        ] {
             for line in notes.lines() {
                 assert!(line.chars().count() <= 80, "{line}");
             }

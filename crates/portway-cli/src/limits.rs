@@ -12,3 +12,5 @@ pub(crate) const MAX_PEER_LINES: usize = 1_000;
 pub(crate) const MAX_INDENTED_DEPTH: usize = 10;
 /// Maximum bytes that `portway call` buffers while it detects the framing.
 pub(crate) const MAX_NEGOTIATION_BYTES: usize = 65_536;
+/// Maximum number of processes that `portway serve` runs at a time.
+pub(crate) const MAX_PROCESSES: usize = 64;

@@ -9,6 +9,7 @@ mod detect;
 mod json_format;
 mod limits;
 mod output;
+mod serve;
 mod terminal;
 mod validate;
 
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
 fn run(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Call(arguments) => call::run(arguments),
+        Command::Serve(arguments) => serve::run(arguments),
         Command::Decode(arguments) => decode::run(arguments),
         Command::Validate(arguments) => validate::run(arguments),
         Command::Completions(arguments) => completions::run(arguments.shell),

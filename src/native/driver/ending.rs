@@ -1,16 +1,13 @@
 //! Ends a link: completes the remaining work, within time limits.
 
-use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 use core::time::Duration;
 use std::mem;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-use super::{CHUNK_BYTES, Driver, SCRATCH};
-use crate::Framing;
-use crate::codec::wipc::{self, FrameType};
+use super::Driver;
+use crate::codec::wipc::FrameType;
 use crate::error::Closed;
 use crate::native::child::ChildProcess;
 use crate::native::limits::{DRAIN_TIMEOUT, OUTPUT_GRACE};
@@ -35,7 +32,7 @@ impl Driver {
 
     /// Starts the grace if the application has sent a `CLOSE` frame, or if the output has ended.
     pub(super) fn detect_sent_close(&mut self) {
-        let may_have = self.link.framing == Framing::Wipc && self.end.is_none() && !self.has_sent_close;
+        let may_have = self.link.is_wipc() && self.end.is_none() && !self.has_sent_close;
         if may_have && !self.link.must_send_close() {
             self.has_sent_close = true;
             self.begin_grace();
@@ -82,7 +79,7 @@ impl Driver {
         self.link.take_unwritten(&mut self.write_buffer);
         self.written = 0;
         self.begin_grace();
-        self.writer = None;
+        self.io.end_writing();
     }
 
     /// Starts the grace. Reading continues until the end of the grace. Then the child process gets `SIGTERM`.
@@ -100,8 +97,7 @@ impl Driver {
             Some(write_error) if why == Closed::End && self.child.is_none() => write_error,
             _ => why,
         };
-        let reader = self.reader.take();
-        self.discarding = reader.filter(|_| self.child.is_some());
+        self.io.end_reading(self.child.is_some());
         self.read_deadline = None;
         self.must_write_close = why == Closed::Local && self.link.must_send_close();
         self.partial_message = None;
@@ -125,39 +121,23 @@ impl Driver {
         let must_write_close = mem::take(&mut self.must_write_close);
         if must_write_close {
             // This cannot fail, because the frame has no payload.
-            wipc::encode(FrameType::Close, &[], &mut self.write_buffer).unwrap_or_default();
+            self.write_buffer.push_frame(FrameType::Close, &[]).unwrap_or_default();
         }
         must_write_close
-    }
-
-    /// Discards the output of the child process after the end of the input, so that the process can still write.
-    pub(super) fn discard_output(&mut self, context: &mut Context<'_>) {
-        let Some(reader) = &mut self.discarding else { return };
-        let mut scratch = SCRATCH.take();
-        scratch.resize(CHUNK_BYTES, 0);
-        loop {
-            let mut buffer = ReadBuf::new(&mut scratch);
-            match Pin::new(&mut *reader).poll_read(context, &mut buffer) {
-                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
-                Poll::Ready(_) => break self.discarding = None,
-                Poll::Pending => break,
-            }
-        }
-        SCRATCH.set(scratch);
     }
 
     /// Shuts the output down, and then polls for the exit of the child process. Returns the reason why the link ends.
     pub(super) fn poll_shutdown_and_exit(&mut self, context: &mut Context<'_>) -> Poll<Closed> {
         let Some((why, deadline)) = self.end.clone() else { return Poll::Ready(Closed::Local) };
-        if let Some(writer) = &mut self.writer {
+        if self.io.is_writing() {
             self.child.iter_mut().for_each(ChildProcess::record_descendants);
-            let shutdown = Pin::new(writer).poll_shutdown(context);
+            let shutdown = self.io.poll_shutdown(context);
             // A peer that does not read must not delay the end of the link.
             if shutdown.is_pending() && self.poll_until(context, deadline).is_pending() {
                 return Poll::Pending;
             }
             // The drop of the writer closes the pipe, which ends the input of the process.
-            self.writer = None;
+            self.io.end_writing();
         }
         let Some(child) = &mut self.child else { return Poll::Ready(why) };
         child.set_deadline(grace_end(self.child_grace));

@@ -6,7 +6,7 @@ use core::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 use super::Driver;
-use crate::Framing;
+use super::streams::Io;
 use crate::error::Closed;
 use crate::native::limits::{FINAL_READ_TIMEOUT, MAX_FINAL_READ_TIME};
 
@@ -66,17 +66,30 @@ impl Driver {
             return Poll::Ready(());
         }
         if frame.is_some_and(|frame| frame <= now) {
-            let fault = self.decoder.time_out();
             self.partial_message = None;
-            self.frame_handler.handle_fault(fault);
-            // With WIPC, the bytes of the abandoned frame may contain other frames.
-            if let (_, Some(why)) = self.handle_bytes(&[], context) {
-                self.begin_end(why);
-            }
+            self.time_out_message(context);
         }
         let milliseconds = self.link.now();
         self.link.with_connection(|connection| connection.handle_timeout(milliseconds));
         Poll::Ready(())
+    }
+
+    /// Handles an incomplete message whose timeout has expired. A byte stream continues. A channel of messages ends,
+    /// because it cannot skip the rest of the message.
+    fn time_out_message(&mut self, context: &mut Context<'_>) {
+        let end = match &mut self.io {
+            Io::Messages(io) => Some(io.channel.time_out(context)),
+            Io::Bytes(_) => {
+                if let Some(fault) = self.io.time_out() {
+                    self.frame_handler.handle_fault(fault);
+                }
+                // The abandoned bytes may contain other messages.
+                self.handle_bytes(&[], context).1
+            }
+        };
+        if let Some(why) = end {
+            self.begin_end(why);
+        }
     }
 
     /// Returns the deadline of the incomplete message. The timeout starts at the first byte of the message. While
@@ -85,7 +98,7 @@ impl Driver {
     fn frame_deadline(&self) -> Option<Instant> {
         // The rest of the message may be in input that is not decoded yet. Its timeout does not run then.
         let partial_message = self.partial_message.filter(|_| !self.has_backlog)?;
-        if self.link.framing == Framing::Wipc {
+        if self.link.is_wipc() {
             return partial_message.since.checked_add(self.link.wipc.payload_timeout?);
         }
         let from = if self.link.pending_calls() > 0 { partial_message.last_received } else { partial_message.since };
@@ -96,7 +109,7 @@ impl Driver {
     /// While input arrives, the time is extended.
     fn effective_deadline(&mut self, due: Option<Instant>) -> Option<Instant> {
         let now = Instant::now();
-        let Some(due) = due.filter(|due| *due <= now && self.reader.is_some()) else {
+        let Some(due) = due.filter(|due| *due <= now && self.io.is_reading()) else {
             self.expiry = None;
             return due;
         };

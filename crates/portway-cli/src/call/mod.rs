@@ -21,7 +21,7 @@ use tokio::signal::unix::SignalKind;
 
 use self::negotiate::Negotiation;
 use self::stderr::Reporter;
-use self::target::{Output, Streams};
+use self::target::{Connection, Output, Streams};
 use crate::arguments::{CallArguments, Timeout};
 use crate::json_format::{compact, indented};
 use crate::limits::LINK_GRACE;
@@ -74,11 +74,11 @@ enum Outcome {
 
 async fn run_call(arguments: &CallArguments, params: Option<Box<RawValue>>) -> Result<ExitCode, Failure> {
     let mut signals = Signals::listen().map_err(runtime_failure)?;
-    let streams = tokio::select! {
+    let connection = tokio::select! {
         kind = signals.next() => return Ok(exit_code(kind)),
-        streams = Streams::open(&arguments.target, arguments.timeout) => streams?,
+        connection = Connection::open(arguments) => connection?,
     };
-    let session = CallSession::start(streams, arguments).map_err(runtime_failure)?;
+    let session = CallSession::start(connection, arguments).map_err(runtime_failure)?;
     let outcome = if arguments.notify {
         session.peer.notify(&arguments.method, &params).map_or_else(Outcome::Failed, |()| Outcome::Sent)
     } else {
@@ -153,20 +153,22 @@ impl SessionEnd {
 }
 
 impl CallSession {
-    fn start(streams: Streams, arguments: &CallArguments) -> io::Result<Self> {
-        let Streams { reader, writer, output, program } = streams;
+    fn start(connection: Connection, arguments: &CallArguments) -> io::Result<Self> {
         let mut limits = Limits::DEFAULT;
         limits.message_bytes = arguments.max_bytes;
         // If the user names no framing, the client exchanges lines with the negotiation, which uses the framing of the
         // peer.
         let framing = arguments.framing.fixed().unwrap_or(Framing::Newline);
         let reporter = Arc::new(Reporter::new(framing));
-        let (transport, negotiation) = match arguments.framing.fixed() {
-            Some(framing) => (Transport::new(reader, writer, framing)?, None),
-            None => {
-                let (transport, negotiation) = Negotiation::begin(reader, writer, limits, &reporter)?;
-                (transport, Some(negotiation))
-            }
+        let (transport, negotiation, output, program) = match connection {
+            Connection::WebSocket(transport) => (*transport, None, Arc::default(), None),
+            Connection::Streams(Streams { reader, writer, output, program }) => match arguments.framing.fixed() {
+                Some(framing) => (Transport::new(reader, writer, framing)?, None, output, program),
+                None => {
+                    let (transport, negotiation) = Negotiation::begin(reader, writer, limits, &reporter)?;
+                    (transport, Some(negotiation), output, program)
+                }
+            },
         };
         // A peer that has responded has read the whole request, so the grace is short. A notification has no response.
         // The peer may still be reading it, so the grace is the whole timeout.
@@ -284,6 +286,8 @@ fn call_failure(
         }
     });
     let unknown = match arguments.framing.fixed() {
+        // The messages of a WebSocket have no framing.
+        _ if arguments.target.ws.is_some() => None,
         None if reporter.detected().is_some() => None,
         None => Some(
             "The peer sent no message. If it accepts only one framing, name it: --framing content-length, newline or wipc.",

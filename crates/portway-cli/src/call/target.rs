@@ -4,20 +4,24 @@ mod lookup;
 mod tracked;
 
 use std::ffi::OsString;
+use std::fs;
 use std::io;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use portway::{connect_unix, spawn_error_reason};
+use portway::{Transport, WebSocketOptions, connect_unix, spawn_error_reason};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::{Child, Command};
 
 pub(super) use self::tracked::Output;
 use self::tracked::Tracked;
 use super::{UNREACHABLE, with_timeout};
-use crate::arguments::{Target, Timeout};
-use crate::output::Failure;
+use crate::arguments::{CallArguments, Header, Target, Timeout};
+use crate::output::{Failure, UNUSABLE};
+
+/// The timeout of a connection if the user disables it.
+const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
@@ -32,8 +36,47 @@ pub(super) struct Streams {
     pub(super) program: Option<Child>,
 }
 
+/// The connection to a peer.
+pub(super) enum Connection {
+    Streams(Streams),
+    WebSocket(Box<Transport>),
+}
+
+impl Connection {
+    pub(super) async fn open(arguments: &CallArguments) -> Result<Self, Failure> {
+        match &arguments.target.ws {
+            Some(url) => websocket(url, arguments).await.map(|transport| Self::WebSocket(Box::new(transport))),
+            None => Streams::open(&arguments.target, arguments.timeout).await.map(Self::Streams),
+        }
+    }
+}
+
+async fn websocket(url: &str, arguments: &CallArguments) -> Result<Transport, Failure> {
+    // The command has a timeout of its own.
+    let mut options = WebSocketOptions::new().connect_timeout(arguments.timeout.0.unwrap_or(NO_TIMEOUT));
+    for Header { name, value } in &arguments.headers {
+        let value = match value.strip_prefix('@') {
+            Some(file) => fs::read_to_string(file)
+                .map_err(|error| Failure::new(UNUSABLE, format!("cannot read {file}: {error}")))?
+                .trim()
+                .to_owned(),
+            None => value.clone(),
+        };
+        options = options.header(name, value);
+    }
+    options.connect(url).await.map_err(|error| {
+        let code = if error.kind() == io::ErrorKind::InvalidInput { UNUSABLE } else { UNREACHABLE };
+        let problem = Failure::new(code, format!("cannot connect: {error}"));
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => problem.with_hint("--header NAME:VALUE sends a token or an Origin."),
+            io::ErrorKind::TimedOut => problem.with_hint("--timeout SECONDS waits longer."),
+            _ => problem,
+        }
+    })
+}
+
 impl Streams {
-    pub(super) async fn open(target: &Target, limit: Timeout) -> Result<Self, Failure> {
+    async fn open(target: &Target, limit: Timeout) -> Result<Self, Failure> {
         if let Some(path) = &target.unix {
             let name = path.display().to_string();
             let stream = connected(&name, limit, connect_unix(path, Duration::MAX)).await?;

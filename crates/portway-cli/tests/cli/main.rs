@@ -23,6 +23,7 @@ mod invalid_responses;
 )]
 mod non_blocking;
 mod programs;
+mod serve;
 mod sockets;
 mod standard_streams;
 mod streaming;

@@ -1,0 +1,166 @@
+//! The arguments of `portway serve`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use portway::{Framing, Limits};
+
+#[derive(Debug, Args)]
+#[command(override_usage = SERVE_USAGE, after_help = SERVE_NOTES)]
+pub(crate) struct ServeArguments {
+    #[command(flatten)]
+    pub(crate) sockets: Sockets,
+
+    /// Serve a page of this origin, too, for example https://app.example.org. Without it, only pages of the server's
+    /// own origin and programs may connect
+    #[arg(long = "origin", value_name = "ORIGIN", value_parser = origin, requires = "ws")]
+    pub(crate) origins: Vec<String>,
+
+    /// A name of the server, for example rpc.example.org: requests with other names are refused. By default, it is the
+    /// IP address, and localhost on this machine
+    #[arg(long = "host", value_name = "NAME", requires = "ws")]
+    pub(crate) hosts: Vec<String>,
+
+    /// Admit only WebSockets with the token in this file: in the header `Authorization: Bearer TOKEN`, or from a page
+    /// as the subprotocols jsonrpc-2.0 and ticket.TOKEN
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "ws")]
+    pub(crate) token_file: Option<PathBuf>,
+
+    /// The framing of the program
+    #[arg(long, value_enum, default_value_t, value_name = "FRAMING")]
+    pub(crate) framing: ServeFraming,
+
+    /// The framing on --stdio, --unix and --tcp. By default, it is that of the program
+    #[arg(long, value_enum, value_name = "FRAMING")]
+    pub(crate) socket_framing: Option<ServeFraming>,
+
+    /// The longest message in both directions, in bytes
+    #[arg(long, default_value_t = Limits::DEFAULT.message_bytes, value_name = "BYTES")]
+    pub(crate) max_bytes: usize,
+
+    #[command(flatten)]
+    pub(crate) service: ServedProgram,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub(crate) struct Sockets {
+    /// Serve standard input and output
+    #[arg(long)]
+    pub(crate) stdio: bool,
+
+    /// Listen on a Unix domain socket, to which only this user can connect
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) unix: Option<PathBuf>,
+
+    /// Listen on a TCP port; port 0 is any free one
+    #[arg(long, value_name = "ADDRESS", value_parser = listen_address, value_hint = ValueHint::Hostname)]
+    pub(crate) tcp: Option<String>,
+
+    /// Listen on a TCP port for WebSockets; port 0 is any free one
+    #[arg(long, value_name = "ADDRESS", value_parser = listen_address, value_hint = ValueHint::Hostname)]
+    pub(crate) ws: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct ServedProgram {
+    /// Serve the methods ping, echo, slow and count, and notifications stream.heartbeat, without a program
+    #[arg(long)]
+    pub(crate) demo: bool,
+
+    /// The program. Each connection gets a process of its own, which ends with it
+    #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandName)]
+    pub(crate) program: Vec<OsString>,
+}
+
+/// The framing of a program or a socket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ServeFraming {
+    /// `Content-Length: N`, a blank line and N bytes, as language servers do
+    #[default]
+    ContentLength,
+    /// One message a line, as MCP and ACP do
+    Newline,
+}
+
+impl From<ServeFraming> for Framing {
+    fn from(framing: ServeFraming) -> Self {
+        match framing {
+            ServeFraming::ContentLength => Self::ContentLength,
+            ServeFraming::Newline => Self::Newline,
+        }
+    }
+}
+
+fn listen_address(text: &str) -> Result<String, String> {
+    let help = "it must be ADDRESS:PORT, such as 127.0.0.1:8080";
+    if let Some((scheme, _)) = text.split_once("://") {
+        return Err(format!("it must be ADDRESS:PORT without {scheme}://, such as 127.0.0.1:8080"));
+    }
+    let is_address = text
+        .rsplit_once(':')
+        .is_some_and(|(host, port)| !host.is_empty() && !host.contains(['/', ' ']) && port.parse::<u16>().is_ok());
+    if is_address { Ok(text.to_owned()) } else { Err(help.to_owned()) }
+}
+
+fn origin(text: &str) -> Result<String, String> {
+    let is_origin = text.split_once("://").is_some_and(|(scheme, host)| {
+        !scheme.is_empty() && !host.is_empty() && !host.contains(['/', '@', ' ', '*', '?', '#'])
+    });
+    if is_origin || text == "null" {
+        return Ok(text.to_owned());
+    }
+    Err("it must be an origin as browsers write it, such as https://app.example.org, or null".to_owned())
+}
+
+pub(crate) const SERVE_USAGE: &str = "\
+portway serve [OPTIONS] [--stdio] [--unix PATH] [--tcp ADDRESS]
+              [--ws ADDRESS] -- PROGRAM [ARGUMENT]...
+       portway serve [OPTIONS] [--stdio] [--unix PATH] [--tcp ADDRESS]
+              [--ws ADDRESS] --demo";
+
+pub(crate) const SERVE_NOTES: &str = "\
+Each connection gets a process of the program. Its messages are passed on
+unchanged. When the connection ends, the input of the process is closed; after
+two seconds, the process and those that it has started get SIGTERM. Its standard
+error is that of this command.
+
+When the command listens, it prints one line for each socket on standard error,
+such as `listening on ws://127.0.0.1:8080/`. SIGINT, SIGTERM and SIGHUP end it:
+it accepts no more connections, and the others are closed, WebSockets with 1001.
+With --demo, running requests have two seconds to end.
+
+Exit codes:
+  0  a signal ended the command, or standard input has ended and there are no
+     sockets
+  2  the command line is invalid
+  3  a socket cannot be opened, or accepts no more connections
+
+Examples:
+  portway serve --ws 127.0.0.1:8080 -- pylsp
+  portway serve --ws 127.0.0.1:8080 --origin https://app.example.org \\
+    --token-file token --framing newline -- ./my-mcp-server
+  portway serve --stdio --unix /run/my.sock --demo";
+
+#[cfg(test)]
+mod tests {
+    use super::{listen_address, origin};
+
+    #[test]
+    fn addresses_and_origins_are_checked() {
+        for text in ["127.0.0.1:0", "[::1]:8080", "localhost:1"] {
+            assert!(listen_address(text).is_ok(), "{text}");
+        }
+        for text in ["8080", ":8080", "localhost", "ws://localhost:1", "localhost:65536"] {
+            assert!(listen_address(text).is_err(), "{text}");
+        }
+        for text in ["https://app.example.org", "http://localhost:5173", "null"] {
+            assert!(origin(text).is_ok(), "{text}");
+        }
+        for text in ["app.example.org", "https://app.example.org/", "*", "https://*.example.org", "https://"] {
+            assert!(origin(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! A router of axum that hands its WebSockets to Portway, in two ways.
+//!
+//! `cargo run --example axum-server --features websocket`, and then `portway call --ws ws://127.0.0.1:8080/upgraded add
+//! '[1, 2]'`.
+
+use std::convert::Infallible;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use futures_util::{SinkExt, StreamExt};
+use portway::{Context, RpcError, Server, Transport};
+
+/// Adds the methods of the service. Each connection has a server of its own.
+fn set_up(server: &Server) {
+    server.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
+}
+
+/// Serves a socket of axum as a channel of whole messages. Limits for messages and pings are those of axum.
+fn serve_messages(socket: WebSocket) -> std::io::Result<()> {
+    let (sink, stream) = socket.split();
+    let sink = sink.with(async |text: String| Ok::<_, axum::Error>(Message::Text(text.into())));
+    let sink = Box::pin(sink);
+    let texts = stream.filter_map(async |message| match message {
+        Ok(message @ (Message::Text(_) | Message::Binary(_))) => Some(Ok(message.into_data())),
+        // Axum answers pings and close frames.
+        Ok(_) => None,
+        Err(error) => Some(Err(error)),
+    });
+    let server = Server::new(Transport::messages(sink, texts)?);
+    set_up(&server);
+    server.forget();
+    Ok(())
+}
+
+/// Serves an upgraded connection. Portway does the framing, with its limits, pings and close codes.
+async fn upgrade(request: Request) -> Result<Response, Infallible> {
+    let Ok(response) = tungstenite::handshake::server::create_response_with_body(&request, axum::body::Body::empty)
+    else {
+        return Ok(StatusCode::BAD_REQUEST.into_response());
+    };
+    tokio::spawn(async move {
+        if let Ok(upgraded) = hyper::upgrade::on(request).await {
+            let transport = Transport::upgraded(hyper_util::rt::TokioIo::new(upgraded))?;
+            let server = Server::new(transport);
+            set_up(&server);
+            server.run().await;
+        }
+        std::io::Result::Ok(())
+    });
+    Ok(response)
+}
+
+/// Refuses pages of other sites. A server that is not on the loopback address has other names.
+async fn check_origin(request: Request, next: axum::middleware::Next) -> Response {
+    if is_own(request.headers()) { next.run(request).await } else { StatusCode::FORBIDDEN.into_response() }
+}
+
+fn is_own(headers: &HeaderMap) -> bool {
+    let header = |name| headers.get(name).map(HeaderValue::as_bytes);
+    let host = header("host").unwrap_or_default();
+    let is_local = host.starts_with(b"127.0.0.1:") || host.starts_with(b"localhost:");
+    is_local && header("origin").is_none_or(|origin| origin.strip_prefix(b"http://") == Some(host))
+}
+
+/// Returns the router.
+pub(crate) fn router() -> Router {
+    Router::new()
+        .route(
+            "/messages",
+            any(async |upgrade: WebSocketUpgrade| {
+                upgrade.max_message_size(10 << 20).on_upgrade(async |socket| {
+                    // Without a runtime, there would be no connection.
+                    let _ = serve_messages(socket);
+                })
+            }),
+        )
+        .route("/upgraded", any(upgrade))
+        .layer(axum::middleware::from_fn(check_origin))
+}
+
+#[tokio::main]
+async fn main() -> std::io::Result<()> {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+    axum::serve(listener, router()).await
+}

@@ -1,0 +1,145 @@
+//! The input of a byte stream: reads bytes and decodes their frames.
+
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::cell::Cell;
+use std::io;
+use std::mem;
+use std::thread_local;
+
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::task::coop::poll_proceed;
+
+use super::Driver;
+use super::streams::{ByteIo, Io};
+use super::time::PartialMessage;
+use crate::codec::frame::{Event as Frame, FrameFault};
+use crate::error::Closed;
+use crate::native::frame_handler::FrameAction;
+
+/// Maximum bytes of one read.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+thread_local! {
+    /// The read buffer. All links on a thread share it, so an idle link needs no read buffer.
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+impl Driver {
+    /// Reads once, and decodes the bytes. Returns the reason why the link must end, or `None` if the link continues.
+    pub(super) fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Closed>> {
+        let Io::Bytes(ByteIo { reader: Some(reader), .. }) = &mut self.io else { return Poll::Pending };
+        let mut scratch = SCRATCH.take();
+        scratch.resize(CHUNK_BYTES, 0);
+        let mut buffer = ReadBuf::new(&mut scratch);
+        let end = match Pin::new(reader).poll_read(context, &mut buffer) {
+            Poll::Pending => {
+                SCRATCH.set(scratch);
+                return Poll::Pending;
+            }
+            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => None,
+            Poll::Ready(Err(error)) => Some(Closed::from_io(&error)),
+            Poll::Ready(Ok(())) if buffer.filled().is_empty() => Some(self.finish_input(context)),
+            Poll::Ready(Ok(())) => {
+                let input = buffer.filled();
+                let (used, end) = self.handle_bytes(input, context);
+                self.set_unread(input.get(used..).unwrap_or_default().to_vec(), 0);
+                end
+            }
+        };
+        SCRATCH.set(scratch);
+        Poll::Ready(end)
+    }
+
+    /// Decodes bytes that were read before. Returns the reason why the link must end, or `None` if the link continues.
+    pub(super) fn handle_unread(&mut self, context: &mut Context<'_>) -> Option<Closed> {
+        let Io::Bytes(io) = &mut self.io else { return None };
+        let (unread, start) = (mem::take(&mut io.unread), io.unread_start);
+        let (used, end) = self.handle_bytes(unread.get(start..).unwrap_or_default(), context);
+        if start + used < unread.len() {
+            self.set_unread(unread, start + used);
+        } else {
+            self.set_unread(Vec::new(), 0);
+        }
+        end
+    }
+
+    fn set_unread(&mut self, unread: Vec<u8>, start: usize) {
+        if let Io::Bytes(io) = &mut self.io {
+            (io.unread, io.unread_start) = (unread, start);
+        }
+    }
+
+    /// Decodes input, until [`Link::has_room`](crate::native::link::Link::has_room) returns false or the task has used up its budget. Returns the number of
+    /// decoded bytes. Also returns the reason why the link must end, or `None` if the link continues.
+    pub(super) fn handle_bytes(&mut self, bytes: &[u8], context: &mut Context<'_>) -> (usize, Option<Closed>) {
+        let mut input = bytes;
+        self.has_backlog = !self.handle_batch_elements(context);
+        if self.has_backlog || self.end.is_some() {
+            return (0, None);
+        }
+        loop {
+            let before = input;
+            let Some(frame) = self.io.next_frame(&mut input) else { break };
+            let mut chunks = 1;
+            match self.frame_handler.handle(frame) {
+                FrameAction::Continue => {}
+                // Decoding bytes again costs as much as new input.
+                FrameAction::RejectBody => chunks += self.io.reject_body(before) / CHUNK_BYTES,
+                FrameAction::Batch(entries) => self.begin_batch(entries),
+                FrameAction::End(why) => return (bytes.len(), Some(why)),
+                FrameAction::HalfClose if self.child.is_some() => self.begin_half_close(),
+                FrameAction::HalfClose => self.peer_sent_close = true,
+            }
+            self.dispatch_events(context);
+            let is_within_batch = !self.handle_batch_elements(context);
+            if self.end.is_some() {
+                return (bytes.len(), None);
+            }
+            let is_turn_over = is_within_batch
+                || (0..chunks).any(|_| poll_proceed(context).map(|turn| turn.made_progress()).is_pending());
+            self.has_backlog = is_turn_over || !self.link.has_room();
+            if self.has_backlog {
+                return (bytes.len() - input.len(), None);
+            }
+        }
+        self.partial_message = self.io.unfinished().map(|message| match self.partial_message {
+            Some(same) if same.message == message => same.continued(),
+            _ => PartialMessage::new(message),
+        });
+        (bytes.len(), self.peer_sent_close.then_some(Closed::End))
+    }
+
+    /// Decodes the rest of the input after its end. Returns the reason why the link ends.
+    fn finish_input(&mut self, context: &mut Context<'_>) -> Closed {
+        let mut closed = Closed::End;
+        while let Some(frame) = self.io.finish_frame() {
+            if let Frame::Fault(FrameFault::Truncated { held }) = frame {
+                closed = Closed::Truncated(held);
+            }
+            if let FrameAction::Batch(entries) = self.frame_handler.handle(frame) {
+                self.begin_batch(entries);
+            }
+            self.dispatch_events(context);
+            while !self.handle_batch_elements(context) {}
+        }
+        closed
+    }
+
+    /// Discards the output of the child process after the end of the input, so that the process can still write.
+    pub(super) fn discard_output(&mut self, context: &mut Context<'_>) {
+        let Io::Bytes(ByteIo { discarding: discarding @ Some(_), .. }) = &mut self.io else { return };
+        let Some(reader) = discarding else { return };
+        let mut scratch = SCRATCH.take();
+        scratch.resize(CHUNK_BYTES, 0);
+        loop {
+            let mut buffer = ReadBuf::new(&mut scratch);
+            match Pin::new(&mut *reader).poll_read(context, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
+                Poll::Ready(_) => break *discarding = None,
+                Poll::Pending => break,
+            }
+        }
+        SCRATCH.set(scratch);
+    }
+}

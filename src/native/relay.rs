@@ -1,0 +1,362 @@
+//! Passes messages from one transport to another, unchanged.
+
+use core::future::poll_fn;
+use core::pin::{Pin, pin};
+use core::task::{Context, Poll, ready};
+use core::time::Duration;
+use std::future::Future;
+use std::io;
+
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::child::ChildProcess;
+use super::driver::streams::{ByteIo, Io};
+use super::limits::{MAX_RELAYED_BYTES, OUTPUT_GRACE};
+use super::link::Settings;
+use super::outbox::Outbox;
+use super::transport::{Streams, Transport};
+use crate::codec::frame::Event as Frame;
+use crate::error::Closed;
+
+/// Maximum bytes of one read.
+const CHUNK_BYTES: usize = 16 * 1024;
+
+/// One side of a relay.
+struct Side {
+    io: Io,
+    child: Option<ChildProcess>,
+    grace: Duration,
+    /// The messages that are being written, and those after them.
+    writing: Outbox,
+    queued: Outbox,
+    written: usize,
+    is_flushed: bool,
+    /// The maximum time of an incomplete message. A program may take any time.
+    partial_limit: Option<Duration>,
+    /// The incomplete message, with its beginning.
+    partial: Option<(u64, Instant)>,
+}
+
+struct Relay {
+    sides: [Side; 2],
+    /// The reason of the end, and the deadline for the messages that are not passed on yet.
+    end: Option<(Closed, Instant)>,
+    /// The time at which the sides are closed even if a peer does not read.
+    close_deadline: Option<Instant>,
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl Transport {
+    /// Passes each message of this transport to `other`, and each of `other` to this one, until one of them ends or
+    /// `shutdown` completes. The text of a message is not changed, except for line ends between its tokens. Returns the
+    /// reason of the first end.
+    ///
+    /// Nothing is answered here: neither invalid messages nor unknown methods. Of the limits, those of a message hold.
+    /// If one side does not read, the other is not read either. A message that is too long or is not UTF-8 ends both
+    /// sides. At the end, the messages that were received have the grace of the other transport to be passed on. A
+    /// process ends with the relay, as in [`Transport::child`], and a WebSocket of a server is closed with 1001.
+    ///
+    /// ```no_run
+    /// use portway::{Framing, Listener, Transport};
+    ///
+    /// # async fn run() -> std::io::Result<()> {
+    /// // A language server of its own for each connection.
+    /// let listener = Listener::tcp("127.0.0.1:4000", Framing::ContentLength).await?;
+    /// loop {
+    ///     let client = listener.accept().await?;
+    ///     let mut command = tokio::process::Command::new("pylsp");
+    ///     let server = Transport::child(&mut command, Framing::ContentLength)?;
+    ///     tokio::spawn(client.relay(server, std::future::pending()));
+    /// }
+    /// # }
+    /// ```
+    pub async fn relay(self, other: Self, shutdown: impl Future<Output = ()>) -> Closed {
+        let mut relay = Relay { sides: [self, other].map(Side::new), end: None, close_deadline: None, sleep: None };
+        let mut shutdown = pin!(shutdown);
+        let mut is_stopped = false;
+        let why = poll_fn(|context| {
+            if !is_stopped && shutdown.as_mut().poll(context).is_ready() {
+                is_stopped = true;
+                relay.stop();
+            }
+            relay.poll_pass(context)
+        })
+        .await;
+        poll_fn(|context| relay.poll_end(context)).await;
+        let status = poll_fn(|context| relay.poll_exit(context)).await;
+        match (why, status) {
+            (Closed::End, Some(status)) => Closed::Exited(status),
+            (why, _) => why,
+        }
+    }
+}
+
+impl Side {
+    fn new(transport: Transport) -> Self {
+        let framing = transport.framing();
+        let (Streams { io, child, child_grace }, Settings { limits, grace, wipc, .. }) = transport.into_parts();
+        Self {
+            io: Io::new(io, &limits, wipc.max_payload),
+            partial_limit: child.is_none().then_some(Duration::from_millis(limits.partial_frame_ms)),
+            child,
+            grace: child_grace.unwrap_or(grace),
+            writing: Outbox::new(framing),
+            queued: Outbox::new(framing),
+            written: 0,
+            is_flushed: true,
+            partial: None,
+        }
+    }
+
+    fn unwritten(&self) -> usize {
+        self.queued.size() + self.writing.size() - self.written
+    }
+
+    /// Writes the queued messages. Is ready when all are written and flushed.
+    fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.io.is_writing() {
+            return Poll::Ready(Ok(()));
+        }
+        loop {
+            if self.written == self.writing.size() {
+                self.writing.clear(CHUNK_BYTES);
+                core::mem::swap(&mut self.writing, &mut self.queued);
+                self.written = 0;
+                if self.writing.size() == 0 {
+                    break;
+                }
+            }
+            self.written += ready!(self.io.poll_write(context, &mut self.writing, self.written))?;
+            self.is_flushed = false;
+        }
+        if !self.is_flushed {
+            ready!(self.io.poll_flush(context))?;
+            self.is_flushed = true;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads once, and passes the messages to `other`. Returns the reason if the input ends.
+    fn poll_read(&mut self, context: &mut Context<'_>, other: &mut Outbox) -> Poll<Option<Closed>> {
+        let end = match &mut self.io {
+            Io::Bytes(io) => ready!(poll_bytes(io, context, other)),
+            Io::Messages(io) => match io.channel.poll_receive(context) {
+                Poll::Pending => {
+                    self.detect_partial();
+                    return Poll::Pending;
+                }
+                Poll::Ready(Err(why)) => Some(why),
+                Poll::Ready(Ok(())) => {
+                    let end = pass(io.channel.received(), other).err();
+                    io.channel.release();
+                    end
+                }
+            },
+        };
+        self.detect_partial();
+        Poll::Ready(end)
+    }
+
+    /// Records the incomplete message.
+    fn detect_partial(&mut self) {
+        self.partial = self.io.unfinished().map(|message| match self.partial {
+            Some((same, since)) if same == message => (same, since),
+            _ => (message, Instant::now()),
+        });
+    }
+
+    /// Returns the time at which the incomplete message must be complete.
+    fn deadline(&self) -> Option<Instant> {
+        let (_, since) = self.partial.filter(|_| self.io.is_reading())?;
+        since.checked_add(self.partial_limit?)
+    }
+
+    fn time_out(&mut self, context: &mut Context<'_>) -> Closed {
+        match &mut self.io {
+            Io::Messages(io) => io.channel.time_out(context),
+            Io::Bytes(_) => Closed::Io(io::ErrorKind::TimedOut, "a message was not complete in time".into()),
+        }
+    }
+}
+
+impl Relay {
+    /// Stops reading.
+    fn stop(&mut self) {
+        self.begin_end(Closed::Local);
+        self.sides.iter_mut().for_each(|side| side.io.end_reading(false));
+    }
+
+    fn begin_end(&mut self, why: Closed) {
+        let grace = self.sides.iter().map(|side| side.grace).max().unwrap_or_default();
+        self.end.get_or_insert_with(|| (why, Instant::now() + grace));
+    }
+
+    /// Passes messages on, until both sides have ended, or one has and the grace is over.
+    fn poll_pass(&mut self, context: &mut Context<'_>) -> Poll<Closed> {
+        loop {
+            let mut has_progress = false;
+            for (from, to) in [(0, 1), (1, 0)] {
+                has_progress |= self.pass_one_way(context, from, to);
+            }
+            self.check_children(context);
+            let is_done =
+                self.sides.iter().all(|side| !side.io.is_reading() && side.unwritten() == 0 && side.is_flushed);
+            if let Some((why, deadline)) = &self.end
+                && (is_done || Instant::now() >= *deadline)
+            {
+                return Poll::Ready(why.clone());
+            }
+            if has_progress {
+                continue;
+            }
+            let partial = self.sides.iter().filter_map(Side::deadline).min();
+            let end = self.end.as_ref().map(|(_, deadline)| *deadline);
+            let Some(next) = partial.into_iter().chain(end).min() else { return Poll::Pending };
+            ready!(self.poll_until(context, next));
+            for index in 0..self.sides.len() {
+                let Some(side) = self.sides.get_mut(index) else { continue };
+                if side.deadline().is_some_and(|deadline| deadline <= Instant::now()) {
+                    let why = side.time_out(context);
+                    side.io.end_reading(false);
+                    self.begin_end(why);
+                }
+            }
+        }
+    }
+
+    /// Writes to `to`, and reads from `from`. Returns whether anything was read or has ended.
+    fn pass_one_way(&mut self, context: &mut Context<'_>, from: usize, to: usize) -> bool {
+        let Ok([from, to]) = self.sides.get_disjoint_mut([from, to]) else { return false };
+        let mut why = None;
+        match to.poll_write(context) {
+            Poll::Ready(Err(error)) => {
+                to.io.end_writing();
+                to.queued.clear(0);
+                to.writing.clear(0);
+                (to.written, to.is_flushed) = (0, true);
+                why = Some(Closed::from_io(&error));
+            }
+            // This passes the end of the input on. The receiver may still send messages.
+            Poll::Ready(Ok(()))
+                if !from.io.is_reading() && to.io.is_writing() && to.io.poll_shutdown(context).is_ready() =>
+            {
+                to.io.end_writing();
+            }
+            _ => {}
+        }
+        let mut has_progress = why.is_some();
+        if from.io.is_reading()
+            && to.unwritten() <= MAX_RELAYED_BYTES
+            && let Poll::Ready(end) = from.poll_read(context, &mut to.queued)
+        {
+            has_progress = true;
+            if end.is_some() {
+                from.io.end_reading(false);
+            }
+            why = why.or(end);
+        }
+        if let Some(why) = why {
+            self.begin_end(why);
+        }
+        has_progress
+    }
+
+    /// Ends the relay soon after the exit of a process, even if another process keeps its pipe open.
+    fn check_children(&mut self, context: &mut Context<'_>) {
+        let mut exits = self.sides.iter_mut().filter_map(|side| side.child.as_mut());
+        if exits.any(|child| child.poll_exit(context).is_ready()) {
+            let deadline = Instant::now() + OUTPUT_GRACE;
+            let (why, earlier) = self.end.take().unwrap_or((Closed::End, deadline));
+            self.end = Some((why, earlier.min(deadline)));
+        }
+    }
+
+    /// Closes both sides, within the grace.
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let mut is_closed = true;
+        for side in &mut self.sides {
+            side.io.end_reading(false);
+            if side.io.is_writing() {
+                side.child.iter_mut().for_each(ChildProcess::record_descendants);
+                if side.io.poll_shutdown(context).is_ready() {
+                    side.io.end_writing();
+                }
+                is_closed &= !side.io.is_writing();
+            }
+        }
+        let Some((_, deadline)) = self.end.clone().filter(|_| !is_closed) else { return Poll::Ready(()) };
+        // A side that does not read must not delay the end by more than the grace, and has at least a short time.
+        let deadline = *self.close_deadline.get_or_insert_with(|| deadline.max(Instant::now() + OUTPUT_GRACE));
+        self.poll_until(context, deadline)
+    }
+
+    /// Waits for the exit of the processes. Returns the status of the last one.
+    fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<Option<std::process::ExitStatus>> {
+        let mut status = None;
+        for side in &mut self.sides {
+            side.io.end_writing();
+            if let Some(child) = &mut side.child {
+                child.set_deadline(Instant::now() + side.grace);
+                status = ready!(child.poll_tree_exit(context)).or(status);
+            }
+        }
+        Poll::Ready(status)
+    }
+
+    fn poll_until(&mut self, context: &mut Context<'_>, deadline: Instant) -> Poll<()> {
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        if sleep.deadline() != deadline {
+            sleep.as_mut().reset(deadline);
+        }
+        sleep.as_mut().poll(context)
+    }
+}
+
+/// Reads bytes once, and passes their messages on. Returns the reason if the input ends.
+fn poll_bytes(io: &mut ByteIo, context: &mut Context<'_>, other: &mut Outbox) -> Poll<Option<Closed>> {
+    let Some(reader) = &mut io.reader else { return Poll::Pending };
+    let mut chunk = [0; CHUNK_BYTES];
+    let mut buffer = ReadBuf::new(&mut chunk);
+    if let Err(error) = ready!(Pin::new(reader).poll_read(context, &mut buffer)) {
+        return Poll::Ready((error.kind() != io::ErrorKind::Interrupted).then(|| Closed::from_io(&error)));
+    }
+    let mut input = buffer.filled();
+    if input.is_empty() {
+        while let Some(frame) = io.decoder.finish() {
+            if let Err(why) = pass_frame(frame, other) {
+                return Poll::Ready(Some(why));
+            }
+        }
+        return Poll::Ready(Some(Closed::End));
+    }
+    while let Some(frame) = io.decoder.next(&mut input) {
+        if let Err(why) = pass_frame(frame, other) {
+            return Poll::Ready(Some(why));
+        }
+    }
+    Poll::Ready(None)
+}
+
+fn pass_frame(frame: Frame<'_>, other: &mut Outbox) -> Result<(), Closed> {
+    match frame {
+        Frame::Body(body) => pass(body, other),
+        // A program may print other text. A dropped message comes with a fault.
+        Frame::Noise { .. } | Frame::Frame(_) | Frame::Dropped { .. } => Ok(()),
+        Frame::Refused { .. } => Err(unusable("a message has another content type or charset")),
+        Frame::Fault(crate::codec::frame::FrameFault::Truncated { held }) => Err(Closed::Truncated(held)),
+        Frame::Fault(fault) => Err(unusable(&std::format!("a message cannot be passed on: {fault:?}"))),
+    }
+}
+
+/// Passes a message on. A line end between two tokens would end the message in some framings, so a space replaces it.
+fn pass(body: &[u8], other: &mut Outbox) -> Result<(), Closed> {
+    let text = core::str::from_utf8(body).map_err(|_| unusable("a message is not UTF-8"))?;
+    let mut text = if text.contains(['\n', '\r']) { text.replace(['\n', '\r'], " ") } else { text.to_owned() };
+    other.push(&mut text);
+    Ok(())
+}
+
+fn unusable(problem: &str) -> Closed {
+    Closed::Io(io::ErrorKind::InvalidData, problem.to_owned())
+}

@@ -1,0 +1,174 @@
+//! One service on several listeners and transports, with one end.
+
+use core::fmt;
+use core::future::poll_fn;
+use core::pin::pin;
+use core::task::{Context, Poll, ready};
+use std::collections::HashMap;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::{Id, JoinSet};
+
+use super::listener::Listener;
+use super::peer::Peer;
+use super::server::Stopper;
+use super::transport::Transport;
+
+/// One set of methods, served on any number of listeners and transports, with one graceful end.
+///
+/// ```no_run
+/// use portway::{Context, Framing, Listener, RpcError, Service, Transport};
+///
+/// # async fn run() -> std::io::Result<()> {
+/// let service = Service::new(|peer| {
+///     peer.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
+/// });
+/// service
+///     .listen(Listener::unix("/run/sums.sock", Framing::ContentLength).await?)
+///     .listen(Listener::tcp("127.0.0.1:4000", Framing::Newline).await?)
+///     .connect(Transport::stdio(Framing::ContentLength)?)
+///     .serve_until(async {
+///         let _ = tokio::signal::ctrl_c().await;
+///     })
+///     .await
+/// # }
+/// ```
+#[must_use = "a service serves only when it is run"]
+pub struct Service {
+    set_up: Arc<SetUp>,
+    listeners: Vec<Listener>,
+    transports: Vec<Transport>,
+}
+
+type SetUp = dyn Fn(&Peer) + Send + Sync;
+
+impl Service {
+    /// Creates a service. `set_up` adds the methods to the peer of each connection.
+    pub fn new(set_up: impl Fn(&Peer) + Send + Sync + 'static) -> Self {
+        Self { set_up: Arc::new(set_up), listeners: Vec::new(), transports: Vec::new() }
+    }
+
+    /// Adds a listener. Each of its connections is served.
+    pub fn listen(mut self, listener: Listener) -> Self {
+        self.listeners.push(listener);
+        self
+    }
+
+    /// Adds a connection that is open already, for example standard input and output.
+    pub fn connect(mut self, transport: Transport) -> Self {
+        self.transports.push(transport);
+        self
+    }
+
+    /// Serves until `shutdown` completes, and then ends all links: the listeners accept no more connections, no further
+    /// request begins, and running requests are completed and answered, within the grace of their transport (two
+    /// seconds by default, see [`Transport::with_grace`]). WebSockets are closed with 1001. Returns when all links have
+    /// ended.
+    ///
+    /// Without listeners, this also returns when the last link has ended. Dropping the future closes everything at
+    /// once.
+    ///
+    /// # Errors
+    /// If a listener can accept no more connections. All links are ended as above, before this returns the error.
+    pub async fn serve_until(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+        let Self { set_up, listeners, transports } = self;
+        let (sender, accepted) = unbounded_channel();
+        let mut accepting = JoinSet::new();
+        for listener in listeners {
+            let (set_up, sender) = (Arc::clone(&set_up), sender.clone());
+            accepting.spawn(async move {
+                let serve = |peer| {
+                    // The receiver exists as long as this task.
+                    let _ = sender.send(peer);
+                };
+                listener.serve_each(&*set_up, serve).await
+            });
+        }
+        drop(sender);
+        let mut links = Links { accepted, running: JoinSet::new(), stoppers: HashMap::new() };
+        for transport in transports {
+            links.extend(Peer::set_up_on(transport, &*set_up));
+        }
+        let mut shutdown = pin!(shutdown);
+        let outcome = poll_fn(|context| {
+            if shutdown.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Ok(()));
+            }
+            match accepting.poll_join_next(context) {
+                Poll::Ready(Some(Ok(Err(error)))) => return Poll::Ready(Err(error)),
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(io::Error::other(error))),
+                // A listener serves until it fails.
+                Poll::Ready(Some(Ok(Ok(()))) | None) | Poll::Pending => {}
+            }
+            links.poll_ended(context).map(Ok)
+        })
+        .await;
+        // This closes the listeners. Connections that were not served yet are closed, too.
+        accepting.shutdown().await;
+        links.stop();
+        poll_fn(|context| links.poll_all_ended(context)).await;
+        outcome
+    }
+}
+
+/// The links of a running service.
+struct Links {
+    /// New links.
+    accepted: UnboundedReceiver<Peer>,
+    running: JoinSet<()>,
+    stoppers: HashMap<Id, Stopper>,
+}
+
+impl Links {
+    fn extend(&mut self, peers: impl IntoIterator<Item = Peer>) {
+        for peer in peers {
+            let stopper = peer.stopper();
+            let task = self.running.spawn(async move {
+                peer.run().await;
+            });
+            self.stoppers.insert(task.id(), stopper);
+        }
+    }
+
+    /// Starts new links, and removes those that have ended. Is ready when no link remains and none can be added.
+    fn poll_ended(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let can_grow = loop {
+            match self.accepted.poll_recv(context) {
+                Poll::Ready(Some(peer)) => self.extend([peer]),
+                Poll::Ready(None) => break false,
+                Poll::Pending => break true,
+            }
+        };
+        ready!(self.poll_all_ended(context));
+        if can_grow { Poll::Pending } else { Poll::Ready(()) }
+    }
+
+    /// Removes the links that have ended. Is ready when none remains.
+    fn poll_all_ended(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        while let Some(ended) = ready!(self.running.poll_join_next_with_id(context)) {
+            let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
+            self.stoppers.remove(&id);
+        }
+        Poll::Ready(())
+    }
+
+    /// Begins the end of all links.
+    fn stop(&mut self) {
+        self.accepted.close();
+        for stopper in self.stoppers.values() {
+            stopper.stop();
+        }
+    }
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service")
+            .field("listeners", &self.listeners)
+            .field("transports", &self.transports)
+            .finish_non_exhaustive()
+    }
+}

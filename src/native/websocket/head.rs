@@ -1,0 +1,111 @@
+//! The heads of HTTP messages: read within limits, and written.
+
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tungstenite::handshake::machine::TryParse;
+use tungstenite::http::{HeaderMap, StatusCode};
+
+use crate::native::limits::{WEBSOCKET_HEAD_BYTES, WEBSOCKET_LINGER_TIMEOUT};
+
+/// The bytes of one read of a head.
+const READ_BYTES: usize = 1024;
+
+/// Why a head was not read.
+#[derive(Debug)]
+pub(super) enum HeadError {
+    /// The head is longer than [`WEBSOCKET_HEAD_BYTES`].
+    TooLong,
+    /// The head is not valid. The text is the reason, without content of the head.
+    Invalid(String),
+    /// The stream failed or ended.
+    Io(io::Error),
+}
+
+/// Reads a head. Returns it with the bytes that follow it.
+pub(super) async fn read<T: TryParse>(stream: &mut (impl AsyncRead + Unpin)) -> Result<(T, Vec<u8>), HeadError> {
+    let mut bytes = Vec::with_capacity(READ_BYTES);
+    loop {
+        let room = WEBSOCKET_HEAD_BYTES.saturating_sub(bytes.len()).min(READ_BYTES);
+        if room == 0 {
+            return Err(HeadError::TooLong);
+        }
+        let read = (&mut *stream).take(room as u64).read_buf(&mut bytes).await.map_err(HeadError::Io)?;
+        if read == 0 {
+            return Err(HeadError::Io(io::ErrorKind::UnexpectedEof.into()));
+        }
+        // A head is parsed once it is complete, so that slow bytes cost no more than fast ones.
+        if !has_blank_line(&bytes, read) {
+            continue;
+        }
+        match T::try_parse(&bytes) {
+            Ok(Some((length, head))) => return Ok((head, bytes.split_off(length))),
+            Ok(None) => {}
+            Err(error) => return Err(HeadError::Invalid(error.to_string())),
+        }
+    }
+}
+
+/// Returns whether the end of a blank line is within the latest bytes.
+fn has_blank_line(bytes: &[u8], latest: usize) -> bool {
+    let from = bytes.len().saturating_sub(latest + 3);
+    let latest = bytes.get(from..).unwrap_or_default();
+    latest.windows(2).any(|pair| pair == b"\n\n") || latest.windows(3).any(|three| three == b"\n\r\n")
+}
+
+/// Writes the head of a response that accepts the upgrade.
+pub(super) async fn write_accept(
+    stream: &mut (impl AsyncWrite + Unpin),
+    accept: &str,
+    subprotocol: Option<&str>,
+) -> io::Result<()> {
+    let mut head = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: \
+         {accept}\r\n"
+    );
+    if let Some(subprotocol) = subprotocol {
+        head.push_str(&format!("Sec-WebSocket-Protocol: {subprotocol}\r\n"));
+    }
+    head.push_str("\r\n");
+    stream.write_all(head.as_bytes()).await?;
+    stream.flush().await
+}
+
+/// Refuses a request, and closes the connection. Errors are ignored, since the connection ends anyway.
+pub(super) async fn refuse(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    status: StatusCode,
+    header: &str,
+    reason: &str,
+) {
+    let response = format!(
+        "HTTP/1.1 {status}\r\nConnection: close\r\n{header}Content-Type: text/plain; charset=utf-8\r\nContent-Length: \
+         {}\r\n\r\n{reason}\n",
+        reason.len() + 1
+    );
+    let refused = async {
+        stream.write_all(response.as_bytes()).await?;
+        stream.shutdown().await?;
+        // If bytes of the peer arrive after the socket is closed, the peer may not receive the response.
+        let mut rest = [0; READ_BYTES];
+        while stream.read(&mut rest).await? > 0 {}
+        io::Result::Ok(())
+    };
+    let _ = tokio::time::timeout(WEBSOCKET_LINGER_TIMEOUT, refused).await;
+}
+
+/// Returns the only value of a header. Returns `None` if the header is missing.
+///
+/// # Errors
+/// If the header occurs several times, or is not visible ASCII.
+pub(super) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, ()> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() { Err(()) } else { value.to_str().map(Some).map_err(|_| ()) }
+}
+
+/// Returns the elements of a header that is a list, such as the subprotocols.
+pub(super) fn list<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str> {
+    let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(str::trim).filter(|element| !element.is_empty())
+}

@@ -1,0 +1,21 @@
+//! WebSockets (RFC 6455): clients, and servers that check each request.
+//!
+//! `tungstenite` does the framing, without IO. `socket` connects it to a byte stream, as a channel of whole messages.
+//! `head` reads the heads of HTTP messages within limits, `client` and `server` do the handshakes, and `policy` decides
+//! which requests are admitted.
+
+mod client;
+mod frame_tracker;
+mod head;
+mod identity;
+mod places;
+mod policy;
+mod server;
+mod socket;
+mod stream;
+mod tls;
+
+pub use self::client::WebSocketOptions;
+pub use self::identity::{Admission, Refusal, RequestHead};
+pub use self::policy::WebSocketPolicy;
+pub(super) use self::server::WebSocketListener;

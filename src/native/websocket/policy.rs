@@ -1,0 +1,223 @@
+//! Decides which requests may open a WebSocket.
+
+use core::fmt;
+use core::pin::Pin;
+use std::future::Future;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use tungstenite::http::{HeaderMap, StatusCode};
+
+use super::head::{list, single};
+use super::identity::{Admission, Refusal, RequestHead};
+use crate::native::limits::{MAX_WEBSOCKETS, MAX_WEBSOCKETS_PER_ADDRESS};
+
+/// The subprotocol that a server chooses by default, if a client offers it.
+const SUBPROTOCOL: &str = "jsonrpc-2.0";
+
+/// Which requests may open a WebSocket: a server checks each of them before the upgrade, and refuses it with 401 or
+/// 403.
+///
+/// A web page of any site can make its browser connect to a server, also to one on the user's machine or network, and
+/// the browser adds the cookies of the server. Two headers, which pages cannot forge, show such requests:
+///
+/// - `Host` must be a name of the server. A page whose own name is bound to the address of the server (DNS rebinding)
+///   sends another name. Without [`WebSocketPolicy::host`], the only names are the IP address to which the client has
+///   connected, and on a loopback address `localhost`, each with the port of the server.
+/// - `Origin` must be that of the server, or one of [`WebSocketPolicy::origin`]. Programs that are not browsers send no
+///   `Origin`; they are admitted, unless [`WebSocketPolicy::require_origin`] is set.
+///
+/// [`WebSocketPolicy::check`] decides further.
+///
+/// ```
+/// use portway::{Admission, Refusal, WebSocketPolicy};
+///
+/// let policy = WebSocketPolicy::new()
+///     .host("rpc.example.org")
+///     .origin("https://app.example.org")
+///     .check(|head| async move {
+///         // Where secrets come from is up to the program.
+///         if !head.has_token("correct horse") {
+///             return Err(Refusal::Unauthorized);
+///         }
+///         Ok(Admission::with_identity("ada".to_owned()))
+///     });
+/// ```
+#[derive(Clone)]
+#[must_use = "a policy has an effect only on the listener that gets it"]
+pub struct WebSocketPolicy {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    requires_origin: bool,
+    subprotocols: Vec<String>,
+    check: Option<Arc<Check>>,
+    pub(super) max_connections: usize,
+    pub(super) max_connections_per_address: usize,
+}
+
+type Check = dyn Fn(RequestHead) -> CheckResult + Send + Sync;
+type CheckResult = Pin<Box<dyn Future<Output = Result<Admission, Refusal>> + Send>>;
+
+/// The answer to a request that is not admitted.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub(super) status: StatusCode,
+    pub(super) reason: &'static str,
+}
+
+impl Default for WebSocketPolicy {
+    fn default() -> Self {
+        Self {
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            requires_origin: false,
+            subprotocols: vec![SUBPROTOCOL.to_owned()],
+            check: None,
+            max_connections: MAX_WEBSOCKETS,
+            max_connections_per_address: MAX_WEBSOCKETS_PER_ADDRESS,
+        }
+    }
+}
+
+impl WebSocketPolicy {
+    /// Creates the default policy.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a name of the server: `rpc.example.org` with any port, or `rpc.example.org:8443` with this port alone. The
+    /// case does not matter.
+    pub fn host(mut self, name: impl Into<String>) -> Self {
+        self.hosts.push(name.into());
+        self
+    }
+
+    /// Adds an origin whose pages may connect, as browsers write it: `https://app.example.org`, with a port only if it
+    /// is not the default one. `null` admits sandboxed pages and files, which any site can create. Only a
+    /// [check](Self::check) can then distinguish them.
+    pub fn origin(mut self, origin: impl Into<String>) -> Self {
+        self.origins.push(origin.into());
+        self
+    }
+
+    /// Refuses requests without an `Origin`, as programs send them. This is not a protection against programs, which
+    /// can send any `Origin`.
+    pub fn require_origin(self) -> Self {
+        Self { requires_origin: true, ..self }
+    }
+
+    /// Adds a subprotocol that the server chooses if a client offers it. Default: `jsonrpc-2.0`. If a client offers
+    /// only others, the server chooses none, and Chromium ends the connection.
+    pub fn subprotocol(mut self, name: impl Into<String>) -> Self {
+        self.subprotocols.push(name.into());
+        self
+    }
+
+    /// Sets a function that admits or refuses each request, after `Host` and `Origin` were checked. The head and the
+    /// check have 10 seconds in all.
+    pub fn check<F, W>(self, check: F) -> Self
+    where
+        F: Fn(RequestHead) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<Admission, Refusal>> + Send + 'static,
+    {
+        Self { check: Some(Arc::new(move |head| Box::pin(check(head)))), ..self }
+    }
+
+    /// Sets the maximum number of connections. One more is answered with 503. Default: 16 384.
+    pub fn max_connections(self, count: usize) -> Self {
+        Self { max_connections: count, ..self }
+    }
+
+    /// Sets the maximum number of connections of one IPv4 address or IPv6 network (`/64`). One more is answered with
+    /// 503. Default: 1 024. Behind a proxy, all connections have its address.
+    pub fn max_connections_per_address(self, count: usize) -> Self {
+        Self { max_connections_per_address: count, ..self }
+    }
+
+    /// Checks `Host` and `Origin`. `local` is the address of this side of the connection.
+    pub(super) fn check_headers(&self, headers: &HeaderMap, local: Option<SocketAddr>) -> Result<(), Refused> {
+        let bad = |reason| Refused { status: StatusCode::BAD_REQUEST, reason };
+        let forbidden = |reason| Refused { status: StatusCode::FORBIDDEN, reason };
+        let host = single(headers, "Host").ok().flatten().ok_or_else(|| bad("one Host is required"))?;
+        if !self.serves(host, local) {
+            return Err(forbidden("this Host is not served here"));
+        }
+        match single(headers, "Origin").map_err(|()| bad("one Origin is allowed"))? {
+            None if self.requires_origin => Err(forbidden("an Origin is required")),
+            None => Ok(()),
+            Some(origin) if self.allows(origin, host) => Ok(()),
+            Some(_) => Err(forbidden("this Origin is not allowed")),
+        }
+    }
+
+    /// Returns whether `host` is a name of this server.
+    fn serves(&self, host: &str, local: Option<SocketAddr>) -> bool {
+        let (name, port) = split_port(host);
+        let is_configured = self.hosts.iter().any(|served| {
+            let (served_name, served_port) = split_port(served);
+            served_name.eq_ignore_ascii_case(name) && (served_port.is_none() || served_port == port)
+        });
+        is_configured
+            || local.is_some_and(|local| {
+                // A browser omits the default port of its scheme.
+                let is_own_port = match port {
+                    Some(port) => port.parse() == Ok(local.port()),
+                    None => [80, 443].contains(&local.port()),
+                };
+                is_own_port && is_own_name(name, local.ip().to_canonical())
+            })
+    }
+
+    /// Returns whether pages of this origin may connect to `host`.
+    fn allows(&self, origin: &str, host: &str) -> bool {
+        let own = ["http://", "https://"].iter().find_map(|scheme| origin.strip_prefix(scheme));
+        own.is_some_and(|own| own.eq_ignore_ascii_case(host))
+            || self.origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin))
+    }
+
+    /// Returns the subprotocol to choose.
+    pub(super) fn choose_subprotocol(&self, headers: &HeaderMap) -> Option<&str> {
+        list(headers, "Sec-WebSocket-Protocol")
+            .find_map(|offered| self.subprotocols.iter().map(String::as_str).find(|supported| *supported == offered))
+    }
+
+    /// Runs the check of the application.
+    pub(super) async fn admit(&self, head: RequestHead) -> Result<Admission, Refused> {
+        let Some(check) = &self.check else { return Ok(Admission::anonymous()) };
+        check(head).await.map_err(|refusal| match refusal {
+            Refusal::Unauthorized => Refused { status: StatusCode::UNAUTHORIZED, reason: "a valid token is required" },
+            Refusal::Forbidden => Refused { status: StatusCode::FORBIDDEN, reason: "the request is not allowed" },
+        })
+    }
+}
+
+/// Splits the port off. The address of IPv6 is in brackets.
+fn split_port(host: &str) -> (&str, Option<&str>) {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (name, Some(port)),
+        _ => (host, None),
+    }
+}
+
+/// Returns whether a client that has connected to this address may use this name. DNS rebinding changes the address of
+/// a name, and cannot change that of an IP address.
+fn is_own_name(name: &str, local: IpAddr) -> bool {
+    let literal = match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+        Some(literal) => literal.parse::<Ipv6Addr>().map(IpAddr::V6).ok(),
+        None => name.parse::<Ipv4Addr>().map(IpAddr::V4).ok(),
+    };
+    match literal {
+        Some(literal) => literal == local || (literal.is_loopback() && local.is_loopback()),
+        None => local.is_loopback() && name.eq_ignore_ascii_case("localhost"),
+    }
+}
+
+impl fmt::Debug for WebSocketPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WebSocketPolicy")
+            .field("hosts", &self.hosts)
+            .field("origins", &self.origins)
+            .field("requires_origin", &self.requires_origin)
+            .finish_non_exhaustive()
+    }
+}

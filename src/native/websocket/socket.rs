@@ -1,0 +1,358 @@
+//! A WebSocket as a channel of whole messages.
+
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use std::future::Future;
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, Sleep, sleep_until};
+use tungstenite::error::ProtocolError;
+use tungstenite::protocol::frame::Frame;
+use tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
+use tungstenite::protocol::{CloseFrame, Role, WebSocketConfig, WebSocketContext};
+use tungstenite::{Bytes, Error, Message, Utf8Bytes};
+
+use super::stream::{ObservedStream, Polled};
+use crate::Limits;
+use crate::error::Closed;
+use crate::native::limits::{MAX_UNFLUSHED_PONGS, WEBSOCKET_PING_INTERVAL, WEBSOCKET_PING_TIMEOUT};
+use crate::native::message_channel::MessageChannel;
+
+/// The bytes of one read, which each connection has a buffer for.
+const READ_BYTES: usize = 8 * 1024;
+
+/// The bytes that are buffered before they are written, and the length of the fragments of longer messages. A longer
+/// buffer would stay allocated.
+const WRITE_BYTES: usize = 64 * 1024;
+
+/// The additional wait for available input after the peer was silent for too long: this process may have been
+/// suspended.
+const FINAL_WAIT: core::time::Duration = core::time::Duration::from_secs(1);
+
+/// A WebSocket after its handshake. Dropping `K` releases the place of the connection.
+pub(super) struct WebSocket<S, K> {
+    stream: ObservedStream<S>,
+    framing: WebSocketContext,
+    role: Role,
+    received: Option<Received>,
+    /// The rest of a long message that is being sent in fragments.
+    fragments: Option<Bytes>,
+    /// Whether sent bytes wait for room.
+    is_blocked: bool,
+    /// The number of pings from the peer since the output was last flushed.
+    unflushed_pongs: usize,
+    /// The reason why the WebSocket was closed, by a close frame of either side.
+    closed: Option<Closed>,
+    /// Whether the close frames of both sides were exchanged, or the input has ended.
+    is_acknowledged: bool,
+    /// Whether the output was shut down.
+    is_shut_down: bool,
+    ping: PingTimer,
+    _place: K,
+}
+
+enum Received {
+    Text(Utf8Bytes),
+    Binary(Bytes),
+}
+
+/// Finds peers that do not exist any more.
+#[derive(Default)]
+struct PingTimer {
+    sleep: Option<Pin<Box<Sleep>>>,
+    /// The time of the latest ping.
+    sent: Option<Instant>,
+    /// The end of the last wait.
+    end: Option<Instant>,
+}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
+    /// Creates a WebSocket on an upgraded connection. `unread` are bytes that were read after the head.
+    pub(super) fn new(stream: S, unread: Vec<u8>, role: Role, place: K) -> Self {
+        Self {
+            stream: ObservedStream::new(stream, &unread),
+            framing: WebSocketContext::from_partially_read(unread, role, Some(config(&Limits::DEFAULT))),
+            role,
+            received: None,
+            fragments: None,
+            is_blocked: false,
+            unflushed_pongs: 0,
+            closed: None,
+            is_acknowledged: false,
+            is_shut_down: false,
+            ping: PingTimer::default(),
+            _place: place,
+        }
+    }
+
+    /// Calls the library. Returns `Pending` if it waits for the stream.
+    fn poll<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        call: impl FnOnce(&mut WebSocketContext, &mut Polled<'_, '_, '_, S>) -> Result<T, Error>,
+    ) -> Poll<Result<T, Error>> {
+        match call(&mut self.framing, &mut Polled { stream: &mut self.stream, context }) {
+            Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
+            other => Poll::Ready(other),
+        }
+    }
+
+    /// Writes everything that was sent to the library.
+    fn poll_flush_frames(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = self.poll(context, |framing, stream| framing.flush(stream));
+        self.is_blocked = flushed.is_pending();
+        if let Poll::Ready(result) = flushed {
+            self.unflushed_pongs = 0;
+            return Poll::Ready(written(result));
+        }
+        self.poll_silence(context).map(|why| Err(io::Error::new(io::ErrorKind::TimedOut, why.to_string())))
+    }
+
+    /// Sends one frame, which the library buffers.
+    fn send_frame(&mut self, context: &mut Context<'_>, message: Message) -> io::Result<()> {
+        match self.poll(context, |framing, stream| framing.write(stream, message)) {
+            Poll::Ready(result) => written(result),
+            Poll::Pending => {
+                self.is_blocked = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// Closes the WebSocket with this code, because of a fault of the peer. Later messages of this side are dropped.
+    fn fail(&mut self, context: &mut Context<'_>, code: CloseCode, reason: String) -> Closed {
+        self.fragments = None;
+        let frame = CloseFrame { code, reason: reason.as_str().into() };
+        // If it cannot be written now, `poll_close` writes it.
+        let _ = self.poll(context, |framing, stream| framing.close(stream, Some(frame)));
+        self.closed.get_or_insert_with(|| Closed::WebSocket { code: code.into(), reason }).clone()
+    }
+
+    /// Handles an error of the library. Returns the reason why the input ends.
+    fn handle_error(&mut self, context: &mut Context<'_>, error: Error) -> Closed {
+        match error {
+            Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => {
+                self.is_acknowledged = true;
+                match self.stream.tracker.unfinished() {
+                    Some(_) => Closed::Truncated(self.stream.tracker.held()),
+                    None => Closed::End,
+                }
+            }
+            Error::ConnectionClosed | Error::AlreadyClosed => {
+                self.is_acknowledged = true;
+                self.closed.clone().unwrap_or(Closed::End)
+            }
+            Error::Io(error) => {
+                self.is_acknowledged = true;
+                Closed::from_io(&error)
+            }
+            Error::Utf8(_) => self.fail(context, CloseCode::Invalid, "text must be UTF-8".into()),
+            Error::Capacity(error) => self.fail(context, CloseCode::Size, error.to_string()),
+            Error::Protocol(error) => self.fail(context, CloseCode::Protocol, error.to_string()),
+            _ => self.fail(context, CloseCode::Protocol, "the frame is invalid".into()),
+        }
+    }
+
+    /// Handles the close frame of the peer.
+    fn handle_close(&mut self, context: &mut Context<'_>, frame: Option<CloseFrame>) -> Closed {
+        let (code, reason) = match frame {
+            Some(CloseFrame { code, reason }) => (code.into(), reason.as_str().to_owned()),
+            None => (CloseCode::Status.into(), String::new()),
+        };
+        self.fragments = None;
+        self.is_acknowledged = true;
+        let closed = self.closed.get_or_insert(Closed::WebSocket { code, reason }).clone();
+        // The answer is sent now, since handlers may still run for some time.
+        let _ = self.poll_close(context);
+        closed
+    }
+
+    /// Sends a ping after some silence. Returns the reason if the peer does not answer it.
+    fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<Closed> {
+        loop {
+            let seen = self.stream.last_seen;
+            let sent = self.ping.sent.filter(|sent| *sent > seen);
+            let due = match (sent, self.ping.end) {
+                (None, _) => seen + WEBSOCKET_PING_INTERVAL,
+                (Some(sent), None) => sent + WEBSOCKET_PING_TIMEOUT,
+                (Some(_), Some(end)) => end,
+            };
+            ready!(self.ping.poll_until(context, due));
+            let now = Instant::now();
+            match (sent, self.ping.end) {
+                (None, _) => {
+                    (self.ping.sent, self.ping.end) = (Some(now), None);
+                    if !self.is_blocked {
+                        let sent = self.send_frame(context, Message::Ping(Bytes::new()));
+                        if sent.is_ok() {
+                            self.is_blocked = self.poll(context, |framing, stream| framing.flush(stream)).is_pending();
+                        }
+                    }
+                }
+                (Some(_), None) => self.ping.end = Some(now + FINAL_WAIT),
+                (Some(_), Some(_)) => {
+                    self.is_acknowledged = true;
+                    let silence = now.duration_since(seen).as_secs();
+                    let problem = std::format!("the peer was silent for {silence} s and did not answer a ping");
+                    return Poll::Ready(Closed::Io(io::ErrorKind::TimedOut, problem));
+                }
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> MessageChannel for WebSocket<S, K> {
+    fn set_limits(&mut self, limits: &Limits) {
+        self.framing.set_config(|current| *current = config(limits));
+    }
+
+    fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Closed>> {
+        loop {
+            if let Some(closed) = &self.closed {
+                return Poll::Ready(Err(closed.clone()));
+            }
+            // A peer that sends pings and does not read must not fill the memory with pongs.
+            if self.unflushed_pongs >= MAX_UNFLUSHED_PONGS
+                && let Err(error) = ready!(self.poll_flush_frames(context))
+            {
+                return Poll::Ready(Err(Closed::from_io(&error)));
+            }
+            let received = match self.poll(context, |framing, stream| framing.read(stream)) {
+                Poll::Ready(Ok(message)) => message,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(self.handle_error(context, error))),
+                Poll::Pending => return self.poll_silence(context).map(Err),
+            };
+            self.received = match received {
+                Message::Text(text) => Some(Received::Text(text)),
+                Message::Binary(bytes) => Some(Received::Binary(bytes)),
+                Message::Close(frame) => return Poll::Ready(Err(self.handle_close(context, frame))),
+                Message::Ping(_) => {
+                    self.unflushed_pongs += 1;
+                    continue;
+                }
+                Message::Pong(_) | Message::Frame(_) => continue,
+            };
+            return Poll::Ready(Ok(()));
+        }
+    }
+
+    fn received(&self) -> &[u8] {
+        match &self.received {
+            Some(Received::Text(text)) => text.as_str().as_bytes(),
+            Some(Received::Binary(bytes)) => bytes,
+            None => &[],
+        }
+    }
+
+    fn release(&mut self) {
+        self.received = None;
+    }
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            if self.closed.is_some() {
+                return Poll::Ready(Ok(()));
+            }
+            if self.is_blocked {
+                ready!(self.poll_flush_frames(context))?;
+            }
+            let Some(mut rest) = self.fragments.take() else { return Poll::Ready(Ok(())) };
+            let fragment = rest.split_to(WRITE_BYTES.min(rest.len()));
+            let is_last = rest.is_empty();
+            self.fragments = (!is_last).then_some(rest);
+            self.send_frame(context, Message::Frame(Frame::message(fragment, OpCode::Data(Data::Continue), is_last)))?;
+        }
+    }
+
+    fn send(&mut self, context: &mut Context<'_>, text: String) -> io::Result<()> {
+        // After a close frame, no message may follow (RFC 6455 §5.5.1).
+        if self.closed.is_some() {
+            return Ok(());
+        }
+        if text.len() <= WRITE_BYTES {
+            return self.send_frame(context, Message::Text(text.into()));
+        }
+        let mut rest = Bytes::from(text);
+        let first = rest.split_to(WRITE_BYTES);
+        self.fragments = Some(rest);
+        self.send_frame(context, Message::Frame(Frame::message(first, OpCode::Data(Data::Text), false)))
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_ready(context))?;
+        self.poll_flush_frames(context)
+    }
+
+    fn poll_close(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.closed.is_none() && !self.is_acknowledged {
+            ready!(self.poll_ready(context))?;
+            // A server ends since its program ends; a client ends since it needs no more (RFC 6455 §7.4.1).
+            let code = if self.role == Role::Server { CloseCode::Away } else { CloseCode::Normal };
+            self.fail(context, code, String::new());
+        }
+        if !self.is_shut_down {
+            // If the peer is gone, the rest is pointless.
+            let flushed = ready!(self.poll(context, |framing, stream| framing.flush(stream)));
+            written(flushed)?;
+            ready!(self.stream.poll_shutdown(context))?;
+            self.is_shut_down = true;
+        }
+        // If bytes of the peer arrive after the socket is closed, the peer may not receive the close frame. So they are
+        // read until the peer has closed its side.
+        let mut scratch = [0; READ_BYTES];
+        while !self.is_acknowledged {
+            self.is_acknowledged = ready!(self.stream.poll_discard(context, &mut scratch))? == 0;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn unfinished(&self) -> Option<u64> {
+        self.stream.tracker.unfinished()
+    }
+
+    fn received_bytes(&self) -> u64 {
+        self.stream.read
+    }
+
+    fn time_out(&mut self, context: &mut Context<'_>) -> Closed {
+        self.fail(context, CloseCode::Policy, "a message was not complete in time".into())
+    }
+}
+
+impl PingTimer {
+    /// Polls for this time. The timer is reset only when it ends, since most of these times are never reached.
+    fn poll_until(&mut self, context: &mut Context<'_>, due: Instant) -> Poll<()> {
+        loop {
+            if Instant::now() >= due {
+                return Poll::Ready(());
+            }
+            let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(due)));
+            if sleep.deadline() > due || sleep.is_elapsed() {
+                sleep.as_mut().reset(due);
+            }
+            ready!(sleep.as_mut().poll(context));
+        }
+    }
+}
+
+/// Returns the configuration of the library.
+fn config(limits: &Limits) -> WebSocketConfig {
+    WebSocketConfig::default()
+        .read_buffer_size(READ_BYTES)
+        .write_buffer_size(WRITE_BYTES)
+        .max_message_size(Some(limits.message_bytes))
+        .max_frame_size(Some(limits.message_bytes))
+}
+
+/// Converts the result of a write. After a close frame, the rest of the output is dropped without an error.
+fn written(result: Result<(), Error>) -> io::Result<()> {
+    match result {
+        Ok(())
+        | Err(Error::ConnectionClosed | Error::AlreadyClosed | Error::Protocol(ProtocolError::SendAfterClosing)) => {
+            Ok(())
+        }
+        Err(Error::Io(error)) => Err(error),
+        Err(error) => Err(io::Error::other(error.to_string())),
+    }
+}

@@ -1,0 +1,93 @@
+//! A byte stream for a library without IO: reads and writes that would wait return `WouldBlock`.
+
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::io::{self, Read, Write};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
+
+use super::frame_tracker::FrameTracker;
+
+/// A byte stream with its traffic.
+#[derive(Debug)]
+pub(super) struct ObservedStream<S> {
+    stream: S,
+    pub(super) tracker: FrameTracker,
+    /// The number of bytes that were read.
+    pub(super) read: u64,
+    /// The latest time at which the peer has shown that it exists: by bytes, or by room for bytes that had to wait.
+    pub(super) last_seen: Instant,
+    /// Whether the latest write had to wait.
+    pub(super) is_blocked: bool,
+}
+
+/// The stream, while it is polled.
+pub(super) struct Polled<'a, 'b, 'c, S> {
+    pub(super) stream: &'a mut ObservedStream<S>,
+    pub(super) context: &'b mut Context<'c>,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> ObservedStream<S> {
+    /// Observes a stream. `unread` are the bytes that were read from it already.
+    pub(super) fn new(stream: S, unread: &[u8]) -> Self {
+        let mut tracker = FrameTracker::default();
+        tracker.advance(unread);
+        Self { stream, tracker, read: unread.len() as u64, last_seen: Instant::now(), is_blocked: false }
+    }
+
+    /// Shuts the output down.
+    pub(super) fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    /// Reads and discards bytes. Returns their number, which is 0 at the end.
+    pub(super) fn poll_discard(&mut self, context: &mut Context<'_>, scratch: &mut [u8]) -> Poll<io::Result<usize>> {
+        let mut buffer = ReadBuf::new(scratch);
+        Pin::new(&mut self.stream).poll_read(context, &mut buffer).map_ok(|()| buffer.filled().len())
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Read for Polled<'_, '_, '_, S> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let mut buffer = ReadBuf::new(bytes);
+        match Pin::new(&mut self.stream.stream).poll_read(self.context, &mut buffer) {
+            Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+            Poll::Ready(read) => {
+                read?;
+                let read = buffer.filled();
+                if !read.is_empty() {
+                    self.stream.tracker.advance(read);
+                    self.stream.read += read.len() as u64;
+                    self.stream.last_seen = Instant::now();
+                }
+                Ok(read.len())
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Write for Polled<'_, '_, '_, S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match Pin::new(&mut self.stream.stream).poll_write(self.context, bytes) {
+            Poll::Pending => {
+                self.stream.is_blocked = true;
+                Err(io::ErrorKind::WouldBlock.into())
+            }
+            Poll::Ready(written) => {
+                // Room after a full buffer means that the peer has received something.
+                if core::mem::take(&mut self.stream.is_blocked) {
+                    self.stream.last_seen = Instant::now();
+                }
+                written
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match Pin::new(&mut self.stream.stream).poll_flush(self.context) {
+            Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+            Poll::Ready(flushed) => flushed,
+        }
+    }
+}

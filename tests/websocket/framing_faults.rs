@@ -1,0 +1,177 @@
+//! The faults of RFC 6455: each closes its connection with the right code, and no other one.
+
+use portway::{Limits, WebSocketPolicy};
+use serde_json::json;
+
+use crate::raw::{CLOSE, FINAL, PING, PONG, RawClient, TEXT, Test, frame, header, serve, serve_with};
+
+const BINARY: u8 = 2;
+
+/// Sends bytes, and returns the code with which the server closes. A neighbour is served before and after that.
+async fn close_code(bytes: &[u8], pieces: usize) -> Result<u16, Box<dyn std::error::Error>> {
+    let address = serve(WebSocketPolicy::new()).await?;
+    let mut neighbour = RawClient::open(address).await?;
+    neighbour.is_served().await?;
+    let mut client = RawClient::open(address).await?;
+    client.is_served().await?;
+    for piece in bytes.chunks(pieces) {
+        if client.send(piece).await.is_err() {
+            break;
+        }
+    }
+    let (code, reason) = client.closed().await?;
+    assert!(!reason.contains('/'), "a reason must not contain paths: {reason}");
+    neighbour.is_served().await?;
+    Ok(code)
+}
+
+#[tokio::test]
+async fn faults_of_the_framing_close_with_1002() -> Test {
+    let unmasked = [header(FINAL | TEXT, 0, 2), b"{}".to_vec()].concat();
+    let mut cases = vec![
+        ("an unmasked frame", unmasked),
+        ("a continuation without a beginning", frame(FINAL, b"{}")),
+        ("a text within a message", [frame(TEXT, b"{"), frame(FINAL | TEXT, b"}")].concat()),
+        ("a binary message within a message", [frame(TEXT, b"{"), frame(FINAL | BINARY, b"}")].concat()),
+        ("a ping over 125 bytes", frame(FINAL | PING, &[b'x'; 126])),
+        ("a pong over 125 bytes", frame(FINAL | PONG, &[b'x'; 126])),
+        ("a close over 125 bytes", frame(FINAL | CLOSE, &[&1000u16.to_be_bytes()[..], &[b'x'; 124]].concat())),
+        ("a fragment of a ping", frame(PING, b"x")),
+        ("a fragment of a close", frame(CLOSE, &1000u16.to_be_bytes())),
+        ("a close of one byte", frame(FINAL | CLOSE, &[3])),
+    ];
+    for bit in [0x40, 0x20, 0x10] {
+        cases.push(("a reserved bit", frame(FINAL | bit | TEXT, b"{}")));
+        cases.push(("a reserved bit of a control frame", frame(FINAL | bit | PING, b"")));
+    }
+    for opcode in (3..8).chain(11..16) {
+        cases.push(("a reserved opcode", frame(FINAL | opcode, b"{}")));
+    }
+    for code in [0u16, 999, 1004, 1005, 1006, 1015, 1100, 2000, 2999, 5000, u16::MAX] {
+        cases.push(("a close code that must not be sent", frame(FINAL | CLOSE, &code.to_be_bytes())));
+    }
+    for (name, bytes) in cases {
+        for pieces in [bytes.len(), 1] {
+            assert_eq!(close_code(&bytes, pieces).await.map_err(|error| format!("{name}: {error}"))?, 1002, "{name}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn text_that_is_not_utf_8_closes_with_1007() -> Test {
+    // "ä" is C3 A4. Its halves are in two fragments, but the second one is wrong.
+    let across = [frame(TEXT, b"\"\xc3"), frame(FINAL | PING, b""), frame(FINAL, b"\xc3\"")].concat();
+    let unfinished = [frame(TEXT, b"\"\xc3"), frame(FINAL, b"")].concat();
+    for (name, bytes) in [
+        ("a bad byte", frame(FINAL | TEXT, b"\"\xff\"")),
+        ("an encoded surrogate", frame(FINAL | TEXT, b"\"\xed\xa0\x80\"")),
+        ("an overlong form", frame(FINAL | TEXT, b"\"\xc0\xaf\"")),
+        ("a code point over 10FFFF", frame(FINAL | TEXT, b"\"\xf4\x90\x80\x80\"")),
+        ("across fragments", across),
+        ("an end within a character", unfinished),
+        ("the reason of a close", frame(FINAL | CLOSE, b"\x03\xe8\xff")),
+    ] {
+        for pieces in [bytes.len(), 1] {
+            assert_eq!(close_code(&bytes, pieces).await.map_err(|error| format!("{name}: {error}"))?, 1007, "{name}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn characters_across_fragments_and_pings_between_them_are_fine() -> Test {
+    let address = serve(WebSocketPolicy::new()).await?;
+    let mut client = RawClient::open(address).await?;
+    let text = json!({"jsonrpc": "2.0", "id": 1, "method": "echo", "params": ["ä€😀"]}).to_string();
+    let bytes = text.as_bytes();
+    let mut sent = frame(TEXT, &[]);
+    for byte in bytes {
+        sent.extend(frame(0, &[*byte]));
+        sent.extend(frame(FINAL | PING, b"between"));
+    }
+    sent.extend(frame(FINAL, &[]));
+    client.send(&sent).await?;
+    let mut pongs = 0;
+    let response = loop {
+        let frame = client.next().await?.ok_or("the end")?;
+        match frame.opcode {
+            PONG => {
+                assert_eq!(frame.payload, b"between");
+                pongs += 1;
+            }
+            _ => break frame,
+        }
+    };
+    assert!(pongs > 0, "a ping is answered by a pong");
+    let response: serde_json::Value = serde_json::from_slice(&response.payload)?;
+    assert_eq!(response["result"], json!(["ä€😀"]));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_message_over_the_limit_closes_with_1009_and_one_at_the_limit_is_served() -> Test {
+    const LIMIT: usize = 100_000;
+    let mut limits = Limits::DEFAULT;
+    limits.message_bytes = LIMIT;
+    let address = serve_with(WebSocketPolicy::new(), move |transport| transport.with_limits(limits)).await?;
+    let message = |length: usize| {
+        let empty = json!({"jsonrpc": "2.0", "id": 1, "method": "echo", "params": [""]}).to_string();
+        let text = "x".repeat(length - empty.len());
+        json!({"jsonrpc": "2.0", "id": 1, "method": "echo", "params": [text]}).to_string()
+    };
+    let mut neighbour = RawClient::open(address).await?;
+    let mut client = RawClient::open(address).await?;
+    client.send(&frame(FINAL | TEXT, message(LIMIT).as_bytes())).await?;
+    assert_eq!(client.message().await?["id"], 1);
+    // In one frame, which is refused at its header: the rest need not arrive.
+    client.send(&header(FINAL | TEXT, 0x80, LIMIT + 1)).await?;
+    client.send(&[0; 4]).await?;
+    assert_eq!(client.closed().await?.0, 1009);
+    // In fragments, each of which is short.
+    let mut client = RawClient::open(address).await?;
+    let text = message(LIMIT + 1);
+    let (start, rest) = text.as_bytes().split_at(LIMIT / 2);
+    client.send(&frame(TEXT, start)).await?;
+    client.send(&frame(0, rest)).await?;
+    assert_eq!(client.closed().await?.0, 1009);
+    // While the client still sends, it receives the code.
+    let mut client = RawClient::open(address).await?;
+    client.send(&frame(FINAL | TEXT, &vec![b'x'; 4 * LIMIT])).await?;
+    assert_eq!(client.closed().await?.0, 1009);
+    neighbour.is_served().await
+}
+
+#[tokio::test]
+async fn a_message_that_is_not_json_is_answered_and_the_link_stays() -> Test {
+    let address = serve(WebSocketPolicy::new()).await?;
+    let mut client = RawClient::open(address).await?;
+    for opcode in [TEXT, BINARY] {
+        for _ in 0..3 {
+            client.send(&frame(FINAL | opcode, b"{")).await?;
+            let response = client.message().await?;
+            assert_eq!(response["error"]["code"], -32700, "{response}");
+            assert!(response["id"].is_null());
+        }
+    }
+    // A binary message is read as UTF-8.
+    client.send(&frame(FINAL | BINARY, b"\"\xff\"")).await?;
+    assert_eq!(client.message().await?["error"]["code"], -32700);
+    client.send(&frame(FINAL | TEXT, b"")).await?;
+    assert_eq!(client.message().await?["error"]["code"], -32700);
+    client.is_served().await
+}
+
+#[tokio::test]
+async fn a_close_frame_is_answered_with_its_code_and_ends_the_connection() -> Test {
+    let address = serve(WebSocketPolicy::new()).await?;
+    for code in [1000u16, 1001, 1011, 3000, 4999] {
+        let mut client = RawClient::open(address).await?;
+        client.send(&frame(FINAL | CLOSE, &code.to_be_bytes())).await?;
+        assert_eq!(client.closed().await?.0, code);
+    }
+    let mut client = RawClient::open(address).await?;
+    client.send(&frame(FINAL | CLOSE, &[])).await?;
+    assert_eq!(client.closed().await?.0, 1005);
+    Ok(())
+}
