@@ -93,7 +93,7 @@ pub use native::{
 };
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 pub use portway_proto::codec;
-pub use portway_proto::{ErrorCode, Framing, Limits, connection, message, profile, validate};
+pub use portway_proto::{ErrorCode, Framing, Limits, connection, message, profile, reconnect, validate};
 
 /// The tests compile the samples of the README, each for its target. The native samples use Unix sockets, so they are
 /// compiled on Unix only.
