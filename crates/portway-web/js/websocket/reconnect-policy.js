@@ -4,18 +4,11 @@
 
 import { MAX_RECONNECT_DELAY, RECONNECT_DELAY, RECONNECT_HOLD, RESTART_DELAY } from "../driver/limit-values.js";
 
-const STOP = /^(10(02|03|08|10)|3000|3003|44\d\d)$/;
-const BACK_OFF = /^44(08|29)$/;
-const WAIT_LONGER = /^101[23]$/;
-
 /** Returns the verdict on a close code: "stop", "back-off" or "wait-longer". */
 export function verdictOf(code) {
-  if (STOP.test(code) && !BACK_OFF.test(code)) return "stop";
-  return WAIT_LONGER.test(code) ? "wait-longer" : "back-off";
+  if (/^(10(02|03|08|10)|300[03]|44(?!08|29)..)$/.test(code)) return "stop";
+  return code === 1012 || code === 1013 ? "wait-longer" : "back-off";
 }
-
-/** Returns a delay from 0 up to `delay`. `random` is a number from 0 to 1. */
-export const fullJitter = (delay, random = Math.random()) => Math.round(delay * random);
 
 export class ReconnectPolicy {
   /** One of "idle", "connecting", "open", "held", "waiting" and "closed". */
@@ -43,11 +36,10 @@ export class ReconnectPolicy {
     cap = MAX_RECONNECT_DELAY,
     hold = RECONNECT_HOLD,
     restart = RESTART_DELAY,
-    jitter = (delay) => fullJitter(delay),
+    jitter = (delay) => delay * Math.random(),
   } = {}) {
     for (const [name, time] of Object.entries({ base, cap, hold, restart })) {
-      if (!(time >= 0))
-        throw new RangeError(`reconnect.${name} must be a non-negative number of milliseconds, got ${String(time)}`);
+      if (!(time >= 0)) throw new RangeError(`reconnect.${name} must be a non-negative number, got ${time}`);
     }
     this.#base = base;
     this.#cap = cap;
@@ -75,7 +67,7 @@ export class ReconnectPolicy {
   lost(now, code, verdict = verdictOf(code)) {
     // A timer may be late. The time decides whether the connection was held.
     if (this.state === "open") this.handleTimeout(now);
-    if (!["connecting", "open", "held"].includes(this.state)) return;
+    if (!/n|held/.test(this.state) || this.state === "waiting") return;
     if (verdict === "stop") return this.close();
     const least = verdict === "wait-longer" ? this.#restart : 0;
     const delay = Math.min(this.#cap, Math.max(this.#base, least) * 2 ** this.attempt);
