@@ -5,7 +5,8 @@ import { CallError, RPCError } from "./support/portway.js";
 import { connectTo, requestsIn, sockets, startServer, webSocketTransport } from "./support/sockets.js";
 import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
-const outcomes = (promises) => Promise.allSettled(promises).then((all) => all.map(({ reason, value }) => reason ?? value));
+const outcomes = (promises) =>
+  Promise.allSettled(promises).then((all) => all.map(({ reason, value }) => reason ?? value));
 
 describe("Calls over a WebSocket", () => {
   it("are answered, and a call before the connection is open waits for it (case 156)", async () => {
@@ -14,10 +15,16 @@ describe("Calls over a WebSocket", () => {
     assert.deepEqual(await peer.request("echo", ["early"]), ["early"]);
     assert.deepEqual(await peer.request("echo", { a: "ü" }), { a: "ü" });
     assert.instanceOf(await rejection(peer.request("none")), RPCError);
-    assert.deepEqual(await peer.batch([{ method: "echo", params: [1] }, { method: "echo", params: [2] }]), [
-      { status: "fulfilled", value: [1] },
-      { status: "fulfilled", value: [2] },
-    ]);
+    assert.deepEqual(
+      await peer.batch([
+        { method: "echo", params: [1] },
+        { method: "echo", params: [2] },
+      ]),
+      [
+        { status: "fulfilled", value: [1] },
+        { status: "fulfilled", value: [2] },
+      ],
+    );
     assert.deepEqual(named("onSession"), [{ number: 1, url: server.url, protocol: "" }]);
     assert.equal(transport.state, "open");
   });
@@ -240,7 +247,7 @@ describe("Calls over a WebSocket", () => {
       [4001, "bye", 4001, "bye"],
       [3000, `${"a".repeat(121)}😀`, 3000, "a".repeat(121)],
       [1006, "", 1000, ""],
-      [5000, "a\u{1f600}".repeat(40), 1000, "a\u{1f600}".repeat(24) + "a"],
+      [5000, "a\u{1f600}".repeat(40), 1000, `${"a\u{1f600}".repeat(24)}a`],
     ];
     for (const [code, reason, sentCode, sentReason] of cases) {
       const server = await startServer();

@@ -54,7 +54,11 @@ export function liveness(option, isWaiting, ping, onDead) {
     reset,
     watch,
     ask,
-    answersPings: () => (answersPings = true),
+    /** Called once the peer has shown that it answers `rpc.ping` by `rpc.pong`. */
+    onPortwayPeer() {
+      answersPings = true;
+      watch();
+    },
     begin() {
       answersPings = false;
       reset();

@@ -11,7 +11,7 @@ export function verdictOf(code) {
 }
 
 export class ReconnectPolicy {
-  /** One of "idle", "connecting", "open", "held", "waiting" and "closed". */
+  /** @type {import("../../types/websocket.js").ReconnectPolicy["state"]} */
   state = "idle";
   /** The number of failures since the last connection that held. */
   attempt = 0;

@@ -5,23 +5,25 @@ import { MAX_SUBSCRIPTION_ITEMS } from "../driver/limit-values.js";
 import { runUserCode } from "../driver/error-reporter.js";
 
 /** @type {typeof import("../../types/websocket.js").subscribe} */
-export function subscribe(
-  client,
-  {
-    transport,
+export function subscribe(client, options) {
+  const {
     method,
     params,
     notification,
     unsubscribe,
     timeout,
-    signal,
     onGap,
     buffer = MAX_SUBSCRIPTION_ITEMS,
-    idOf = (result) => result,
-    eventId = (event) => event?.subscription,
-    itemOf = (event) => event?.result,
-  },
-) {
+    readId = (result) => result,
+    readEventId = (event) => event?.subscription,
+    readItem = (event) => event?.result,
+  } = options;
+  /** @type {any} */
+  const { transport, signal } = options;
+  if (transport?.watch === undefined) throw new TypeError("transport must be made by webSocketTransport(url)");
+  for (const [name, value] of Object.entries({ method, notification }))
+    if (typeof value !== "string") throw new TypeError(`${name} must be a string, got ${typeof value}`);
+  if (!(buffer >= 1)) throw new RangeError(`buffer must be a positive number of items, got ${buffer}`);
   /** The items that were not read yet, and the reads that wait for an item. */
   const items = [];
   const reads = [];
@@ -41,8 +43,11 @@ export function subscribe(
       const { resolve, reject } = reads.shift();
       const error = failure;
       if (items.length > 0) resolve({ done: false, value: items.shift() });
-      else if ((failure = undefined) ?? error) reject(error);
-      else resolve({ done: true, value: undefined });
+      else if (error === undefined) resolve({ done: true, value: undefined });
+      else {
+        failure = undefined;
+        reject(error);
+      }
     }
   };
 
@@ -67,8 +72,8 @@ export function subscribe(
 
   const onEvent = (event) => {
     runUserCode(() => {
-      if (eventId(event) !== current.id) return;
-      items.push(itemOf(event));
+      if (readEventId(event) !== current.id) return;
+      items.push(readItem(event));
       settle();
       if (items.length > buffer) reportGap(items.splice(0, items.length - buffer).length);
       since = Date.now();
@@ -79,7 +84,7 @@ export function subscribe(
     const own = session;
     try {
       const given = typeof params === "function" ? await params() : params;
-      const id = idOf(await client.request(method, given, timeout === undefined ? undefined : { timeout }));
+      const id = readId(await client.request(method, given, timeout === undefined ? undefined : { timeout }));
       if (session !== own) return;
       if (isOver) return void remove(id);
       current = { id };

@@ -138,7 +138,10 @@ export function webSocketTransport(url, options = {}) {
     } else if (isOwn) {
       if (endError !== undefined) throw endError;
       if (!hasCalls && sessionCount > 0 && !queueNotifications)
-        throw new SocketError("session-ended", "there is no connection, and notifications do not wait for the next one");
+        throw new SocketError(
+          "session-ended",
+          "there is no connection, and notifications do not wait for the next one",
+        );
       if (!hasRoom(text)) dropEnded();
       if (!hasRoom(text)) throw tooMany();
       waiting.push([idsOf(message), text]);
@@ -201,7 +204,9 @@ export function webSocketTransport(url, options = {}) {
       timer = setTimer(() => giveUp(`no connection within ${connectTimeout} ms`), connectTimeout);
     let values;
     try {
-      values = await Promise.all([url, protocols, first].map((value) => (typeof value === "function" ? value() : value)));
+      values = await Promise.all(
+        [url, protocols, first].map((value) => (typeof value === "function" ? value() : value)),
+      );
     } catch (error) {
       if (attempt === own) lost({ code: ABNORMAL, reason: "", wasClean: false }, error);
     }
@@ -357,10 +362,12 @@ export function webSocketTransport(url, options = {}) {
         },
         pageshow: ({ persisted }) => persisted && start(),
       }),
-      document?.addEventListener &&
+      document !== undefined &&
         addListeners(document, { visibilitychange: () => document.visibilityState === "visible" && onChance() }),
     ];
-    return () => stops.forEach((stop) => stop?.());
+    return () => {
+      for (const stop of stops) if (stop) stop();
+    };
   }
 
   const close = (code, reason = "") => {
@@ -368,6 +375,7 @@ export function webSocketTransport(url, options = {}) {
       end({ code: closeCode(code), reason: closeReason(String(reason)), wasClean: true }, undefined, true);
   };
 
+  // The link and `subscribe` use members that are not declared.
   const transport = {
     get state() {
       return policy.state;
@@ -394,7 +402,7 @@ export function webSocketTransport(url, options = {}) {
     },
     onControl(method) {
       if (method !== "rpc.ping" && method !== "rpc.pong") return;
-      life.answersPings();
+      life.onPortwayPeer();
       if (method === "rpc.ping") send({ jsonrpc: "2.0", method: "rpc.pong" });
     },
     /** Called before a call that may be sent again is sent. */
