@@ -84,9 +84,6 @@ describe("The reconnect policy (cases 148 and 150, V22 to V29)", () => {
 
   it("refuses options that are not times", () => {
     for (const name of ["base", "cap", "hold", "restart"])
-      assert.throws(
-        () => new ReconnectPolicy({ [name]: -1 }),
-        `reconnect.${name} must be a non-negative number, got -1`,
-      );
+      assert.throws(() => new ReconnectPolicy({ [name]: -1 }), `${name} must be at least 0, got -1`);
   });
 });

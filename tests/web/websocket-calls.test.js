@@ -170,11 +170,11 @@ describe("Calls over a WebSocket", () => {
       await session(n + 2);
       assert.deepEqual(await peer.request("echo", [code]), [code]);
     }
-    assert.deepEqual(
-      named("onRetry").map(({ code }) => code),
-      [1000, 1006, 1012],
-    );
-    assert.isAtLeast(named("onRetry")[2].delay, 20);
+    const [normal, abnormal, restart] = named("onRetry");
+    assert.deepEqual([normal.code, abnormal.code], [1000, 1006]);
+    // WebKit does not know 1012, and reports 1006.
+    assert.include([1006, 1012], restart.code);
+    if (restart.code === 1012) assert.isAtLeast(restart.delay, 20);
   });
 
   it("obey shouldReconnect, which overrides the codes", async () => {
@@ -272,7 +272,7 @@ describe("Calls over a WebSocket", () => {
   });
 
   it("reject if the URL is invalid, with the error of the constructor as the cause", async () => {
-    const { peer, named } = connectTo("no url at all ://");
+    const { peer, named } = connectTo("ftp://127.0.0.1/");
     const error = await rejection(peer.request("echo", []));
     assert.equal(error.reason, "peer-gone");
     assert.equal(error.cause.name, "SyntaxError");

@@ -1,9 +1,10 @@
-// Prints the size of each file named on the command line, as it is and compressed: [{ file, raw, gzip, brotli }].
+// Prints the size of each file named on the command line, as it is and compressed: [{ file, raw, gzip, brotli }]. An
+// argument may name several files with a + between them, which are measured as one.
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 
 const sizes = process.argv.slice(2).map((file) => {
-  const bytes = readFileSync(file);
+  const bytes = Buffer.concat(file.split("+").map((part) => readFileSync(part)));
   return {
     file,
     raw: bytes.length,

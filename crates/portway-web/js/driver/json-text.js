@@ -30,20 +30,10 @@ export function asMessages(value, convert = asMessage) {
  */
 export function asMessage(value) {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return INVALID_REQUEST;
-  if (value.jsonrpc === "2.0") return isCall(value) && isInexactId(value.id) ? { ...value, id: UNUSABLE_ID } : value;
-  if (value.method === undefined && ("result" in value || "error" in value)) return undefined;
-  const isId = typeof value.id === "string" || (typeof value.id === "number" && !isInexactId(value.id));
-  return isId ? { jsonrpc: "2.0", method: null, id: value.id } : INVALID_REQUEST;
-}
-
-/** Replaces an id that cannot be echoed. A request with this id is refused. */
-const UNUSABLE_ID = {};
-
-/**
- * Returns whether an id may differ from the number in the text: beyond 2^53 - 1, several integers parse to one value.
- */
-function isInexactId(id) {
-  return Number.isInteger(id) && !Number.isSafeInteger(id);
+  const { jsonrpc, method, id } = value;
+  if (jsonrpc === "2.0") return value;
+  if (method === undefined && ("result" in value || "error" in value)) return undefined;
+  return typeof id === "string" || typeof id === "number" ? { jsonrpc: "2.0", method: null, id } : INVALID_REQUEST;
 }
 
 /**

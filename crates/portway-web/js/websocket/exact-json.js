@@ -41,8 +41,7 @@ export function readMessages(text, onRepeated) {
   let next = 0;
   return asMessages(value, (element) => {
     const [texts, repeated] = envelopes[next++];
-    if (typeof element !== "object" || element === null) return INVALID_REQUEST;
-    const { method, params, id } = element;
+    const { method, params, id } = Object(element);
     if (repeated.length > 0) {
       if (method !== undefined || !("result" in element || "error" in element)) return INVALID_REQUEST;
       return onRepeated(repeated.includes("id") ? undefined : id);
@@ -56,7 +55,7 @@ export function readMessages(text, onRepeated) {
 
 /** Returns whether an object surely has no repeated member, and an id that JavaScript can express. */
 function isOrdinary(text, value) {
-  if (typeof value !== "object" || value === null) return true;
+  if (Object(value) !== value) return true;
   // Only the members that the object has can be repeated.
   let expected = 0;
   let bits = 0;
@@ -77,8 +76,7 @@ function isOrdinary(text, value) {
   const { id, method } = value;
   if (id === undefined) return !refersToRequest(method);
   if (typeof id !== "number") return !isMarked(id);
-  const end = afterId + 1 + `${id}`.length;
-  return text.startsWith(`${id}`, afterId + 1) && (text[end] === "," || text[end] === "}");
+  return text.startsWith(`${id}`, afterId + 1) && ",}".includes(text[afterId + 1 + `${id}`.length]);
 }
 
 /** Returns the id for the core that stands for an id of the peer. */
@@ -112,6 +110,8 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPENING = 0x7b;
 const CLOSING = 0x7d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
 
 /**
  * Finds the members of an object, or of the elements of an array, in valid JSON text. Returns the texts of the members by
@@ -129,10 +129,6 @@ function scan(text, isBatch) {
     return isThere;
   };
 
-  const skipString = () => {
-    for (let code; (code = text.charCodeAt(at++)) !== QUOTE; ) if (code === BACKSLASH) at++;
-  };
-
   /** Skips a value. Returns its text. */
   const readValue = () => {
     skip();
@@ -140,14 +136,11 @@ function scan(text, isBatch) {
     let depth = 0;
     for (; at < text.length; at++) {
       const code = text.charCodeAt(at);
-      // The two pairs of brackets, and a comma and a colon, are found by their codes.
-      if (code === QUOTE) {
-        at++;
-        skipString();
-        at--;
-      } else if ((code | 0x20) === OPENING) depth++;
+      if (code === QUOTE) while (text.charCodeAt(++at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 1 : 0;
+      // The two pairs of brackets differ by one bit.
+      else if ((code | 0x20) === OPENING) depth++;
       else if ((code | 0x20) === CLOSING && depth-- === 0) break;
-      else if (depth === 0 && (code === 0x2c || code === 0x3a)) break;
+      else if (depth === 0 && (code === COMMA || code === COLON)) break;
     }
     return text.slice(start, at).trimEnd();
   };

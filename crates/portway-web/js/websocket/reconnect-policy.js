@@ -2,6 +2,7 @@
 // takes its random numbers from the caller. `reconnect.rs` of `portway-proto` is the same policy, with a diagram of the
 // states. `tests/data/reconnect.json` has the vectors of both.
 
+import { checkNumbers } from "./check-numbers.js";
 import { MAX_RECONNECT_DELAY, RECONNECT_DELAY, RECONNECT_HOLD, RESTART_DELAY } from "../driver/limit-values.js";
 
 /** Returns the verdict on a close code: "stop", "back-off" or "wait-longer". */
@@ -38,9 +39,7 @@ export class ReconnectPolicy {
     restart = RESTART_DELAY,
     jitter = (delay) => delay * Math.random(),
   } = {}) {
-    for (const [name, time] of Object.entries({ base, cap, hold, restart })) {
-      if (!(time >= 0)) throw new RangeError(`reconnect.${name} must be a non-negative number, got ${time}`);
-    }
+    checkNumbers({ base, cap, hold, restart });
     this.#base = base;
     this.#cap = cap;
     this.#hold = hold;
@@ -67,7 +66,7 @@ export class ReconnectPolicy {
   lost(now, code, verdict = verdictOf(code)) {
     // A timer may be late. The time decides whether the connection was held.
     if (this.state === "open") this.handleTimeout(now);
-    if (!/n|held/.test(this.state) || this.state === "waiting") return;
+    if (!/^(conn|open|held)/.test(this.state)) return;
     if (verdict === "stop") return this.close();
     const least = verdict === "wait-longer" ? this.#restart : 0;
     const delay = Math.min(this.#cap, Math.max(this.#base, least) * 2 ** this.attempt);

@@ -2,6 +2,7 @@
 // connection knows no earlier subscription, so this module subscribes anew, and reports the gap.
 
 import { MAX_SUBSCRIPTION_ITEMS } from "../driver/limit-values.js";
+import { checkNumbers } from "./check-numbers.js";
 import { runUserCode } from "../driver/error-reporter.js";
 
 /** @type {typeof import("../../types/websocket.js").subscribe} */
@@ -20,10 +21,8 @@ export function subscribe(client, options) {
   } = options;
   /** @type {any} */
   const { transport, signal } = options;
-  if (transport?.watch === undefined) throw new TypeError("transport must be made by webSocketTransport(url)");
-  for (const [name, value] of Object.entries({ method, notification }))
-    if (typeof value !== "string") throw new TypeError(`${name} must be a string, got ${typeof value}`);
-  if (!(buffer >= 1)) throw new RangeError(`buffer must be a positive number of items, got ${buffer}`);
+  if (transport?.watch === undefined) throw new TypeError("transport must be made by webSocketTransport");
+  checkNumbers({ buffer }, 1);
   /** The items that were not read yet, and the reads that wait for an item. */
   const items = [];
   const reads = [];
@@ -84,7 +83,7 @@ export function subscribe(client, options) {
     const own = session;
     try {
       const given = typeof params === "function" ? await params() : params;
-      const id = readId(await client.request(method, given, timeout === undefined ? undefined : { timeout }));
+      const id = readId(await client.request(method, given, { timeout }));
       if (session !== own) return;
       if (isOver) return void remove(id);
       current = { id };
@@ -121,11 +120,11 @@ export function subscribe(client, options) {
         reads.push({ resolve, reject });
         settle();
       }),
-    return(value) {
+    async return(value) {
       items.length = 0;
       end();
       failure = undefined;
-      return Promise.resolve({ done: true, value });
+      return { done: true, value };
     },
     [Symbol.asyncIterator]() {
       return this;

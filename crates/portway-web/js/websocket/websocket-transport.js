@@ -18,6 +18,7 @@ import {
 import { CANCEL } from "../driver/profile.js";
 import { MAX_TIMEOUT_MS, setTimer } from "../driver/timers.js";
 import { addListeners } from "../transport/event-listeners.js";
+import { checkNumbers } from "./check-numbers.js";
 import { exactText, readMessages } from "./exact-json.js";
 import { liveness } from "./liveness.js";
 import { ReconnectPolicy, verdictOf } from "./reconnect-policy.js";
@@ -35,7 +36,7 @@ const TOO_BIG = 1009;
 /** The close code that browsers report for a connection that was not closed by a handshake. */
 const ABNORMAL = 1006;
 
-const tooMany = () => new SocketError("too-many-calls", "too many messages wait for a WebSocket connection");
+const failure = (reason) => ({ code: ABNORMAL, reason, wasClean: false });
 const idsOf = (message) => [message].flat().map(({ id }) => id);
 
 /** Returns whether all messages are notifications of the protocol, whose loss nobody has to know. */
@@ -51,18 +52,11 @@ export function webSocketTransport(url, options = {}) {
     heartbeat = SOCKET_HEARTBEAT,
     connectTimeout = CONNECT_TIMEOUT,
     maxMessage = MAX_MESSAGE_BYTES,
-    queueNotifications,
     reconnect,
-    shouldReconnect,
-    onSession,
-    onLost,
-    onRetry,
-    onEnd,
   } = options;
   if (typeof WebSocket !== "function")
-    throw new TypeError("there is no global WebSocket here: set the option WebSocket, for example to that of `ws`");
-  for (const [name, value] of Object.entries({ heartbeat: heartbeat || 0, connectTimeout, maxMessage }))
-    if (!(value >= 0)) throw new RangeError(`${name} must be a non-negative number, got ${value}`);
+    throw new TypeError("there is no global WebSocket: set the option WebSocket, for example to that of `ws`");
+  checkNumbers({ heartbeat: heartbeat || 0, connectTimeout, maxMessage });
   let policy = new ReconnectPolicy(reconnect);
   /** @type {any} The socket of the attempt or of the connection. */
   let socket;
@@ -77,11 +71,11 @@ export function webSocketTransport(url, options = {}) {
   const repeatable = new Map();
   /** The lengths of the long calls that were sent, by id. */
   const large = new Map();
-  /** The running requests of the peer, with their bytes. */
+  /** The running requests of the peer, with the messages that they arrived in, and the bytes of these messages. */
   const running = new Map();
   let runningBytes = 0;
-  /** The bytes of the message whose requests start next. */
-  let arrivedBytes = 0;
+  /** The last message of the peer: its bytes, and the number of its requests that run. */
+  let arrived;
   /** The functions that see messages and sessions. */
   const watchers = new Set();
   /** The error of later calls, once no connection follows. */
@@ -93,24 +87,22 @@ export function webSocketTransport(url, options = {}) {
   let receive;
   let isServing;
   let notifyClosed;
-  let isWaiting = () => false;
-  let pendingIds = () => new Set();
-  let report = (error, _ids) => console.error("portway:", error);
+  let isWaiting;
+  let pendingIds;
+  let report;
 
+  /** Calls a function of the application, if there is one. Reports its exception. */
+  const tell = (handler, value) => runUserCode(() => handler?.(value), report);
   const isOver = (bytes) => socket?.bufferedAmount > bytes;
   const life = liveness(
     heartbeat,
     () => isWaiting(),
-    (id = PING_ID) => socket.send(JSON.stringify({ jsonrpc: "2.0", method: "rpc.ping", ...(id && { id }) })),
+    (isPortway) =>
+      socket.send(JSON.stringify({ jsonrpc: "2.0", method: "rpc.ping", id: isPortway ? undefined : PING_ID })),
     () => giveUp(`no answer to rpc.ping within ${heartbeat} ms`),
   );
 
   // Messages.
-
-  function checkLength(length) {
-    if (length > maxMessage)
-      throw new RangeError(`a message must have at most ${maxMessage} characters (maxMessage), got ${length}`);
-  }
 
   function post(text, ids) {
     for (const id of ids) {
@@ -121,29 +113,26 @@ export function webSocketTransport(url, options = {}) {
   }
 
   function send(message, transfer) {
-    if (transfer?.length > 0) throw new TypeError("a WebSocket carries text, so that objects cannot be transferred");
+    if (transfer?.length > 0) throw new TypeError("a WebSocket cannot transfer objects");
     const text = Array.isArray(message) ? `[${message.map(exactText)}]` : exactText(message);
-    checkLength(text.length);
+    if (text.length > maxMessage)
+      throw new RangeError(`a message must have at most ${maxMessage} characters (maxMessage), got ${text.length}`);
     const isAnswer = !someMessage(message, isCall);
     const hasCalls = someMessage(message, isRequest);
     // The peer causes the other messages, or nobody has to know their loss.
     const isOwn = !isAnswer && !isProtocol(message);
     if (isReady && socket.readyState === OPEN) {
-      if (isOwn && isOver(MAX_UNWRITTEN_BYTES))
-        throw new SocketError("congested", "the peer does not read: too many bytes are unsent");
+      if (isOwn && isOver(MAX_UNWRITTEN_BYTES)) throw new SocketError("congested", "the peer does not read");
       post(text, hasCalls ? idsOf(message) : []);
       // A peer that sends requests, and does not read their answers, could fill the memory.
       if (isAnswer && isOver(2 * MAX_UNWRITTEN_BYTES)) giveUp("the peer does not read");
       if (hasCalls) life.watch();
     } else if (isOwn) {
       if (endError !== undefined) throw endError;
-      if (!hasCalls && sessionCount > 0 && !queueNotifications)
-        throw new SocketError(
-          "session-ended",
-          "there is no connection, and notifications do not wait for the next one",
-        );
+      if (!hasCalls && sessionCount > 0 && !options.queueNotifications)
+        throw new SocketError("session-ended", "notifications do not wait for a connection");
       if (!hasRoom(text)) dropEnded();
-      if (!hasRoom(text)) throw tooMany();
+      if (!hasRoom(text)) throw new SocketError("too-many-calls", "too many messages wait");
       waiting.push([idsOf(message), text]);
     }
   }
@@ -168,21 +157,22 @@ export function webSocketTransport(url, options = {}) {
 
   function onData(data) {
     life.reset();
-    const size = (arrivedBytes = data.length ?? data.byteLength);
+    const size = data.length ?? data.byteLength;
+    arrived = { bytes: size, requests: 0 };
     const unreadable = [];
     let messages;
     try {
       if (size > maxMessage) return reject(OVERSIZE, `a message of ${size} bytes exceeds maxMessage`);
       messages = readMessages(typeof data === "string" ? data : decode(data), (id) => void unreadable.push(id));
     } catch (/** @type {any} */ error) {
-      return reject(PARSE_ERROR, `received a message that is not JSON: ${error.message}`);
+      return reject(PARSE_ERROR, `a message is not JSON: ${error.message}`);
     }
-    if (unreadable.length > 0) report(new Error("received a response with a repeated member"), unreadable);
+    if (unreadable.length > 0) report(new Error("a response has a repeated member"), unreadable);
     if (messages === undefined || (messages.id === PING_ID && !isCall(messages))) return;
     if (watchers.size + repeatable.size > 0)
       for (const message of [messages].flat()) {
         if (!isCall(message)) repeatable.delete(message.id);
-        for (const { onMessage } of watchers) onMessage(message);
+        for (const watcher of watchers) watcher.onMessage(message);
       }
     receive(messages);
   }
@@ -200,6 +190,7 @@ export function webSocketTransport(url, options = {}) {
   async function open() {
     if (policy.state !== "connecting") return;
     const own = (attempt = {});
+    clearTimeout(timer);
     if (connectTimeout > 0 && connectTimeout <= MAX_TIMEOUT_MS)
       timer = setTimer(() => giveUp(`no connection within ${connectTimeout} ms`), connectTimeout);
     let values;
@@ -208,16 +199,16 @@ export function webSocketTransport(url, options = {}) {
         [url, protocols, first].map((value) => (typeof value === "function" ? value() : value)),
       );
     } catch (error) {
-      if (attempt === own) lost({ code: ABNORMAL, reason: "", wasClean: false }, error);
+      return attempt === own && giveUp("", error);
     }
-    if (attempt !== own || values === undefined) return;
+    if (attempt !== own) return;
     const [address, names, login = []] = values;
     let cause;
     try {
       socket = names === undefined ? new WebSocket(address) : new WebSocket(address, names);
     } catch (error) {
       // The URL or a protocol is invalid, or the page may not use it. Another attempt would fail, too.
-      return end({ code: ABNORMAL, reason: "", wasClean: false }, error);
+      return end(failure(""), error);
     }
     socket.binaryType = "arraybuffer";
     removeListeners = addListeners(socket, {
@@ -235,9 +226,8 @@ export function webSocketTransport(url, options = {}) {
     for (const message of login) own.send(typeof message === "string" ? message : JSON.stringify(message));
     isReady = true;
     const number = ++sessionCount;
-    life.begin();
     // Messages that the application sends here precede those that wait.
-    runUserCode(() => onSession?.({ number, url: address, protocol: own.protocol }), report);
+    tell(options.onSession, { number, url: address, protocol: own.protocol });
     if (socket !== own) return;
     dropEnded();
     for (const [ids, text] of waiting.splice(0)) post(text, ids);
@@ -248,9 +238,11 @@ export function webSocketTransport(url, options = {}) {
   /** Handles the end of a connection, or of an attempt. */
   function lost(facts, cause) {
     let isWanted;
-    runUserCode(() => {
-      isWanted = shouldReconnect?.({ ...facts, attempt: policy.attempt, hasOpened: isReady });
-    }, report);
+    tell((end) => void (isWanted = options.shouldReconnect?.(end)), {
+      ...facts,
+      attempt: policy.attempt,
+      hasOpened: isReady,
+    });
     // The application may have closed the transport there.
     if (endError !== undefined) return;
     const byCode = verdictOf(facts.code);
@@ -260,7 +252,7 @@ export function webSocketTransport(url, options = {}) {
     endSession(facts, cause);
     if (policy.due !== due) return;
     schedule();
-    runUserCode(() => onRetry?.({ ...facts, attempt, delay, cause }), report);
+    tell(options.onRetry, { ...facts, attempt, delay, cause });
   }
 
   /** Ends the session or the attempt. The calls that wait, and those that may be sent again, are kept. */
@@ -271,8 +263,7 @@ export function webSocketTransport(url, options = {}) {
     if (facts.code === TOO_BIG) for (const [id, length] of large) if (!(length <= large.get(tooLarge))) tooLarge = id;
     repeatable.delete(tooLarge);
     large.clear();
-    const again = [...repeatable].filter(([, text]) => text !== undefined).map(([id, text]) => [[id], text]);
-    waiting.unshift(...again);
+    waiting.unshift(...[...repeatable].flatMap(([id, text]) => (text === undefined ? [] : [[[id], text]])));
     const error = errorOf("session-ended", facts, cause, tooLarge);
     notifyClosed?.(error, true, false, new Set(waiting.flatMap(([ids]) => ids)));
     reportLost(error);
@@ -287,13 +278,13 @@ export function webSocketTransport(url, options = {}) {
     waiting = [];
     notifyClosed?.(endError);
     if (hadSession && !isOwn) reportLost(endError);
-    for (const { onEnd } of watchers) onEnd(endError);
-    if (!isOwn) runUserCode(() => onEnd?.(endError), report);
+    for (const watcher of watchers) watcher.onEnd(endError);
+    if (!isOwn) tell(options.onEnd, endError);
   }
 
   function reportLost(error) {
     for (const watcher of watchers) watcher.onSession(0);
-    runUserCode(() => onLost?.(error), report);
+    tell(options.onLost, error);
   }
 
   /** Leaves the socket, whose late events go nowhere. Returns whether there was a session. */
@@ -317,8 +308,8 @@ export function webSocketTransport(url, options = {}) {
   }
 
   /** Leaves a connection or an attempt that this side has given up. */
-  function giveUp(reason) {
-    lost({ code: ABNORMAL, reason, wasClean: false });
+  function giveUp(reason, cause) {
+    lost(failure(reason), cause);
   }
 
   /** Sets the timer to the next change of the policy. */
@@ -330,7 +321,8 @@ export function webSocketTransport(url, options = {}) {
       schedule();
       open();
     };
-    timer = setTimer(onTimer, Math.min(Math.max(Math.ceil(policy.due - now()), 0), MAX_TIMEOUT_MS));
+    // An early timer sets the next one.
+    timer = setTimer(onTimer, policy.due - now());
   }
 
   // Events of the page.
@@ -338,9 +330,7 @@ export function webSocketTransport(url, options = {}) {
   /** The network or the page is there again: asks the peer, or tries at once. */
   function onChance() {
     if (isReady) return life.ask();
-    if (!policy.hurry()) return;
-    clearTimeout(timer);
-    open();
+    if (policy.hurry()) open();
   }
 
   function start() {
@@ -362,17 +352,15 @@ export function webSocketTransport(url, options = {}) {
         },
         pageshow: ({ persisted }) => persisted && start(),
       }),
-      document !== undefined &&
-        addListeners(document, { visibilitychange: () => document.visibilityState === "visible" && onChance() }),
+      addListeners(document ?? {}, { visibilitychange: () => document.visibilityState === "visible" && onChance() }),
     ];
     return () => {
-      for (const stop of stops) if (stop) stop();
+      for (const stop of stops) stop();
     };
   }
 
-  const close = (code, reason = "") => {
-    if (endError === undefined)
-      end({ code: closeCode(code), reason: closeReason(String(reason)), wasClean: true }, undefined, true);
+  const close = (code = 1000, reason = "") => {
+    if (endError === undefined) end({ code, reason: String(reason), wasClean: true }, undefined, true);
   };
 
   // The link and `subscribe` use members that are not declared.
@@ -383,19 +371,18 @@ export function webSocketTransport(url, options = {}) {
     send,
     close,
     destroy: () => close(),
-    onMessage(handler, serves = () => true) {
+    onMessage(handler, serves) {
       receive = handler;
       isServing = serves;
       if (removePageListeners !== undefined || endError !== undefined) return;
       removePageListeners = listenToPage();
       // The caller can finish its setup first.
-      Promise.resolve().then(start);
+      queueMicrotask(start);
     },
-    onClose(handler, waits = isWaiting, ids = pendingIds) {
+    onClose(handler, waits, ids) {
       notifyClosed = handler;
       isWaiting = waits;
       pendingIds = ids;
-      if (endError !== undefined) Promise.resolve().then(() => handler(endError));
     },
     onError(handler) {
       report = handler;
@@ -417,16 +404,19 @@ export function webSocketTransport(url, options = {}) {
     atWork: {
       /** Refuses a request while too many bytes are in flight, or are unsent. */
       add(request) {
-        const isRefused = running.size > 0 && runningBytes + arrivedBytes > MAX_IN_FLIGHT_BYTES;
+        const isFirst = arrived.requests === 0;
+        const isRefused = isFirst && running.size > 0 && runningBytes + arrived.bytes > MAX_IN_FLIGHT_BYTES;
         if (isRefused || isOver(MAX_UNWRITTEN_BYTES)) return false;
-        running.set(request, arrivedBytes);
-        runningBytes += arrivedBytes;
-        arrivedBytes = 0;
+        // All bytes of a batch count until its last request has ended.
+        if (isFirst) runningBytes += arrived.bytes;
+        arrived.requests++;
+        running.set(request, arrived);
         return true;
       },
       delete(request) {
-        runningBytes -= running.get(request) ?? 0;
+        const message = running.get(request);
         running.delete(request);
+        if (message !== undefined && --message.requests === 0) runningBytes -= message.bytes;
       },
       clear() {
         running.clear();
@@ -447,7 +437,7 @@ export function webSocketTransport(url, options = {}) {
 }
 
 function errorOf(reason, facts, cause, tooLarge) {
-  const text = `the WebSocket connection has ended with code ${facts.code}${facts.reason && `: ${facts.reason}`}`;
+  const text = `the connection has ended with code ${facts.code}${facts.reason && `: ${facts.reason}`}`;
   return new SocketError(reason, text, facts, cause, tooLarge);
 }
 

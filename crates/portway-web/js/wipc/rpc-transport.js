@@ -1,7 +1,17 @@
 // A transport for clients, servers and peers that carries JSON-RPC 2.0 in CALL frames.
 
 import { logError } from "../driver/log-error.js";
-import { OVERSIZE, PARSE_ERROR, asMessages, isCall, isRequest, messageText, someMessage } from "../driver/json-text.js";
+import {
+  INVALID_REQUEST,
+  OVERSIZE,
+  PARSE_ERROR,
+  asMessage,
+  asMessages,
+  isCall,
+  isRequest,
+  messageText,
+  someMessage,
+} from "../driver/json-text.js";
 import { responseIds } from "../driver/response-ids.js";
 import { InFlightRequests } from "../driver/in-flight-requests.js";
 import { FRAME_OVERHEAD_BYTES, compactBytes, parseWipcJSON } from "./frame.js";
@@ -167,7 +177,7 @@ export class WipcTransport {
         new Error(`received a CALL frame that is not JSON: ${error.message}`, { cause: error }),
       );
     }
-    this.#deliver(asMessages(value), payload.length);
+    this.#deliver(asMessages(value, withUsableId), payload.length);
   }
 
   /** Answers an unreadable message if a server uses this transport. If the message is a response, its call ends. */
@@ -187,6 +197,21 @@ export class WipcTransport {
     if (this.#isHandling || this.atWork.size + this.#queue.length > 0) return;
     for (const resolve of this.#idleResolvers.splice(0)) resolve();
   }
+}
+
+/** Replaces an id that cannot be echoed. A request with this id is refused. */
+const UNUSABLE_ID = {};
+
+/**
+ * Returns a value as a message for the core, or undefined. The id of a request may differ from the number in the text:
+ * beyond 2^53 - 1, several integers parse to one value. Such an id is replaced.
+ */
+function withUsableId(value) {
+  const message = asMessage(value);
+  if (message === undefined || !isCall(message)) return message;
+  const { id } = message;
+  if (!Number.isInteger(id) || Number.isSafeInteger(id)) return message;
+  return message === value ? { ...message, id: UNUSABLE_ID } : INVALID_REQUEST;
 }
 
 /** Returns the cost of a waiting payload, in bytes. */
