@@ -98,7 +98,7 @@ pub use native::{
 };
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 pub use portway_proto::codec;
-pub use portway_proto::{ErrorCode, Framing, Limits, connection, message, profile, validate};
+pub use portway_proto::{ErrorCode, Framing, Limits, connection, message, profile, reconnect, validate};
 
 /// The doc tests compile the samples of the README, and each sample for its target. The native samples use Unix
 /// sockets, so they are compiled only on Unix.

@@ -293,6 +293,7 @@ function manifest() {
       ".": { types: "./portway.d.ts", node: "./node.js", default: "./portway.js" },
       "./inline": module("inline"),
       "./early": module("early"),
+      "./websocket": module("websocket"),
       "./wipc": module("wipc"),
       "./wipc/node": module("wipc-node"),
       "./wipc/wasi": module("wipc-wasi"),
@@ -310,6 +311,7 @@ await copyFile(shortened, join(stage, wasm));
 for (const file of [
   "README.md",
   "docs/environments.md",
+  "docs/websocket-client.md",
   "PROTOCOL.md",
   "SECURITY.md",
   "LICENSE-MIT",

@@ -1,9 +1,10 @@
-// Prints the sizes of the files in the arguments, raw and compressed, as JSON: [{ file, raw, gzip, brotli }].
+// Prints the sizes of the files in the arguments, raw and compressed, as JSON: [{ file, raw, gzip, brotli }]. An argument
+// may name several files with a + between them, whose contents are measured together.
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 
 const sizes = process.argv.slice(2).map((file) => {
-  const bytes = readFileSync(file);
+  const bytes = Buffer.concat(file.split("+").map((part) => readFileSync(part)));
   return {
     file,
     raw: bytes.length,

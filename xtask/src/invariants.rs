@@ -22,6 +22,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("transport", &["driver", "transport"]),
     ("session", &["driver", "transport", "session"]),
     ("rust", &["driver", "transport", "session", "rust"]),
+    ("websocket", &["driver", "transport", "websocket"]),
     ("wipc", &["driver", "wipc"]),
 ];
 

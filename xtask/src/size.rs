@@ -6,6 +6,7 @@ use serde::Deserialize;
 use crate::build;
 use crate::process::capture;
 use crate::setup::Setup;
+use crate::workspace::Addition;
 
 #[derive(Deserialize)]
 struct Measured {
@@ -18,11 +19,13 @@ struct Measured {
 pub(crate) struct Sizes {
     files: Vec<(String, Measured)>,
     budget: u64,
+    /// The modules that are added to others, and the bytes of gzip that they add.
+    additions: Vec<(Addition, u64)>,
 }
 
 impl Sizes {
     /// The number of checks in [`problems`](Self::problems).
-    pub(crate) const CHECKS: u64 = 2;
+    pub(crate) const CHECKS: u64 = 3;
 
     pub(crate) fn measure(setup: &Setup) -> Result<Self> {
         build::run(setup)?;
@@ -30,8 +33,20 @@ impl Sizes {
         let size = workspace.matrix()?.size;
         let mut command = setup.node()?.command("node", &workspace.path("pkg"))?;
         command.arg(workspace.path("xtask/js/sizes.mjs")).args(&size.files);
-        let measured: Vec<Measured> = serde_json::from_str(&capture(&mut command)?).context("sizes.mjs")?;
-        Ok(Self { files: size.files.into_iter().zip(measured).collect(), budget: size.gzip_budget })
+        for Addition { file, to, .. } in &size.addition {
+            command.arg(to).arg(format!("{to}+{file}"));
+        }
+        let mut measured: Vec<Measured> = serde_json::from_str(&capture(&mut command)?).context("sizes.mjs")?;
+        let added = measured.split_off(size.files.len());
+        let added = added.chunks(2).filter_map(|pair| match pair {
+            [alone, both] => Some(both.gzip.saturating_sub(alone.gzip)),
+            _ => None,
+        });
+        Ok(Self {
+            files: size.files.into_iter().zip(measured).collect(),
+            budget: size.gzip_budget,
+            additions: size.addition.into_iter().zip(added).collect(),
+        })
     }
 
     fn sum(&self, part: fn(&Measured) -> u64) -> u64 {
@@ -44,6 +59,11 @@ impl Sizes {
         let mut problems = Vec::new();
         if gzip > self.budget {
             problems.push(format!("the package must be at most {} bytes of gzip, got {gzip}", self.budget));
+        }
+        for (Addition { file, to, gzip_budget }, added) in &self.additions {
+            if added > gzip_budget {
+                problems.push(format!("{file} must add at most {gzip_budget} bytes of gzip to {to}, got {added}"));
+            }
         }
         // The size differs slightly between compilers, so the figure may differ by up to 0.25 KiB.
         let kib = gzip as f64 / 1024.0;
@@ -68,6 +88,9 @@ pub(crate) fn run(setup: &Setup) -> Result<bool> {
     let gzip = sizes.sum(|file| file.gzip);
     let (raw, brotli) = (sizes.sum(|file| file.raw), sizes.sum(|file| file.brotli));
     println!("{:<18} {raw:>8} {gzip:>8} {brotli:>8}", "together");
+    for (Addition { file, to, gzip_budget }, added) in &sizes.additions {
+        println!("{file} adds {added} bytes of gzip to {to}; its budget is {gzip_budget}");
+    }
     let problems = sizes.problems(&setup.workspace.readme()?);
     for problem in &problems {
         println!("{problem}");
@@ -83,7 +106,20 @@ mod tests {
     use super::*;
 
     fn sizes(gzip: u64) -> Sizes {
-        Sizes { files: vec![("a".into(), Measured { raw: 0, gzip, brotli: 0 })], budget: 16_384 }
+        Sizes {
+            files: vec![("a".into(), Measured { raw: 0, gzip, brotli: 0 })],
+            budget: 16_384,
+            additions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_addition_above_its_budget_is_a_problem() {
+        let addition = || Addition { file: "b".into(), to: "a".into(), gzip_budget: 100 };
+        for (added, problems) in [(100, 0), (101, 1)] {
+            let sizes = Sizes { additions: vec![(addition(), added)], ..sizes(16_384) };
+            assert_eq!(sizes.problems("It is 16.0 KiB.").len(), problems, "{added}");
+        }
     }
 
     #[test]

@@ -121,6 +121,17 @@ pub(crate) struct Entry {
 pub(crate) struct Size {
     pub(crate) files: Vec<String>,
     pub(crate) gzip_budget: u64,
+    #[serde(default)]
+    pub(crate) addition: Vec<Addition>,
+}
+
+/// A module that pages load in addition to another one.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Addition {
+    pub(crate) file: String,
+    pub(crate) to: String,
+    pub(crate) gzip_budget: u64,
 }
 
 #[derive(Deserialize)]

@@ -11,6 +11,7 @@
 //! - [`connection`]: the state machine of a connection, without IO, clock or threads;
 //! - [`validate`]: checks messages against the specification;
 //! - [`profile`]: the differences between protocols that are built on JSON-RPC 2.0;
+//! - [`reconnect`]: decides when a client opens the next connection;
 //! - `codec` (with the feature `codec`): converts bytes to frames and JSON text to messages, and back.
 //!
 //! # Features
@@ -53,6 +54,7 @@ mod framing;
 mod limits;
 pub mod message;
 pub mod profile;
+pub mod reconnect;
 pub mod validate;
 
 pub use framing::Framing;

@@ -140,6 +140,11 @@ export interface RequestOptions<Progress = any> extends NotifyOptions {
   signal?: Signal | undefined;
   /** Called with each value that the handler passes to `context.progress`, in order, until the call ends. */
   onProgress?: ((value: Progress) => void) | undefined;
+  /**
+   * Whether the call may be sent again. Over a `webSocketTransport`, such a call survives the loss of its connection, and
+   * is sent again on the next one. Other transports ignore this option. Default: false.
+   */
+  idempotent?: boolean | undefined;
 }
 
 /** Options of a stream. */

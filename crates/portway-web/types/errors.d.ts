@@ -45,6 +45,10 @@ export type CallErrorReason =
   | "session-ended"
   /** The peer was removed, closed or terminated, or did not start. Later calls are refused at once. */
   | "peer-gone"
+  /** `portway/websocket`: the peer does not read, and too many bytes are unsent. */
+  | "congested"
+  /** `portway/websocket`: the peer has closed the connection with 1009, because this call was too large. */
+  | "too-large"
   /** The peer did not answer the heartbeat. Later calls are sent. */
   | "unresponsive"
   /** The peer's wasm trapped, panicked or ran out of memory. The peer no longer answers requests. */

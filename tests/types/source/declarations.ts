@@ -7,6 +7,7 @@ import type * as declaredEarly from "../../../crates/portway-web/types/early.js"
 import type * as declaredInline from "../../../crates/portway-web/types/inline.js";
 import type * as declaredWorker from "../../../crates/portway-web/types/wasi-worker.js";
 import type * as declaredWasi from "../../../crates/portway-web/types/wipc-wasi.js";
+import type * as declaredSocket from "../../../crates/portway-web/types/websocket.js";
 import type * as declaredWipc from "../../../crates/portway-web/types/wipc.js";
 import type * as declaredWipcNode from "../../../crates/portway-web/types/wipc-node.js";
 import type * as early from "../../../crates/portway-web/js/entry/early.js";
@@ -15,6 +16,7 @@ import type * as node from "../../../crates/portway-web/js/entry/node.js";
 import type * as worker from "../../../crates/portway-web/js/entry/wasi-worker.js";
 import type * as wasi from "../../../crates/portway-web/js/entry/wipc-wasi.js";
 import type * as web from "../../../crates/portway-web/js/entry/web.js";
+import type * as socket from "../../../crates/portway-web/js/entry/websocket.js";
 import type * as wipc from "../../../crates/portway-web/js/entry/wipc.js";
 import type * as wipcNode from "../../../crates/portway-web/js/entry/wipc-node.js";
 import type { RequestContext } from "../../../crates/portway-web/js/driver/request-context.js";
@@ -36,6 +38,7 @@ none<Difference<typeof web, typeof declared>>();
 none<Difference<typeof node, typeof declared>>();
 none<Difference<typeof inline, typeof declaredInline>>();
 none<Difference<typeof early, typeof declaredEarly>>();
+none<Difference<typeof socket, typeof declaredSocket>>();
 none<Difference<typeof wipc, typeof declaredWipc>>();
 none<Difference<typeof wipcNode, typeof declaredWipcNode>>();
 none<Difference<typeof wasi, typeof declaredWasi>>();
@@ -85,7 +88,11 @@ type WasiGuest = Awaited<ReturnType<typeof wasi.startWasiGuest>>;
 none<Difference<WasiGuest, declaredWasi.WasiGuest>>();
 suits<declaredWasi.WasiGuest, WasiGuest>();
 
+none<Difference<socket.ReconnectPolicy, declaredSocket.ReconnectPolicy>>();
+
 // The objects that functions return, and the functions themselves.
+suits<typeof declaredSocket.webSocketTransport, typeof socket.webSocketTransport>();
+suits<typeof declaredSocket.subscribe, typeof socket.subscribe>();
 none<Undeclared<ReturnType<typeof web.portTransport>, declared.BuiltInTransport>>();
 type TransportInternals = "atWork" | "handleClose" | "idle" | "isFull" | "isWaiting" | "receive";
 none<Exclude<Undeclared<WipcTransport, declared.BuiltInTransport>, TransportInternals>>();

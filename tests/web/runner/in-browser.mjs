@@ -4,6 +4,7 @@ import { startBrowser } from "./browsers.mjs";
 import { prepareGuests } from "./guests.mjs";
 import { tryBackForwardCache } from "./back-forward-cache.mjs";
 import { startServers } from "./server.mjs";
+import { startSockets } from "./sockets.mjs";
 
 const POLL = 200;
 /** Options for Chromium, because the specs force garbage collection. */
@@ -12,7 +13,8 @@ const CHROMIUM = ["--js-flags=--expose-gc"];
 const TEST_TIMEOUT_MS = 60_000;
 
 export async function runInBrowser(engine, specs) {
-  const servers = await startServers();
+  const sockets = startSockets();
+  const servers = await startServers(sockets.handle);
   const tally = { passed: 0, failures: [], files: {}, notes: [] };
   try {
     for (const isolated of [false, true]) {
@@ -21,6 +23,7 @@ export async function runInBrowser(engine, specs) {
     }
     return tally;
   } finally {
+    sockets.stop();
     servers.stop();
   }
 }

@@ -4,12 +4,27 @@ import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import Mocha from "mocha";
 import { ConsoleWatch } from "../support/console.js";
+import { startServers } from "./server.mjs";
+import { startSockets } from "./sockets.mjs";
 import { Tally, describe } from "./tally.js";
 
 /** mocha requires a reporter. This reporter prints nothing. */
 class Silent {}
 
 export async function runInNode(specs) {
+  const sockets = startSockets();
+  const servers = await startServers(sockets.handle);
+  // The specs in a page use the origin of the page.
+  globalThis.portwayRunner = servers.origins.own;
+  try {
+    return await run(specs);
+  } finally {
+    sockets.stop();
+    servers.stop();
+  }
+}
+
+async function run(specs) {
   const mocha = new Mocha({ timeout: 10_000, reporter: Silent, failZero: true, forbidOnly: true });
   for (const spec of specs) mocha.addFile(fileURLToPath(new URL(`../${spec}`, import.meta.url)));
   const tally = new Tally();

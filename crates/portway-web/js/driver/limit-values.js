@@ -74,13 +74,13 @@ export const MAX_PEER_CREDIT = 65_536;
 export const MAX_ITEMS_PER_TURN = 256;
 /** Maximum time that streams send items, or WIPC frames are handled, before other tasks run, in milliseconds. */
 export const MAX_TURN_TIME = 4;
-/** Default maximum length of a message on a byte stream, in bytes. */
+/** Default maximum length of a message on a byte stream or a WebSocket, in bytes. */
 export const MAX_MESSAGE_BYTES = 10_485_760;
 /** Maximum bytes at the beginning of a dropped message that are searched for its id. */
 export const MAX_BEGINNING = 1_024;
 /** Maximum nesting of a value that becomes a Rust type, in levels. */
 export const MAX_NESTING = 128;
-/** Maximum bytes that a peer on a byte stream leaves unread. */
+/** Maximum bytes that a peer on a byte stream or a WebSocket leaves unread. */
 export const MAX_UNWRITTEN_BYTES = 16_777_216;
 /** Default grace at the end of a link: the time for running handlers and a child process to end, in milliseconds. */
 export const CLOSE_TIMEOUT = 2_000;
@@ -90,6 +90,24 @@ export const OUTPUT_GRACE = 250;
 export const TERM_GRACE = 500;
 /** Maximum bytes of a line of standard error that is reported whole. */
 export const MAX_STDERR_LINE = 65_536;
+/** Maximum number of messages queued for the next WebSocket connection. */
+export const MAX_OFFLINE_MESSAGES = 1_000;
+/** Maximum characters of the messages queued for the next WebSocket connection. */
+export const MAX_OFFLINE_CHARACTERS = 1_048_576;
+/** Default silence of a WebSocket with pending calls before the peer is asked, and the time for its answer, in milliseconds. */
+export const SOCKET_HEARTBEAT = 5_000;
+/** Maximum unsent bytes of a WebSocket with which streams of this side go on. */
+export const STREAM_BUFFER_BYTES = 1_048_576;
+/** Default delay after the first failure of a WebSocket, before the jitter, in milliseconds. */
+export const RECONNECT_DELAY = 500;
+/** Default maximum delay between two attempts of a WebSocket to connect, in milliseconds. */
+export const MAX_RECONNECT_DELAY = 30_000;
+/** Default minimum time that a WebSocket must be open to reset the count of failures, in milliseconds. */
+export const RECONNECT_HOLD = 5_000;
+/** Default delay that is added after a close with 1012 or 1013, in milliseconds. */
+export const RESTART_DELAY = 5_000;
+/** Default maximum number of unread items of a subscription. */
+export const MAX_SUBSCRIPTION_ITEMS = 1_000;
 /** Default maximum payload of a WIPC frame, in bytes. */
 export const MAX_PAYLOAD = 4_294_967_295;
 /** Maximum bytes of unhandled frames that are buffered while the handling of frames pauses. */

@@ -174,6 +174,7 @@ export class Link extends ErrorReporter {
     calls.insert(slot, id, owner, method, resolve, reject);
     if (output & RESET_TIMER && missingTimerError(timeout)) return calls.abandon(slot, missingTimerError(timeout));
     if (signal !== undefined) this.#abortOn(slot, signal);
+    if (options?.idempotent && stream === undefined) this.#transport.onIdempotent?.(id);
     if (stream !== undefined) calls.setObserver(slot, id, stream);
     else if (options?.onProgress) calls.observeProgress(slot, id, timeout, options);
     try {
@@ -362,14 +363,14 @@ export class Link extends ErrorReporter {
   }
 
   /**
-   * Ends all calls. If `willReconnect` is false, later calls are refused until a message arrives. If `stillReceives` is
-   * true, the requests from the peer continue.
+   * Ends all calls, except those with the ids in `kept`. If `willReconnect` is false, later calls are refused until a
+   * message arrives. If `stillReceives` is true, the requests from the peer continue.
    */
-  #onPeerLost(error, willReconnect, stillReceives) {
+  #onPeerLost(error, willReconnect, stillReceives, kept) {
     if (this.closed) return;
     const end = error instanceof CallError ? error : peerGoneError(undefined, error);
     if (!willReconnect) this.#disconnectError = end;
-    this.#pendingCalls.abandonAll(end);
+    this.#pendingCalls.abandonAll(end, undefined, kept);
     // An unresponsive peer may still wait for the answers to its requests, so its requests continue.
     if (stillReceives || end.reason === "unresponsive") return;
     this.#sendQueue.clear();

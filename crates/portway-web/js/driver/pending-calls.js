@@ -127,11 +127,11 @@ export class PendingCalls {
     return this.#slots(owner).length;
   }
 
-  /** Ends all calls, or those of one owner. */
-  abandonAll(error, owner) {
+  /** Ends all calls, or those of one owner, except those with the ids in `kept`. */
+  abandonAll(error, owner, kept) {
     for (const slot of this.#slots(owner)) {
       // The end of a call may end other calls and start new ones, so the slot is checked again.
-      if (this.#isPending(slot, owner)) this.abandon(slot, this.#errorFor(slot, error));
+      if (this.#isPending(slot, owner) && !kept?.has(this.idOf(slot))) this.abandon(slot, this.#errorFor(slot, error));
     }
   }
 

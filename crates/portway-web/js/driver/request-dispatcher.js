@@ -22,7 +22,7 @@ export class RequestDispatcher {
   servers = [];
   /**
    * A set of the running requests, from a transport that limits them: `add` returns false to refuse a request.
-   * @type {import("../wipc/in-flight-requests.js").InFlightRequests | undefined}
+   * @type {import("./in-flight-requests.js").InFlightRequests | undefined}
    */
   atWork = undefined;
   #link;

@@ -1,18 +1,21 @@
 // A transport for clients, servers and peers that carries JSON-RPC 2.0 in CALL frames.
 
 import { logError } from "../driver/log-error.js";
-import { checkValue } from "../driver/json-values.js";
-import { responseIds } from "./response-ids.js";
-import { InFlightRequests } from "./in-flight-requests.js";
+import {
+  INVALID_REQUEST,
+  OVERSIZE,
+  PARSE_ERROR,
+  asMessage,
+  asMessages,
+  isCall,
+  isRequest,
+  messageText,
+  someMessage,
+} from "../driver/json-text.js";
+import { responseIds } from "../driver/response-ids.js";
+import { InFlightRequests } from "../driver/in-flight-requests.js";
 import { FRAME_OVERHEAD_BYTES, compactBytes, parseWipcJSON } from "./frame.js";
 import { MAX_UNHANDLED_MESSAGES, MAX_UNWRITTEN_BYTES } from "../driver/limit-values.js";
-
-const PARSE_ERROR = { jsonrpc: "2.0", error: { code: -32700, message: "Parse error" }, id: null };
-const OVERSIZE = {
-  jsonrpc: "2.0",
-  error: { code: -32600, message: "Invalid Request", data: { reason: "oversize" } },
-  id: null,
-};
 
 /** The size and the beginning of a message that exceeds the limit. */
 export class OversizeMessage {
@@ -57,24 +60,12 @@ export class WipcTransport {
     if (transfer?.length > 0) throw new TypeError("WIPC carries bytes, so that objects cannot be transferred");
     try {
       // The application limits its own calls. The channel limits all other messages, because the peer may cause them.
-      this.#channel.sendMessage(this.#textOf(message), !someMessage(message, isRequest));
+      const text = messageText(message, (size, sizeText) => this.#channel.checkLength(size, sizeText));
+      this.#channel.sendMessage(text, !someMessage(message, isRequest));
     } catch (/** @type {any} */ error) {
       // A response to a peer that has ended is dropped.
       if (someMessage(message, isCall) || error?.name !== "WipcClosedError") throw error;
     }
-  }
-
-  /** Returns the text of a message. If the parts of a batch exceed the limit together, throws before it joins them. */
-  #textOf(message) {
-    if (!Array.isArray(message)) return textOf(message);
-    let size = 2 + message.length;
-    const parts = message.map((part) => {
-      const text = textOf(part);
-      size += text.length;
-      this.#channel.checkLength(size, "more");
-      return text;
-    });
-    return `[${parts.join()}]`;
   }
 
   onMessage(handler, isServing = () => true) {
@@ -186,10 +177,7 @@ export class WipcTransport {
         new Error(`received a CALL frame that is not JSON: ${error.message}`, { cause: error }),
       );
     }
-    if (!Array.isArray(value)) return this.#deliver(asMessage(value), payload.length);
-    const messages = value.map(asMessage).filter((message) => message !== undefined);
-    if (messages.length > 0) this.#deliver(messages, payload.length);
-    else if (value.length === 0) this.#deliver(INVALID_REQUEST, 0);
+    this.#deliver(asMessages(value, withUsableId), payload.length);
   }
 
   /** Answers an unreadable message if a server uses this transport. If the message is a response, its call ends. */
@@ -211,50 +199,22 @@ export class WipcTransport {
   }
 }
 
-/** Replaces each value that is not a message: one object suffices for millions of them. */
-const INVALID_REQUEST = { jsonrpc: "2.0", method: null, id: null };
-
-/**
- * Returns a value as a message for the core, or undefined. On a shared boundary, the core ignores values without
- * `jsonrpc: "2.0"`, because they belong to other code. A CALL frame belongs to this transport, so a value without this
- * member becomes an invalid request, which is answered. A response without a version is not answered.
- */
-function asMessage(value) {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return INVALID_REQUEST;
-  if (value.jsonrpc === "2.0") return isCall(value) && isInexactId(value.id) ? { ...value, id: UNUSABLE_ID } : value;
-  if (value.method === undefined && ("result" in value || "error" in value)) return undefined;
-  const isId = typeof value.id === "string" || (typeof value.id === "number" && !isInexactId(value.id));
-  return isId ? { jsonrpc: "2.0", method: null, id: value.id } : INVALID_REQUEST;
-}
-
 /** Replaces an id that cannot be echoed. A request with this id is refused. */
 const UNUSABLE_ID = {};
 
 /**
- * Returns whether an id may differ from the number in the text: beyond 2^53 - 1, several integers parse to one value.
+ * Returns a value as a message for the core, or undefined. The id of a request may differ from the number in the text:
+ * beyond 2^53 - 1, several integers parse to one value. Such an id is replaced.
  */
-function isInexactId(id) {
-  return Number.isInteger(id) && !Number.isSafeInteger(id);
-}
-
-function textOf(message) {
-  checkValue(message);
-  return JSON.stringify(message);
+function withUsableId(value) {
+  const message = asMessage(value);
+  if (message === undefined || !isCall(message)) return message;
+  const { id } = message;
+  if (!Number.isInteger(id) || Number.isSafeInteger(id)) return message;
+  return message === value ? { ...message, id: UNUSABLE_ID } : INVALID_REQUEST;
 }
 
 /** Returns the cost of a waiting payload, in bytes. */
 function costOf(payload) {
   return FRAME_OVERHEAD_BYTES + (payload.length ?? payload.beginning.length);
-}
-
-function isCall({ method }) {
-  return method !== undefined;
-}
-
-function isRequest({ method, id }) {
-  return method !== undefined && id !== undefined;
-}
-
-function someMessage(message, test) {
-  return Array.isArray(message) ? message.some(test) : test(message);
 }

@@ -1,0 +1,254 @@
+//! The reconnect policy of a client: decides when the next attempt starts, and whether there is one. It has no IO, reads
+//! no clock, and takes its random numbers from the caller.
+//!
+//! ```text
+//!             opened             held
+//! connecting ───────▶ open ───────────▶ held
+//!     ▲  │              │                 │
+//!     │  │ lost         │ lost            │ lost
+//!     │  ▼              ▼                 ▼
+//!     └─ waiting ◀──────┴─────────────────┘      end, or lost with a final code: closed
+//! ```
+//!
+//! An open connection is not a success: a server may accept connections and close them at once. Only a connection that
+//! held resets the count of failures. A connection is held once it was open for [`Options::hold`], and at least for the
+//! delay that led to it.
+//!
+//! The caller starts a connection whenever the state becomes [`State::Connecting`]. Timers and events of the platform
+//! do not start connections: they call [`Reconnect::handle_timeout`] and [`Reconnect::hurry`], and the policy decides.
+//!
+//! ```
+//! use portway_proto::reconnect::{Options, Reconnect, State, full_jitter};
+//!
+//! let mut policy = Reconnect::new(Options::default());
+//! policy.start();
+//! // The server refuses the connection, with the close code 1006 of RFC 6455. The random number is fixed here.
+//! policy.lost(20, Some(1006), None, |delay, _attempt| full_jitter(delay, u32::MAX / 2));
+//! assert_eq!(policy.state(), State::Waiting);
+//! assert_eq!(policy.poll_timeout(), Some(269));
+//! policy.handle_timeout(269);
+//! assert_eq!(policy.state(), State::Connecting);
+//! ```
+//!
+//! All times are milliseconds on any clock that does not go back.
+
+/// The options of [`Reconnect`]. All times are in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The delay after the first failure, before the jitter. It doubles with each further failure. Default: 500.
+    pub base: u64,
+    /// The maximum delay, after the jitter. Default: 30 000.
+    pub cap: u64,
+    /// The minimum time that a connection must be open before it resets the count of failures. Default: 5 000.
+    pub hold: u64,
+    /// The delay that is added after a close with 1012 or 1013, and the minimum of `base` for it. Default: 5 000.
+    pub restart: u64,
+}
+
+impl Options {
+    /// The default options.
+    pub const DEFAULT: Self = Self { base: 500, cap: 30_000, hold: 5_000, restart: 5_000 };
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// The state of a [`Reconnect`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// [`Reconnect::start`] was not called yet.
+    Idle,
+    /// A connection is being opened.
+    Connecting,
+    /// The connection is open, but not long enough to reset the count of failures.
+    Open,
+    /// The connection is open, and has reset the count of failures.
+    Held,
+    /// There is no connection. The next attempt starts at [`Reconnect::poll_timeout`].
+    Waiting,
+    /// There is no connection, and no attempt follows.
+    Closed,
+}
+
+/// What a close code means for the next attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// No attempt follows: the peer refuses this client, or does not speak its protocol.
+    Stop,
+    /// The next attempt follows after the delay.
+    BackOff,
+    /// The next attempt follows after a longer delay, since the peer restarts or is overloaded.
+    WaitLonger,
+}
+
+impl Verdict {
+    /// Returns the verdict on a close code of RFC 6455 (section 7.4) and of its registry. `None` means that there was
+    /// no close frame and no connection.
+    ///
+    /// These codes end the attempts: 1002 (protocol error), 1003 (unsupported data), 1008 (policy violation), 1010
+    /// (missing extension), 3000 (unauthorized), 3003 (forbidden), and 4400 to 4499 except 4408 and 4429. The latter
+    /// are used as the statuses of HTTP: 4408 is a timeout, 4429 is too many requests. 1012 (service restart) and 1013
+    /// (try again later) wait longer. After all others, the client backs off. 1000 is one of these, since servers send
+    /// it when they restart.
+    #[must_use]
+    pub const fn of(code: Option<u16>) -> Self {
+        match code {
+            Some(4408 | 4429) => Self::BackOff,
+            Some(1002 | 1003 | 1008 | 1010 | 3000 | 3003 | 4400..=4499) => Self::Stop,
+            Some(1012 | 1013) => Self::WaitLonger,
+            _ => Self::BackOff,
+        }
+    }
+}
+
+/// The state machine of the attempts to connect. The module documentation has the diagram and an example.
+#[derive(Clone, Debug)]
+pub struct Reconnect {
+    options: Options,
+    state: State,
+    /// The number of failures since the last connection that held.
+    attempt: u32,
+    /// The delay that led to the last attempt.
+    delay: u64,
+    /// The time of the next change: the connection is held, or the next attempt starts.
+    due: Option<u64>,
+    /// Whether `hurry` has shortened a delay since the last delay that ran to its end.
+    hurried: bool,
+}
+
+impl Reconnect {
+    /// Returns a policy in [`State::Idle`].
+    #[must_use]
+    pub const fn new(options: Options) -> Self {
+        Self { options, state: State::Idle, attempt: 0, delay: 0, due: None, hurried: false }
+    }
+
+    /// Returns the state.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// Returns the number of failures since the last connection that held.
+    #[must_use]
+    pub const fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// Returns the delay (ms) that led, or leads, to the last attempt. 0 before the first failure.
+    #[must_use]
+    pub const fn delay(&self) -> u64 {
+        self.delay
+    }
+
+    /// Returns the time (ms) at which the caller must call [`handle_timeout`](Self::handle_timeout), or `None`.
+    #[must_use]
+    pub const fn poll_timeout(&self) -> Option<u64> {
+        self.due
+    }
+
+    /// Starts the first attempt. Has no effect in another state than [`State::Idle`].
+    pub fn start(&mut self) {
+        if self.state == State::Idle {
+            self.enter(State::Connecting, None);
+        }
+    }
+
+    /// Handles an opened connection. Has no effect in another state than [`State::Connecting`].
+    pub fn opened(&mut self, now: u64) {
+        if self.state == State::Connecting {
+            let hold = self.options.hold.max(self.delay);
+            self.enter(State::Open, Some(now.saturating_add(hold)));
+        }
+    }
+
+    /// Handles the time. An open connection becomes held, or the next attempt starts, if its time has come.
+    pub fn handle_timeout(&mut self, now: u64) {
+        if self.due.is_none_or(|due| now < due) {
+            return;
+        }
+        match self.state {
+            State::Open => {
+                self.attempt = 0;
+                self.hurried = false;
+                self.enter(State::Held, None);
+            }
+            State::Waiting => {
+                self.hurried = false;
+                self.enter(State::Connecting, None);
+            }
+            _ => {}
+        }
+    }
+
+    /// Handles the end of a connection, or of an attempt. `code` is the close code, or `None` if the connection failed.
+    /// `verdict` replaces the one of the code. `jitter(delay, attempt)` returns the delay (ms) that is used: `delay` is
+    /// `base · 2^attempt`, at most `cap`. The result is also limited to `cap`. [`full_jitter`] is the usual choice.
+    ///
+    /// Afterwards, the state is [`State::Waiting`] or [`State::Closed`]. Has no effect if there is no connection and
+    /// no attempt.
+    pub fn lost(
+        &mut self,
+        now: u64,
+        code: Option<u16>,
+        verdict: Option<Verdict>,
+        jitter: impl FnOnce(u64, u32) -> u64,
+    ) {
+        // A timer may be late. The time decides whether the connection was held.
+        self.handle_open_timeout(now);
+        if !matches!(self.state, State::Connecting | State::Open | State::Held) {
+            return;
+        }
+        let verdict = verdict.unwrap_or(Verdict::of(code));
+        if verdict == Verdict::Stop {
+            return self.close();
+        }
+        let Options { base, cap, restart, .. } = self.options;
+        let (base, least) = if verdict == Verdict::WaitLonger { (base.max(restart), restart) } else { (base, 0) };
+        let factor = 1_u64.checked_shl(self.attempt).unwrap_or(u64::MAX);
+        let delay = jitter(base.saturating_mul(factor).min(cap), self.attempt);
+        self.delay = least.saturating_add(delay).min(cap);
+        self.attempt = self.attempt.saturating_add(1);
+        self.enter(State::Waiting, Some(now.saturating_add(self.delay)));
+    }
+
+    /// Asks for an attempt at once, because the situation may have changed: the network is there, or the page is
+    /// visible. Returns whether the attempt starts. At most one attempt is granted until a delay has run to its end or
+    /// a connection has held, so a flood of such events cannot become a flood of connections.
+    pub fn hurry(&mut self) -> bool {
+        let is_granted = self.state == State::Waiting && !self.hurried;
+        if is_granted {
+            self.hurried = true;
+            self.enter(State::Connecting, None);
+        }
+        is_granted
+    }
+
+    /// Ends all attempts. A delay is cancelled.
+    pub fn close(&mut self) {
+        self.enter(State::Closed, None);
+    }
+
+    fn handle_open_timeout(&mut self, now: u64) {
+        if self.state == State::Open {
+            self.handle_timeout(now);
+        }
+    }
+
+    fn enter(&mut self, state: State, due: Option<u64>) {
+        self.state = state;
+        self.due = due;
+    }
+}
+
+/// Returns a delay from 0 up to `delay`, in proportion to a random number. Full jitter spreads the clients of a server
+/// that was restarted over the whole delay.
+#[must_use]
+pub fn full_jitter(delay: u64, random: u32) -> u64 {
+    let product = u128::from(delay) * (u128::from(random) + 1);
+    // The product divided by 2^32 is at most `delay`.
+    u64::try_from(product >> 32).unwrap_or(delay)
+}

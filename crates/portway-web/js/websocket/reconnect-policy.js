@@ -1,0 +1,95 @@
+// The reconnect policy: decides when the next attempt starts, and whether there is one. It has no IO, reads no clock, and
+// takes its random numbers from the caller. `reconnect.rs` of `portway-proto` is the same policy, with a diagram of the
+// states. `tests/data/reconnect.json` has the vectors of both.
+
+import { checkNumbers } from "./check-numbers.js";
+import { MAX_RECONNECT_DELAY, RECONNECT_DELAY, RECONNECT_HOLD, RESTART_DELAY } from "../driver/limit-values.js";
+
+/** Returns the verdict on a close code: "stop", "back-off" or "wait-longer". */
+export function verdictOf(code) {
+  if (/^(10(02|03|08|10)|300[03]|44(?!08|29)..)$/.test(code)) return "stop";
+  return code === 1012 || code === 1013 ? "wait-longer" : "back-off";
+}
+
+export class ReconnectPolicy {
+  /** @type {import("../../types/websocket.js").ReconnectPolicy["state"]} */
+  state = "idle";
+  /** The number of failures since the last connection that held. */
+  attempt = 0;
+  /** The delay (ms) that led, or leads, to the last attempt. */
+  delay = 0;
+  /**
+   * The time at which `handleTimeout` must be called, or undefined.
+   * @type {number | undefined}
+   */
+  due = undefined;
+  #base;
+  #cap;
+  #hold;
+  #restart;
+  #jitter;
+  /** Whether `hurry` has shortened a delay since the last delay that ran to its end. */
+  #isHurried = false;
+
+  /** @param {import("../../types/websocket.js").ReconnectOptions} [options] */
+  constructor({
+    base = RECONNECT_DELAY,
+    cap = MAX_RECONNECT_DELAY,
+    hold = RECONNECT_HOLD,
+    restart = RESTART_DELAY,
+    jitter = (delay) => delay * Math.random(),
+  } = {}) {
+    checkNumbers({ base, cap, hold, restart });
+    this.#base = base;
+    this.#cap = cap;
+    this.#hold = hold;
+    this.#restart = restart;
+    this.#jitter = jitter;
+  }
+
+  start() {
+    if (this.state === "idle") this.#enter("connecting");
+  }
+
+  opened(now) {
+    if (this.state === "connecting") this.#enter("open", now + Math.max(this.#hold, this.delay));
+  }
+
+  handleTimeout(now) {
+    if (this.due === undefined || now < this.due) return;
+    this.#isHurried = false;
+    if (this.state === "open") this.attempt = 0;
+    this.#enter(this.state === "open" ? "held" : "connecting");
+  }
+
+  /** Handles the end of a connection or of an attempt. `code` is its close code. `verdict` replaces that of the code. */
+  lost(now, code, verdict = verdictOf(code)) {
+    // A timer may be late. The time decides whether the connection was held.
+    if (this.state === "open") this.handleTimeout(now);
+    if (!/^(conn|open|held)/.test(this.state)) return;
+    if (verdict === "stop") return this.close();
+    const least = verdict === "wait-longer" ? this.#restart : 0;
+    const delay = Math.min(this.#cap, Math.max(this.#base, least) * 2 ** this.attempt);
+    this.delay = Math.min(this.#cap, least + this.#jitter(delay, this.attempt++));
+    this.#enter("waiting", now + this.delay);
+  }
+
+  /** Asks for an attempt at once. At most one is granted until a delay has run to its end or a connection has held. */
+  hurry() {
+    const isGranted = this.state === "waiting" && !this.#isHurried;
+    if (isGranted) {
+      this.#isHurried = true;
+      this.#enter("connecting");
+    }
+    return isGranted;
+  }
+
+  close() {
+    this.#enter("closed");
+  }
+
+  #enter(state, due) {
+    this.state = state;
+    this.due = due;
+  }
+}

@@ -1,0 +1,133 @@
+// Subscriptions of peers that have them: a request returns an id, and notifications with this id carry the items. A new
+// connection knows no earlier subscription, so this module subscribes anew, and reports the gap.
+
+import { MAX_SUBSCRIPTION_ITEMS } from "../driver/limit-values.js";
+import { checkNumbers } from "./check-numbers.js";
+import { runUserCode } from "../driver/error-reporter.js";
+
+/** @type {typeof import("../../types/websocket.js").subscribe} */
+export function subscribe(client, options) {
+  const {
+    method,
+    params,
+    notification,
+    unsubscribe,
+    timeout,
+    onGap,
+    buffer = MAX_SUBSCRIPTION_ITEMS,
+    readId = (result) => result,
+    readEventId = (event) => event?.subscription,
+    readItem = (event) => event?.result,
+  } = options;
+  /** @type {any} */
+  const { transport, signal } = options;
+  if (transport?.watch === undefined) throw new TypeError("transport must be made by webSocketTransport");
+  checkNumbers({ buffer }, 1);
+  /** The items that were not read yet, and the reads that wait for an item. */
+  const items = [];
+  const reads = [];
+  /** The number of the session; 0 if there is none. */
+  let session = 0;
+  /** The id of the subscription, in an object; undefined until the peer has named it in this session. */
+  let current;
+  /** The events that have arrived before the peer has named the subscription. */
+  let early = [];
+  /** The time of the last item or subscription; undefined before the first subscription. */
+  let since;
+  let isOver = false;
+  let failure;
+
+  const settle = () => {
+    while (reads.length > 0 && (items.length > 0 || isOver)) {
+      const { resolve, reject } = reads.shift();
+      const error = failure;
+      if (items.length > 0) resolve({ done: false, value: items.shift() });
+      else if (error === undefined) resolve({ done: true, value: undefined });
+      else {
+        failure = undefined;
+        reject(error);
+      }
+    }
+  };
+
+  const end = (error) => {
+    if (isOver) return;
+    isOver = true;
+    failure = error;
+    stopWatching?.();
+    signal?.removeEventListener("abort", onAbort);
+    if (current) remove(current.id);
+    settle();
+  };
+  const onAbort = () => end(signal.reason);
+
+  /** Unsubscribes. A peer that has forgotten the subscription answers with an error, which changes nothing. */
+  const remove = (id) => unsubscribe && client.request(unsubscribe, [id]).catch(() => {});
+
+  const reportGap = (dropped) => {
+    const gap = { since, dropped };
+    runUserCode(() => onGap?.(gap), end);
+  };
+
+  const onEvent = (event) => {
+    runUserCode(() => {
+      if (readEventId(event) !== current.id) return;
+      items.push(readItem(event));
+      settle();
+      if (items.length > buffer) reportGap(items.splice(0, items.length - buffer).length);
+      since = Date.now();
+    }, end);
+  };
+
+  const begin = async () => {
+    const own = session;
+    try {
+      const given = typeof params === "function" ? await params() : params;
+      const id = readId(await client.request(method, given, { timeout }));
+      if (session !== own) return;
+      if (isOver) return void remove(id);
+      current = { id };
+      if (since !== undefined) reportGap(0);
+      since = Date.now();
+      early.splice(0).forEach(onEvent);
+    } catch (/** @type {any} */ error) {
+      // After the end of a session, the next one begins anew.
+      if (session === own) end(error);
+    }
+  };
+
+  const stopWatching = transport.watch({
+    onMessage({ method, params, id }) {
+      if (method !== notification || id !== undefined) return;
+      if (current) return onEvent(params);
+      // The peer may send events before its answer. They may also belong to other subscriptions.
+      early = [...early.slice(1 - buffer), params];
+    },
+    onSession(number) {
+      session = number;
+      current = undefined;
+      early = [];
+      if (number > 0) begin();
+    },
+    onEnd: end,
+  });
+  signal?.addEventListener("abort", onAbort);
+  if (signal?.aborted) onAbort();
+
+  return {
+    next: () =>
+      new Promise((resolve, reject) => {
+        reads.push({ resolve, reject });
+        settle();
+      }),
+    async return(value) {
+      items.length = 0;
+      end();
+      failure = undefined;
+      return { done: true, value };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

@@ -1,0 +1,444 @@
+// A transport over a WebSocket that reconnects. The policy (`reconnect-policy.js`) decides when. This module opens the
+// connections, sends and receives their messages, and decides by itself when a connection is dead: browsers report the
+// end of a silent connection after half a minute, or never.
+
+import { now } from "../driver/clock.js";
+import { runUserCode } from "../driver/error-reporter.js";
+import { OVERSIZE, PARSE_ERROR, isCall, isRequest, someMessage } from "../driver/json-text.js";
+import {
+  CONNECT_TIMEOUT,
+  MAX_IN_FLIGHT_BYTES,
+  MAX_MESSAGE_BYTES,
+  MAX_OFFLINE_CHARACTERS,
+  MAX_OFFLINE_MESSAGES,
+  MAX_UNWRITTEN_BYTES,
+  SOCKET_HEARTBEAT,
+  STREAM_BUFFER_BYTES,
+} from "../driver/limit-values.js";
+import { CANCEL } from "../driver/profile.js";
+import { MAX_TIMEOUT_MS, setTimer } from "../driver/timers.js";
+import { addListeners } from "../transport/event-listeners.js";
+import { checkNumbers } from "./check-numbers.js";
+import { exactText, readMessages } from "./exact-json.js";
+import { liveness } from "./liveness.js";
+import { ReconnectPolicy, verdictOf } from "./reconnect-policy.js";
+import { SocketError, closeCode, closeReason } from "./socket-error.js";
+
+/** The `readyState` of an open socket. */
+const OPEN = 1;
+/** The id of the request that asks a plain peer for a sign of life. The ids of calls are numbers. */
+const PING_ID = "rpc.ping";
+/** The time (ms) between two looks at a full buffer. A browser has no event for a buffer that was written. */
+const DRAIN_CHECK_MS = 20;
+/** A call with a shorter text is not the reason of a close with 1009 (message too big). */
+const MIN_LARGE_CHARACTERS = 16_384;
+const TOO_BIG = 1009;
+/** The close code that browsers report for a connection that was not closed by a handshake. */
+const ABNORMAL = 1006;
+
+const failure = (reason) => ({ code: ABNORMAL, reason, wasClean: false });
+const idsOf = (message) => [message].flat().map(({ id }) => id);
+
+/** Returns whether all messages are notifications of the protocol, whose loss nobody has to know. */
+const isProtocol = (message) =>
+  !someMessage(message, ({ method, id }) => id !== undefined || !(method === CANCEL || method?.startsWith("rpc.")));
+
+/** @type {typeof import("../../types/websocket.js").webSocketTransport} */
+export function webSocketTransport(url, options = {}) {
+  const {
+    WebSocket = globalThis.WebSocket,
+    protocols,
+    first,
+    heartbeat = SOCKET_HEARTBEAT,
+    connectTimeout = CONNECT_TIMEOUT,
+    maxMessage = MAX_MESSAGE_BYTES,
+    reconnect,
+  } = options;
+  if (typeof WebSocket !== "function")
+    throw new TypeError("there is no global WebSocket: set the option WebSocket, for example to that of `ws`");
+  checkNumbers({ heartbeat: heartbeat || 0, connectTimeout, maxMessage });
+  let policy = new ReconnectPolicy(reconnect);
+  /** @type {any} The socket of the attempt or of the connection. */
+  let socket;
+  /** Identifies the attempt or the connection. Late results of an earlier one are ignored. */
+  let attempt;
+  /** Whether the connection is open, and the `first` messages were sent. */
+  let isReady = false;
+  let sessionCount = 0;
+  /** The messages that wait for a connection: the ids of their calls, and their texts. */
+  let waiting = [];
+  /** The calls that may be sent again, by id: their texts, or undefined until they are sent. */
+  const repeatable = new Map();
+  /** The lengths of the long calls that were sent, by id. */
+  const large = new Map();
+  /** The running requests of the peer, with the messages that they arrived in, and the bytes of these messages. */
+  const running = new Map();
+  let runningBytes = 0;
+  /** The last message of the peer: its bytes, and the number of its requests that run. */
+  let arrived;
+  /** The functions that see messages and sessions. */
+  const watchers = new Set();
+  /** The error of later calls, once no connection follows. */
+  let endError;
+  let timer;
+  let removeListeners;
+  let removePageListeners;
+  // The functions of the link.
+  let receive;
+  let isServing;
+  let notifyClosed;
+  let isWaiting;
+  let pendingIds;
+  let report;
+
+  /** Calls a function of the application, if there is one. Reports its exception. */
+  const tell = (handler, value) => runUserCode(() => handler?.(value), report);
+  const isOver = (bytes) => socket?.bufferedAmount > bytes;
+  const life = liveness(
+    heartbeat,
+    () => isWaiting(),
+    (isPortway) =>
+      socket.send(JSON.stringify({ jsonrpc: "2.0", method: "rpc.ping", id: isPortway ? undefined : PING_ID })),
+    () => giveUp(`no answer to rpc.ping within ${heartbeat} ms`),
+  );
+
+  // Messages.
+
+  function post(text, ids) {
+    for (const id of ids) {
+      if (repeatable.has(id)) repeatable.set(id, text);
+      if (text.length > MIN_LARGE_CHARACTERS) large.set(id, text.length);
+    }
+    socket.send(text);
+  }
+
+  function send(message, transfer) {
+    if (transfer?.length > 0) throw new TypeError("a WebSocket cannot transfer objects");
+    const text = Array.isArray(message) ? `[${message.map(exactText)}]` : exactText(message);
+    if (text.length > maxMessage)
+      throw new RangeError(`a message must have at most ${maxMessage} characters (maxMessage), got ${text.length}`);
+    const isAnswer = !someMessage(message, isCall);
+    const hasCalls = someMessage(message, isRequest);
+    // The peer causes the other messages, or nobody has to know their loss.
+    const isOwn = !isAnswer && !isProtocol(message);
+    if (isReady && socket.readyState === OPEN) {
+      if (isOwn && isOver(MAX_UNWRITTEN_BYTES)) throw new SocketError("congested", "the peer does not read");
+      post(text, hasCalls ? idsOf(message) : []);
+      // A peer that sends requests, and does not read their answers, could fill the memory.
+      if (isAnswer && isOver(2 * MAX_UNWRITTEN_BYTES)) giveUp("the peer does not read");
+      if (hasCalls) life.watch();
+    } else if (isOwn) {
+      if (endError !== undefined) throw endError;
+      if (!hasCalls && sessionCount > 0 && !options.queueNotifications)
+        throw new SocketError("session-ended", "notifications do not wait for a connection");
+      if (!hasRoom(text)) dropEnded();
+      if (!hasRoom(text)) throw new SocketError("too-many-calls", "too many messages wait");
+      waiting.push([idsOf(message), text]);
+    }
+  }
+
+  function hasRoom(text) {
+    const characters = waiting.reduce((sum, [, { length }]) => sum + length, text.length);
+    // A message of any length may wait alone.
+    return waiting.length < MAX_OFFLINE_MESSAGES && (characters <= MAX_OFFLINE_CHARACTERS || waiting.length === 0);
+  }
+
+  /** Forgets the calls that have ended. */
+  function dropEnded() {
+    const pending = pendingIds();
+    const isWanted = (id) => id === undefined || pending.has(id);
+    for (const calls of [repeatable, large]) for (const id of calls.keys()) if (!pending.has(id)) calls.delete(id);
+    waiting = waiting.flatMap(([ids, text]) => {
+      const wanted = ids.filter(isWanted);
+      if (wanted.length === ids.length) return [[ids, text]];
+      return wanted.length > 0 ? [[wanted, JSON.stringify(JSON.parse(text).filter(({ id }) => isWanted(id)))]] : [];
+    });
+  }
+
+  function onData(data) {
+    life.reset();
+    const size = data.length ?? data.byteLength;
+    arrived = { bytes: size, requests: 0 };
+    const unreadable = [];
+    let messages;
+    try {
+      if (size > maxMessage) return reject(OVERSIZE, `a message of ${size} bytes exceeds maxMessage`);
+      messages = readMessages(typeof data === "string" ? data : decode(data), (id) => void unreadable.push(id));
+    } catch (/** @type {any} */ error) {
+      return reject(PARSE_ERROR, `a message is not JSON: ${error.message}`);
+    }
+    if (unreadable.length > 0) report(new Error("a response has a repeated member"), unreadable);
+    if (messages === undefined || (messages.id === PING_ID && !isCall(messages))) return;
+    if (watchers.size + repeatable.size > 0)
+      for (const message of [messages].flat()) {
+        if (!isCall(message)) repeatable.delete(message.id);
+        for (const watcher of watchers) watcher.onMessage(message);
+      }
+    receive(messages);
+  }
+
+  /** Answers an unreadable message if a server uses this transport. Otherwise it may be the answer to the only call. */
+  function reject(answer, text) {
+    const error = new Error(text);
+    if (isServing()) send(answer);
+    else report(error);
+    if (isWaiting()) report(error, [undefined]);
+  }
+
+  // Attempts and connections.
+
+  async function open() {
+    if (policy.state !== "connecting") return;
+    const own = (attempt = {});
+    clearTimeout(timer);
+    if (connectTimeout > 0 && connectTimeout <= MAX_TIMEOUT_MS)
+      timer = setTimer(() => giveUp(`no connection within ${connectTimeout} ms`), connectTimeout);
+    let values;
+    try {
+      values = await Promise.all(
+        [url, protocols, first].map((value) => (typeof value === "function" ? value() : value)),
+      );
+    } catch (error) {
+      return attempt === own && giveUp("", error);
+    }
+    if (attempt !== own) return;
+    const [address, names, login = []] = values;
+    let cause;
+    try {
+      socket = names === undefined ? new WebSocket(address) : new WebSocket(address, names);
+    } catch (error) {
+      // The URL or a protocol is invalid, or the page may not use it. Another attempt would fail, too.
+      return end(failure(""), error);
+    }
+    socket.binaryType = "arraybuffer";
+    removeListeners = addListeners(socket, {
+      open: () => begin(String(address), [login].flat()),
+      message: (event) => onData(event.data),
+      close: ({ code, reason, wasClean }) => lost({ code, reason, wasClean }, cause),
+      error: ({ error }) => (cause = error),
+    });
+  }
+
+  function begin(address, login) {
+    const own = socket;
+    policy.opened(now());
+    schedule();
+    for (const message of login) own.send(typeof message === "string" ? message : JSON.stringify(message));
+    isReady = true;
+    const number = ++sessionCount;
+    // Messages that the application sends here precede those that wait.
+    tell(options.onSession, { number, url: address, protocol: own.protocol });
+    if (socket !== own) return;
+    dropEnded();
+    for (const [ids, text] of waiting.splice(0)) post(text, ids);
+    life.watch();
+    for (const watcher of watchers) watcher.onSession(number);
+  }
+
+  /** Handles the end of a connection, or of an attempt. */
+  function lost(facts, cause) {
+    let isWanted;
+    tell((end) => void (isWanted = options.shouldReconnect?.(end)), {
+      ...facts,
+      attempt: policy.attempt,
+      hasOpened: isReady,
+    });
+    // The application may have closed the transport there.
+    if (endError !== undefined) return;
+    const byCode = verdictOf(facts.code);
+    policy.lost(now(), facts.code, isWanted === false ? "stop" : isWanted && byCode === "stop" ? "back-off" : byCode);
+    if (policy.state === "closed") return end(facts, cause);
+    const { attempt, delay, due } = policy;
+    endSession(facts, cause);
+    if (policy.due !== due) return;
+    schedule();
+    tell(options.onRetry, { ...facts, attempt, delay, cause });
+  }
+
+  /** Ends the session or the attempt. The calls that wait, and those that may be sent again, are kept. */
+  function endSession(facts, cause) {
+    if (!abandon(facts)) return;
+    dropEnded();
+    let tooLarge;
+    if (facts.code === TOO_BIG) for (const [id, length] of large) if (!(length <= large.get(tooLarge))) tooLarge = id;
+    repeatable.delete(tooLarge);
+    large.clear();
+    waiting.unshift(...[...repeatable].flatMap(([id, text]) => (text === undefined ? [] : [[[id], text]])));
+    const error = errorOf("session-ended", facts, cause, tooLarge);
+    notifyClosed?.(error, true, false, new Set(waiting.flatMap(([ids]) => ids)));
+    reportLost(error);
+  }
+
+  /** Ends the transport: no connection follows. The application knows it if the end `isOwn`. */
+  function end(facts, cause, isOwn) {
+    policy.close();
+    removePageListeners?.();
+    endError = errorOf("peer-gone", facts, cause);
+    const hadSession = abandon(facts);
+    waiting = [];
+    notifyClosed?.(endError);
+    if (hadSession && !isOwn) reportLost(endError);
+    for (const watcher of watchers) watcher.onEnd(endError);
+    if (!isOwn) tell(options.onEnd, endError);
+  }
+
+  function reportLost(error) {
+    for (const watcher of watchers) watcher.onSession(0);
+    tell(options.onLost, error);
+  }
+
+  /** Leaves the socket, whose late events go nowhere. Returns whether there was a session. */
+  function abandon({ code, reason }) {
+    const hadSession = isReady;
+    const own = socket;
+    attempt = socket = undefined;
+    isReady = false;
+    life.stop();
+    clearTimeout(timer);
+    if (own !== undefined) {
+      removeListeners();
+      // A socket of `ws` that is closed while it connects emits an error, which must have a listener.
+      own.addEventListener("error", () => {});
+      // `terminate` of `ws` also ends a socket whose peer does not answer.
+      if (code === ABNORMAL && own.terminate) own.terminate();
+      else if (hadSession) own.close(closeCode(code), closeReason(reason));
+      else own.close();
+    }
+    return hadSession;
+  }
+
+  /** Leaves a connection or an attempt that this side has given up. */
+  function giveUp(reason, cause) {
+    lost(failure(reason), cause);
+  }
+
+  /** Sets the timer to the next change of the policy. */
+  function schedule() {
+    clearTimeout(timer);
+    if (policy.due === undefined) return;
+    const onTimer = () => {
+      policy.handleTimeout(now());
+      schedule();
+      open();
+    };
+    // An early timer sets the next one.
+    timer = setTimer(onTimer, policy.due - now());
+  }
+
+  // Events of the page.
+
+  /** The network or the page is there again: asks the peer, or tries at once. */
+  function onChance() {
+    if (isReady) return life.ask();
+    if (policy.hurry()) open();
+  }
+
+  function start() {
+    if (policy.state !== "idle") return;
+    policy.start();
+    open();
+  }
+
+  function listenToPage() {
+    const { document } = globalThis;
+    const stops = [
+      addListeners(globalThis, {
+        online: onChance,
+        // A page with an open socket is not kept in the back/forward cache.
+        pagehide({ persisted }) {
+          if (!persisted || endError !== undefined) return;
+          policy = new ReconnectPolicy(reconnect);
+          endSession({ code: 1001, reason: "this page was left", wasClean: true });
+        },
+        pageshow: ({ persisted }) => persisted && start(),
+      }),
+      addListeners(document ?? {}, { visibilitychange: () => document.visibilityState === "visible" && onChance() }),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
+  const close = (code = 1000, reason = "") => {
+    if (endError === undefined) end({ code, reason: String(reason), wasClean: true }, undefined, true);
+  };
+
+  // The link and `subscribe` use members that are not declared.
+  const transport = {
+    get state() {
+      return policy.state;
+    },
+    send,
+    close,
+    destroy: () => close(),
+    onMessage(handler, serves) {
+      receive = handler;
+      isServing = serves;
+      if (removePageListeners !== undefined || endError !== undefined) return;
+      removePageListeners = listenToPage();
+      // The caller can finish its setup first.
+      queueMicrotask(start);
+    },
+    onClose(handler, waits, ids) {
+      notifyClosed = handler;
+      isWaiting = waits;
+      pendingIds = ids;
+    },
+    onError(handler) {
+      report = handler;
+    },
+    onControl(method) {
+      if (method !== "rpc.ping" && method !== "rpc.pong") return;
+      life.onPortwayPeer();
+      if (method === "rpc.ping") send({ jsonrpc: "2.0", method: "rpc.pong" });
+    },
+    /** Called before a call that may be sent again is sent. */
+    onIdempotent: (id) => void repeatable.set(id, undefined),
+    /** Adds a watcher: `onMessage(message)`, `onSession(number)` (0 at its end), `onEnd(error)`. Returns its removal. */
+    watch(watcher) {
+      watchers.add(watcher);
+      if (isReady) watcher.onSession(sessionCount);
+      return () => watchers.delete(watcher);
+    },
+    /** The running requests of the peer, for the link. */
+    atWork: {
+      /** Refuses a request while too many bytes are in flight, or are unsent. */
+      add(request) {
+        const isFirst = arrived.requests === 0;
+        const isRefused = isFirst && running.size > 0 && runningBytes + arrived.bytes > MAX_IN_FLIGHT_BYTES;
+        if (isRefused || isOver(MAX_UNWRITTEN_BYTES)) return false;
+        // All bytes of a batch count until its last request has ended.
+        if (isFirst) runningBytes += arrived.bytes;
+        arrived.requests++;
+        running.set(request, arrived);
+        return true;
+      },
+      delete(request) {
+        const message = running.get(request);
+        running.delete(request);
+        if (message !== undefined && --message.requests === 0) runningBytes -= message.bytes;
+      },
+      clear() {
+        running.clear();
+        runningBytes = 0;
+      },
+      /** Returns an iterator of a stream that waits while the peer has not read enough. */
+      paced: (items) =>
+        items && {
+          async next() {
+            while (isOver(STREAM_BUFFER_BYTES)) await new Promise((resolve) => setTimer(resolve, DRAIN_CHECK_MS));
+            return items.next();
+          },
+          return: (value) => items.return?.(value),
+        },
+    },
+  };
+  return transport;
+}
+
+function errorOf(reason, facts, cause, tooLarge) {
+  const text = `the connection has ended with code ${facts.code}${facts.reason && `: ${facts.reason}`}`;
+  return new SocketError(reason, text, facts, cause, tooLarge);
+}
+
+const decode = (data) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);

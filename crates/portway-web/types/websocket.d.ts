@@ -1,0 +1,231 @@
+import type { BuiltInTransport, CallError, JSONRPCClient } from "./portway.js";
+// `portway/websocket`: a transport over a WebSocket that reconnects, and subscriptions over it.
+
+/** A value, or a function that returns it, possibly as a promise. The function is called for each attempt. */
+export type PerAttempt<T> = T | (() => T | PromiseLike<T>);
+
+/** The constructor of a WebSocket: that of the platform, or that of the package `ws`. */
+export type WebSocketConstructor = new (url: any, protocols?: any) => object;
+
+/** The end of a connection, or of an attempt. */
+export interface ConnectionEnd {
+  /** The close code of RFC 6455 (section 7.4). 1006 if there was no closing handshake, or no connection. */
+  readonly code: number;
+  /** The reason of the peer, or of this side if it has given up the connection. May be empty. */
+  readonly reason: string;
+  /** Whether the connection was closed by a closing handshake. */
+  readonly wasClean: boolean;
+}
+
+/** A connection that has begun. */
+export interface WebSocketSession {
+  /** The number of the session: 1 for the first. */
+  readonly number: number;
+  /** The URL of this attempt. It may contain a ticket, so do not log it. */
+  readonly url: string;
+  /** The subprotocol that the server has chosen; empty if it has chosen none. */
+  readonly protocol: string;
+}
+
+/** The next attempt to connect. */
+export interface ConnectionRetry extends ConnectionEnd {
+  /** The number of failures since the last connection that held. */
+  readonly attempt: number;
+  /** The time until the next attempt, in ms. */
+  readonly delay: number;
+  /** The error of the socket, or of a function of the options, if it is known. */
+  readonly cause?: unknown;
+}
+
+/** The error of calls whose connection has ended: a `CallError` with the end of the connection. */
+export interface ConnectionLost extends CallError {
+  /** The end of the connection. */
+  readonly data: ConnectionEnd;
+}
+
+/** Options of the reconnect policy. All times are in milliseconds. */
+export interface ReconnectOptions {
+  /** The delay after the first failure. It doubles with each further failure. Default: 500. */
+  base?: number | undefined;
+  /** The maximum delay, after the jitter. Default: 30 000. */
+  cap?: number | undefined;
+  /**
+   * The minimum time that a connection must be open before it resets the count of failures. If the delay that led to
+   * the connection was longer, that time. Default: 5 000.
+   */
+  hold?: number | undefined;
+  /** The delay that is added after the close codes 1012 and 1013, and the minimum of `base` for them. Default: 5 000. */
+  restart?: number | undefined;
+  /**
+   * Returns the delay that is used. `delay` is `base · 2^attempt`, at most `cap`; `attempt` counts from 0. Default: full
+   * jitter, which is a random delay from 0 to `delay`.
+   */
+  jitter?: ((delay: number, attempt: number) => number) | undefined;
+}
+
+/** Options of `webSocketTransport`. */
+export interface WebSocketTransportOptions {
+  /** The constructor of the WebSocket. Default: the global `WebSocket`. Node 20 has none: pass that of `ws`. */
+  WebSocket?: WebSocketConstructor | undefined;
+  /** The subprotocols to offer. Default: none. Chromium fails a connection whose server chooses none of them. */
+  protocols?: PerAttempt<string | string[] | undefined> | undefined;
+  /**
+   * The messages that are sent ahead of all others on each connection, such as a login: one message or an array. Texts
+   * are sent as they are, other values as JSON. Their responses are ignored.
+   */
+  first?: PerAttempt<string | object | (string | object)[] | undefined> | undefined;
+  /** The time for each attempt, in ms, with the functions above. Default: 10 000. 0 means no limit. */
+  connectTimeout?: number | undefined;
+  /**
+   * The time in ms that the peer may be silent while a call is pending. After that, the peer is asked by the request
+   * `rpc.ping`, which a peer without this method answers with an error. Without any message for the same time, the
+   * connection is abandoned. Time in which the page was hidden or the device slept does not count. A peer that uses
+   * `rpc.ping` itself is also asked while no call is pending, after twice the time. Default: 5 000. Minimum: 100.
+   * `false` or 0 disables the heartbeat. Disable it for a server that answers nothing while it works.
+   */
+  heartbeat?: number | false | undefined;
+  /** The maximum length of a message, sent or received, in characters. Default: 10 485 760. */
+  maxMessage?: number | undefined;
+  /**
+   * Whether notifications wait for the next connection, as calls do. By default, a notification between two connections
+   * throws a `CallError` `session-ended`. Before the first connection, notifications wait.
+   */
+  queueNotifications?: boolean | undefined;
+  /** The options of the reconnect policy. */
+  reconnect?: ReconnectOptions | undefined;
+  /**
+   * Decides whether another attempt follows the end of a connection or attempt. `undefined` leaves it to the close code:
+   * 1002, 1003, 1008, 1010, 3000, 3003, and 4400 to 4499 except 4408 and 4429, end the attempts. `attempt` is the number
+   * of failures before this one, and `hasOpened` whether the connection was open.
+   */
+  shouldReconnect?:
+    | ((end: ConnectionEnd & { readonly attempt: number; readonly hasOpened: boolean }) => boolean | undefined)
+    | undefined;
+  /** Called when a connection is open. Messages that it sends precede the calls that waited. */
+  onSession?: ((session: WebSocketSession) => void) | undefined;
+  /** Called when a connection has ended, with the error that rejected its calls. */
+  onLost?: ((error: ConnectionLost) => void) | undefined;
+  /** Called after each failure, with the time until the next attempt. */
+  onRetry?: ((retry: ConnectionRetry) => void) | undefined;
+  /** Called when no further attempt follows, unless the application has closed the transport. */
+  onEnd?: ((error: ConnectionLost) => void) | undefined;
+}
+
+/** A transport that `webSocketTransport` returns. */
+export interface WebSocketTransport extends BuiltInTransport {
+  /**
+   * The state of the connection. `open` becomes `held` once the connection was open long enough to reset the delays.
+   * `idle` is the state before a client uses the transport, and of a page in the back/forward cache.
+   */
+  readonly state: "idle" | "connecting" | "open" | "held" | "waiting" | "closed";
+  /**
+   * Closes the connection for good. Pending calls reject with `peer-gone`. Codes that browsers do not accept become
+   * 1000; they accept 1000 and 3000 to 4999. The reason is cut at 123 bytes of UTF-8. `destroy()` closes with 1000.
+   */
+  close(code?: number, reason?: string): void;
+}
+
+/**
+ * Returns a transport over a WebSocket, for one client, server or peer, or for a client and a server together. It
+ * connects when the first of them uses it, and again after each loss of the connection.
+ *
+ * A lost connection rejects the calls that were sent with a `ConnectionLost` (`session-ended`). They are not sent again,
+ * except those with the option `idempotent`. Calls that are made without a connection wait for the next one: at most
+ * 1 000 messages with 1 048 576 characters. More reject with `too-many-calls`.
+ *
+ * Throws a `TypeError` if there is no `WebSocket`, and a `RangeError` for an invalid number.
+ */
+export function webSocketTransport(
+  url: PerAttempt<string | { readonly href: string }>,
+  options?: WebSocketTransportOptions,
+): WebSocketTransport;
+
+/** A gap in the items of a subscription. */
+export interface SubscriptionGap {
+  /** The time of the last item or subscription before the gap: milliseconds since 1970, as `Date.now()` returns. */
+  readonly since: number;
+  /** The number of items that were dropped, because they were not read. 0 if a new connection is the cause. */
+  readonly dropped: number;
+}
+
+/** Options of `subscribe`. */
+export interface SubscribeOptions<Item = any> {
+  /** The transport of the client. */
+  transport: WebSocketTransport;
+  /** The method that subscribes, such as `eth_subscribe`. */
+  method: string;
+  /** The params of `method`, or a function that returns them for each subscription. */
+  params?: PerAttempt<object | undefined> | undefined;
+  /** The method that ends a subscription. Its params are an array with the id. Default: none. */
+  unsubscribe?: string | undefined;
+  /** The notification that carries the items, such as `eth_subscription`. */
+  notification: string;
+  /** Returns the id of the subscription from the result of `method`. Default: the result. */
+  readId?: ((result: any) => unknown) | undefined;
+  /** Returns the id of the subscription from the params of a notification. Default: their member `subscription`. */
+  readEventId?: ((params: any) => unknown) | undefined;
+  /** Returns the item from the params of a notification. Default: their member `result`. */
+  readItem?: ((params: any) => Item) | undefined;
+  /** Called after a gap: a new connection has subscribed anew, or items were dropped. */
+  onGap?: ((gap: SubscriptionGap) => void) | undefined;
+  /** The maximum number of unread items. With more, the oldest is dropped. Default: 1 000. */
+  buffer?: number | undefined;
+  /** The timeout of the calls of `method`, in ms. Default: that of the client. */
+  timeout?: number | undefined;
+  /** Ends the subscription: the next read rejects with its reason. */
+  signal?: AbortSignalLike | undefined;
+}
+
+/** An `AbortSignal`. */
+export interface AbortSignalLike {
+  readonly aborted: boolean;
+  readonly reason: any;
+  addEventListener(type: "abort", listener: () => void): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
+/**
+ * Subscribes at a peer that answers `method` with an id, and sends the items in notifications with this id. Returns the
+ * items. Subscribes at once, and again on each new connection. Events that arrive before the id are kept.
+ *
+ * The end of the loop, or `return()`, ends the subscription and calls `unsubscribe`. If `method` fails, or no connection
+ * follows, the next read rejects.
+ */
+export function subscribe<Item = any>(
+  client: Pick<JSONRPCClient, "request">,
+  options: SubscribeOptions<Item>,
+): AsyncIterableIterator<Item>;
+
+/** What follows a close code: no attempt, an attempt after the delay, or an attempt after a longer delay. */
+export type ReconnectVerdict = "stop" | "back-off" | "wait-longer";
+
+/**
+ * The reconnect policy of the transport: a state machine that has no timers and reads no clock. All times are in
+ * milliseconds, on any clock that does not go back.
+ */
+export class ReconnectPolicy {
+  constructor(options?: ReconnectOptions);
+  /** A new policy is `idle`. Open a connection whenever the state becomes `connecting`. */
+  readonly state: "idle" | "connecting" | "open" | "held" | "waiting" | "closed";
+  /** The number of failures since the last connection that held. */
+  readonly attempt: number;
+  /** The delay that led, or leads, to the last attempt. */
+  readonly delay: number;
+  /** The time at which `handleTimeout` must be called, or `undefined`. */
+  readonly due: number | undefined;
+  /** Starts the first attempt. */
+  start(): void;
+  /** Handles an opened connection. */
+  opened(now: number): void;
+  /** Handles the time: a connection has held, or the next attempt starts. */
+  handleTimeout(now: number): void;
+  /** Handles the end of a connection or an attempt, by its close code. `verdict` replaces that of the code. */
+  lost(now: number, code?: number, verdict?: ReconnectVerdict): void;
+  /**
+   * Asks for an attempt at once, and returns whether it starts. At most one is granted until a delay has run to its end
+   * or a connection has held.
+   */
+  hurry(): boolean;
+  /** Ends all attempts. */
+  close(): void;
+}

@@ -1,0 +1,125 @@
+//! The vectors of `tests/data/reconnect.json`, and properties of the reconnect policy.
+#![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed test is a panic")]
+
+use portway::reconnect::{Options, Reconnect, State, Verdict, full_jitter};
+use serde::{Deserialize, Deserializer};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Vector {
+    name: String,
+    #[serde(default)]
+    options: Overrides,
+    steps: Vec<Step>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Overrides {
+    base: Option<u64>,
+    cap: Option<u64>,
+    hold: Option<u64>,
+    restart: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Step {
+    r#do: String,
+    at: u64,
+    code: Option<u16>,
+    verdict: Option<String>,
+    jitter: Option<u64>,
+    granted: Option<bool>,
+    state: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    due: Option<Option<u64>>,
+    delay: Option<u64>,
+    attempt: Option<u32>,
+}
+
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+#[test]
+fn the_policy_decides_as_its_vectors_say() {
+    let vectors: Vec<Vector> = serde_json::from_str(include_str!("data/reconnect.json")).unwrap();
+    assert!(!vectors.is_empty());
+    for vector in &vectors {
+        let defaults = Options::DEFAULT;
+        let mut policy = Reconnect::new(Options {
+            base: vector.options.base.unwrap_or(defaults.base),
+            cap: vector.options.cap.unwrap_or(defaults.cap),
+            hold: vector.options.hold.unwrap_or(defaults.hold),
+            restart: vector.options.restart.unwrap_or(defaults.restart),
+        });
+        for (index, step) in vector.steps.iter().enumerate() {
+            let place = format!("{}, step {index} ({})", vector.name, step.r#do);
+            run(&mut policy, step, &place);
+            if let Some(state) = &step.state {
+                assert_eq!(format!("{:?}", policy.state()).to_lowercase(), *state, "{place}");
+            }
+            if let Some(due) = step.due {
+                assert_eq!(policy.poll_timeout(), due, "{place}");
+            }
+            if let Some(delay) = step.delay {
+                assert_eq!(policy.delay(), delay, "{place}");
+            }
+            if let Some(attempt) = step.attempt {
+                assert_eq!(policy.attempt(), attempt, "{place}");
+            }
+        }
+    }
+}
+
+fn run(policy: &mut Reconnect, step: &Step, place: &str) {
+    match step.r#do.as_str() {
+        "start" => policy.start(),
+        "opened" => policy.opened(step.at),
+        "timeout" => policy.handle_timeout(step.at),
+        "hurry" => assert_eq!(policy.hurry(), step.granted.unwrap(), "{place}"),
+        "close" => policy.close(),
+        "lost" => {
+            let verdict = step.verdict.as_deref().map(|verdict| match verdict {
+                "stop" => Verdict::Stop,
+                "back-off" => Verdict::BackOff,
+                "wait-longer" => Verdict::WaitLonger,
+                unknown => panic!("no such verdict: {unknown}"),
+            });
+            policy.lost(step.at, step.code, verdict, |delay, _| delay * step.jitter.unwrap_or(100) / 100);
+        }
+        unknown => panic!("no such step: {unknown}"),
+    }
+}
+
+#[test]
+fn full_jitter_spreads_a_thousand_clients_over_the_delay() {
+    let delays: Vec<u64> = (0..1_000_u64).map(|n| full_jitter(30_000, u32::try_from(n * 4_294_967).unwrap())).collect();
+    for second in 0..30 {
+        let within = delays.iter().filter(|delay| **delay / 1_000 == second).count();
+        assert!((30..=36).contains(&within), "{within} clients in second {second}");
+    }
+}
+
+#[test]
+fn full_jitter_reaches_both_ends_and_does_not_overflow() {
+    assert_eq!(full_jitter(30_000, 0), 0);
+    assert_eq!(full_jitter(30_000, u32::MAX), 30_000);
+    assert_eq!(full_jitter(u64::MAX, u32::MAX), u64::MAX);
+    assert_eq!(full_jitter(0, u32::MAX), 0);
+}
+
+#[test]
+fn extreme_options_and_times_do_not_overflow() {
+    let mut policy = Reconnect::new(Options { base: u64::MAX, cap: u64::MAX, hold: u64::MAX, restart: u64::MAX });
+    policy.start();
+    policy.opened(u64::MAX);
+    for _ in 0..100 {
+        policy.lost(u64::MAX, Some(1012), None, |delay, _| delay);
+        assert_eq!((policy.state(), policy.poll_timeout()), (State::Waiting, Some(u64::MAX)));
+        policy.handle_timeout(u64::MAX);
+        assert_eq!(policy.state(), State::Connecting);
+    }
+}

@@ -1,0 +1,58 @@
+// `portway/websocket`: its options, and the types of items and errors.
+
+import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "portway";
+import { ReconnectPolicy, subscribe, webSocketTransport, type ConnectionLost } from "portway/websocket";
+import { same, type Equal } from "./equal.js";
+
+declare class SomeWebSocket {
+  constructor(url: string, protocols?: string | string[]);
+}
+
+const transport = webSocketTransport("wss://example.org", {
+  WebSocket: SomeWebSocket,
+  protocols: () => ["jsonrpc-2.0", "ticket"],
+  first: async () => [{ jsonrpc: "2.0", method: "login" }, "text"],
+  heartbeat: false,
+  reconnect: { base: 100, jitter: (delay, attempt) => delay + attempt },
+  shouldReconnect: ({ code, attempt, hasOpened }) => (hasOpened && code === 1000 ? attempt < 3 : undefined),
+  onSession: ({ number, url, protocol }) => `${number.toFixed()} ${url.trim()} ${protocol.trim()}`,
+  onLost: (error) => same<Equal<typeof error, ConnectionLost>>(true),
+  onRetry: ({ delay, code }) => same<Equal<typeof delay | typeof code, number>>(true),
+  onEnd: ({ data, reason }) => [data.code, data.wasClean, reason === "peer-gone"],
+});
+webSocketTransport(async () => "wss://example.org");
+webSocketTransport({ href: "wss://example.org" });
+same<Equal<typeof transport.state, "idle" | "connecting" | "open" | "held" | "waiting" | "closed">>(true);
+transport.close(4000, "bye");
+transport.close();
+
+const client = new JSONRPCClient(transport);
+new JSONRPCServer(transport);
+new JSONRPCPeer(transport).destroy();
+const result = client.request("read", {}, { idempotent: true });
+same<Equal<typeof result, Promise<unknown>>>(true);
+
+type Api = { add: { params: [number, number]; result: number } };
+const typed = new JSONRPCClient<Api>(transport);
+const blocks = subscribe<{ number: string }>(typed, {
+  transport,
+  method: "eth_subscribe",
+  params: ["newHeads"],
+  unsubscribe: "eth_unsubscribe",
+  notification: "eth_subscription",
+  onGap: ({ since, dropped }) => same<Equal<typeof since | typeof dropped, number>>(true),
+});
+for await (const block of blocks) same<Equal<typeof block, { number: string }>>(true);
+
+const policy = new ReconnectPolicy({ base: 1 });
+policy.lost(0, 1006, "stop");
+same<Equal<typeof policy.due, number | undefined>>(true);
+
+// @ts-expect-error The transport is missing.
+subscribe(client, { method: "a", notification: "b" });
+// @ts-expect-error The heartbeat is a number or false.
+webSocketTransport("wss://example.org", { heartbeat: true });
+// @ts-expect-error There is no such verdict.
+policy.lost(0, 1006, "later");
+// @ts-expect-error `ReconnectPolicy` has no timers.
+policy.schedule();

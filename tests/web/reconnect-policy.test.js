@@ -1,0 +1,89 @@
+// The reconnect policy, in virtual time: the vectors that Rust runs, too, and the spread of its jitter.
+
+import { assert } from "chai";
+import { ReconnectPolicy } from "./support/sockets.js";
+import { inNode } from "./support/portway.js";
+
+const read = async (file) => {
+  const url = new URL(`../data/${file}`, import.meta.url);
+  if (!inNode) return (await fetch(url)).json();
+  return JSON.parse(await (await import("node:fs/promises")).readFile(url, "utf8"));
+};
+const vectors = await read("reconnect.json");
+const limits = await read("limits.json");
+
+describe("The reconnect policy (cases 148 and 150, V22 to V29)", () => {
+  for (const { name, options, steps } of vectors) {
+    it(`decides: ${name}`, () => {
+      let percent = 100;
+      const jitter = (delay) => Math.floor((delay * percent) / 100);
+      const policy = new ReconnectPolicy({ ...options, jitter });
+      for (const step of steps) {
+        const { at, code, verdict, granted } = step;
+        percent = step.jitter ?? 100;
+        if (step.do === "lost") policy.lost(at, code ?? undefined, verdict);
+        else if (step.do === "hurry") assert.equal(policy.hurry(), granted);
+        if (step.do === "start") policy.start();
+        if (step.do === "opened") policy.opened(at);
+        if (step.do === "timeout") policy.handleTimeout(at);
+        if (step.do === "close") policy.close();
+        for (const member of ["state", "due", "delay", "attempt"]) {
+          if (step[member] === undefined) continue;
+          assert.equal(policy[member] ?? null, step[member], `${member} after ${JSON.stringify(step)}`);
+        }
+      }
+    });
+  }
+
+  it("has the defaults of the table of limits", () => {
+    const valueOf = (name) => limits.find((row) => row.name === name).value;
+    const policy = new ReconnectPolicy({ jitter: (delay) => delay });
+    policy.start();
+    policy.lost(0, 1006);
+    assert.equal(policy.delay, valueOf("reconnect-delay"));
+    policy.handleTimeout(policy.due);
+    policy.opened(1_000);
+    assert.equal(policy.due - 1_000, valueOf("reconnect-hold"));
+    for (let n = 0; n < 20; n++) {
+      policy.lost(n * 100_000, 1006);
+      policy.handleTimeout(policy.due);
+    }
+    assert.equal(policy.delay, valueOf("reconnect-cap"));
+    const restarted = new ReconnectPolicy({ jitter: () => 0 });
+    restarted.start();
+    restarted.lost(0, 1012);
+    assert.equal(restarted.delay, valueOf("restart-delay"));
+  });
+
+  it("passes the delay and the number of the attempt to the jitter", () => {
+    const seen = [];
+    const policy = new ReconnectPolicy({ jitter: (...args) => (seen.push(args), 0) });
+    policy.start();
+    for (let n = 0; n < 3; n++) {
+      policy.lost(n, 1006);
+      policy.handleTimeout(n);
+    }
+    assert.deepEqual(seen, [
+      [500, 0],
+      [1_000, 1],
+      [2_000, 2],
+    ]);
+  });
+
+  it("spreads a thousand clients that lose their server together over the whole delay (case 148)", () => {
+    const counts = Array(10).fill(0);
+    for (let client = 0; client < 1_000; client++) {
+      const policy = new ReconnectPolicy({ base: 10_000 });
+      policy.start();
+      policy.lost(0, 1006);
+      counts[Math.floor(policy.delay / 1_000)]++;
+    }
+    // Each tenth gets 100 on average, with a standard deviation of 9.5.
+    for (const count of counts) assert.isTrue(count > 40 && count < 160, String(counts));
+  });
+
+  it("refuses options that are not times", () => {
+    for (const name of ["base", "cap", "hold", "restart"])
+      assert.throws(() => new ReconnectPolicy({ [name]: -1 }), `${name} must be at least 0, got -1`);
+  });
+});

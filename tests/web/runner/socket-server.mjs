@@ -1,0 +1,106 @@
+// A WebSocket server in a process of its own, so that specs can kill or stop it. It answers JSON-RPC by hand. The parent
+// controls it by messages `{ id, command, … }`, and gets `{ id, result }`.
+
+import { WebSocketServer } from "ws";
+import { createServer } from "node:http";
+
+/** Connections and upgrades, in the order of their arrival. */
+const log = [];
+const sockets = new Map();
+let connections = 0;
+/** How upgrades are treated: "accept", "hang" (no answer), or the status of a refusal. */
+let upgrades = "accept";
+/** Whether requests are read but not answered. */
+let isMute = false;
+let choosesProtocol = true;
+let nextSubscription = 0;
+const held = new Set();
+
+const server = createServer();
+const webSockets = new WebSocketServer({
+  noServer: true,
+  maxPayload: 64 * 1024 * 1024,
+  handleProtocols: (protocols) => (choosesProtocol ? [...protocols][0] : false),
+});
+server.on("upgrade", (request, socket, head) => {
+  held.add(socket);
+  socket.on("error", () => {});
+  if (upgrades === "hang") return;
+  if (upgrades !== "accept") return socket.end(`HTTP/1.1 ${upgrades} Refused\r\ncontent-length: 0\r\n\r\n`);
+  webSockets.handleUpgrade(request, socket, head, (webSocket) => connect(webSocket, request));
+});
+
+function connect(webSocket, request) {
+  const connection = {
+    number: ++connections,
+    url: request.url,
+    protocols: request.headers["sec-websocket-protocol"] ?? null,
+    received: [],
+    closed: undefined,
+  };
+  log.push(connection);
+  sockets.set(connection.number, webSocket);
+  webSocket.on("error", () => {});
+  webSocket.on("close", (code, reason) => {
+    connection.closed = { code, reason: String(reason) };
+    sockets.delete(connection.number);
+  });
+  webSocket.on("message", (data) => {
+    const text = String(data);
+    connection.received.push(text.length > 1_000 ? `${text.slice(0, 100)}… ${text.length}` : text);
+    if (isMute) return;
+    answer(JSON.parse(text), (message) => webSocket.send(JSON.stringify(message)), webSocket);
+  });
+}
+
+function answer(message, send, webSocket) {
+  if (Array.isArray(message)) {
+    const answers = [];
+    for (const part of message) answer(part, (answer) => answers.push(answer), webSocket);
+    return answers.length > 0 && send(answers);
+  }
+  const { id, method, params } = message;
+  if (method === undefined || id === undefined) return;
+  const resolve = (result) => send({ jsonrpc: "2.0", result, id });
+  if (method === "echo") return resolve(params ?? null);
+  if (method === "length") return resolve(JSON.stringify(params).length);
+  if (method === "never") return;
+  if (method === "slow") return void setTimeout(() => resolve("late"), params[0]);
+  if (method === "subscribe" || method === "subscribe_eagerly") {
+    const subscription = `0x${++nextSubscription}`;
+    const event = (result) =>
+      JSON.stringify({ jsonrpc: "2.0", method: "subscription", params: { subscription, result } });
+    webSocket.subscription = subscription;
+    if (method === "subscribe") resolve(subscription);
+    for (const item of params) webSocket.send(event(item));
+    if (method !== "subscribe") resolve(subscription);
+    return;
+  }
+  if (method === "unsubscribe") return resolve(true);
+  send({ jsonrpc: "2.0", error: { code: -32601, message: "Method not found" }, id });
+}
+
+const commands = {
+  log: () => log,
+  set(values) {
+    if (values.upgrades !== undefined) upgrades = values.upgrades;
+    if (values.isMute !== undefined) isMute = values.isMute;
+    if (values.choosesProtocol !== undefined) choosesProtocol = values.choosesProtocol;
+  },
+  close: ({ code, reason }) => sockets.forEach((socket) => socket.close(code, reason)),
+  terminate: () => sockets.forEach((socket) => socket.terminate()),
+  send: ({ text, bytes }) => sockets.forEach((socket) => socket.send(text ?? Buffer.from(bytes))),
+  event: ({ item, subscription }) =>
+    sockets.forEach((socket) => {
+      const params = { subscription: subscription ?? socket.subscription, result: item };
+      socket.send(JSON.stringify({ jsonrpc: "2.0", method: "subscription", params }));
+    }),
+  pause: () => sockets.forEach((socket) => socket.pause()),
+  resume: () => sockets.forEach((socket) => socket.resume()),
+};
+
+process.on("message", ({ id, command, ...values }) => {
+  process.send({ id, result: commands[command](values) ?? null });
+});
+process.on("disconnect", () => process.exit());
+server.listen(Number(process.argv[2]), "127.0.0.1", () => process.send({ port: server.address().port }));

@@ -1,0 +1,84 @@
+// WebSocket servers that a spec controls, and transports and clients over them.
+
+import { assert } from "chai";
+import { afterThisTest } from "./cleanup.js";
+import { until } from "./outcomes.js";
+import { JSONRPCPeer, inNode, packaged } from "./portway.js";
+
+const { ReconnectPolicy, subscribe, webSocketTransport } = await import(packaged("websocket.js"));
+/** The constructor for this platform, as an application passes it. */
+const sockets = inNode ? { WebSocket: (await import("ws")).default } : {};
+
+export { ReconnectPolicy, sockets, subscribe, webSocketTransport };
+
+async function post(values) {
+  const origin = inNode ? globalThis.portwayRunner : location.origin;
+  const response = await fetch(`${origin}/sockets`, { method: "POST", body: JSON.stringify(values) });
+  return response.json();
+}
+
+/** A server in a process of its own. `command` runs one of its commands; `signal` sends it a signal of the system. */
+export async function startServer() {
+  let { number, port } = await post({ action: "start" });
+  const command = (command, values) => post({ action: "run", number, command, ...values });
+  const signal = (signal) => post({ action: "kill", number, signal });
+  afterThisTest(() => signal("SIGKILL"));
+  return {
+    url: `ws://127.0.0.1:${port}/path`,
+    signal,
+    command,
+    set: (values) => command("set", values),
+    /** The connections so far, with what they have received. */
+    log: () => command("log"),
+    /** Resolves to the log once it holds. */
+    async logOnce(holds, text) {
+      const deadline = Date.now() + 5_000;
+      for (;;) {
+        const log = await command("log");
+        if (holds(log)) return log;
+        if (Date.now() > deadline) assert.fail(text ?? `the log is ${JSON.stringify(log)}`);
+      }
+    },
+    /** Starts the server again on its port, after it was killed. */
+    async restart() {
+      ({ number, port } = await post({ action: "start", port }));
+    },
+  };
+}
+
+/**
+ * A peer over a transport to the server. `events` has the calls of the callbacks: their names and arguments. The delays
+ * are short, unless the options say otherwise.
+ */
+export function connectTo(url, options = {}, peerOptions = {}) {
+  const events = [];
+  const record = (name) => (value) => {
+    events.push({ name, value });
+    options[name]?.(value);
+  };
+  const names = ["onSession", "onLost", "onRetry", "onEnd"];
+  const transport = webSocketTransport(url, {
+    ...sockets,
+    reconnect: { base: 20, cap: 200 },
+    ...options,
+    ...Object.fromEntries(names.map((name) => [name, record(name)])),
+  });
+  const errors = [];
+  const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error), ...peerOptions });
+  afterThisTest(() => peer.destroy());
+  const named = (name) => events.filter((event) => event.name === name).map(({ value }) => value);
+  return {
+    peer,
+    transport,
+    errors,
+    events,
+    named,
+    /** Resolves once this number of sessions have begun. */
+    session: (count = 1) => until(() => named("onSession").length >= count, `session ${count} did not begin`),
+  };
+}
+
+/** Returns the texts of all requests with a method in a log. */
+export function requestsIn(log, method) {
+  return log.flatMap(({ received }) => received).filter((text) => text.includes(`"method":"${method}"`));
+}

@@ -1,0 +1,323 @@
+// Calls over a WebSocket that is lost, and their ends.
+
+import { assert } from "chai";
+import { CallError, RPCError } from "./support/portway.js";
+import { connectTo, requestsIn, sockets, startServer, webSocketTransport } from "./support/sockets.js";
+import { isOpen, pause, rejection, until } from "./support/outcomes.js";
+
+const outcomes = (promises) =>
+  Promise.allSettled(promises).then((all) => all.map(({ reason, value }) => reason ?? value));
+
+describe("Calls over a WebSocket", () => {
+  it("are answered, and a call before the connection is open waits for it (case 156)", async () => {
+    const server = await startServer();
+    const { peer, transport, named } = connectTo(server.url);
+    assert.deepEqual(await peer.request("echo", ["early"]), ["early"]);
+    assert.deepEqual(await peer.request("echo", { a: "ü" }), { a: "ü" });
+    assert.instanceOf(await rejection(peer.request("none")), RPCError);
+    assert.deepEqual(
+      await peer.batch([
+        { method: "echo", params: [1] },
+        { method: "echo", params: [2] },
+      ]),
+      [
+        { status: "fulfilled", value: [1] },
+        { status: "fulfilled", value: [2] },
+      ],
+    );
+    assert.deepEqual(named("onSession"), [{ number: 1, url: server.url, protocol: "" }]);
+    assert.equal(transport.state, "open");
+  });
+
+  it("that were sent reject at once with the code and the reason, and are not sent again (case 146)", async () => {
+    const server = await startServer();
+    const { peer, session, named } = connectTo(server.url);
+    await session();
+    const calls = Array.from({ length: 20 }, (_, n) => peer.request("never", [n]));
+    const ends = outcomes(calls);
+    await server.logOnce((log) => requestsIn(log, "never").length === 20);
+    await server.command("close", { code: 1001, reason: "going" });
+    for (const error of await ends) {
+      assert.instanceOf(error, CallError);
+      assert.equal(error.reason, "session-ended");
+      assert.deepEqual(error.data, { code: 1001, reason: "going", wasClean: true });
+    }
+    await session(2);
+    await peer.request("echo", []);
+    assert.equal(requestsIn(await server.log(), "never").length, 20);
+    assert.deepEqual(
+      named("onLost").map(({ reason, data }) => [reason, data.code]),
+      [["session-ended", 1001]],
+    );
+  });
+
+  it("that are idempotent are sent again after a loss, once for each connection (case 146)", async () => {
+    const server = await startServer();
+    await server.set({ isMute: true });
+    const { peer, session } = connectTo(server.url);
+    await session();
+    const repeated = peer.request("echo", ["again"], { idempotent: true });
+    const once = rejection(peer.request("echo", ["once"]));
+    await server.logOnce((log) => requestsIn(log, "echo").length === 2);
+    await server.command("terminate");
+    await session(2);
+    assert.equal((await once).reason, "session-ended");
+    await server.logOnce((log) => requestsIn(log, "echo").length === 3);
+    await server.set({ isMute: false });
+    await server.command("terminate");
+    assert.deepEqual(await repeated, ["again"]);
+    const texts = requestsIn(await server.log(), "echo");
+    assert.equal(texts.filter((text) => text.includes("again")).length, 3);
+    assert.equal(texts.filter((text) => text.includes("once")).length, 1);
+  });
+
+  it("that were answered or aborted are not sent again, although they are idempotent", async () => {
+    const server = await startServer();
+    const { peer, session } = connectTo(server.url);
+    await session();
+    await peer.request("echo", ["answered"], { idempotent: true });
+    const controller = new AbortController();
+    const aborted = rejection(peer.request("never", ["aborted"], { idempotent: true, signal: controller.signal }));
+    await server.logOnce((log) => requestsIn(log, "never").length === 1);
+    controller.abort();
+    await aborted;
+    await server.command("terminate");
+    await session(2);
+    await peer.request("echo", ["last"]);
+    const second = (await server.log())[1].received;
+    assert.deepEqual(second.length, 1, String(second));
+  });
+
+  it("wait while there is no connection, and those that end meanwhile do not leave (case 156)", async () => {
+    const server = await startServer();
+    const { peer, session, named } = connectTo(server.url);
+    await session();
+    await server.signal("SIGKILL");
+    await until(() => named("onLost").length === 1);
+    const controller = new AbortController();
+    const waiting = peer.request("echo", ["waits"]);
+    const aborted = rejection(peer.request("echo", ["aborted"], { signal: controller.signal }));
+    const timedOut = rejection(peer.request("echo", ["timed out"], { timeout: 20 }));
+    const batch = peer.batch([{ method: "echo", params: ["in a batch"] }]);
+    controller.abort();
+    assert.equal((await aborted).name, "AbortError");
+    assert.equal((await timedOut).reason, "timeout");
+    assert.isTrue(await isOpen(waiting));
+    await server.restart();
+    assert.deepEqual(await waiting, ["waits"]);
+    assert.equal((await batch)[0].value[0], "in a batch");
+    const texts = (await server.log()).flatMap(({ received }) => received);
+    assert.equal(texts.filter((text) => /aborted|timed out|cancel/.test(text)).length, 0, String(texts));
+  });
+
+  const offline = () => connectTo("ws://127.0.0.1:9/", { reconnect: { base: 60_000, jitter: (delay) => delay } });
+
+  it("wait for the next connection up to 1 000, and one more rejects (case 156)", async () => {
+    const { peer } = offline();
+    const calls = Array.from({ length: 1_000 }, () => peer.request("echo", []));
+    const ends = outcomes(calls);
+    assert.equal((await rejection(peer.request("echo", []))).reason, "too-many-calls");
+    // A call that ends makes room for another one.
+    const controller = new AbortController();
+    const other = offline();
+    const first = rejection(other.peer.request("echo", [], { signal: controller.signal }));
+    const others = Array.from({ length: 999 }, () => other.peer.request("echo", []).catch(() => {}));
+    controller.abort();
+    await first;
+    assert.isTrue(await isOpen(other.peer.request("echo", []).catch(() => {})));
+    peer.destroy();
+    other.peer.destroy();
+    for (const { reason } of await ends) assert.equal(reason, "destroyed");
+    await Promise.all(others);
+  });
+
+  it("wait for the next connection up to 1 MiB, and one more rejects (case 156)", async () => {
+    const { peer } = offline();
+    const half = "x".repeat(2 ** 19 - 100);
+    const calls = outcomes([peer.request("echo", [half]), peer.request("echo", [half])]);
+    assert.equal((await rejection(peer.request("echo", ["x".repeat(200)]))).reason, "too-many-calls");
+    peer.destroy();
+    await calls;
+    const { peer: other } = offline();
+    assert.isTrue(await isOpen(other.request("echo", ["x".repeat(2 ** 21)]).catch(() => {})));
+  });
+
+  it("reject after a code that ends the attempts, and later ones are refused at once (case 150)", async () => {
+    for (const code of [1008, 4401]) {
+      const server = await startServer();
+      const { peer, session, named, transport } = connectTo(server.url);
+      await session();
+      const call = rejection(peer.request("never"));
+      await server.logOnce((log) => requestsIn(log, "never").length === 1);
+      await server.command("close", { code, reason: "no entry" });
+      const error = await call;
+      assert.equal(error.reason, "peer-gone");
+      assert.deepEqual(error.data, { code, reason: "no entry", wasClean: true });
+      assert.equal((await rejection(peer.request("echo", []))).data.code, code);
+      assert.equal(transport.state, "closed");
+      assert.equal(named("onEnd").length, 1);
+      assert.equal(named("onRetry").length, 0);
+      assert.equal((await server.log()).length, 1);
+    }
+  });
+
+  it("go on over another connection after the codes 1000, 1006 and 1012 (case 150)", async () => {
+    const server = await startServer();
+    const { peer, named, session } = connectTo(server.url, { reconnect: { base: 10, cap: 50, restart: 20 } });
+    await session();
+    for (const [n, code] of [1000, 1006, 1012].entries()) {
+      await server.command(code === 1006 ? "terminate" : "close", { code, reason: "" });
+      await session(n + 2);
+      assert.deepEqual(await peer.request("echo", [code]), [code]);
+    }
+    const [normal, abnormal, restart] = named("onRetry");
+    assert.deepEqual([normal.code, abnormal.code], [1000, 1006]);
+    // WebKit does not know 1012, and reports 1006.
+    assert.include([1006, 1012], restart.code);
+    if (restart.code === 1012) assert.isAtLeast(restart.delay, 20);
+  });
+
+  it("obey shouldReconnect, which overrides the codes", async () => {
+    const server = await startServer();
+    const seen = [];
+    const shouldReconnect = (facts) => {
+      seen.push(facts);
+      return facts.code === 4403;
+    };
+    const { session, named, transport } = connectTo(server.url, { shouldReconnect });
+    await session();
+    await server.command("close", { code: 4403, reason: "a" });
+    await session(2);
+    await server.command("close", { code: 1000, reason: "b" });
+    await until(() => transport.state === "closed");
+    assert.deepEqual(seen, [
+      { code: 4403, reason: "a", wasClean: true, attempt: 0, hasOpened: true },
+      { code: 1000, reason: "b", wasClean: true, attempt: 1, hasOpened: true },
+    ]);
+    assert.equal(named("onEnd").length, 1);
+  });
+
+  it("after a close with 1009, the largest rejects with too-large, even if it is idempotent", async () => {
+    const server = await startServer();
+    await server.set({ isMute: true });
+    const { peer, session } = connectTo(server.url);
+    await session();
+    const small = rejection(peer.request("never", ["x"]));
+    const large = rejection(peer.request("never", ["x".repeat(200_000)], { idempotent: true }));
+    const medium = peer.request("length", ["y".repeat(50_000)], { idempotent: true });
+    await server.logOnce((log) => log[0].received.length === 3);
+    await server.set({ isMute: false });
+    await server.command("close", { code: 1009, reason: "too big" });
+    assert.equal((await small).reason, "session-ended");
+    assert.equal((await large).reason, "too-large");
+    assert.equal(await medium, 50_004);
+    assert.equal(requestsIn(await server.log(), "never").length, 2);
+  });
+
+  it("of destroy() end, each once, and a reconnect that is due is cancelled (case 149)", async () => {
+    const server = await startServer();
+    const { peer, session, named, transport } = connectTo(server.url, {
+      reconnect: { base: 100, jitter: (delay) => delay },
+    });
+    await session();
+    await server.command("terminate");
+    await until(() => named("onRetry").length === 1);
+    const call = rejection(peer.request("echo", []));
+    peer.destroy();
+    assert.equal((await call).reason, "destroyed");
+    assert.equal(transport.state, "closed");
+    await pause(300);
+    assert.equal((await server.log()).length, 1);
+    assert.equal(named("onSession").length, 1);
+  });
+
+  it("of destroy() while the connection is opened leave no connection behind", async () => {
+    const server = await startServer();
+    const { peer, named } = connectTo(server.url);
+    await Promise.resolve();
+    peer.destroy();
+    await pause(100);
+    assert.equal(named("onSession").length, 0);
+    for (const { closed } of await server.log()) assert.isDefined(closed);
+  });
+
+  it("closes with a code that browsers accept, and a reason cut on a character (case 151)", async () => {
+    const cases = [
+      [1001, "é".repeat(62), 1000, "é".repeat(61)],
+      [4001, "bye", 4001, "bye"],
+      [3000, `${"a".repeat(121)}😀`, 3000, "a".repeat(121)],
+      [1006, "", 1000, ""],
+      [5000, "a\u{1f600}".repeat(40), 1000, `${"a\u{1f600}".repeat(24)}a`],
+    ];
+    for (const [code, reason, sentCode, sentReason] of cases) {
+      const server = await startServer();
+      const { peer, session, transport, named } = connectTo(server.url);
+      await session();
+      const call = rejection(peer.request("never"));
+      transport.close(code, reason);
+      const log = await server.logOnce(([connection]) => connection.closed !== undefined);
+      assert.deepEqual(log[0].closed, { code: sentCode, reason: sentReason });
+      assert.equal((await call).reason, "peer-gone");
+      assert.equal((await rejection(peer.request("echo", []))).reason, "peer-gone");
+      assert.equal(named("onLost").length + named("onEnd").length, 0);
+    }
+  });
+
+  it("after the close of this side are not lost in silence (case 156)", async () => {
+    const server = await startServer();
+    const { peer, session, transport } = connectTo(server.url);
+    await session();
+    transport.close();
+    assert.equal((await rejection(peer.request("echo", []))).reason, "peer-gone");
+  });
+
+  it("reject if the URL is invalid, with the error of the constructor as the cause", async () => {
+    const { peer, named } = connectTo("ftp://127.0.0.1/");
+    const error = await rejection(peer.request("echo", []));
+    assert.equal(error.reason, "peer-gone");
+    assert.equal(error.cause.name, "SyntaxError");
+    assert.equal(named("onEnd").length, 1);
+  });
+
+  it("need a WebSocket, and the error without one names the option", () => {
+    const { WebSocket } = globalThis;
+    try {
+      globalThis.WebSocket = undefined;
+      assert.throws(() => webSocketTransport("ws://localhost"), TypeError, "set the option WebSocket");
+    } finally {
+      globalThis.WebSocket = WebSocket;
+    }
+    for (const [name, value] of Object.entries({ heartbeat: -1, connectTimeout: NaN, maxMessage: -1 }))
+      assert.throws(() => webSocketTransport("ws://localhost", { ...sockets, [name]: value }), RangeError, name);
+  });
+});
+
+describe("Notifications over a WebSocket", () => {
+  it("wait for the first connection, in order with calls", async () => {
+    const server = await startServer();
+    const { peer } = connectTo(server.url);
+    peer.notify("first", [1]);
+    const call = peer.request("echo", [2]);
+    await call;
+    const [{ received }] = await server.log();
+    assert.deepEqual(
+      received.map((text) => JSON.parse(text).method),
+      ["first", "echo"],
+    );
+  });
+
+  it("fail between two connections, or wait if the option says so", async () => {
+    for (const queueNotifications of [false, true]) {
+      const server = await startServer();
+      const { peer, session, named } = connectTo(server.url, { queueNotifications });
+      await session();
+      await server.command("terminate");
+      await until(() => named("onLost").length === 1);
+      if (queueNotifications) peer.notify("later", [1]);
+      else assert.throws(() => peer.notify("later", [1]), CallError, "notifications do not wait");
+      await session(2);
+      await peer.request("echo", []);
+      assert.equal(requestsIn(await server.log(), "later").length, queueNotifications ? 1 : 0);
+    }
+  });
+});

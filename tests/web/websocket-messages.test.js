@@ -1,0 +1,261 @@
+// The messages of a WebSocket: their texts, ids and faults.
+
+import { assert } from "chai";
+import { connectTo, startServer } from "./support/sockets.js";
+import { rejection, until } from "./support/outcomes.js";
+
+/** A peer with some methods, and functions that send raw messages to it and read its answers. */
+async function serving(options) {
+  const server = await startServer();
+  const connection = connectTo(server.url, options);
+  const { peer, session } = connection;
+  const cancelled = [];
+  peer
+    .method("echo", (params) => params)
+    .method("id", (_params, { id }) => id)
+    .method("until-cancelled", (_params, { signal }) => {
+      return new Promise((_resolve, reject) =>
+        signal.addEventListener("abort", () => {
+          cancelled.push(signal.reason);
+          reject(signal.reason);
+        }),
+      );
+    })
+    .method("progress", (_params, { progress }) => void progress("half"))
+    .method("count", async function* () {
+      yield 1;
+      yield 2;
+    });
+  await session();
+  const { length } = (await server.log())[0].received;
+  /** Sends a message, and resolves to the texts that arrive until the answer to a last request. */
+  async function answersTo(...messages) {
+    const start = (await server.log())[0].received.length;
+    for (const message of messages)
+      await server.command("send", typeof message === "string" ? { text: message } : message);
+    const end = `"end-${start}"`;
+    await server.command("send", { text: `{"jsonrpc":"2.0","method":"echo","id":${end}}` });
+    const log = await server.logOnce(([{ received }]) => received.some((text) => text.includes(end)));
+    return log[0].received.slice(start).filter((text) => !text.includes(end));
+  }
+  return { ...connection, server, answersTo, cancelled, length };
+}
+
+const bytesOf = (text) => [...new TextEncoder().encode(text)];
+const request = (id, method = "echo", more = "") => `{"jsonrpc":"2.0","method":"${method}"${more},"id":${id}}`;
+
+describe("A message of a WebSocket", () => {
+  it("that is binary is read as UTF-8 (case 157)", async () => {
+    const { answersTo } = await serving();
+    const answers = await answersTo({ bytes: bytesOf(request('"ü"', "echo", ',"params":["ß😀"]')) });
+    assert.deepEqual(JSON.parse(answers[0]), { jsonrpc: "2.0", result: ["ß😀"], id: "ü" });
+  });
+
+  it("that is empty, two documents or not UTF-8 is answered with -32700, and the connection stays (case 157)", async () => {
+    const { answersTo, named } = await serving();
+    const faults = [
+      "",
+      " ",
+      `${request(1)}${request(2)}`,
+      "{",
+      { bytes: [] },
+      { bytes: [0x22, 0xff, 0x22] },
+      { bytes: [...bytesOf('{"jsonrpc":"2.0","method":"echo","params":["'), 0xc3, ...bytesOf('"],"id":1}')] },
+      "\ufeff{}",
+    ];
+    const answers = await answersTo(...faults);
+    assert.equal(answers.length, faults.length);
+    for (const answer of answers)
+      assert.deepEqual(JSON.parse(answer), {
+        jsonrpc: "2.0",
+        error: { code: -32700, message: "Parse error" },
+        id: null,
+      });
+    assert.equal(named("onLost").length, 0);
+  });
+
+  it("that is not a message is answered with -32600, and a strange response is not answered", async () => {
+    const { answersTo } = await serving();
+    const answers = await answersTo(
+      "1",
+      '"text"',
+      "null",
+      "[]",
+      "{}",
+      '{"method":"echo","id":7}',
+      '{"result":1,"id":9}',
+    );
+    assert.deepEqual(
+      answers.map((text) => JSON.parse(text)).map(({ error, id }) => [error.code, id]),
+      [...Array(5).fill([-32600, null]), [-32600, 7]],
+    );
+  });
+
+  it("has an id that is echoed digit by digit, whatever JavaScript makes of it", async () => {
+    const { answersTo } = await serving();
+    const ids = [
+      "12345678901234567890123",
+      "-9007199254740993",
+      "1.0",
+      "1e2",
+      "-0",
+      "0.1234567890123456789",
+      "1.00000000000000000001",
+      '"\\u0000n1"',
+      '"\\u0000"',
+      "7",
+      "null",
+      '""',
+    ];
+    const answers = await answersTo(
+      ...ids.map((id) => request(id)),
+      // White space around it, and members after it.
+      '{ "id" : 12345678901234567890124 , "jsonrpc":"2.0", "method":"echo", "params":{"id":1} }',
+    );
+    const idTexts = answers.map((text) => /"id":((?:"[^"]*")|[^,}]*)/.exec(text)[1]);
+    assert.deepEqual(idTexts, [...ids, "12345678901234567890124"]);
+    for (const text of answers) assert.property(JSON.parse(text), "result");
+  });
+
+  it("has ids in a batch that are echoed digit by digit", async () => {
+    const { answersTo } = await serving();
+    const [text] = await answersTo(`[${request("1e2")},${request("12345678901234567890123")},3,${request(5)}]`);
+    assert.include(text, '"id":1e2');
+    assert.include(text, '"id":12345678901234567890123');
+    const codes = JSON.parse(text).map(({ error }) => error?.code ?? 0);
+    assert.deepEqual(
+      codes.sort((a, b) => a - b),
+      [-32600, 0, 0, 0],
+    );
+  });
+
+  it("with such an id can be cancelled, and has progress and items with its digits", async () => {
+    const { answersTo, cancelled } = await serving();
+    const id = "12345678901234567890123";
+    const answers = await answersTo(
+      request(id, "until-cancelled"),
+      `{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":12345678901234567890124}}`,
+      `{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":${id}}}`,
+    );
+    assert.equal(cancelled.length, 1);
+    assert.include(answers[0], `"id":${id}`);
+    assert.equal(JSON.parse(answers[0]).error.code, -32800);
+    const progress = await answersTo(request(id, "progress"));
+    assert.include(progress[0], `"token":${id}`);
+    const { server } = await serving();
+    const stream = `{"jsonrpc":"2.0","method":"rpc.stream","params":{"method":"count","credit":1},"id":${id}}`;
+    await server.command("send", { text: stream });
+    await server.logOnce(([{ received }]) => received.some((text) => text.includes('"rpc.item"')));
+    await server.command("send", { text: `{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":${id},"count":9}}` });
+    const [{ received }] = await server.logOnce(([{ received }]) => received.some((text) => text.includes('"result"')));
+    assert.deepEqual(
+      received.map((text) => text.includes(`"id":${id}`)),
+      [true, true, true],
+    );
+  });
+
+  it("with a repeated member of the envelope is refused, as natively", async () => {
+    const { answersTo } = await serving();
+    const refused = [
+      '{"jsonrpc":"2.0","method":"echo","id":1,"id":2}',
+      '{"jsonrpc":"2.0","method":"echo","i\\u0064":1,"id":2}',
+      '{"jsonrpc":"2.0","jsonrpc":"2.0","method":"echo","id":1}',
+      '{"jsonrpc":"2.0","method":"none","method":"echo","id":1}',
+      '{"jsonrpc":"2.0","method":"echo","params":[{"params":1}],"params":[2],"id":1}',
+      '{"jsonrpc":"2.0","method":"echo","method":"echo"}',
+    ];
+    const answers = await answersTo(...refused);
+    assert.equal(answers.length, refused.length);
+    for (const text of answers) {
+      const { error, id } = JSON.parse(text);
+      assert.deepEqual([error.code, id], [-32600, null]);
+    }
+    // Members of other objects, and texts that look like members, are no repeats.
+    const accepted = [
+      request(1, "echo", ',"params":{"id":1,"method":"x","params":{"params":[{"id":2},{"id":3}]}}'),
+      request(2, "echo", ',"params":["\\"id\\":1,\\"id\\":2","}","{\\"id\\"","\\\\"]'),
+      request('"id"'),
+      request(4, "echo", ',"other":1,"other":2'),
+      `{"id":5,"jsonrpc":"2.0","params":{"a":"\\u0069"},"method":"echo"}`,
+    ];
+    for (const text of await answersTo(...accepted)) assert.property(JSON.parse(text), "result", text);
+  });
+
+  it("that is a response with a repeated member ends its call, and no other", async () => {
+    const { peer, server, answersTo } = await serving();
+    const call = rejection(peer.request("never"));
+    const other = peer.request("never").catch(() => {});
+    const log = await server.logOnce(
+      ([{ received }]) => received.filter((text) => text.includes("never")).length === 2,
+    );
+    const { id } = JSON.parse(log[0].received.find((text) => text.includes("never")));
+    await answersTo(`{"jsonrpc":"2.0","result":1,"result":2,"id":${id}}`);
+    assert.equal((await call).reason, "unreadable-response");
+    assert.equal(peer.pending, 1);
+    peer.destroy();
+    await other;
+  });
+
+  it("that is a response with an id like that of a call, but other digits, ends no call", async () => {
+    const { peer, answersTo, server } = await serving();
+    const call = peer.request("never").catch(() => {});
+    const log = await server.logOnce(([{ received }]) => received.some((text) => text.includes("never")));
+    const { id } = JSON.parse(log[0].received.find((text) => text.includes("never")));
+    await answersTo(`{"jsonrpc":"2.0","result":1,"id":${id}.00000000000000000001}`);
+    assert.equal(peer.pending, 1);
+    peer.destroy();
+    await call;
+  });
+
+  it("that is unreadable ends the only pending call", async () => {
+    const { peer, server, answersTo } = await serving();
+    const call = rejection(peer.request("never"));
+    await server.logOnce(([{ received }]) => received.some((text) => text.includes("never")));
+    await answersTo('{"jsonrpc":"2.0","result":');
+    assert.equal((await call).reason, "unreadable-response");
+  });
+
+  it("a message over maxMessage is refused, and its call ends", async () => {
+    const { answersTo, peer, server } = await serving({ maxMessage: 1_000 });
+    const params = (length) => `,"params":["${"x".repeat(length)}"]`;
+    const exact = request(1, "echo", params(1_000 - request(1, "echo", params(0)).length));
+    assert.equal(exact.length, 1_000);
+    const [accepted, refused] = await answersTo(exact, exact.replace("x", "xx"));
+    assert.notInclude(accepted, "error");
+    assert.deepEqual(JSON.parse(refused).error, {
+      code: -32600,
+      message: "Invalid Request",
+      data: { reason: "oversize" },
+    });
+    const call = rejection(peer.request("never"));
+    await server.logOnce(([{ received }]) => received.some((text) => text.includes("never")));
+    await server.command("send", { text: `{"jsonrpc":"2.0","result":"${"x".repeat(1_000)}","id":1}` });
+    assert.equal((await call).reason, "unreadable-response");
+    const error = await rejection(peer.request("echo", ["x".repeat(1_000)]));
+    assert.match(error.message, /a message must have at most 1000 characters \(maxMessage\), got 10\d\d/);
+  });
+
+  it("cannot transfer objects, and JSON must express it", async () => {
+    const { peer } = await serving();
+    const buffer = new ArrayBuffer(8);
+    const error = await rejection(peer.request("echo", [buffer], { transfer: [buffer] }));
+    assert.instanceOf(error, TypeError);
+    assert.equal(buffer.byteLength, 8);
+    const loop = {};
+    loop.loop = loop;
+    assert.instanceOf(await rejection(peer.request("echo", loop)), TypeError);
+  });
+
+  it("of a new connection belongs to it: a handler of the old one is aborted, and its answer is dropped", async () => {
+    const { server, cancelled, session, peer } = await serving();
+    await server.command("send", { text: request(1, "until-cancelled") });
+    await peer.request("echo", []);
+    await server.command("terminate");
+    await until(() => cancelled.length === 1);
+    assert.equal(cancelled[0].reason, "session-ended");
+    await session(2);
+    await peer.request("echo", []);
+    const log = await server.log();
+    assert.equal(log[1].received.filter((text) => text.includes('"error"')).length, 0);
+  });
+});

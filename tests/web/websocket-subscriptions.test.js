@@ -1,0 +1,270 @@
+// Subscriptions over a WebSocket, and the beginning of its connections: login, URL and subprotocol.
+
+import { assert } from "chai";
+import { CallError, RPCError } from "./support/portway.js";
+import { connectTo, requestsIn, startServer, subscribe } from "./support/sockets.js";
+import { isOpen, rejection, until } from "./support/outcomes.js";
+
+const shape = { method: "subscribe", unsubscribe: "unsubscribe", notification: "subscription" };
+
+async function subscribed(options) {
+  const server = await startServer();
+  const connection = connectTo(server.url);
+  const gaps = [];
+  const items = subscribe(connection.peer, {
+    transport: connection.transport,
+    ...shape,
+    params: [],
+    onGap: (gap) => gaps.push(gap),
+    ...options,
+  });
+  const isSubscribed = (count = 1) =>
+    server.logOnce((log) => requestsIn(log, options?.method ?? "subscribe").length === count);
+  return { server, items, gaps, isSubscribed, ...connection };
+}
+
+/** Resolves to the next items. */
+async function take(items, count) {
+  const taken = [];
+  for (let n = 0; n < count; n++) taken.push((await items.next()).value);
+  return taken;
+}
+
+describe("A subscription", () => {
+  it("has the items of its notifications in order, and ends with an unsubscription", async () => {
+    const { server, items, isSubscribed } = await subscribed({ params: [1, 2] });
+    assert.deepEqual(await take(items, 2), [1, 2]);
+    const third = items.next();
+    await server.command("event", { item: 3 });
+    assert.deepEqual(await third, { done: false, value: 3 });
+    await isSubscribed();
+    for await (const item of (await server.command("event", { item: 4 }), items)) {
+      assert.equal(item, 4);
+      break;
+    }
+    const [text] = requestsIn(
+      await server.logOnce((log) => requestsIn(log, "unsubscribe").length === 1),
+      "unsubscribe",
+    );
+    assert.deepEqual(JSON.parse(text).params, ["0x1"]);
+    assert.deepEqual(await items.next(), { done: true, value: undefined });
+  });
+
+  it("does not lose events that arrive before the answer that names it, and ignores those of others", async () => {
+    const { server, items } = await subscribed({ method: "subscribe_eagerly", params: ["a", "b"] });
+    assert.deepEqual(await take(items, 2), ["a", "b"]);
+    await server.command("event", { item: "foreign", subscription: "0x99" });
+    await server.command("event", { item: "own" });
+    assert.deepEqual(await take(items, 1), ["own"]);
+  });
+
+  it("is made anew after a reconnect, with its new id, and the gap is reported", async () => {
+    const { server, items, gaps, session } = await subscribed({ params: [1] });
+    assert.deepEqual(await take(items, 1), [1]);
+    const before = Date.now();
+    await server.command("terminate");
+    await session(2);
+    assert.deepEqual(await take(items, 1), [1]);
+    assert.equal(gaps.length, 1);
+    assert.equal(gaps[0].dropped, 0);
+    assert.isAtMost(gaps[0].since, before);
+    await server.command("event", { item: "old id", subscription: "0x1" });
+    await server.command("event", { item: "new id", subscription: "0x2" });
+    assert.deepEqual(await take(items, 1), ["new id"]);
+    await items.return();
+    const texts = requestsIn(await server.logOnce((log) => requestsIn(log, "unsubscribe").length === 1), "unsubscribe");
+    assert.deepEqual(JSON.parse(texts[0]).params, ["0x2"]);
+  });
+
+  it("asks for its params anew, if they are a function", async () => {
+    let asked = 0;
+    const { server, items, session } = await subscribed({ params: async () => [++asked] });
+    assert.deepEqual(await take(items, 1), [1]);
+    await server.command("close", { code: 1001, reason: "" });
+    await session(2);
+    assert.deepEqual(await take(items, 1), [2]);
+  });
+
+  it("survives the loss of its connection before its answer", async () => {
+    const { server, items, session, isSubscribed } = await subscribed({ params: ["x"] });
+    await server.set({ isMute: true });
+    await session();
+    await isSubscribed();
+    await server.set({ isMute: false });
+    await server.command("terminate");
+    assert.deepEqual(await take(items, 1), ["x"]);
+  });
+
+  it("drops the oldest items above its buffer, and reports them", async () => {
+    const { server, items, gaps, isSubscribed, peer } = await subscribed({ buffer: 3 });
+    await isSubscribed();
+    for (let item = 0; item < 5; item++) await server.command("event", { item });
+    await peer.request("echo", []);
+    assert.deepEqual(
+      gaps.map(({ dropped }) => dropped),
+      [1, 1],
+    );
+    assert.deepEqual(await take(items, 3), [2, 3, 4]);
+  });
+
+  it("keeps 1 000 unread items by default", async () => {
+    const { server, items, gaps, isSubscribed, peer } = await subscribed({
+      params: Array.from({ length: 1_000 }, (_, n) => n),
+    });
+    await isSubscribed();
+    await peer.request("echo", []);
+    assert.equal(gaps.length, 0);
+    await server.command("event", { item: 1_000 });
+    await peer.request("echo", []);
+    assert.equal(gaps.length, 1);
+    assert.deepEqual(await take(items, 2), [1, 2]);
+  });
+
+  it("that the peer refuses rejects with its error, and is over", async () => {
+    const { items } = await subscribed({ method: "none" });
+    assert.instanceOf(await rejection(items.next()), RPCError);
+    assert.deepEqual(await items.next(), { done: true, value: undefined });
+  });
+
+  it("ends with the reason of its signal, or with the end of the client or the transport", async () => {
+    const controller = new AbortController();
+    const { items, isSubscribed, server } = await subscribed({ signal: controller.signal });
+    await isSubscribed();
+    const next = rejection(items.next());
+    controller.abort();
+    assert.equal((await next).name, "AbortError");
+    await server.logOnce((log) => requestsIn(log, "unsubscribe").length === 1);
+    assert.equal(await rejection((await subscribed({ signal: AbortSignal.abort("no") })).items.next()), "no");
+    const { items: others, peer } = await subscribed();
+    const end = rejection(others.next());
+    peer.destroy();
+    assert.instanceOf(await end, CallError);
+    const { items: refused, server: strict, isSubscribed: isReady } = await subscribed();
+    await isReady();
+    const last = rejection(refused.next());
+    await strict.command("close", { code: 1008, reason: "" });
+    assert.equal((await last).reason, "peer-gone");
+  });
+
+  it("that ends while its answer is awaited is unsubscribed after the answer", async () => {
+    const { items, server, isSubscribed, session } = await subscribed();
+    const next = items.next();
+    await items.return();
+    assert.deepEqual(await next, { done: true, value: undefined });
+    await session();
+    const log = await server.log();
+    if (requestsIn(log, "subscribe").length > 0) {
+      await isSubscribed();
+      await server.logOnce((log) => requestsIn(log, "unsubscribe").length === 1);
+    }
+  });
+
+  it("can read ids and items of other forms", async () => {
+    const { server, items, isSubscribed } = await subscribed({
+      notification: "tick",
+      readId: () => undefined,
+      readEventId: () => undefined,
+      readItem: ([item]) => item,
+    });
+    await isSubscribed();
+    await server.command("send", { text: '{"jsonrpc":"2.0","method":"tick","params":["tock"]}' });
+    assert.deepEqual(await take(items, 1), ["tock"]);
+  });
+
+  it("of an invalid form is refused", async () => {
+    const { peer, transport } = connectTo("ws://127.0.0.1:9/");
+    assert.throws(() => subscribe(peer, { ...shape }), TypeError, "transport must be made by webSocketTransport");
+    for (const name of ["method", "notification"])
+      assert.throws(() => subscribe(peer, { ...shape, transport, [name]: 1 }), TypeError, `${name} must be a string`);
+    assert.throws(() => subscribe(peer, { ...shape, transport, buffer: 0 }), RangeError, "buffer must be");
+  });
+});
+
+describe("A connection over a WebSocket", () => {
+  it("begins with the login, ahead of all other messages, made anew for each attempt", async () => {
+    const server = await startServer();
+    let ticket = 0;
+    const first = async () => [{ jsonrpc: "2.0", method: "login", params: { ticket: ++ticket } }, '{"raw":true}'];
+    const { peer, session, transport } = connectTo(server.url, {
+      first,
+      onSession: ({ number }) => peer.notify("hello", [number]),
+    });
+    const early = peer.request("echo", ["early"]);
+    await early;
+    await server.command("terminate");
+    const late = peer.request("echo", ["late"]);
+    await session(2);
+    await late;
+    const log = await server.log();
+    assert.deepEqual(
+      log.map(({ received }) =>
+        received.map((text) => JSON.parse(text)).map(({ method, raw, params }) => raw ?? [method, params]),
+      ),
+      [
+        [["login", { ticket: 1 }], true, ["hello", [1]], ["echo", ["early"]]],
+        [["login", { ticket: 2 }], true, ["hello", [2]], ["echo", ["late"]]],
+      ],
+    );
+    assert.equal(transport.state, "open");
+  });
+
+  it("has the URL and the subprotocols of functions that are called for each attempt", async () => {
+    const server = await startServer();
+    let attempt = 0;
+    const { session, named } = connectTo(async () => `${server.url}?attempt=${++attempt}`, {
+      protocols: () => ["jsonrpc-2.0", `ticket.${attempt}`],
+    });
+    await session();
+    await server.command("terminate");
+    await session(2);
+    assert.deepEqual(
+      (await server.log()).map(({ url, protocols }) => [url, protocols.replace(" ", "")]),
+      [
+        ["/path?attempt=1", "jsonrpc-2.0,ticket.1"],
+        ["/path?attempt=2", "jsonrpc-2.0,ticket.2"],
+      ],
+    );
+    assert.deepEqual(
+      named("onSession").map(({ number, url, protocol }) => [number, url, protocol]),
+      [1, 2].map((number) => [number, `${server.url}?attempt=${number}`, "jsonrpc-2.0"]),
+    );
+  });
+
+  it("offers no subprotocol, unless it is asked for", async () => {
+    const server = await startServer();
+    const { session } = connectTo(server.url);
+    await session();
+    assert.isNull((await server.log())[0].protocols);
+  });
+
+  it("waits after a ticket that cannot be had, as after any other failure", async () => {
+    const server = await startServer();
+    let attempt = 0;
+    const first = () => {
+      if (++attempt < 3) throw new Error("no ticket");
+      return [];
+    };
+    const { peer, named } = connectTo(server.url, { first });
+    assert.deepEqual(await peer.request("echo", [1]), [1]);
+    assert.deepEqual(
+      named("onRetry").map(({ cause, attempt }) => [cause.message, attempt]),
+      [
+        ["no ticket", 1],
+        ["no ticket", 2],
+      ],
+    );
+    assert.equal((await server.log()).length, 1);
+  });
+
+  it("is not opened if the client is destroyed while its ticket is fetched", async () => {
+    const server = await startServer();
+    let deliver;
+    const { peer, transport } = connectTo(server.url, { first: () => new Promise((resolve) => (deliver = resolve)) });
+    await until(() => deliver !== undefined);
+    peer.destroy();
+    deliver([]);
+    assert.isTrue(await isOpen(new Promise(() => {}), 100));
+    assert.equal((await server.log()).length, 0);
+    assert.equal(transport.state, "closed");
+  });
+});
