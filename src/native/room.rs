@@ -12,18 +12,18 @@ impl Link {
     /// calls exceed the limit of the peer.
     pub(super) fn has_room(&self) -> bool {
         let state = self.lock();
-        let must_pause = self.is_queue_full(&state) && state.blocked_streams.is_empty();
+        let must_pause = self.is_queue_full(&state) && !waits_for_peer(&state);
         state.response_backlog() <= self.limits.unwritten_bytes && !must_pause
     }
 
-    /// Returns whether no further request or notification can wait for the running stream. Reading continues, since the
-    /// stream needs credit.
+    /// Returns whether no further request or notification can wait for the running one. Reading continues, since the
+    /// running one waits for the peer.
     pub(super) fn must_refuse(&self) -> bool {
         if !self.is_sequential() {
             return false;
         }
         let state = self.lock();
-        self.is_queue_full(&state) && !state.blocked_streams.is_empty()
+        self.is_queue_full(&state) && waits_for_peer(&state)
     }
 
     /// Returns whether requests run one at a time.
@@ -37,4 +37,10 @@ impl Link {
             && (state.connection.unanswered_requests() >= self.limits.in_flight
                 || state.connection.bytes_at_work() >= self.limits.in_flight_bytes)
     }
+}
+
+/// Returns whether a message of the peer may be needed for the running request: a stream needs credit, and a handler
+/// that calls the peer needs the response.
+fn waits_for_peer(state: &State) -> bool {
+    !state.blocked_streams.is_empty() || state.connection.pending_calls() > 0
 }
