@@ -283,7 +283,7 @@ fn call_failure(
         }
     });
     let unknown = match arguments.framing.fixed() {
-        None if reporter.detected().is_some() => None,
+        _ if reporter.is_framing_certain() || matches!(error, CallError::InvalidResponse) => None,
         None => Some(
             "The peer sent no message. If it accepts only one framing, name it: --framing content-length, newline or wipc.",
         ),
