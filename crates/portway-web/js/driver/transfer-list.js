@@ -1,7 +1,7 @@
 // Transfer lists. Engines check some kinds of objects only while they transfer the list, and may have detached other
 // objects by then. So the objects are checked and ordered here. If a transfer fails, the caller still has all objects.
 
-import { tagOf } from "./errors.js";
+import { isInstance } from "./errors.js";
 
 /** Returns the objects of a transfer list as an array. The list may be an iterator, which can be read only once. */
 export function toTransferArray(transfer) {
@@ -38,18 +38,45 @@ export function closePort(port) {
 
 /**
  * Returns whether a port is known to be closed. The check posts a port through itself. This throws if the port is open.
- * In Chromium and WebKit, it does not throw if the port is closed.
+ * In Chromium and WebKit, it does not throw if the port is closed. In Node and Bun, it always throws.
  */
 export function isClosedPort(port) {
-  // An object that only acts as a port may accept any list, so it is not checked.
-  if (tagOf(port) !== "[object MessagePort]") return false;
+  // An object that only acts as a port may accept any list, and may be used again, so it is not checked.
+  if (!isInstance(port, "MessagePort")) return false;
   if (closedPorts.has(port)) return true;
   try {
     port.postMessage(undefined, [port]);
     return true;
   } catch {
-    return false;
+    return globalThis.process !== undefined && isClosedInNode(port);
   }
+}
+
+/** Node and Bun refuse a transfer list with a closed port before they read the value; an open port is not refused. */
+function isClosedInNode(port) {
+  if (typeof structuredClone !== "function" || !isRefusedUnread(port)) return false;
+  // A replacement of `structuredClone` may refuse any port.
+  const { port1: open } = new MessageChannel();
+  const isRefused = isRefusedUnread(open);
+  open.close();
+  return !isRefused;
+}
+
+/** The value cannot be read, so the port is never transferred. */
+function isRefusedUnread(port) {
+  let isRead = false;
+  const value = {
+    get member() {
+      isRead = true;
+      throw value;
+    },
+  };
+  try {
+    structuredClone(value, { transfer: [port] });
+  } catch {
+    return !isRead;
+  }
+  return false;
 }
 
 /**
