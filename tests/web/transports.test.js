@@ -3,6 +3,7 @@ import {
   JSONRPCClient,
   JSONRPCPeer,
   JSONRPCServer,
+  broadcastTransport,
   connect,
   portTransport,
   selfTransport,
@@ -296,6 +297,17 @@ describe("a transport that is made of the wrong thing", () => {
       assert.throws(() => portTransport(wrong), TypeError, "port");
       assert.throws(() => workerTransport(wrong), TypeError, "worker");
     }
+  });
+
+  it("is, for a broadcast channel or a port, a TypeError that names the right function", () => {
+    const channel = new BroadcastChannel("of the wrong function");
+    const { port1 } = new MessageChannel();
+    for (const make of [portTransport, workerTransport]) {
+      assert.throws(() => make(channel), TypeError, "broadcastTransport(channel)");
+    }
+    assert.throws(() => broadcastTransport(port1), TypeError, "portTransport(port)");
+    channel.close();
+    port1.close();
   });
 
   it("is, for an iframe, a TypeError that names the right argument", () => {
