@@ -48,35 +48,28 @@ export function isClosedPort(port) {
     port.postMessage(undefined, [port]);
     return true;
   } catch {
-    return globalThis.process !== undefined && isClosedInNode(port);
+    const { process, structuredClone } = globalThis;
+    // A replacement of `structuredClone` may refuse any port.
+    return Boolean(process && structuredClone) && isRefused(port) && !isRefused(new MessageChannel().port1);
   }
 }
 
-/** Node and Bun refuse a transfer list with a closed port before they read the value; an open port is not refused. */
-function isClosedInNode(port) {
-  if (typeof structuredClone !== "function" || !isRefusedUnread(port)) return false;
-  // A replacement of `structuredClone` may refuse any port.
-  const { port1: open } = new MessageChannel();
-  const isRefused = isRefusedUnread(open);
-  open.close();
-  return !isRefused;
-}
-
-/** The value cannot be read, so the port is never transferred. */
-function isRefusedUnread(port) {
-  let isRead = false;
+/**
+ * Returns whether a list with this port is refused before the value is read, as Node and Bun do if the port is closed.
+ * The value cannot be read, so the port is never transferred.
+ */
+function isRefused(port) {
+  let isUnread = true;
   const value = {
     get member() {
-      isRead = true;
+      isUnread = false;
       throw value;
     },
   };
   try {
     structuredClone(value, { transfer: [port] });
-  } catch {
-    return !isRead;
-  }
-  return false;
+  } catch {}
+  return isUnread;
 }
 
 /**

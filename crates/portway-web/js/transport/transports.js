@@ -188,15 +188,17 @@ export function requireMethods(object, name, ...methods) {
  * contexts share the ids on a BroadcastChannel, so only `broadcastTransport` uses it.
  */
 export function refuseOtherTarget(target) {
-  if (isInstance(target, "SharedWorker")) throw new TypeError("a SharedWorker has a port: use sharedWorker.port");
-  if (isInstance(target, "BroadcastChannel")) {
-    throw new TypeError("a BroadcastChannel needs broadcastTransport(channel)");
+  for (const [name, way] of [
+    ["SharedWorker", "sharedWorker.port"],
+    ["BroadcastChannel", "broadcastTransport(channel)"],
+  ]) {
+    if (isInstance(target, name)) throw new TypeError(`${name}: use ${way}`);
   }
 }
 
 function requireChannel(target, name) {
   // Other members of a window of another origin throw when they are read.
-  if (target && target.window === target) throw new TypeError("a window needs windowTransport(window, { origin })");
+  if (target && target.window === target) throw new TypeError("window: use windowTransport(window, { origin })");
   refuseOtherTarget(target);
   requireMethods(target, name, "postMessage", "addEventListener");
 }
@@ -249,7 +251,7 @@ export function broadcastTransport(nameOrChannel) {
   const channel = own ? new BroadcastChannel(nameOrChannel) : nameOrChannel;
   requireMethods(channel, "channel", "postMessage", "addEventListener");
   if (typeof channel.name !== "string") {
-    throw new TypeError("channel must be a BroadcastChannel or its name; a port needs portTransport(port)");
+    throw new TypeError("channel must be a BroadcastChannel or its name; for a port, use portTransport(port)");
   }
   return transport({
     boundary: boundaryOfName(channel.name),
