@@ -12,18 +12,18 @@ impl Link {
     /// the peer while the peer waits for this link to read. Neither peer would then read.
     pub(super) fn has_room(&self) -> bool {
         let state = self.lock();
-        let must_pause = self.is_queue_full(&state) && state.blocked_streams.is_empty();
+        let must_pause = self.is_queue_full(&state) && !waits_for_peer(&state);
         state.response_backlog() <= self.limits.unwritten_bytes && !must_pause
     }
 
     /// Returns whether further requests and notifications must be refused. They are refused if the queue is full and
-    /// the running stream waits for credit. Reading must then continue, to receive the credit.
+    /// the running request waits for the peer. Reading must then continue, to receive the message of the peer.
     pub(super) fn must_refuse(&self) -> bool {
         if !self.is_sequential() {
             return false;
         }
         let state = self.lock();
-        self.is_queue_full(&state) && !state.blocked_streams.is_empty()
+        self.is_queue_full(&state) && waits_for_peer(&state)
     }
 
     /// Returns whether requests run one at a time.
@@ -37,4 +37,10 @@ impl Link {
             && (state.connection.unanswered_requests() >= self.limits.in_flight
                 || state.connection.bytes_at_work() >= self.limits.in_flight_bytes)
     }
+}
+
+/// Returns whether a message of the peer may be needed for the running request: a stream needs credit, and a handler
+/// that calls the peer needs the response.
+fn waits_for_peer(state: &State) -> bool {
+    !state.blocked_streams.is_empty() || state.connection.pending_calls() > 0
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use portway::profile::Profile;
-use portway::{Closed, Context, Diagnostic, Framing, Limits, RpcError, Server, Transport};
+use portway::{Closed, Context, Diagnostic, Framing, Limits, Peer, RpcError, Server, Transport};
 use serde_json::json;
 use tokio::io::{AsyncWrite, DuplexStream, WriteHalf};
 use tokio::sync::mpsc::unbounded_channel;
@@ -291,6 +291,46 @@ async fn credit_is_read_although_the_queue_behind_the_stream_is_full() -> Test {
         let refused = json!("too-many-requests");
         let expected = [(1, json!(null)), (2, json!(null)), (3, refused.clone()), (4, refused), (9, json!(null))];
         assert_eq!(ids, expected.map(|(id, reason)| (json!(id), reason)));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_response_to_a_handler_is_read_although_the_queue_behind_it_is_full() -> Test {
+    for is_late in [false, true] {
+        let (transport, mut there) = wire()?;
+        let mut limits = Limits::DEFAULT;
+        limits.in_flight = 3;
+        let peer = Peer::new(transport.with_profile(Profile::DAEMON).with_limits(limits));
+        let client = peer.client().clone();
+        peer.method("ask", move |(): (), _: Context| {
+            let client = client.clone();
+            async move {
+                if is_late {
+                    // The queue is full before the handler calls the peer.
+                    sleep(Duration::from_millis(50)).await;
+                }
+                Ok::<u64, RpcError>(client.call("answer", &()).timeout(None).await?)
+            }
+        });
+        peer.method("work", |(number,): (u64,), _: Context| async move { Ok::<_, RpcError>(number) });
+        peer.forget();
+        let mut sent = frame(r#"{"jsonrpc":"2.0","id":9,"method":"ask"}"#);
+        sent.extend(requests(4));
+        there.send_bytes(&sent).await?;
+        let mut ids = Vec::new();
+        while ids.len() < 5 {
+            let message = timeout(TEST_TIMEOUT, there.receive()).await??;
+            if message["method"] == "answer" {
+                there.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": 7 }).to_string()).await?;
+            } else {
+                ids.push((message["id"].clone(), message["error"]["data"]["reason"].clone()));
+            }
+        }
+        ids.sort_by_key(|(id, _)| id.as_u64());
+        let refused = |id: u64| ids.iter().any(|(found, reason)| *found == id && *reason == "too-many-requests");
+        assert_eq!(ids.iter().map(|(id, _)| id.as_u64()).collect::<Vec<_>>(), [1, 2, 3, 4, 9].map(Some));
+        assert!(!refused(9) && !refused(1) && !refused(2), "{ids:?}");
     }
     Ok(())
 }

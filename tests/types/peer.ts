@@ -8,6 +8,9 @@ interface WorkerApi {
   stop: { result: null };
   "text/hover": { params: [line: number]; result: string };
   then: { params: { a: number }; result: null };
+  hasAttribute: { params: [name: string]; result: boolean };
+  "@@iterator": { result: null };
+  __v_raw: { result: null };
   log: { params: { text: string } };
 }
 interface PageApi {
@@ -68,6 +71,17 @@ export async function remoteIsNoPromise(): Promise<void> {
   const open = new JSONRPCPeer(transport);
   same<Equal<typeof open.remote.then, undefined>>(true);
   await open.remote;
+}
+
+export async function namesThatFrameworksLookUpNeedRequest(): Promise<void> {
+  // @ts-expect-error the printer of Jest calls it
+  peer.remote.hasAttribute;
+  // @ts-expect-error React calls it
+  peer.remote["@@iterator"];
+  // @ts-expect-error Vue reads it
+  peer.remote.__v_raw;
+  const has = await peer.request("hasAttribute", ["hidden"]);
+  same<Equal<typeof has, boolean>>(true);
 }
 
 export async function withoutMapsEverythingIsOpen(): Promise<void> {

@@ -1,8 +1,9 @@
 // Targets that look like a worker but do not deliver messages to their listeners.
 
 import { assert } from "chai";
-import { connect, workerTransport } from "./support/portway.js";
+import { connect, portTransport, workerTransport } from "./support/portway.js";
 import { afterThisTest } from "./support/cleanup.js";
+import { openIframe, origins } from "./support/iframes.js";
 import { rejection } from "./support/outcomes.js";
 
 describe("a service worker", () => {
@@ -15,6 +16,37 @@ describe("a service worker", () => {
     assert.instanceOf(error, TypeError);
     assert.include(error.message, "port of a MessageChannel");
     assert.throws(() => workerTransport(worker), TypeError, "port of a MessageChannel");
+  });
+});
+
+describe("a target for which another function exists", () => {
+  const channel = () => new BroadcastChannel("odd targets");
+  const sharedWorker = () =>
+    new SharedWorker(new URL("fixtures/shared-worker.js", import.meta.url), { type: "module" });
+
+  for (const [name, make, remedy] of [
+    ["a broadcast channel", channel, "broadcastTransport(channel)"],
+    ["a shared worker", sharedWorker, "sharedWorker.port"],
+  ]) {
+    it(`is refused with an error that names this function: ${name}`, async () => {
+      const target = make();
+      afterThisTest(() => target.close?.());
+      const error = await rejection(connect(target));
+      assert.instanceOf(error, TypeError);
+      assert.include(error.message, remedy);
+      for (const transport of [portTransport, workerTransport]) {
+        assert.throws(() => transport(target), TypeError, remedy);
+      }
+    });
+  }
+
+  it("is refused with an error that names this function: a window of any origin, where a port or a worker is required", async () => {
+    const { contentWindow } = await openIframe("scripted-iframe.html", { origin: origins.other });
+    for (const target of [window, contentWindow]) {
+      for (const transport of [portTransport, workerTransport]) {
+        assert.throws(() => transport(target), TypeError, "windowTransport(window, { origin })");
+      }
+    }
   });
 });
 

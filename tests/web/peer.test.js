@@ -87,7 +87,10 @@ describe("the remote of a peer", () => {
     assert.equal(`${remote}`, "[object Object]");
     assert.isNaN(+remote);
     // Printers and matchers of test runners would call these members if they were functions.
-    for (const name of ["inspect", "asymmetricMatch", "$$typeof"]) assert.isUndefined(remote[name]);
+    for (const name of ["inspect", "asymmetricMatch", "hasAttribute", "$$typeof"]) assert.isUndefined(remote[name]);
+    // React calls the iterator of older environments. Vue reads the object behind its own proxies.
+    for (const name of ["@@iterator", "@@observable", "__v_raw", "__v_isRef"]) assert.isUndefined(remote[name]);
+    assert.isTrue(remote.__v_skip);
     assert.equal(transport.sent.length, 0);
   });
 

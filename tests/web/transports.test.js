@@ -3,6 +3,7 @@ import {
   JSONRPCClient,
   JSONRPCPeer,
   JSONRPCServer,
+  broadcastTransport,
   connect,
   portTransport,
   selfTransport,
@@ -296,6 +297,17 @@ describe("a transport of an object of the wrong class", () => {
       assert.throws(() => portTransport(wrong), TypeError, "port");
       assert.throws(() => workerTransport(wrong), TypeError, "worker");
     }
+  });
+
+  it("causes a TypeError that names the right function, if the object is a broadcast channel or a port", () => {
+    const channel = new BroadcastChannel("of the wrong function");
+    const { port1 } = new MessageChannel();
+    for (const make of [portTransport, workerTransport]) {
+      assert.throws(() => make(channel), TypeError, "broadcastTransport(channel)");
+    }
+    assert.throws(() => broadcastTransport(port1), TypeError, "portTransport(port)");
+    channel.close();
+    port1.close();
   });
 
   it("causes a TypeError that names contentWindow, if the object is an iframe", () => {

@@ -35,13 +35,16 @@ class JSONRPCPeer extends JSONRPCClient {
 }
 
 /**
- * Names that the language, consoles and test runners look up in any object. The proxy does not treat them as methods.
+ * Names that the language, consoles, test runners and frameworks look up in any object, and call if they are functions.
+ * The proxy does not treat them as methods. The printer of Jest calls `hasAttribute`, React calls `@@iterator`, and Vue
+ * reads `__v_raw`.
  */
-const WELL_KNOWN = /^(then|toJSON|toString|valueOf|inspect|asymmetricMatch|\$\$typeof)$/;
+const WELL_KNOWN = /^(then|toJSON|toString|valueOf|inspect|asymmetricMatch|hasAttribute|\$\$typeof|@@.*|__v_.*)$/;
 
 /** Returns a proxy: `remote.name(params, options)` calls `client.request("name", params, options)`. */
 function remote(client) {
-  return new Proxy(Object.freeze({}), {
+  // Vue wraps no object whose `__v_skip` is true.
+  return new Proxy(Object.freeze(Object.defineProperty({}, "__v_skip", { value: true })), {
     get(target, name) {
       if (typeof name === "symbol" || WELL_KNOWN.test(name)) return target[name];
       return (params, options) => client.request(name, params, options);

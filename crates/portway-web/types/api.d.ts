@@ -365,13 +365,24 @@ export interface JSONRPCServer<M extends MethodMap<M> = any, Remote extends Meth
 /** Options of `JSONRPCPeer`. */
 export interface PeerOptions extends ClientOptions, ServerOptions {}
 
-/** Names that the language, consoles and test runners look up in any object. */
-type WellKnownName = "then" | "toJSON" | "toString" | "valueOf" | "inspect" | "asymmetricMatch" | "$$typeof";
+/** Names that the language, consoles, test runners and frameworks look up in any object. */
+type WellKnownName =
+  | "then"
+  | "toJSON"
+  | "toString"
+  | "valueOf"
+  | "inspect"
+  | "asymmetricMatch"
+  | "hasAttribute"
+  | "$$typeof"
+  | `@@${string}`
+  | `__v_${string}`;
 
 /**
- * The methods of the peer as functions: `remote.fetch({ url })` is `request("fetch", { url })`. The language, consoles
- * and test runners look up some names in any object (`then`, `toJSON`, `toString`, `valueOf`, `inspect`,
- * `asymmetricMatch`, `$$typeof`). Methods of these names can only be called with `request`.
+ * The methods of the peer as functions: `remote.fetch({ url })` is `request("fetch", { url })`. The language, consoles,
+ * test runners and frameworks look up some names in any object (`then`, `toJSON`, `toString`, `valueOf`, `inspect`,
+ * `asymmetricMatch`, `hasAttribute`, `$$typeof`, and names that begin with `@@` or `__v_`). Methods of these names can
+ * only be called with `request`.
  */
 export type RemoteProxy<M> =
   IsAny<M> extends true

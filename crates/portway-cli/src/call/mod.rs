@@ -288,7 +288,7 @@ fn call_failure(
     let unknown = match arguments.framing.fixed() {
         // The messages of a WebSocket have no framing.
         _ if arguments.target.ws.is_some() => None,
-        None if reporter.detected().is_some() => None,
+        _ if reporter.is_framing_certain() || matches!(error, CallError::InvalidResponse) => None,
         None => Some(
             "The peer sent no message. If it accepts only one framing, name it: --framing content-length, newline or wipc.",
         ),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::mem;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use portway::codec::frame::FrameFault;
@@ -25,6 +25,8 @@ pub(super) struct Reporter {
     lines: AtomicUsize,
     /// The framing of the peer, once it is detected.
     detected: OnceLock<Framing>,
+    /// Whether a JSON-RPC message has arrived.
+    has_message: AtomicBool,
     /// The framing that the peer seems to use, if it differs from the framing that the user named.
     other: OnceLock<Framing>,
     /// The reason why the response cannot be read. The negotiation sets it.
@@ -44,6 +46,11 @@ impl Reporter {
 
     pub(super) fn detect(&self, framing: Framing) {
         let _ = self.detected.set(framing);
+    }
+
+    /// Returns whether the framing of this side is known to be that of the peer.
+    pub(super) fn is_framing_certain(&self) -> bool {
+        self.detected().is_some() || self.has_message.load(Ordering::Relaxed)
     }
 
     pub(super) fn other_framing(&self) -> Option<Framing> {
@@ -67,6 +74,11 @@ impl Reporter {
     }
 
     pub(super) fn diagnostic(&self, diagnostic: &Diagnostic<'_>) {
+        use Diagnostic::{PeerError, UnknownNotification, UnmatchedResponse};
+
+        if matches!(diagnostic, UnknownNotification { .. } | UnmatchedResponse { .. } | PeerError { .. }) {
+            self.has_message.store(true, Ordering::Relaxed);
+        }
         match diagnostic {
             Diagnostic::Noise(bytes) => {
                 self.noise(bytes);

@@ -176,6 +176,13 @@ async fn a_protocol_violation_exits_with_5() -> Test {
         assert_eq!(done.code, Some(5), "{}", done.stderr);
         assert!(done.stderr.contains("neither result nor error"), "{}", done.stderr);
     }
+    // A message has arrived in the named framing, so another one is not the reason.
+    let script = format!("read line; echo '{neither}'; cat >/dev/null");
+    let named = run(["call", "--framing", "newline", "add", "--", "sh", "-c", &script]).await?;
+    assert_eq!((named.code, named.stderr.contains("framing")), (Some(5), false), "{}", named.stderr);
+    let script = r#"read line; echo '{"jsonrpc":"2.0","method":"log"}'; cat >/dev/null"#;
+    let slow = run(["call", "--framing", "newline", "--timeout", "1", "add", "--", "sh", "-c", script]).await?;
+    assert_eq!((slow.code, slow.stderr.contains("framing")), (Some(4), false), "{}", slow.stderr);
     let mut cut = vec!["call".to_owned(), "add".to_owned()];
     cut.extend(frame_script("printf 'Content-Length: 50\\r\\n\\r\\n{\"jsonrpc\"'; exit"));
     for framing in ["--framing=auto", "--framing=content-length"] {

@@ -24,7 +24,8 @@ pub trait RequestId: Clone + PartialEq + fmt::Debug {
 /// The `id` of a request or response (JSON-RPC 2.0 §4, §5).
 ///
 /// A call without an id is a notification. `null` is an id. Ids are equal if their types and texts are equal. So `1`,
-/// `"1"` and `1.0` are three different ids, and each response repeats its id unchanged.
+/// `"1"` and `1.0` are three different ids, and each response repeats its id unchanged. A response to a call of this
+/// connection may have the id in another form: `1.0` is a response to the call `1`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Id {
     /// `null`.
@@ -69,7 +70,9 @@ impl RequestId for Id {
     fn to_call(&self) -> Option<u64> {
         match self {
             Self::Integer(id) => u64::try_from(*id).ok(),
-            _ => None,
+            // Some JSON libraries read each number as a double, and return the id 1 as 1.0.
+            Self::Number(text) => whole_number(text.as_str()),
+            Self::Null | Self::String(_) => None,
         }
     }
 
@@ -130,6 +133,17 @@ impl fmt::Debug for NumberText {
     }
 }
 
+/// Returns the integer from 0 to 2^53 that a JSON number stands for: `5`, `5.0` and `50e-1` are 5. Returns `None` for
+/// any other text. JavaScript does not distinguish these texts, either.
+pub(crate) fn whole_number(text: &str) -> Option<u64> {
+    /// Up to this number, a double has each integer.
+    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+
+    let number: f64 = text.parse().ok()?;
+    let integer = number as u64;
+    (integer as f64 == number && number <= MAX_EXACT).then_some(integer)
+}
+
 /// Checks the grammar of RFC 8259 §6: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`.
 fn is_json_number(text: &str) -> bool {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
@@ -174,6 +188,24 @@ mod tests {
         assert_eq!(Id::from_number_text("7"), Some(Id::Integer(7)));
         assert_ne!(Id::from_number_text("7.0"), Some(Id::Integer(7)));
         assert_ne!(Id::from("7"), Id::Integer(7));
+    }
+
+    #[test]
+    fn a_whole_number_may_have_a_fraction_of_zero_or_an_exponent() {
+        for (text, number) in [("5", 5), ("5.0", 5), ("5e0", 5), ("50e-1", 5), ("0.5E+1", 5), ("-0", 0)] {
+            assert_eq!(whole_number(text), Some(number), "{text}");
+        }
+        for text in ["-5", "5.5", "5e-1", "1e300", "1e999", "9007199254740993.5e1", "true", "\"5\"", ""] {
+            assert_eq!(whole_number(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_response_may_have_the_number_of_its_call_in_another_form() {
+        let call = |text| Id::from_number_text(text).and_then(|id| id.to_call());
+        assert_eq!(["43", "43.0", "4.3e1"].map(call), [Some(43); 3]);
+        assert_eq!(["43.5", "-43.0", "1e300"].map(call), [None; 3]);
+        assert_eq!(Id::from("43").to_call(), None);
     }
 
     #[test]

@@ -18,6 +18,8 @@ mod unreadable;
 
 pub use batch::{Entry, Incoming, Outgoing, Rejected, Unusable};
 pub use error_object::{ErrorObject, Fault, Reason};
+#[cfg(feature = "codec")]
+pub(crate) use id::whole_number;
 pub use id::{Id, NumberText, RequestId};
 pub use object_payload::{Member, ObjectPayload};
 pub use request::{Notification, Request};

@@ -35,7 +35,7 @@ pub trait ObjectPayload: Payload {
     /// Reads an id. Returns `None` for a value that cannot be an id.
     fn read_id(value: Self::Value<'_>) -> Option<Self::Id>;
 
-    /// Reads an integer from 0 to 2^32 - 1. Returns `None` for any other value.
+    /// Reads an integer from 0 to 2^32 - 1: `5`, `5.0` and `5e0` are integers. Returns `None` for any other value.
     fn read_count(value: Self::Value<'_>) -> Option<u32>;
 
     /// Writes an object with these members, in this order. Returns `None` if a member cannot be written.

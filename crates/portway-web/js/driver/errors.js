@@ -234,6 +234,14 @@ export function tagOf(value) {
   return attempt(() => Object.prototype.toString.call(value));
 }
 
+/**
+ * Returns whether a value is an object of this class of the platform, in any realm. The objects of Node have no tag of
+ * their own. Not every realm has the class.
+ */
+export function isInstance(value, name) {
+  return tagOf(value) === `[object ${name}]` || (globalThis[name] !== undefined && value instanceof globalThis[name]);
+}
+
 /** Returns the result of a function, or undefined if it throws. Getters and proxies of the application may throw. */
 function attempt(run) {
   try {

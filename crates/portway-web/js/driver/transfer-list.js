@@ -1,7 +1,7 @@
 // Transfer lists. Engines check some kinds of objects only while they transfer the list, and may have detached other
 // objects by then. So the objects are checked and ordered here. If a transfer fails, the caller still has all objects.
 
-import { tagOf } from "./errors.js";
+import { isInstance } from "./errors.js";
 
 /** Returns the objects of a transfer list as an array. The list may be an iterator, which can be read only once. */
 export function toTransferArray(transfer) {
@@ -38,18 +38,38 @@ export function closePort(port) {
 
 /**
  * Returns whether a port is known to be closed. The check posts a port through itself. This throws if the port is open.
- * In Chromium and WebKit, it does not throw if the port is closed.
+ * In Chromium and WebKit, it does not throw if the port is closed. In Node and Bun, it always throws.
  */
 export function isClosedPort(port) {
-  // An object that only acts as a port may accept any list, so it is not checked.
-  if (tagOf(port) !== "[object MessagePort]") return false;
+  // An object that only acts as a port may accept any list, and may be used again, so it is not checked.
+  if (!isInstance(port, "MessagePort")) return false;
   if (closedPorts.has(port)) return true;
   try {
     port.postMessage(undefined, [port]);
     return true;
   } catch {
-    return false;
+    const { process, structuredClone } = globalThis;
+    // A replacement of `structuredClone` may refuse any port.
+    return Boolean(process && structuredClone) && isRefused(port) && !isRefused(new MessageChannel().port1);
   }
+}
+
+/**
+ * Returns whether a list with this port is refused before the value is read, as Node and Bun do if the port is closed.
+ * The value cannot be read, so the port is never transferred.
+ */
+function isRefused(port) {
+  let isUnread = true;
+  const value = {
+    get member() {
+      isUnread = false;
+      throw value;
+    },
+  };
+  try {
+    structuredClone(value, { transfer: [port] });
+  } catch {}
+  return isUnread;
 }
 
 /**

@@ -10,7 +10,7 @@ import { MAX_FOREIGN_READS } from "../driver/limit-values.js";
 import { addListeners } from "../transport/event-listeners.js";
 import { allowsEvent, ownOrigin, parseOrigins, postOrigins } from "../transport/origin.js";
 import { isClosedPort, isPort } from "../driver/transfer-list.js";
-import { requireMethods } from "../transport/transports.js";
+import { refuseOtherTarget, requireMethods } from "../transport/transports.js";
 
 /**
  * Returns the adapter for a target of `connect`. Reading most members of a window of another origin throws. Reading
@@ -22,10 +22,10 @@ export function resolveTarget(target, origin) {
   }
   if (target.window === target) return windowTarget(() => target, origin);
   if (target.contentWindow !== undefined) return windowTarget(() => target.contentWindow, origin, target);
+  // A BroadcastChannel is refused: a session has two sides, and a channel may have more members.
+  refuseOtherTarget(target);
   const isChannel = typeof target.postMessage === "function" && typeof target.addEventListener === "function";
-  // A BroadcastChannel is refused: a session has two sides, and a channel may have more members. Not every realm has
-  // the class.
-  if (isChannel && !(globalThis.BroadcastChannel && target instanceof BroadcastChannel)) return channelTarget(target);
+  if (isChannel) return channelTarget(target);
   throw new TypeError(
     "connect() takes an iframe, a window, a worker or a port; for anything else, make a transport { send, onMessage }",
   );

@@ -5,7 +5,14 @@ import { boundaryOf, boundaryOfName, boundaryOfWindow, transportInternals } from
 import { logError } from "../driver/log-error.js";
 import { takeBuffered } from "./early-buffer.js";
 import { isMessageOrBatch } from "../driver/envelope.js";
-import { peerGoneError, portClosedError, tagOf, messageError, workerFailedError } from "../driver/errors.js";
+import {
+  isInstance,
+  peerGoneError,
+  portClosedError,
+  tagOf,
+  messageError,
+  workerFailedError,
+} from "../driver/errors.js";
 import { ReceiveQueue } from "./receive-queue.js";
 import { addListeners } from "./event-listeners.js";
 import { Heartbeat } from "./heartbeat.js";
@@ -178,9 +185,29 @@ export function requireMethods(object, name, ...methods) {
   }
 }
 
+/**
+ * Throws a TypeError if a target is known to be neither a worker nor a port, with the right way to use it. Several
+ * contexts share the ids on a BroadcastChannel, so only `broadcastTransport` uses it.
+ */
+export function refuseOtherTarget(target) {
+  for (const [name, way] of [
+    ["SharedWorker", "sharedWorker.port"],
+    ["BroadcastChannel", "broadcastTransport(channel)"],
+  ]) {
+    if (isInstance(target, name)) throw new TypeError(`${name}: use ${way}`);
+  }
+}
+
+function requireChannel(target, name) {
+  // Other members of a window of another origin throw when they are read.
+  if (target && target.window === target) throw new TypeError("window: use windowTransport(window, { origin })");
+  refuseOtherTarget(target);
+  requireMethods(target, name, "postMessage", "addEventListener");
+}
+
 /** Returns a transport over a port. A port buffers its messages until it is started. */
 export function portTransport(port) {
-  requireMethods(port, "port", "postMessage", "addEventListener");
+  requireChannel(port, "port");
   return transport({
     boundary: boundaryOf(port),
     source: port,
@@ -200,7 +227,7 @@ export function portTransport(port) {
 
 /** Returns a transport from the owner of a worker to the worker. `destroy` does not terminate the worker. */
 export function workerTransport(worker) {
-  requireMethods(worker, "worker", "postMessage", "addEventListener");
+  requireChannel(worker, "worker");
   return transport({
     boundary: boundaryOf(worker),
     source: worker,
@@ -225,6 +252,9 @@ export function broadcastTransport(nameOrChannel) {
   const own = typeof nameOrChannel === "string";
   const channel = own ? new BroadcastChannel(nameOrChannel) : nameOrChannel;
   requireMethods(channel, "channel", "postMessage", "addEventListener");
+  if (typeof channel.name !== "string") {
+    throw new TypeError("channel must be a BroadcastChannel or its name; for a port, use portTransport(port)");
+  }
   return transport({
     boundary: boundaryOfName(channel.name),
     sharing: channel,

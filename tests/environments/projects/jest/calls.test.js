@@ -1,4 +1,4 @@
-import { describe, jest, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import * as library from "portway";
 import { callTests, clockTests } from "./calls.js";
 
@@ -33,6 +33,21 @@ const fresh = () => {
 
 describe(globalThis.PLACE, () => {
   for (const [name, body] of [...callTests(library), ...clockTests(library, fake, fresh)]) test(name, body);
+
+  test("a comparison with the remote of a peer that fails is printed, and calls nothing", async () => {
+    await library.default();
+    const sent = [];
+    const { remote } = new library.JSONRPCPeer({ send: (message) => void sent.push(message), onMessage() {} });
+    const rejected = [];
+    const listener = (reason) => rejected.push(reason);
+    process.on("unhandledRejection", listener);
+    for (const compare of ["toBe", "toEqual", "toStrictEqual", "toMatchObject"]) {
+      expect(() => expect({ remote })[compare]({ remote: 1 })).toThrow(compare);
+    }
+    await new Promise((resolve) => setTimeout(resolve));
+    process.off("unhandledRejection", listener);
+    expect([sent, rejected]).toEqual([[], []]);
+  });
 
   test("legacy fake timers advance timeouts, too", async () => {
     await library.default();

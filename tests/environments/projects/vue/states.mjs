@@ -1,7 +1,7 @@
 // Tests peers and params in the reactive state of Vue, over a real MessageChannel.
 
 import init, { connect } from "portway";
-import { reactive, readonly, ref, shallowReactive } from "vue";
+import { isProxy, reactive, readonly, ref, shallowReactive, toRaw } from "vue";
 import { equal } from "./calls.js";
 import { save } from "./form.mjs";
 import { report } from "./report.js";
@@ -23,6 +23,15 @@ await report([
     async () => {
       equal(await reactive({ peer }).peer.request("ping"), "pong");
       equal(await readonly({ peer }).peer.remote.ping(), "pong");
+    },
+  ],
+  [
+    "the remote of a peer in a reactive object is itself there, and its own raw object",
+    async () => {
+      const { remote } = peer;
+      equal(reactive({ remote }).remote === remote && toRaw(remote) === remote, true);
+      equal(isProxy(remote), false);
+      equal(await toRaw(reactive({ remote }).remote).ping(), "pong");
     },
   ],
   ...[reactive, readonly, shallowReactive, (value) => ref(value).value].map((wrap, n) => [

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::encode::{push_id, push_string};
 use super::members::members;
 use super::raw::raw;
-use crate::message::{Id, Member, ObjectPayload};
+use crate::message::{Id, Member, ObjectPayload, whole_number};
 
 impl ObjectPayload for Box<RawValue> {
     type Value<'p> = &'p RawValue;
@@ -52,7 +52,7 @@ impl ObjectPayload for Box<RawValue> {
     }
 
     fn read_count(value: &RawValue) -> Option<u32> {
-        serde_json::from_str(value.get()).ok()
+        whole_number(value.get())?.try_into().ok()
     }
 
     fn object(members: &[(&str, Member<'_, Self>)]) -> Option<Self> {

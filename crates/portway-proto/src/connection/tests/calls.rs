@@ -213,13 +213,22 @@ fn the_type_of_a_reply_id_matters() {
     call(&mut pair, None);
     pair.drain();
     pair.client.handle(response("1", "string"));
-    pair.client.handle(response(Id::from_number_text("1.0").expect("a number"), "fraction"));
+    pair.client.handle(response(Id::from_number_text("1.5").expect("a number"), "fraction"));
     pair.client.handle(response(-1, "negative"));
     pair.drain();
     assert_eq!((ends(&mut pair), pair.client.pending_calls()), (vec![], 1));
     pair.client.handle(response(1, "integer"));
     pair.drain();
     assert_eq!(ends(&mut pair), [(1, "result")]);
+}
+
+#[test]
+fn a_reply_may_have_its_id_as_a_double() {
+    let mut pair = Pair::new();
+    call(&mut pair, None);
+    pair.client.handle(response(Id::from_number_text("1.0").expect("a number"), "double"));
+    pair.drain();
+    assert_eq!((ends(&mut pair), pair.client.pending_calls()), (vec![(1, "result")], 0));
 }
 
 #[test]
