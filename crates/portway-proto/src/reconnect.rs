@@ -202,7 +202,7 @@ impl Reconnect {
         if !matches!(self.state, State::Connecting | State::Open | State::Held) {
             return;
         }
-        let verdict = verdict.unwrap_or(Verdict::of(code));
+        let verdict = verdict.unwrap_or_else(|| Verdict::of(code));
         if verdict == Verdict::Stop {
             return self.close();
         }

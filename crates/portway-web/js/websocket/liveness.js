@@ -44,8 +44,8 @@ export function liveness(option, isWaiting, ping, onDead) {
       if (now() < due + interval / 4) silence++;
       if (asked === undefined ? !isWaiting() && !answersPings : silence >= asked + CHECKS)
         return asked === undefined || onDead();
-      if (silence >= (isWaiting() ? CHECKS : 2 * CHECKS)) ask();
       schedule();
+      if (silence >= (isWaiting() ? CHECKS : 2 * CHECKS)) ask();
     }, interval);
   };
 

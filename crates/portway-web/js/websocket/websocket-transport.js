@@ -359,8 +359,8 @@ export function webSocketTransport(url, options = {}) {
     };
   }
 
-  const close = (code = 1000, reason = "") => {
-    if (endError === undefined) end({ code, reason: String(reason), wasClean: true }, undefined, true);
+  const close = (code, reason = "") => {
+    if (endError === undefined) end({ code: closeCode(code), reason: String(reason), wasClean: true }, undefined, true);
   };
 
   // The link and `subscribe` use members that are not declared.
