@@ -95,6 +95,25 @@ fn run(policy: &mut Reconnect, step: &Step, place: &str) {
 }
 
 #[test]
+fn the_defaults_are_those_of_the_table_of_limits() {
+    #[derive(Deserialize)]
+    struct Row {
+        name: String,
+        value: u64,
+    }
+
+    let rows: Vec<Row> = serde_json::from_str(include_str!("data/limits.json")).unwrap();
+    let value = |name: &str| rows.iter().find(|row| row.name == name).unwrap().value;
+    let expected = Options {
+        base: value("reconnect-delay"),
+        cap: value("reconnect-cap"),
+        hold: value("reconnect-hold"),
+        restart: value("restart-delay"),
+    };
+    assert_eq!(Options::default(), expected);
+}
+
+#[test]
 fn full_jitter_spreads_a_thousand_clients_over_the_delay() {
     let delays: Vec<u64> = (0..1_000_u64).map(|n| full_jitter(30_000, u32::try_from(n * 4_294_967).unwrap())).collect();
     for second in 0..30 {

@@ -1,4 +1,4 @@
-// A server that does not read: what waits, and what fails.
+// A server that does not read: streams wait, and other messages fail.
 
 import { assert } from "chai";
 import { CallError } from "./support/portway.js";
@@ -23,8 +23,8 @@ async function stalled(options = {}) {
   await connection.peer.request("echo", []);
   await server.command("pause");
   /**
-   * Whether this platform shows the bytes that the peer has not read. WebKit counts bytes as sent once its network process
-   * has them.
+   * Whether this platform shows the bytes that the peer has not read. WebKit counts bytes as sent once its network
+   * process has them.
    */
   async function showsUnread() {
     for (let n = 0; n < 48; n++) connection.peer.notify("noise", [text]);

@@ -106,11 +106,7 @@ mod tests {
     use super::*;
 
     fn sizes(gzip: u64) -> Sizes {
-        Sizes {
-            files: vec![("a".into(), Measured { raw: 0, gzip, brotli: 0 })],
-            budget: 16_384,
-            additions: Vec::new(),
-        }
+        Sizes { files: vec![("a".into(), Measured { raw: 0, gzip, brotli: 0 })], budget: 16_384, additions: Vec::new() }
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The reconnect policy of a client: decides when the next attempt starts, and whether there is one. It has no IO, reads
-//! no clock, and takes its random numbers from the caller.
+//! The reconnect policy of a client: decides when the next attempt starts, and whether there is one. It has no IO,
+//! reads no clock, and takes its random numbers from the caller.
 //!
 //! ```text
 //!             opened             held
@@ -73,7 +73,7 @@ pub enum State {
     Closed,
 }
 
-/// What a close code means for the next attempt.
+/// The effect of a close code on the next attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// No attempt follows: the peer refuses this client, or does not speak its protocol.
@@ -202,7 +202,7 @@ impl Reconnect {
         if !matches!(self.state, State::Connecting | State::Open | State::Held) {
             return;
         }
-        let verdict = verdict.unwrap_or(Verdict::of(code));
+        let verdict = verdict.unwrap_or_else(|| Verdict::of(code));
         if verdict == Verdict::Stop {
             return self.close();
         }

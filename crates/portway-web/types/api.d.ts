@@ -141,8 +141,8 @@ export interface RequestOptions<Progress = any> extends NotifyOptions {
   /** Called with each value that the handler passes to `context.progress`, in order, until the call ends. */
   onProgress?: ((value: Progress) => void) | undefined;
   /**
-   * Whether the call may be sent again. Over a `webSocketTransport`, such a call survives the loss of its connection, and
-   * is sent again on the next one. Other transports ignore this option. Default: false.
+   * Whether the call may be sent again. Over a `webSocketTransport`, such a call survives the loss of its connection,
+   * and is sent again on the next one. Other transports ignore this option. Default: false.
    */
   idempotent?: boolean | undefined;
 }

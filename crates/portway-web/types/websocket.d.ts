@@ -54,11 +54,13 @@ export interface ReconnectOptions {
    * the connection was longer, that time. Default: 5 000.
    */
   hold?: number | undefined;
-  /** The delay that is added after the close codes 1012 and 1013, and the minimum of `base` for them. Default: 5 000. */
+  /**
+   * The delay that is added after the close codes 1012 and 1013, and the minimum of `base` for them. Default: 5 000.
+   */
   restart?: number | undefined;
   /**
-   * Returns the delay that is used. `delay` is `base · 2^attempt`, at most `cap`; `attempt` counts from 0. Default: full
-   * jitter, which is a random delay from 0 to `delay`.
+   * Returns the delay that is used. `delay` is `base · 2^attempt`, at most `cap`; `attempt` counts from 0. Default:
+   * full jitter, which is a random delay from 0 to `delay`.
    */
   jitter?: ((delay: number, attempt: number) => number) | undefined;
 }
@@ -94,9 +96,9 @@ export interface WebSocketTransportOptions {
   /** The options of the reconnect policy. */
   reconnect?: ReconnectOptions | undefined;
   /**
-   * Decides whether another attempt follows the end of a connection or attempt. `undefined` leaves it to the close code:
-   * 1002, 1003, 1008, 1010, 3000, 3003, and 4400 to 4499 except 4408 and 4429, end the attempts. `attempt` is the number
-   * of failures before this one, and `hasOpened` whether the connection was open.
+   * Decides whether another attempt follows the end of a connection or attempt. `undefined` leaves it to the close
+   * code: 1002, 1003, 1008, 1010, 3000, 3003, and 4400 to 4499 except 4408 and 4429, end the attempts. `attempt` is the
+   * number of failures before this one, and `hasOpened` whether the connection was open.
    */
   shouldReconnect?:
     | ((end: ConnectionEnd & { readonly attempt: number; readonly hasOpened: boolean }) => boolean | undefined)
@@ -129,9 +131,9 @@ export interface WebSocketTransport extends BuiltInTransport {
  * Returns a transport over a WebSocket, for one client, server or peer, or for a client and a server together. It
  * connects when the first of them uses it, and again after each loss of the connection.
  *
- * A lost connection rejects the calls that were sent with a `ConnectionLost` (`session-ended`). They are not sent again,
- * except those with the option `idempotent`. Calls that are made without a connection wait for the next one: at most
- * 1 000 messages with 1 048 576 characters. More reject with `too-many-calls`.
+ * A lost connection rejects the calls that were sent with a `ConnectionLost` (`session-ended`). They are not sent
+ * again, except those with the option `idempotent`. Calls that are made without a connection wait for the next one: at
+ * most 1 000 messages with 1 048 576 characters. More reject with `too-many-calls`.
  *
  * Throws a `TypeError` if there is no `WebSocket`, and a `RangeError` for an invalid number.
  */
@@ -188,15 +190,15 @@ export interface AbortSignalLike {
  * Subscribes at a peer that answers `method` with an id, and sends the items in notifications with this id. Returns the
  * items. Subscribes at once, and again on each new connection. Events that arrive before the id are kept.
  *
- * The end of the loop, or `return()`, ends the subscription and calls `unsubscribe`. If `method` fails, or no connection
- * follows, the next read rejects.
+ * The end of the loop, or `return()`, ends the subscription and calls `unsubscribe`. If `method` fails, or no
+ * connection follows, the next read rejects.
  */
 export function subscribe<Item = any>(
   client: Pick<JSONRPCClient, "request">,
   options: SubscribeOptions<Item>,
 ): AsyncIterableIterator<Item>;
 
-/** What follows a close code: no attempt, an attempt after the delay, or an attempt after a longer delay. */
+/** The effect of a close code: no attempt, an attempt after the delay, or an attempt after a longer delay. */
 export type ReconnectVerdict = "stop" | "back-off" | "wait-longer";
 
 /**

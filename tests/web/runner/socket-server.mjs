@@ -1,5 +1,5 @@
-// A WebSocket server in a process of its own, so that specs can kill or stop it. It answers JSON-RPC by hand. The parent
-// controls it by messages `{ id, command, … }`, and gets `{ id, result }`.
+// A WebSocket server in a process of its own, so that specs can kill or stop it. It answers JSON-RPC by hand. The
+// parent controls it by messages `{ id, command, … }`, and gets `{ id, result }`.
 
 import { WebSocketServer } from "ws";
 import { createServer } from "node:http";

@@ -45,7 +45,7 @@ export function startSockets() {
   }
 
   return {
-    /** Handles what a spec has posted, and resolves to the answer. */
+    /** Handles a command that a spec has posted, and resolves to the answer. */
     async handle({ action, number, port, signal, ...values }) {
       if (action === "start") return start(port);
       if (action === "kill") return kill(number, signal);

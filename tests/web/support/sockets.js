@@ -28,7 +28,7 @@ export async function startServer() {
     signal,
     command,
     set: (values) => command("set", values),
-    /** The connections so far, with what they have received. */
+    /** The connections so far, with the messages that they have received. */
     log: () => command("log"),
     /** Resolves to the log once it holds. */
     async logOnce(holds, text) {
@@ -48,7 +48,7 @@ export async function startServer() {
 
 /**
  * A peer over a transport to the server. `events` has the calls of the callbacks: their names and arguments. The delays
- * are short, unless the options say otherwise.
+ * are short, unless the options set others.
  */
 export function connectTo(url, options = {}, peerOptions = {}) {
   const events = [];

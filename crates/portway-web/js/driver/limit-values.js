@@ -94,7 +94,7 @@ export const MAX_STDERR_LINE = 65_536;
 export const MAX_OFFLINE_MESSAGES = 1_000;
 /** Maximum characters of the messages queued for the next WebSocket connection. */
 export const MAX_OFFLINE_CHARACTERS = 1_048_576;
-/** Default silence of a WebSocket with pending calls before the peer is asked, and the time for its answer, in milliseconds. */
+/** Default silence of a WebSocket before the peer is asked, and time for its answer, in milliseconds. */
 export const SOCKET_HEARTBEAT = 5_000;
 /** Maximum unsent bytes of a WebSocket with which streams of this side go on. */
 export const STREAM_BUFFER_BYTES = 1_048_576;

@@ -1,6 +1,6 @@
-// Reads messages from JSON text. `JSON.parse` keeps one of several members with one name, and rounds numbers. So the text
-// decides whether a member of the envelope is repeated, and it has the digits of an id. Most texts need no second look:
-// each name occurs once in them, and the id is written as JavaScript writes it.
+// Reads messages from JSON text. `JSON.parse` keeps one of several members with one name, and rounds numbers. So the
+// text decides whether a member of the envelope is repeated, and it has the digits of an id. Most texts need no second
+// look: each name occurs once in them, and the id is written as JavaScript writes it.
 
 import { checkValue } from "../driver/json-values.js";
 import { INVALID_REQUEST, asMessage, asMessages } from "../driver/json-text.js";
@@ -11,8 +11,8 @@ import { CREDIT } from "../driver/stream-protocol.js";
 const NAMES = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 /**
- * Patterns for the names in a text, or for an escape of a character that a name may contain. The index has a bit for each
- * of the names.
+ * Patterns for the names in a text, or for an escape of a character that a name may contain. The index has a bit for
+ * each of the names.
  */
 const patterns = [];
 
@@ -114,8 +114,8 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 
 /**
- * Finds the members of an object, or of the elements of an array, in valid JSON text. Returns the texts of the members by
- * name, and the repeated names, for each object or element.
+ * Finds the members of an object, or of the elements of an array, in valid JSON text. Returns the texts of the members
+ * by name, and the repeated names, for each object or element.
  */
 function scan(text, isBatch) {
   let at = 0;

@@ -1,5 +1,6 @@
-// Decides whether a connection is dead. Any message is a sign of life. A silent peer is asked, and then has the same time
-// for an answer. As for the heartbeat of sessions, time in which this thread was suspended or blocked does not count.
+// Decides whether a connection is dead. Any message is a sign of life. A silent peer is asked, and then has the same
+// time for an answer. As for the heartbeat of sessions, time in which this thread was suspended or blocked does not
+// count.
 
 import { now } from "../driver/clock.js";
 import { MIN_HEARTBEAT } from "../driver/limit-values.js";
@@ -10,8 +11,8 @@ const CHECKS = 5;
 
 /**
  * `option` is the silence (ms) before a question, and the time for its answer; 0 or false disables both. `isWaiting`
- * returns whether calls are pending. `ping` asks the peer: by a notification if its argument is true, else by a request.
- * `onDead` is called if there is no answer.
+ * returns whether calls are pending. `ping` asks the peer: by a notification if its argument is true, else by a
+ * request. `onDead` is called if there is no answer.
  */
 export function liveness(option, isWaiting, ping, onDead) {
   const isOn = option > 0 && option <= MAX_TIMEOUT_MS;
@@ -44,8 +45,8 @@ export function liveness(option, isWaiting, ping, onDead) {
       if (now() < due + interval / 4) silence++;
       if (asked === undefined ? !isWaiting() && !answersPings : silence >= asked + CHECKS)
         return asked === undefined || onDead();
-      if (silence >= (isWaiting() ? CHECKS : 2 * CHECKS)) ask();
       schedule();
+      if (silence >= (isWaiting() ? CHECKS : 2 * CHECKS)) ask();
     }, interval);
   };
 

@@ -1,6 +1,6 @@
-// The reconnect policy: decides when the next attempt starts, and whether there is one. It has no IO, reads no clock, and
-// takes its random numbers from the caller. `reconnect.rs` of `portway-proto` is the same policy, with a diagram of the
-// states. `tests/data/reconnect.json` has the vectors of both.
+// The reconnect policy: decides when the next attempt starts, and whether there is one. It has no IO, reads no clock,
+// and takes its random numbers from the caller. `reconnect.rs` of `portway-proto` is the same policy, with a diagram of
+// the states. `tests/data/reconnect.json` has the vectors of both.
 
 import { checkNumbers } from "./check-numbers.js";
 import { MAX_RECONNECT_DELAY, RECONNECT_DELAY, RECONNECT_HOLD, RESTART_DELAY } from "../driver/limit-values.js";
@@ -62,7 +62,9 @@ export class ReconnectPolicy {
     this.#enter(this.state === "open" ? "held" : "connecting");
   }
 
-  /** Handles the end of a connection or of an attempt. `code` is its close code. `verdict` replaces that of the code. */
+  /**
+   * Handles the end of a connection or of an attempt. `code` is its close code. `verdict` replaces that of the code.
+   */
   lost(now, code, verdict = verdictOf(code)) {
     // A timer may be late. The time decides whether the connection was held.
     if (this.state === "open") this.handleTimeout(now);

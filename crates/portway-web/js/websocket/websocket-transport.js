@@ -39,7 +39,7 @@ const ABNORMAL = 1006;
 const failure = (reason) => ({ code: ABNORMAL, reason, wasClean: false });
 const idsOf = (message) => [message].flat().map(({ id }) => id);
 
-/** Returns whether all messages are notifications of the protocol, whose loss nobody has to know. */
+/** Returns whether all messages are notifications of the protocol, whose loss is not an error. */
 const isProtocol = (message) =>
   !someMessage(message, ({ method, id }) => id !== undefined || !(method === CANCEL || method?.startsWith("rpc.")));
 
@@ -119,7 +119,7 @@ export function webSocketTransport(url, options = {}) {
       throw new RangeError(`a message must have at most ${maxMessage} characters (maxMessage), got ${text.length}`);
     const isAnswer = !someMessage(message, isCall);
     const hasCalls = someMessage(message, isRequest);
-    // The peer causes the other messages, or nobody has to know their loss.
+    // The peer causes the other messages, or their loss is not an error.
     const isOwn = !isAnswer && !isProtocol(message);
     if (isReady && socket.readyState === OPEN) {
       if (isOwn && isOver(MAX_UNWRITTEN_BYTES)) throw new SocketError("congested", "the peer does not read");
@@ -167,7 +167,7 @@ export function webSocketTransport(url, options = {}) {
     } catch (/** @type {any} */ error) {
       return reject(PARSE_ERROR, `a message is not JSON: ${error.message}`);
     }
-    if (unreadable.length > 0) report(new Error("a response has a repeated member"), unreadable);
+    if (unreadable.length > 0) report(new Error("a response repeats a member"), unreadable);
     if (messages === undefined || (messages.id === PING_ID && !isCall(messages))) return;
     if (watchers.size + repeatable.size > 0)
       for (const message of [messages].flat()) {
@@ -359,8 +359,8 @@ export function webSocketTransport(url, options = {}) {
     };
   }
 
-  const close = (code = 1000, reason = "") => {
-    if (endError === undefined) end({ code, reason: String(reason), wasClean: true }, undefined, true);
+  const close = (code, reason = "") => {
+    if (endError === undefined) end({ code: closeCode(code), reason: String(reason), wasClean: true }, undefined, true);
   };
 
   // The link and `subscribe` use members that are not declared.
@@ -394,7 +394,9 @@ export function webSocketTransport(url, options = {}) {
     },
     /** Called before a call that may be sent again is sent. */
     onIdempotent: (id) => void repeatable.set(id, undefined),
-    /** Adds a watcher: `onMessage(message)`, `onSession(number)` (0 at its end), `onEnd(error)`. Returns its removal. */
+    /**
+     * Adds a watcher: `onMessage(message)`, `onSession(number)` (0 at its end), `onEnd(error)`. Returns its removal.
+     */
     watch(watcher) {
       watchers.add(watcher);
       if (isReady) watcher.onSession(sessionCount);
