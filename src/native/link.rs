@@ -4,8 +4,6 @@
 //! The lock is never held while code of the application runs. Handlers, wakers and drops of payloads run after the lock
 //! is released.
 
-use core::any::Any;
-use core::fmt;
 use std::future::poll_fn;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,6 +19,7 @@ use super::Text;
 use super::diagnostic::DiagnosticSink;
 use super::driver::Driver;
 use super::handlers::Handlers;
+use super::identity::Identity;
 use super::in_flight::{CancelToken, InFlightNotifications, InFlightRequests};
 use super::outbox::Outbox;
 use super::state::{
@@ -75,16 +74,6 @@ pub(super) struct Settings {
     pub(super) identity: Option<Identity>,
 }
 
-/// A value of the application that describes the peer.
-#[derive(Clone)]
-pub(super) struct Identity(pub(super) Arc<dyn Any + Send + Sync>);
-
-impl fmt::Debug for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Identity")
-    }
-}
-
 /// The next work of the driver.
 #[derive(Debug)]
 pub(super) struct Work {
@@ -115,11 +104,6 @@ impl Link {
             grace,
             start: Instant::now(),
         }
-    }
-
-    /// Returns the identity of the peer, if it has this type.
-    pub(super) fn identity<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        Arc::clone(&self.identity.as_ref()?.0).downcast().ok()
     }
 
     /// Returns the milliseconds since the start of the link.

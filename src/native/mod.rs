@@ -16,6 +16,7 @@ mod diagnostic;
 mod driver;
 mod frame_handler;
 mod handlers;
+mod identity;
 mod in_flight;
 pub(crate) mod limits;
 mod link;

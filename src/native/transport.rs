@@ -24,10 +24,11 @@ use super::child::{ChildProcess, Pipes};
 use super::connect::connect_unix;
 use super::diagnostic::{Diagnostic, DiagnosticSink};
 use super::driver::Driver;
+use super::identity::Identity;
 #[cfg(unix)]
 use super::limits::BUSY_SOCKET_TIMEOUT;
 use super::limits::{PAIR_BYTES, SHUTDOWN_TIMEOUT};
-use super::link::{Identity, Link, Settings};
+use super::link::{Link, Settings};
 use super::message_channel::{MessageChannel, SinkAndStream};
 use super::start::spawn_error_reason;
 use super::stdin::AsyncStdin;

@@ -43,7 +43,7 @@ Examples:
   portway call add '[1, 2]' -- ./my-server --stdio    start and call a program
   portway call status --unix /run/my.sock             call a server on a socket
   portway call tools/list --tcp 127.0.0.1:4000 | jq .
-  portway serve --ws 127.0.0.1:8080 -- pylsp          a language server for a page
+  portway serve --ws 127.0.0.1:8080 -- pylsp    a language server for a page
   portway decode < traffic.log | jq 'select(.event == \"error\")'
   echo '{\"jsonrpc\": \"2.0\", \"method\": \"ping\"}' | portway validate
 
@@ -87,7 +87,7 @@ pub(crate) struct CallArguments {
 
     /// A header of the request that opens the WebSocket, for example `Authorization: Bearer TOKEN`. With `@FILE` as the
     /// value, the value is read from a file, so that a secret is not in the list of processes
-    #[arg(long = "header", value_name = "NAME:VALUE", value_parser = header, requires = "ws")]
+    #[arg(long = "header", value_name = "NAME:VALUE", value_parser = header)]
     pub(crate) headers: Vec<Header>,
 
     /// Maximum length of a received message, in bytes; with wipc, also of a sent message

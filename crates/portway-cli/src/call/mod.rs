@@ -43,6 +43,9 @@ const FINAL_READ: Duration = Duration::from_millis(20);
 const MAX_GRACE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Failure> {
+    if !arguments.headers.is_empty() && arguments.target.ws.is_none() {
+        return Err(Failure::new(UNUSABLE, "--header is for --ws URL"));
+    }
     let params = params::read(arguments.params.as_ref())?;
     check_descriptors().map_err(runtime_failure)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(runtime_failure)?;
@@ -162,13 +165,16 @@ impl CallSession {
         let reporter = Arc::new(Reporter::new(framing));
         let (transport, negotiation, output, program) = match connection {
             Connection::WebSocket(transport) => (*transport, None, Arc::default(), None),
-            Connection::Streams(Streams { reader, writer, output, program }) => match arguments.framing.fixed() {
-                Some(framing) => (Transport::new(reader, writer, framing)?, None, output, program),
-                None => {
-                    let (transport, negotiation) = Negotiation::begin(reader, writer, limits, &reporter)?;
-                    (transport, Some(negotiation), output, program)
+            Connection::Streams(streams) => {
+                let Streams { reader, writer, output, program } = *streams;
+                match arguments.framing.fixed() {
+                    Some(framing) => (Transport::new(reader, writer, framing)?, None, output, program),
+                    None => {
+                        let (transport, negotiation) = Negotiation::begin(reader, writer, limits, &reporter)?;
+                        (transport, Some(negotiation), output, program)
+                    }
                 }
-            },
+            }
         };
         // A peer that has responded has read the whole request, so the grace is short. A notification has no response.
         // The peer may still be reading it, so the grace is the whole timeout.

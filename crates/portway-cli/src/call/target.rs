@@ -38,7 +38,7 @@ pub(super) struct Streams {
 
 /// The connection to a peer.
 pub(super) enum Connection {
-    Streams(Streams),
+    Streams(Box<Streams>),
     WebSocket(Box<Transport>),
 }
 
@@ -46,7 +46,9 @@ impl Connection {
     pub(super) async fn open(arguments: &CallArguments) -> Result<Self, Failure> {
         match &arguments.target.ws {
             Some(url) => websocket(url, arguments).await.map(|transport| Self::WebSocket(Box::new(transport))),
-            None => Streams::open(&arguments.target, arguments.timeout).await.map(Self::Streams),
+            None => Streams::open(&arguments.target, arguments.timeout)
+                .await
+                .map(|streams| Self::Streams(Box::new(streams))),
         }
     }
 }

@@ -18,7 +18,7 @@ async fn an_invalid_command_line_exits_with_2_and_the_reason() -> Test {
     let unix = ["--unix", "/nonexistent/socket"];
     for (arguments, expected) in [
         (&["call"][..], "METHOD"),
-        (&["call", "add"], "--unix <PATH>|--tcp <HOST:PORT>|PROGRAM"),
+        (&["call", "add"], "--unix <PATH>|--tcp <HOST:PORT>|--ws <URL>|PROGRAM"),
         (&["call", "add", "--unix", "/a", "--tcp", "localhost:1"], "cannot be used with"),
         (&["call", "add", "--tcp", "localhost"], "HOST:PORT, such as"),
         (&["call", "add", "--tcp", "tcp://localhost:1"], "HOST:PORT without tcp://, such as 127.0.0.1:4000"),
