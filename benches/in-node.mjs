@@ -19,7 +19,7 @@ export async function measureInNode({ id: workload, size, rounds, libraries }) {
     thread.on("error", () => {});
     await answer(thread).catch((error) => drop(id, error));
   }
-  const once = async (id) => {
+  const runOnce = async (id) => {
     try {
       threads.get(id).postMessage(size);
       return await answer(threads.get(id));
@@ -27,11 +27,11 @@ export async function measureInNode({ id: workload, size, rounds, libraries }) {
       drop(id, error);
     }
   };
-  for (const id of [...running]) for (let i = 0; i < 5; i++) if (running.includes(id)) await once(id);
+  for (const id of [...running]) for (let i = 0; i < 5; i++) if (running.includes(id)) await runOnce(id);
   const results = Object.fromEntries(running.map((id) => [id, []]));
   for (let round = 0; round < rounds; round++) {
     const first = round % running.length;
-    for (const id of [...running.slice(first), ...running.slice(0, first)]) results[id].push(await once(id));
+    for (const id of [...running.slice(first), ...running.slice(0, first)]) results[id].push(await runOnce(id));
   }
   for (const thread of threads.values()) await thread.terminate();
   return {
@@ -46,13 +46,13 @@ export async function measureInNode({ id: workload, size, rounds, libraries }) {
 function answer(thread) {
   return new Promise((resolve, reject) => {
     const end = (settle) => (value) => {
-      clearTimeout(late);
+      clearTimeout(timer);
       thread.off("message", onMessage).off("error", onFailure);
       settle(value);
     };
     const onMessage = end(({ error, metrics }) => (error === undefined ? resolve(metrics) : reject(new Error(error))));
     const onFailure = end(reject);
-    const late = setTimeout(onFailure, 60_000, new Error("timeout"));
+    const timer = setTimeout(onFailure, 60_000, new Error("timeout"));
     thread.on("message", onMessage).on("error", onFailure);
   });
 }

@@ -1,7 +1,7 @@
 // The matrix of the benchmark: libraries, boundaries, workloads, and their combinations.
 
 /** The baselines of the comparison. */
-export const BASES = ["postmessage", "handwritten-envelope", "reference-library"];
+export const BASELINES = ["postmessage", "handwritten-envelope", "reference-library"];
 
 /** An older build of Portway, measured twice. The difference between its two copies is noise. */
 export const OLD = ["old-1", "old-2"];
@@ -13,8 +13,9 @@ const everywhere = [...sameOrigin, "far-frame", "port-far-frame"];
 
 /**
  * The libraries, in the order of the table. `boundaries` lists the boundaries that a library supports. `transfers` is
- * the direction in which the library can transfer a buffer: "both", "params" or undefined. `lacks` lists the workloads
- * and boundaries that the library does not run. `own` marks Portway, and `peer` marks libraries of other authors.
+ * the direction in which the library can transfer a buffer: "both", "params" or undefined. `excluded` lists the
+ * workloads and boundaries that the library does not run. `own` marks Portway, and `peer` marks libraries of other
+ * authors.
  */
 export const libraries = [
   {
@@ -22,24 +23,24 @@ export const libraries = [
     title: "postMessage of a number",
     boundaries: everywhere,
     transfers: "both",
-    lacks: ["pending", "loopback"],
+    excluded: ["pending", "loopback"],
   },
   {
     id: "handwritten-envelope",
     title: "hand-written envelopes",
     boundaries: everywhere,
     transfers: "both",
-    lacks: ["stream"],
+    excluded: ["stream"],
   },
-  { id: "reference-library", title: "reference library", boundaries: everywhere, lacks: ["stream"] },
-  { id: "portway", title: "Portway, coalesced", own: true, boundaries: everywhere, transfers: "both", lacks: [] },
+  { id: "reference-library", title: "reference library", boundaries: everywhere, excluded: ["stream"] },
+  { id: "portway", title: "Portway, coalesced", own: true, boundaries: everywhere, transfers: "both", excluded: [] },
   {
     id: "portway-off",
     title: "Portway, not coalesced",
     own: true,
     boundaries: everywhere,
     transfers: "both",
-    lacks: [],
+    excluded: [],
   },
   {
     id: "portway-connect",
@@ -47,7 +48,16 @@ export const libraries = [
     own: true,
     boundaries: everywhere,
     transfers: "both",
-    lacks: ["clone", "transfer-params", "objects", "pending", "mixed-sizes", "transfer-results", "stream", "loopback"],
+    excluded: [
+      "clone",
+      "transfer-params",
+      "objects",
+      "pending",
+      "mixed-sizes",
+      "transfer-results",
+      "stream",
+      "loopback",
+    ],
   },
   {
     // The Rust API has no option for coalescing.
@@ -55,19 +65,19 @@ export const libraries = [
     title: "Portway, in Rust",
     own: true,
     boundaries: ["worker", ...ports],
-    lacks: ["clone", "transfer-params", "objects", "pending", "mixed-sizes", "transfer-results", "stream", "node"],
+    excluded: ["clone", "transfer-params", "objects", "pending", "mixed-sizes", "transfer-results", "stream", "node"],
   },
-  { id: "comlink", title: "Comlink", peer: true, boundaries: everywhere, transfers: "both", lacks: ["stream"] },
-  { id: "penpal", title: "Penpal", peer: true, boundaries: everywhere, transfers: "both", lacks: ["stream"] },
-  { id: "post-me", title: "post-me", peer: true, boundaries: everywhere, transfers: "both", lacks: ["stream"] },
-  { id: "birpc", title: "birpc", peer: true, boundaries: everywhere, lacks: ["stream"] },
+  { id: "comlink", title: "Comlink", peer: true, boundaries: everywhere, transfers: "both", excluded: ["stream"] },
+  { id: "penpal", title: "Penpal", peer: true, boundaries: everywhere, transfers: "both", excluded: ["stream"] },
+  { id: "post-me", title: "post-me", peer: true, boundaries: everywhere, transfers: "both", excluded: ["stream"] },
+  { id: "birpc", title: "birpc", peer: true, boundaries: everywhere, excluded: ["stream"] },
   {
     id: "json-rpc-2.0",
     title: "json-rpc-2.0",
     peer: true,
     boundaries: everywhere,
     transfers: "params",
-    lacks: ["stream"],
+    excluded: ["stream"],
   },
   // The browser build of vscode-jsonrpc supports ports and workers only.
   {
@@ -75,7 +85,7 @@ export const libraries = [
     title: "vscode-jsonrpc",
     peer: true,
     boundaries: [...workers, ...ports],
-    lacks: ["stream", "node"],
+    excluded: ["stream", "node"],
   },
   // Cap'n Web supports ports only, and cannot send an ArrayBuffer.
   {
@@ -83,7 +93,7 @@ export const libraries = [
     title: "Cap'n Web",
     peer: true,
     boundaries: ports,
-    lacks: ["clone", "transfer-params", "pending", "mixed-sizes", "stream"],
+    excluded: ["clone", "transfer-params", "pending", "mixed-sizes", "stream"],
   },
   // kkrpc sends JSON text, in which a buffer is an object without members.
   {
@@ -91,7 +101,7 @@ export const libraries = [
     title: "kkrpc",
     peer: true,
     boundaries: ["worker"],
-    lacks: ["clone", "transfer-params", "pending", "mixed-sizes", "stream", "loopback"],
+    excluded: ["clone", "transfer-params", "pending", "mixed-sizes", "stream", "loopback"],
   },
 ];
 
@@ -101,7 +111,7 @@ for (const id of OLD) {
     title: `an older build, copy ${id.at(-1)}`,
     boundaries: everywhere,
     transfers: "both",
-    lacks: ["stream", "node"],
+    excluded: ["stream", "node"],
   });
 }
 
@@ -226,12 +236,12 @@ export const workloads = [
 ];
 
 /** Returns whether a library runs a workload at a boundary. */
-function takesPart({ id: library, transfers, lacks, boundaries: places }, { id }, boundary) {
+function runsWorkload({ id: library, transfers, excluded, boundaries: boundaryIds }, { id }, boundary) {
   if (id === "instantiate") return library === "portway";
-  if (lacks.includes(boundary) || lacks.includes(id)) return false;
+  if (excluded.includes(boundary) || excluded.includes(id)) return false;
   if (id === "transfer-params" && transfers === undefined) return false;
   if (id === "transfer-results" && transfers !== "both") return false;
-  return ["loopback", "node"].includes(boundary) || places.includes(boundary);
+  return ["loopback", "node"].includes(boundary) || boundaryIds.includes(boundary);
 }
 
 /** Returns the plan of a run: the boundaries with their workloads, and the libraries of each workload. */
@@ -240,24 +250,26 @@ export function makePlan({ only, boundary, library, rounds, quick, engine, old }
   const asked = workloads
     .filter(isAsked)
     .filter(({ letter }) => engine === "chromium" || ["A", "B", "E"].includes(letter));
-  const places = Object.keys(boundaries).filter((place) => boundary === undefined || boundary.includes(place));
-  const isChosen = ({ id }) => library === undefined || library.includes(id) || BASES.includes(id);
+  const boundaryIds = Object.keys(boundaries).filter((place) => boundary === undefined || boundary.includes(place));
+  const isChosen = ({ id }) => library === undefined || library.includes(id) || BASELINES.includes(id);
   const chosen = libraries.filter((one) => (OLD.includes(one.id) ? old !== undefined : isChosen(one)));
-  return places.flatMap((place) => {
+  return boundaryIds.flatMap((place) => {
     const cells = asked
-      .filter((workload) => workload.boundaries.includes(place) || (boundary !== undefined && mayGo(workload, place)))
+      .filter(
+        (workload) => workload.boundaries.includes(place) || (boundary !== undefined && canRunAt(workload, place)),
+      )
       .map((workload) => ({
         ...workload,
         rounds: rounds ?? roundsOf(workload, quick),
-        libraries: chosen.filter((one) => takesPart(one, workload, place)).map(({ id }) => id),
+        libraries: chosen.filter((one) => runsWorkload(one, workload, place)).map(({ id }) => id),
       }));
     return cells.length === 0 ? [] : [{ boundary: place, cells }];
   });
 }
 
 /** Returns whether a workload can run at a boundary that it does not list. */
-function mayGo({ boundaries: places }, place) {
-  return everywhere.includes(place) && places.some((own) => everywhere.includes(own));
+function canRunAt({ boundaries: boundaryIds }, place) {
+  return everywhere.includes(place) && boundaryIds.some((own) => everywhere.includes(own));
 }
 
 function roundsOf({ rounds = 11 }, quick) {

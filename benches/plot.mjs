@@ -13,7 +13,9 @@ export function plot(cells) {
   if (panels.includes(undefined)) return undefined;
   const rows = libraries.filter(({ id }) => panels.some(({ results }) => id in results));
   const height = TOP + rows.length * ROW + 12;
-  const labels = rows.map(({ title, own }, row) => text(LABEL - 8, lineOf(row), title, `end${own ? " own" : ""}`));
+  const labels = rows.map(({ title, own }, row) =>
+    textElement(LABEL - 8, baselineOf(row), title, `end${own ? " own" : ""}`),
+  );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">`,
     `<title>The time of a call to a Worker, as a multiple of the round trip of a number by postMessage. Less is better.</title>`,
@@ -38,23 +40,23 @@ function panel(cell, rows, left, height) {
   const bars = rows.flatMap(({ own }, row) => {
     const value = ratios[row];
     if (value === undefined) return [];
-    const wide = Math.max(1, value * scale);
+    const width = Math.max(1, value * scale);
     const kind = own ? "own" : "";
-    const bar = `<rect class="${kind}" x="${left}" y="${TOP + row * ROW + 3}" width="${wide.toFixed(1)}" height="${ROW - 6}" rx="2"/>`;
-    return [bar, text(left + wide + 5, lineOf(row), value.toFixed(2), kind)];
+    const bar = `<rect class="${kind}" x="${left}" y="${TOP + row * ROW + 3}" width="${width.toFixed(1)}" height="${ROW - 6}" rx="2"/>`;
+    return [bar, textElement(left + width + 5, baselineOf(row), value.toFixed(2), kind)];
   });
-  const one = (left + scale).toFixed(1);
+  const xOfOne = (left + scale).toFixed(1);
   return [
-    text(left, 16, title, "head"),
-    text(left, 34, "x postMessage"),
-    `<line x1="${one}" x2="${one}" y1="${TOP - 4}" y2="${height - 8}"/>`,
+    textElement(left, 16, title, "head"),
+    textElement(left, 34, "x postMessage"),
+    `<line x1="${xOfOne}" x2="${xOfOne}" y1="${TOP - 4}" y2="${height - 8}"/>`,
     ...bars,
   ].join("\n");
 }
 
-const lineOf = (row) => TOP + row * ROW + 14;
+const baselineOf = (row) => TOP + row * ROW + 14;
 
-function text(x, y, words, kind = "") {
+function textElement(x, y, words, kind = "") {
   const escaped = words.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
   return `<text x="${x.toFixed(1)}" y="${y}" class="${kind}">${escaped}</text>`;
 }

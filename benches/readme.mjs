@@ -3,12 +3,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { plot } from "./plot.mjs";
 import { libraries } from "./matrix.mjs";
-import { ratio, spread, valuesOf } from "./statistics.mjs";
+import { ratio, quartiles, valuesOf } from "./statistics.mjs";
 
 const BEGIN = "<!-- bench:begin -->";
 const END = "<!-- bench:end -->";
 
-const times = (value) => `${value.toFixed(2)} ×`;
+const formatRatio = (value) => `${value.toFixed(2)} ×`;
 
 /** The columns of the table. All but the last are measured over a Worker. A column with `base` has ratios to `base`. */
 const COLUMNS = [
@@ -20,7 +20,7 @@ const COLUMNS = [
 ];
 
 /** Writes the table and the plot. Returns an error text if results or markers are missing. */
-export function write(report, root) {
+export function writeReadme(report, root) {
   const svg = plot(report.cells);
   const cells = COLUMNS.map(({ workload }) =>
     report.cells.find((cell) => cell.workload === workload && ["worker", "loopback"].includes(cell.boundary)),
@@ -56,8 +56,8 @@ function table(report, cells) {
 function figureOf({ metric, base }, cell, id) {
   if (base === undefined) {
     const values = valuesOf(cell, id, metric);
-    return values === undefined ? "" : `${Math.round(spread(values).median)} B`;
+    return values === undefined ? "" : `${Math.round(quartiles(values).median)} B`;
   }
-  const seen = ratio(cell, id, base, metric);
-  return seen === undefined ? "" : times(seen.median);
+  const measured = ratio(cell, id, base, metric);
+  return measured === undefined ? "" : formatRatio(measured.median);
 }

@@ -6,12 +6,12 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { check, print } from "./thresholds.mjs";
+import { checkPromises, printChecks } from "./thresholds.mjs";
 import { startBrowser } from "./browsers.mjs";
 import { measureInNode } from "./in-node.mjs";
 import { boundaries, makePlan, libraries, workloads } from "./matrix.mjs";
 import { plot } from "./plot.mjs";
-import { write } from "./readme.mjs";
+import { writeReadme } from "./readme.mjs";
 import { serve } from "./site.mjs";
 import { tableOf } from "./table.mjs";
 
@@ -45,22 +45,22 @@ console.log(
 );
 await inBrowser();
 for (const { boundary, cells } of plan)
-  if (boundary === "node") for (const cell of cells) take(await measureInNode(cell));
+  if (boundary === "node") for (const cell of cells) addCell(await measureInNode(cell));
 report.minutes = (Date.now() - started) / 60_000;
 mkdirSync(`${root}target/bench`, { recursive: true });
 const svg = plot(report.cells);
 if (svg !== undefined) writeFileSync(`${root}target/bench/plot.svg`, svg);
-const unwritten = options.write ? write({ ...report, quick: options.quick }, root) : undefined;
-if (unwritten !== undefined) report.failed.push(unwritten);
-const checks = options.check ? check(report.cells, isPart()) : [];
-const missed = options.check ? print(checks) : 0;
+const writeError = options.write ? writeReadme({ ...report, quick: options.quick }, root) : undefined;
+if (writeError !== undefined) report.failed.push(writeError);
+const checks = options.check ? checkPromises(report.cells, isPartial()) : [];
+const missed = options.check ? printChecks(checks) : 0;
 writeFileSync(`${root}target/bench/report.json`, JSON.stringify({ ...report, checks }));
 for (const failure of report.failed) console.log(`failed: ${failure}`);
 console.log(`\n${report.minutes.toFixed(1)} minutes; every round is in target/bench/report.json`);
 process.exit(report.failed.length + missed > 0 ? 1 : 0);
 
 /** Returns whether the options select only a part of the matrix. */
-function isPart() {
+function isPartial() {
   return (
     [options.only, options.boundary, options.library].some((option) => option !== undefined) ||
     options.engine !== "chromium"
@@ -77,7 +77,7 @@ async function inBrowser() {
     timer = setTimeout(() => abort(new Error("the page has sent nothing for 10 minutes")), TIMEOUT_MS);
     if (posted.error !== undefined) return abort(new Error(posted.error));
     if (posted.done) return end(posted);
-    take(posted);
+    addCell(posted);
   });
   const browser = startBrowser(options.engine, site.address);
   // The browser runs in a separate process group, so it does not receive the signals of this process.
@@ -94,7 +94,7 @@ async function inBrowser() {
   }
 }
 
-function take({ faults = [], failed = [], ...cell }) {
+function addCell({ faults = [], failed = [], ...cell }) {
   report.cells.push(cell);
   report.failed.push(...faults, ...failed);
   console.log(tableOf(cell));

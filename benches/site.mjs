@@ -62,10 +62,14 @@ export async function serve(plan, old, onPost) {
     response.writeHead(200, { "content-type": file.type, ...headers }).end(file.body);
   };
   const servers = [createServer(answer), createServer(answer)];
-  const [own, other] = await Promise.all(servers.map(listen));
-  Object.assign(settings, { plan, own: `http://localhost:${own}`, other: `http://127.0.0.1:${other}` });
+  const [ownPort, otherPort] = await Promise.all(servers.map(listen));
+  Object.assign(settings, {
+    plan,
+    ownOrigin: `http://localhost:${ownPort}`,
+    otherOrigin: `http://127.0.0.1:${otherPort}`,
+  });
   return {
-    address: `${settings.own}/`,
+    address: `${settings.ownOrigin}/`,
     stop() {
       for (const server of servers) {
         server.close();

@@ -1,16 +1,16 @@
 // Computes medians, quartiles and ratios. A ratio compares results of the same round, because other load on the machine
 // affects all libraries of a round in the same way.
 
-/** Returns the quantile of a list. `part` is 0.5 for the median. */
-export function quantile(values, part) {
+/** Returns the quantile of a list. `fraction` is 0.5 for the median. */
+export function quantile(values, fraction) {
   const sorted = [...values].sort((a, b) => a - b);
-  const place = (sorted.length - 1) * part;
-  const below = sorted[Math.floor(place)];
-  const above = sorted[Math.ceil(place)];
-  return below + (above - below) * (place % 1);
+  const position = (sorted.length - 1) * fraction;
+  const below = sorted[Math.floor(position)];
+  const above = sorted[Math.ceil(position)];
+  return below + (above - below) * (position % 1);
 }
 
-export function spread(values) {
+export function quartiles(values) {
   return {
     median: quantile(values, 0.5),
     lower: quantile(values, 0.25),
@@ -32,5 +32,5 @@ export function valuesOf(cell, library, metric) {
 export function ratio(cell, library, base, metric) {
   const [values, others] = [valuesOf(cell, library, metric), valuesOf(cell, base, metric)];
   if (values === undefined || others === undefined || others.includes(0)) return undefined;
-  return spread(values.map((value, round) => value / others[round]));
+  return quartiles(values.map((value, round) => value / others[round]));
 }

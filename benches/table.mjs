@@ -1,7 +1,7 @@
 // Formats results as text.
 
-import { BASES, boundaries, libraries, workloads } from "./matrix.mjs";
-import { ratio, spread, valuesOf } from "./statistics.mjs";
+import { BASELINES, boundaries, libraries, workloads } from "./matrix.mjs";
+import { ratio, quartiles, valuesOf } from "./statistics.mjs";
 
 /** Returns the tables of a cell, one for each of its metrics. */
 export function tableOf(cell) {
@@ -9,15 +9,15 @@ export function tableOf(cell) {
   const { title, metrics } = workloads.find(({ id }) => id === workload);
   const present = libraries.filter(({ id }) => id in results);
   const lines = metrics.flatMap((metric) => {
-    const bases = BASES.filter((base) => valuesOf(cell, base, metric) !== undefined);
+    const bases = BASELINES.filter((base) => valuesOf(cell, base, metric) !== undefined);
     const rows = present.flatMap(({ id, title }) => {
       const values = valuesOf(cell, id, metric);
       if (values === undefined) return [];
-      const { median, lower, upper } = spread(values);
-      const range = `${figure(lower)}-${figure(upper)}`;
-      const absolute = `${figure(median).padStart(9)}  ${range.padStart(17)}  ${figure(Math.min(...values)).padStart(9)}`;
+      const { median, lower, upper } = quartiles(values);
+      const range = `${formatNumber(lower)}-${formatNumber(upper)}`;
+      const absolute = `${formatNumber(median).padStart(9)}  ${range.padStart(17)}  ${formatNumber(Math.min(...values)).padStart(9)}`;
       return [
-        `  ${title.padEnd(24)}${absolute}  ${bases.map((base) => inRatio(ratio(cell, id, base, metric))).join("")}`,
+        `  ${title.padEnd(24)}${absolute}  ${bases.map((base) => formatRatio(ratio(cell, id, base, metric))).join("")}`,
       ];
     });
     if (rows.length === 0) return [];
@@ -28,14 +28,14 @@ export function tableOf(cell) {
   return [`\n${workload}: ${title}. ${boundaries[boundary].title}. ${rounds} rounds.`, ...lines].join("\n");
 }
 
-function inRatio(spread) {
-  if (spread === undefined) return "".padEnd(24);
-  const { median, lower, upper } = spread;
+function formatRatio(quartilesOfRatio) {
+  if (quartilesOfRatio === undefined) return "".padEnd(24);
+  const { median, lower, upper } = quartilesOfRatio;
   return `${median.toFixed(2)} (${lower.toFixed(2)}-${upper.toFixed(2)})`.padEnd(24);
 }
 
 /** Returns a number with three significant digits. */
-export function figure(value) {
+export function formatNumber(value) {
   if (value === 0) return "0";
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
   return value.toFixed(Math.min(digits, 3));

@@ -2,7 +2,7 @@
 // threshold and a verdict.
 
 import { boundaries, libraries, workloads } from "./matrix.mjs";
-import { ratio, spread, valuesOf } from "./statistics.mjs";
+import { ratio, quartiles, valuesOf } from "./statistics.mjs";
 
 const OWN = ["portway", "portway-off"];
 const isWindow = (boundary) => boundary === "frame" || boundary === "far-frame";
@@ -45,10 +45,10 @@ const PROMISES = [
  * Returns the checks of all results. A promise without a result counts as missed. If the options select only a part of
  * the matrix, a promise without a result has no check.
  */
-export function check(cells, isPart) {
+export function checkPromises(cells, isPartial) {
   return PROMISES.flatMap((promise) => {
     const found = cells.filter(({ workload, results }) => workload === promise.workload && promise.library in results);
-    if (found.length === 0) return isPart ? [] : [{ text: textOf(promise), seen: "not measured", ok: false }];
+    if (found.length === 0) return isPartial ? [] : [{ text: textOf(promise), measured: "not measured", ok: false }];
     return found.map((cell) => judge(promise, cell)).filter((judged) => judged !== undefined);
   });
 }
@@ -61,14 +61,14 @@ function judge(promise, cell) {
     const rivals = peersOf(cell, library, metric);
     if (rivals.length === 0) return undefined;
     const worst = rivals.reduce((a, b) => (a.median > b.median ? a : b));
-    return { text, seen: `${worst.median.toFixed(3)} (${worst.peer})`, limit: "< 1", ok: worst.median < 1 };
+    return { text, measured: `${worst.median.toFixed(3)} (${worst.peer})`, limit: "< 1", ok: worst.median < 1 };
   }
   const value =
-    base === undefined ? spread(valuesOf(cell, library, metric) ?? [NaN]) : ratio(cell, library, base, metric);
+    base === undefined ? quartiles(valuesOf(cell, library, metric) ?? [NaN]) : ratio(cell, library, base, metric);
   if (value === undefined) return undefined;
   const { median, lower, upper } = value;
   const ok = min === undefined ? median <= max : median >= min;
-  return { text, seen: `${median.toFixed(3)} (${lower.toFixed(3)}-${upper.toFixed(3)})`, limit, ok };
+  return { text, measured: `${median.toFixed(3)} (${lower.toFixed(3)}-${upper.toFixed(3)})`, limit, ok };
 }
 
 /**
@@ -79,8 +79,8 @@ function peersOf(cell, library, metric) {
   return libraries.flatMap(({ id, peer, title }) => {
     if (!peer) return [];
     const ours = id === "penpal" && isWindow(cell.boundary) ? "portway-connect" : library;
-    const seen = ratio(cell, ours, id, metric);
-    return seen === undefined ? [] : [{ ...seen, peer: title }];
+    const measured = ratio(cell, ours, id, metric);
+    return measured === undefined ? [] : [{ ...measured, peer: title }];
   });
 }
 
@@ -92,10 +92,10 @@ function textOf({ workload, library, metric, base, unit }, boundary) {
   return `${id}${what}${place}: ${libraries.find(({ id }) => id === library).title}, ${beside}`;
 }
 
-export function print(checks) {
+export function printChecks(checks) {
   console.log("\nPromised ratios:");
-  for (const { text, seen, limit = "", ok } of checks) {
-    console.log(`  ${ok ? "ok    " : "MISSED"}  ${text.padEnd(78)} ${seen.padEnd(24)} ${limit}`);
+  for (const { text, measured, limit = "", ok } of checks) {
+    console.log(`  ${ok ? "ok    " : "MISSED"}  ${text.padEnd(78)} ${measured.padEnd(24)} ${limit}`);
   }
   const missed = checks.filter(({ ok }) => !ok).length;
   console.log(`  ${checks.length - missed} are met, ${missed} are missed`);

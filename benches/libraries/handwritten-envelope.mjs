@@ -4,18 +4,18 @@ import { bareChannelOf } from "./channel.mjs";
 
 export function call(side) {
   const { post, listen } = bareChannelOf(side);
-  const waiting = new Map();
+  const pending = new Map();
   let lastId = 0;
   listen(({ id, result }) => {
-    const resolve = waiting.get(id);
-    waiting.delete(id);
+    const resolve = pending.get(id);
+    pending.delete(id);
     resolve(result);
   });
   return {
     call: (method, params, transfer) =>
       new Promise((resolve) => {
         const id = ++lastId;
-        waiting.set(id, resolve);
+        pending.set(id, resolve);
         post({ jsonrpc: "2.0", method, params, id }, transfer);
       }),
     notify: (method, params) => post({ jsonrpc: "2.0", method, params }),
@@ -24,16 +24,16 @@ export function call(side) {
 
 export function serve(side, makeMethods) {
   const { post, listen } = bareChannelOf(side);
-  let moved;
+  let transferList;
   const methods = makeMethods((value, list) => {
-    moved = list;
+    transferList = list;
     return value;
   });
   listen(({ method, params, id }) => {
     const result = methods[method](params);
     if (id === undefined) return;
     if (result instanceof Promise) return void result.then((result) => post({ jsonrpc: "2.0", result, id }));
-    post({ jsonrpc: "2.0", result, id }, moved);
-    moved = undefined;
+    post({ jsonrpc: "2.0", result, id }, transferList);
+    transferList = undefined;
   });
 }

@@ -15,13 +15,13 @@ export async function call(side) {
 
 export async function serve(side, makeMethods) {
   // post-me reads the transfer list of a method after the method has run.
-  let moved = [];
+  let transferList = [];
   const { tick, ...methods } = makeMethods((value, list) => {
-    moved = list;
+    transferList = list;
     return value;
   });
   const connection = await ChildHandshake(messenger(side), methods);
-  connection.localHandle().setReturnTransfer("take", () => moved);
+  connection.localHandle().setReturnTransfer("take", () => transferList);
   connection.remoteHandle().addEventListener("tick", tick);
 }
 

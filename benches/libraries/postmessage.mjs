@@ -22,14 +22,14 @@ const messages = {
 
 export function call(side) {
   const { post, listen } = bareChannelOf(side);
-  let waiting = [];
+  let pending = [];
   let first = 0;
   let drain;
   listen((data) => {
     if (drain !== undefined) return drain(data);
-    const resolve = waiting[first++];
-    if (first === waiting.length) {
-      waiting = [];
+    const resolve = pending[first++];
+    if (first === pending.length) {
+      pending = [];
       first = 0;
     }
     resolve(data);
@@ -37,7 +37,7 @@ export function call(side) {
   return {
     call: (method, params, transfer) =>
       new Promise((resolve) => {
-        waiting.push(resolve);
+        pending.push(resolve);
         post(messages[method](params), transfer);
       }),
     notify: () => post(TICK),

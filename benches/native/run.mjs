@@ -7,8 +7,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { cpus, loadavg, tmpdir, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { ratio, spread, valuesOf } from "../statistics.mjs";
-import { figure } from "../table.mjs";
+import { ratio, quartiles, valuesOf } from "../statistics.mjs";
+import { formatNumber } from "../table.mjs";
 import { connectionCount } from "./matrix.mjs";
 import { writeStreams } from "./streams.mjs";
 import { Server, Worker } from "./worker.mjs";
@@ -16,8 +16,8 @@ import { Server, Worker } from "./worker.mjs";
 const ROUNDS = 11;
 
 /** The program that sends requests to each server, and the server that each client calls. */
-const loaders = { id: "load" };
-const ours = { id: "portway" };
+const loadGenerator = { id: "load" };
+const portwayServer = { id: "portway" };
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const { values: options } = parseArgs({
@@ -41,7 +41,7 @@ const folder = mkdtempSync(`${tmpdir()}/portway-bench-`);
 const running = new Set();
 let sockets = 0;
 const end = () => {
-  for (const one of running) one.stop();
+  for (const child of running) child.stop();
   rmSync(folder, { recursive: true, force: true });
 };
 process.on("exit", end);
@@ -57,7 +57,7 @@ const report = {
   cells: [],
 };
 console.log(
-  `${report.machine.cores} cores, load ${figure(loadavg()[0])}${options.quick ? "; quick: too few rounds for a conclusion" : ""}`,
+  `${report.machine.cores} cores, load ${formatNumber(loadavg()[0])}${options.quick ? "; quick: too few rounds for a conclusion" : ""}`,
 );
 for (const workload of workloads) {
   const cell = await measure(workload);
@@ -71,76 +71,77 @@ mkdirSync(`${root}target/bench`, { recursive: true });
 writeFileSync(`${root}target/bench/${options.plan}.json`, JSON.stringify(report));
 if (options.check) printChecks(report.checks);
 console.log(
-  `\n${report.minutes.toFixed(1)} minutes, load ${figure(loadavg()[0])} at the end; every round is in target/bench/${options.plan}.json`,
+  `\n${report.minutes.toFixed(1)} minutes, load ${formatNumber(loadavg()[0])} at the end; every round is in target/bench/${options.plan}.json`,
 );
 process.exit(options.check && report.checks.some(({ ok }) => !ok) ? 1 : 0);
 
 /** Runs all rounds of a workload. */
 async function measure(workload) {
   const rounds = roundsOption ?? Math.ceil((workload.rounds ?? ROUNDS) / (options.quick ? 3 : 1));
-  const taking = libraries.filter(({ runs }) => workload.part in runs);
-  const turns = new Map();
-  for (const library of taking) turns.set(library.id, await begin(workload, library));
+  const participants = libraries.filter(({ runs }) => workload.part in runs);
+  const runs = new Map();
+  for (const library of participants) runs.set(library.id, await prepareLibrary(workload, library));
   // The first run of each library is not counted, because the run compiles code and its buffers grow.
-  if (workload.part !== "hold") for (const turn of turns.values()) await turn();
-  const results = Object.fromEntries(taking.map(({ id }) => [id, []]));
+  if (workload.part !== "hold") for (const run of runs.values()) await run();
+  const results = Object.fromEntries(participants.map(({ id }) => [id, []]));
   for (let round = 0; round < rounds; round++) {
-    const first = round % taking.length;
-    for (const { id } of [...taking.slice(first), ...taking.slice(0, first)]) results[id].push(await turns.get(id)());
+    const first = round % participants.length;
+    for (const { id } of [...participants.slice(first), ...participants.slice(0, first)])
+      results[id].push(await runs.get(id)());
   }
-  for (const one of running) one.stop();
+  for (const child of running) child.stop();
   running.clear();
   return { workload: workload.id, results };
 }
 
 async function server(library, name) {
-  const one = new Server(options.binary, library, name, `${folder}/${sockets++}.sock`);
-  running.add(one);
-  return await one.ready();
+  const child = new Server(options.binary, library, name, `${folder}/${sockets++}.sock`);
+  running.add(child);
+  return await child.ready();
 }
 
 async function worker(library, ...words) {
-  const one = new Worker(options.binary, library, words);
-  running.add(one);
-  await one.ask();
-  return one;
+  const child = new Worker(options.binary, library, words);
+  running.add(child);
+  await child.ask();
+  return child;
 }
 
 /** Prepares a library. Returns the function that runs a round. */
-async function begin({ part, stream, words, requests, depth }, library) {
+async function prepareLibrary({ part, stream, words, requests, depth }, library) {
   const name = library.runs[part];
   if (part === "wipc") {
-    const one = await worker(library, part, name);
-    return () => one.ask(...words);
+    const child = await worker(library, part, name);
+    return () => child.ask(...words);
   }
   if (part === "decode") {
-    const one = await worker(library, "decode", name);
-    return () => one.ask(streams[stream].path, streams[stream].count);
+    const child = await worker(library, "decode", name);
+    return () => child.ask(streams[stream].path, streams[stream].count);
   }
   if (part === "serve") {
-    const [{ socket }, client] = [await server(library, name), await worker(loaders, "load")];
+    const [{ socket }, client] = [await server(library, name), await worker(loadGenerator, "load")];
     return () => client.ask(socket, requests, depth);
   }
   if (part === "call") {
-    const [{ socket }, client] = [await server(ours, "portway"), await worker(library, "call", name)];
+    const [{ socket }, client] = [await server(portwayServer, "portway"), await worker(library, "call", name)];
     return () => client.ask(socket, requests, depth);
   }
-  return () => hold(library, name);
+  return () => measureIdleMemory(library, name);
 }
 
 /**
  * Measures the memory of a server per idle connection. Some connections are opened before the measurement, because the
  * first connections also allocate memory that all connections share.
  */
-async function hold(library, name) {
-  const one = await server(library, name);
-  const clients = await worker(loaders, "hold");
+async function measureIdleMemory(library, name) {
+  const child = await server(library, name);
+  const clients = await worker(loadGenerator, "hold");
   const few = connectionCount(library.id) / 100;
-  await clients.ask(one.socket, few);
-  const before = one.memory();
-  await clients.ask(one.socket, connectionCount(library.id));
-  const bytes = (one.memory() - before) / (connectionCount(library.id) - few);
-  for (const ended of [one, clients]) {
+  await clients.ask(child.socket, few);
+  const before = child.memory();
+  await clients.ask(child.socket, connectionCount(library.id));
+  const bytes = (child.memory() - before) / (connectionCount(library.id) - few);
+  for (const ended of [child, clients]) {
     ended.stop();
     running.delete(ended);
   }
@@ -151,7 +152,7 @@ function tableOf(cell, { title, metric, unit, base }) {
   const rows = libraries
     .filter(({ id }) => id in cell.results)
     .map(({ id, title: name }) => {
-      const { median, lower, upper } = spread(valuesOf(cell, id, metric));
+      const { median, lower, upper } = quartiles(valuesOf(cell, id, metric));
       const range = `${amount(lower)}-${amount(upper)}`;
       const beside = ratio(cell, id, base, metric);
       return `  ${name.padEnd(26)}${amount(median).padStart(10)}  ${range.padStart(19)}  ${inRatio(beside)}`;
@@ -162,7 +163,7 @@ function tableOf(cell, { title, metric, unit, base }) {
 }
 
 function amount(value) {
-  return value >= 1_000 ? String(Math.round(value)) : figure(value);
+  return value >= 1_000 ? String(Math.round(value)) : formatNumber(value);
 }
 
 function inRatio({ median, lower, upper }) {
@@ -173,20 +174,22 @@ function inRatio({ median, lower, upper }) {
 function judge({ workload: id, library = "portway", base, min, max }) {
   const { title, metric } = workloads.find((workload) => workload.id === id);
   const cell = report.cells.find(({ workload }) => workload === id);
-  const rivals = libraries.filter((one) => (base === "peers" ? one.peer && one.id in cell.results : one.id === base));
+  const rivals = libraries.filter((candidate) =>
+    base === "peers" ? candidate.peer && candidate.id in cell.results : candidate.id === base,
+  );
   const all = rivals.map((rival) => ({ rival, ...ratio(cell, library, rival.id, metric) }));
   const nearest = all.reduce((a, b) => ((min === undefined ? a.median > b.median : a.median < b.median) ? a : b));
   const ok = min === undefined ? nearest.median < max : base === "peers" ? nearest.median > min : nearest.median >= min;
   const limit = min === undefined ? `< ${max}` : `${base === "peers" ? ">" : ">="} ${min}`;
   const text =
     library === "portway" ? title : `${title}: ${libraries.find(({ id: other }) => other === library).title}`;
-  return { text, seen: `${inRatio(nearest)} x ${nearest.rival.title}`, limit, ok };
+  return { text, measured: `${inRatio(nearest)} x ${nearest.rival.title}`, limit, ok };
 }
 
 function printChecks(checks) {
   console.log("\nPromised ratios:");
-  for (const { text, seen, limit, ok } of checks)
-    console.log(`  ${ok ? "ok    " : "MISSED"}  ${text.padEnd(70)} ${seen.padEnd(52)} ${limit}`);
+  for (const { text, measured, limit, ok } of checks)
+    console.log(`  ${ok ? "ok    " : "MISSED"}  ${text.padEnd(70)} ${measured.padEnd(52)} ${limit}`);
   const missed = checks.filter(({ ok }) => !ok).length;
   console.log(`  ${checks.length - missed} are met, ${missed} are missed`);
 }

@@ -87,14 +87,14 @@ async function call(path, count, depth) {
   const total = Number(count);
   const start = performance.now();
   let sent = 0;
-  const line = async () => {
+  const makeCalls = async () => {
     while (sent < total) {
       const number = sent++;
       const echo = await connection.sendRequest("echo", { text: "hello", number });
       if (echo.number !== number) throw new Error(`the result must have number ${number}, got ${JSON.stringify(echo)}`);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(total, Number(depth)) }, line));
+  await Promise.all(Array.from({ length: Math.min(total, Number(depth)) }, makeCalls));
   const rps = total / ((performance.now() - start) / 1e3);
   connection.dispose();
   socket.destroy();

@@ -27,17 +27,17 @@ if (make === undefined) {
   process.exit(2);
 }
 const prepared = new Map();
-const begin = await make();
+const prepareStream = await make();
 // This line reports that the process is ready.
 console.log("{}");
 for await (const line of createInterface({ input: process.stdin })) {
   const [payload, total] = line.split(" ").map(Number);
-  if (!prepared.has(line)) prepared.set(line, begin(payload, total));
-  const { length, turn } = prepared.get(line);
+  if (!prepared.has(line)) prepared.set(line, prepareStream(payload, total));
+  const { length, decodeOnce } = prepared.get(line);
   const start = performance.now();
   let bytes = 0;
   while (performance.now() - start < MIN_DURATION_MS) {
-    if (!turn()) throw new Error("the decoder did not find all frames");
+    if (!decodeOnce()) throw new Error("the decoder did not find all frames");
     bytes += length;
   }
   console.log(JSON.stringify({ mbs: bytes / 1e3 / (performance.now() - start) }));
@@ -51,7 +51,7 @@ function inWasm(name) {
     return (payload, total) => {
       const { exports } = new WebAssembly.Instance(module);
       const length = exports.prepare(payload, total);
-      return { length, turn: () => exports[name]() === 1 };
+      return { length, decodeOnce: () => exports[name]() === 1 };
     };
   };
 }
@@ -76,7 +76,7 @@ async function portway() {
   const { WipcDecoder } = await import(`${root}pkg/wipc.js`);
   return (payload, total) => {
     const { count, length, chunks } = streamOf(payload, total);
-    const turn = () => {
+    const decodeOnce = () => {
       let found = 0;
       const decoder = new WipcDecoder({
         frame: (type, bytes) => {
@@ -86,7 +86,7 @@ async function portway() {
       for (const chunk of chunks) decoder.push(chunk);
       return found === count;
     };
-    return { length, turn };
+    return { length, decodeOnce };
   };
 }
 
@@ -104,7 +104,7 @@ async function wipcJs() {
   const { Channel } = await import(outfile);
   return (payload, total) => {
     const { count, length, chunks } = streamOf(payload, total);
-    const turn = () => {
+    const decodeOnce = () => {
       let found = 0;
       class Counting extends Channel {
         onDataMessage(bytes) {
@@ -118,7 +118,7 @@ async function wipcJs() {
       // wipc-js loses a frame whose magic is split between two chunks. It loses at most one frame per chunk.
       return found <= count && found >= count - chunks.length;
     };
-    return { length, turn };
+    return { length, decodeOnce };
   };
 }
 
@@ -126,7 +126,7 @@ async function copy() {
   return (payload, total) => {
     const { length, chunks } = streamOf(payload, total);
     // The application may keep a payload, so a full buffer is not reused.
-    const turn = () => {
+    const decodeOnce = () => {
       let at = 0;
       let place = new Uint8Array(Math.max(payload, CHUNK));
       for (const chunk of chunks) {
@@ -139,6 +139,6 @@ async function copy() {
       }
       return true;
     };
-    return { length, turn };
+    return { length, decodeOnce };
   };
 }

@@ -8,19 +8,21 @@ export function start(library, id) {
   const boundary = query.get("boundary");
   let caller;
   globalThis.bench = {
-    ready: join(library, id, boundary, query.get("own"), query.get("other")).then((made) => (caller = made)),
+    ready: createClient(library, id, boundary, query.get("ownOrigin"), query.get("otherOrigin")).then(
+      (made) => (caller = made),
+    ),
     run: (workload, size) => workloads[workload](caller, size),
   };
   frameElement.dispatchEvent(new Event("started"));
 }
 
-async function join(library, id, boundary, own, other) {
+async function createClient(library, id, boundary, ownOrigin, otherOrigin) {
   if (boundary === "loopback") return loopback(library);
-  if (boundary.endsWith("worker")) return joinWorker(library, id, boundary);
-  return joinFrame(library, id, boundary, boundary.includes("far") ? other : own);
+  if (boundary.endsWith("worker")) return createWorkerClient(library, id, boundary);
+  return createIframeClient(library, id, boundary, boundary.includes("far") ? otherOrigin : ownOrigin);
 }
 
-async function joinWorker(library, id, boundary) {
+async function createWorkerClient(library, id, boundary) {
   const kind = boundary === "worker" ? "self" : "port";
   const worker = new Worker(`/server/${id}.js?${new URLSearchParams({ kind })}`, { type: "module" });
   await ready(worker);
@@ -30,7 +32,7 @@ async function joinWorker(library, id, boundary) {
   return library.call({ kind: "port", target: port1 });
 }
 
-async function joinFrame(library, id, boundary, origin) {
+async function createIframeClient(library, id, boundary, origin) {
   const kind = boundary.startsWith("port") ? "port" : "parent";
   const frame = document.createElement("iframe");
   frame.src = `${origin}/server/${id}.html?${new URLSearchParams({ kind, client: location.origin })}`;

@@ -5,7 +5,7 @@ const TIMEOUT_MS = 120_000;
 /** Workloads that transfer buffers. They need a longer warm-up, because no earlier workload runs the same code. */
 const TRANSFERS = ["transfer-params", "transfer-results"];
 
-const { plan, own, other } = await (await fetch("/plan")).json();
+const { plan, ownOrigin, otherOrigin } = await (await fetch("/plan")).json();
 const post = (body) => fetch("/", { method: "POST", body: JSON.stringify(body) });
 
 try {
@@ -22,7 +22,7 @@ async function measureAll(boundary, cells) {
   const faults = [];
   for (const id of new Set(cells.flatMap(({ libraries }) => libraries))) {
     try {
-      realms.set(id, await limited(open(id, boundary)));
+      realms.set(id, await withTimeout(open(id, boundary)));
     } catch (error) {
       faults.push(`${id} at ${boundary}: ${error}`);
     }
@@ -45,7 +45,7 @@ async function instantiate({ id: workload, size, rounds, libraries: [id] }) {
 
 /** Opens an iframe with the client of a library. The client opens the server in another iframe or in a worker. */
 async function open(id, boundary) {
-  const made = await openFrame(`/client/${id}.html?${new URLSearchParams({ boundary, own, other })}`);
+  const made = await openFrame(`/client/${id}.html?${new URLSearchParams({ boundary, ownOrigin, otherOrigin })}`);
   await made.bench.ready;
   return made;
 }
@@ -64,9 +64,9 @@ async function measure({ id: workload, size, rounds, libraries }, boundary, real
   const results = {};
   const faults = [];
   let running = libraries.filter((id) => realms.has(id));
-  const once = async (id, count) => {
+  const runOnce = async (id, count) => {
     try {
-      return await limited(realms.get(id).bench.run(workload, count));
+      return await withTimeout(realms.get(id).bench.run(workload, count));
     } catch (error) {
       faults.push(`${id} at ${boundary}, ${workload}: ${error}`);
       running = running.filter((other) => other !== id);
@@ -74,12 +74,13 @@ async function measure({ id: workload, size, rounds, libraries }, boundary, real
   };
   // The engine must have compiled the code before the measurement. Without a transport, the code takes most of the
   // time, so the loopback has the longest warm-up.
-  const warm = boundary === "loopback" ? size : workload === "sequential" ? 1_000 : Math.min(size, 1_000);
-  const times = boundary === "loopback" ? 5 : TRANSFERS.includes(workload) ? 20 : 2;
-  for (const id of [...running]) for (let i = 0; i < times; i++) if (running.includes(id)) await once(id, warm);
+  const warmUpSize = boundary === "loopback" ? size : workload === "sequential" ? 1_000 : Math.min(size, 1_000);
+  const warmUpRuns = boundary === "loopback" ? 5 : TRANSFERS.includes(workload) ? 20 : 2;
+  for (const id of [...running])
+    for (let i = 0; i < warmUpRuns; i++) if (running.includes(id)) await runOnce(id, warmUpSize);
   for (let round = 0; round < rounds; round++) {
-    for (const id of inTurn(running, round)) {
-      const metrics = await once(id, size);
+    for (const id of rotated(running, round)) {
+      const metrics = await runOnce(id, size);
       if (metrics === undefined) continue;
       results[id] ??= [];
       results[id][round] = metrics;
@@ -96,13 +97,13 @@ async function measure({ id: workload, size, rounds, libraries }, boundary, real
 }
 
 /** Returns the libraries in an order that depends on the round. The first library and all neighbours change. */
-function inTurn(list, round) {
+function rotated(list, round) {
   const first = round % list.length;
   const turned = [...list.slice(first), ...list.slice(0, first)];
   return round % 2 === 0 ? turned : turned.reverse();
 }
 
-function limited(promise) {
+function withTimeout(promise) {
   let timer;
   const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error("timeout")), TIMEOUT_MS)));
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));

@@ -13,9 +13,9 @@ const now = () => performance.now();
 /** Returns the time of a call in microseconds. */
 const perCall = (start, end, size) => ({ us: ((end - start) * 1000) / size });
 
-async function inTurn(size, make) {
+async function inTurn(size, startCall) {
   const start = now();
-  for (let n = 0; n < size; n++) await make(n);
+  for (let n = 0; n < size; n++) await startCall(n);
   return perCall(start, now(), size);
 }
 
@@ -87,17 +87,17 @@ const record = Array.from({ length: 700 }, (_, id) => ({
 const objects = (caller, size) => inTurn(size, () => caller.call("mirror", { value: record }));
 
 /** Measures many pending calls: the time to start them, the time to end them, and their memory. */
-const waiting = (() => {
-  const atFirst = wasmBytes();
+const measurePending = (() => {
+  const initialBytes = wasmBytes();
   let timersPerCall;
   return async (caller, size) => {
-    const make = (n) => (caller.callTimed ?? caller.call)("hold", { n });
-    timersPerCall ??= await timersOf(caller, make);
+    const startCall = (n) => (caller.callTimed ?? caller.call)("hold", { n });
+    timersPerCall ??= await timersOf(caller, startCall);
     globalThis.gc?.();
     const before = heapBytes();
     const start = now();
     const calls = [];
-    for (let n = 0; n < size; n++) calls.push(make(n));
+    for (let n = 0; n < size; n++) calls.push(startCall(n));
     // A client may coalesce messages until the end of the turn. This line lets the client send them.
     await null;
     const issued = now();
@@ -105,7 +105,7 @@ const waiting = (() => {
     await caller.call("flush", {});
     globalThis.gc?.();
     const heap = (heapBytes() - before) / size;
-    const wasm = (wasmBytes() - atFirst) / size;
+    const wasm = (wasmBytes() - initialBytes) / size;
     const release = now();
     caller.call("release", {});
     await Promise.all(calls);
@@ -116,14 +116,14 @@ const waiting = (() => {
 })();
 
 /** Returns the number of timers that a call sets. The times of these calls are not measured. */
-async function timersOf(caller, make) {
+async function timersOf(caller, startCall) {
   const { setTimeout, setInterval } = globalThis;
   let count = 0;
   const counting =
     (set) =>
     (...parameters) => (count++, set(...parameters));
   Object.assign(globalThis, { setTimeout: counting(setTimeout), setInterval: counting(setInterval) });
-  const calls = Array.from({ length: 1_000 }, (_, n) => make(n));
+  const calls = Array.from({ length: 1_000 }, (_, n) => startCall(n));
   await null;
   Object.assign(globalThis, { setTimeout, setInterval });
   await caller.call("release", {});
@@ -136,7 +136,7 @@ function heapBytes() {
 }
 
 /** Measures small calls, four at a time. Every hundredth call is large, and its time is not measured. */
-async function amongLarge(caller, size) {
+async function mixedSizes(caller, size) {
   const buffer = new ArrayBuffer(MEGABYTE);
   const latencies = [];
   let next = 0;
@@ -173,8 +173,8 @@ export const workloads = {
   "transfer-params": transferredInParams,
   objects,
   notifications,
-  pending: waiting,
-  "mixed-sizes": amongLarge,
+  pending: measurePending,
+  "mixed-sizes": mixedSizes,
   "transfer-results": transferredInResults,
   stream: streamed,
   async loopback(caller, size) {

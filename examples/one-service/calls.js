@@ -5,7 +5,7 @@
  * `request` and `notify` of Portway's `JSONRPCClient`.
  */
 export async function makeCalls(service, report) {
-  const ask = (method, params, options) => end(service.request(method, params, options), options?.signal);
+  const ask = (method, params, options) => outcomeOf(service.request(method, params, options), options?.signal);
 
   const progress = [];
   const counted = await ask("countPrimes", { below: 50_000 }, { onProgress: (value) => progress.push(value) });
@@ -34,7 +34,7 @@ export async function makeCalls(service, report) {
   report("a call during the cancelled one", await status);
   report(
     "a call after the cancelled one",
-    await soon(
+    await repeatUntil(
       () => ask("status"),
       ({ result }) => result?.counting === 0,
     ),
@@ -42,7 +42,7 @@ export async function makeCalls(service, report) {
 }
 
 /** Returns the outcome of a call. */
-function end(call, signal) {
+function outcomeOf(call, signal) {
   return call.then(
     (result) => ({ result }),
     (error) => {
@@ -56,12 +56,12 @@ function end(call, signal) {
 }
 
 /**
- * Repeats a call until its outcome satisfies `isSo`, for at most 5 s. On a socket, a cancelled request may still run on
- * another thread, until its next pause.
+ * Repeats a call until its outcome satisfies `isFinal`, for at most 5 s. On a socket, a cancelled request may still run
+ * on another thread, until its next pause.
  */
-async function soon(ask, isSo) {
+async function repeatUntil(ask, isFinal) {
   for (const giveUp = Date.now() + 5_000; ; ) {
     const answer = await ask();
-    if (isSo(answer) || Date.now() > giveUp) return answer;
+    if (isFinal(answer) || Date.now() > giveUp) return answer;
   }
 }

@@ -17,11 +17,11 @@ const folder = new URL("./", import.meta.url);
 // The deserializers of the worker and of the socket report different texts. So only this prefix is compared.
 const INVALID_PARAMS = "Invalid params";
 
-const piece = (checked) => ({ checked, of: 50_000 });
+const progressValue = (checked) => ({ checked, of: 50_000 });
 const expected = {
   "progress, and then a result": {
     result: { count: 5133, largest: 49_999 },
-    progress: [0, 10_000, 20_000, 30_000, 40_000].map(piece),
+    progress: [0, 10_000, 20_000, 30_000, 40_000].map(progressValue),
   },
   "an empty result": { result: { count: 0, largest: null } },
   "params by position": {
@@ -57,7 +57,7 @@ await report({
     inWorker = await inPage(new URL("index.html", folder), async (page, waitForText) => {
       await waitForText("end", "All calls have ended.");
       const [names, texts] = [await page.locator("dt").allTextContents(), await page.locator("dd").allTextContents()];
-      return answers(names.map((name, index) => [name, texts[index]]));
+      return parseResponses(names.map((name, index) => [name, texts[index]]));
     });
     assert.deepEqual(inWorker, expected);
   },
@@ -65,7 +65,7 @@ await report({
   async "the service sends vscode-jsonrpc the same responses on a socket"() {
     program = build();
     assert.ok(inWorker, "the answers of the worker are missing");
-    await listening(async (path) => {
+    await withProgram(async (path) => {
       assert.deepEqual(await onSocket(path), inWorker);
       assert.deepEqual(await onSocket(path), inWorker, "the second caller must not see changes of the first");
     });
@@ -81,11 +81,11 @@ await report({
 async function onSocket(path) {
   const reported = [];
   await ask(path, (what, answer) => reported.push([what, JSON.stringify(answer)]));
-  return answers(reported);
+  return parseResponses(reported);
 }
 
 /** Parses the responses. The keys of the returned object are the purposes of the calls. */
-function answers(reported) {
+function parseResponses(reported) {
   const all = Object.fromEntries(reported.map(([what, text]) => [what, JSON.parse(text)]));
   for (const { error } of Object.values(all)) {
     if (error?.message.startsWith(`${INVALID_PARAMS}: `)) error.message = INVALID_PARAMS;
@@ -107,7 +107,7 @@ function build() {
 }
 
 /** Runs the program on a new socket, calls `use`, and ends the program with the signal of Ctrl-C. */
-async function listening(use) {
+async function withProgram(use) {
   const directory = mkdtempSync(join(tmpdir(), "one-service-"));
   const path = join(directory, "primes.sock");
   const served = spawn(program, [path], { stdio: ["ignore", "pipe", "inherit"] });

@@ -38,9 +38,9 @@ export async function bundle(contents, module = "inline.js", folder = pkg) {
 
 /** Returns the sizes of a library as an outcome: the size of the typical import, and of `more` if it is set. */
 export async function size({ typicalImport, more, wasm }) {
-  const says = [await weight(typicalImport, wasm)];
-  if (more) says.push(`${await weight(more.typicalImport, wasm)} with ${more.has}`);
-  return outcome(says.join("; "), says.join("; "));
+  const sizes = [await weight(typicalImport, wasm)];
+  if (more) sizes.push(`${await weight(more.typicalImport, wasm)} with ${more.has}`);
+  return outcome(sizes.join("; "), sizes.join("; "));
 }
 
 /** Returns the size of an import after gzip, in KiB. The size includes the wasm file, if the library has one. */

@@ -22,6 +22,6 @@ async function run({ id, probe }) {
 
 // The probes run one after another, so that a probe does not count the errors of another probe. Probes that measure
 // memory run last.
-for (const behaviour of behaviours) if (!behaviour.alone) await run(behaviour);
-for (const behaviour of behaviours) if (behaviour.alone) await run(behaviour);
+for (const behaviour of behaviours) if (!behaviour.runsLast) await run(behaviour);
+for (const behaviour of behaviours) if (behaviour.runsLast) await run(behaviour);
 process.send(outcomes, () => process.exit());

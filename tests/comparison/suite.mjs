@@ -75,8 +75,8 @@ export class Suite {
 }
 
 /** Returns the column of a library. Its title contains the tested version, except for Portway. */
-export function column({ module, title, name = module, own }) {
-  if (own) return { module, title };
+export function column({ module, title, name = module, isPortway }) {
+  if (isPortway) return { module, title };
   const { version } = JSON.parse(readFileSync(join(root, "node_modules", name, "package.json"), "utf8"));
   return { module, title: `${title} ${version}` };
 }

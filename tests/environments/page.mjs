@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 
 export class Page {
   #files = new Map();
-  #left;
+  #untaken;
 
   static async read(path) {
     const page = new Page();
@@ -14,18 +14,18 @@ export class Page {
       assert.notEqual(file, "", `a block must name its file after the language, but this block does not:\n${text}`);
       page.#files.set(file, text);
     }
-    page.#left = new Set(page.#files.keys());
+    page.#untaken = new Set(page.#files.keys());
     return page;
   }
 
   /** Returns the files of a project, as pairs of name and text. */
   take(project) {
     const files = [...this.#files].filter(([file]) => file.startsWith(`${project}/`));
-    for (const [file] of files) this.#left.delete(file);
+    for (const [file] of files) this.#untaken.delete(file);
     return files.map(([file, text]) => [file.slice(project.length + 1), text]);
   }
 
   assertAllTaken() {
-    assert.deepEqual([...this.#left], []);
+    assert.deepEqual([...this.#untaken], []);
   }
 }

@@ -10,17 +10,17 @@ import { Suite } from "../packaging/suite.mjs";
 import { Environment } from "./environment.mjs";
 
 const groups = ["node", "vitest", "jest", "sinon", "frameworks", "bundles", "runtimes", "browser"];
-const asked = process.argv.slice(2);
+const selectedGroups = process.argv.slice(2);
 
 const suite = new Suite();
 const environment = await suite.test("the package can be packed and installed", () => Environment.make());
 if (environment) {
   try {
-    for (const name of groups.filter((name) => asked.length === 0 || asked.includes(name))) {
+    for (const name of groups.filter((name) => selectedGroups.length === 0 || selectedGroups.includes(name))) {
       const { default: group } = await import(`./cases/${name}.mjs`);
       await group(suite, environment, launch);
     }
-    if (asked.length === 0) {
+    if (selectedGroups.length === 0) {
       await suite.test("the tests used every code block of docs/environments.md", () =>
         environment.page.assertAllTaken(),
       );

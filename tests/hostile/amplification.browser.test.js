@@ -25,7 +25,7 @@ async function heap() {
 }
 
 /** Connects the page to an iframe whose document sends the hostile messages. */
-async function attacked() {
+async function connectAttacker() {
   const frame = await party("friend");
   await frame.run(() => {
     const script = document.createElement("script");
@@ -51,7 +51,7 @@ async function attacked() {
 }
 
 /** Returns the milliseconds for which messages of this kind block the event loop if a listener only reads them. */
-async function bare(frame, kind) {
+async function measureBare(frame, kind) {
   const { port1, port2 } = new MessageChannel();
   const last = new Promise((resolve) => {
     port1.onmessage = ({ data }) => data === "last" && resolve();
@@ -69,23 +69,23 @@ describe("the cost of one message of a peer for a page", function () {
 
   for (const row of rowsOf("page")) {
     it(row.what, async () => {
-      const { frame, peer } = await attacked();
+      const { frame, peer } = await connectAttacker();
       let ms = Infinity;
       let counts;
-      let reading = 0;
+      let bareMs = 0;
       const before = await heap();
       // A busy machine delays some tries at random. The smallest measured time is the cost of the message.
       for (let n = 0; n < TRIES && ms > row.blocks; n++) {
-        reading = await bare(frame, row.id);
+        bareMs = await measureBare(frame, row.id);
         const task = longestTask();
         counts = await frame.run((kind) => postKind(kind), row.id);
-        ms = Math.min(ms, Math.max(0, task.stop() - reading));
+        ms = Math.min(ms, Math.max(0, task.stop() - bareMs));
         progress(`${row.id} ${n}`);
       }
       // Streams without credit stay open until the session ends, so their memory is not compared.
       const after = row.id === "streams" ? undefined : await heap();
-      const held = after === undefined ? undefined : after - before;
-      check(row, { ...counts, ms, held }, engine === "chromium");
+      const retainedBytes = after === undefined ? undefined : after - before;
+      check(row, { ...counts, ms, retainedBytes }, engine === "chromium");
       assert.equal(peer.pending, 0);
       afterThisTest(() => peer.destroy());
     });

@@ -58,11 +58,11 @@ describe("two clients or servers on one boundary", () => {
       const { near, far } = make();
       const server = peer(far());
       server.method("echo", async ([value, ms]) => (await pause(ms), value));
-      const [one, other] = [client(near()), client(near())];
+      const [first, second] = [client(near()), client(near())];
       const calls = [];
       for (let n = 0; n < 20; n++) {
         // Because of the pauses, the responses have another order than the requests.
-        calls.push(one.request("echo", [`one ${n}`, (20 - n) % 7]), other.request("echo", [`other ${n}`, n % 5]));
+        calls.push(first.request("echo", [`one ${n}`, (20 - n) % 7]), second.request("echo", [`other ${n}`, n % 5]));
       }
       const got = await Promise.all(calls.map((call) => call.catch(({ message }) => message)));
       assert.deepEqual(
@@ -81,14 +81,14 @@ describe("two clients or servers on one boundary", () => {
         ]);
         return value;
       });
-      const [one, other] = [client(near()), client(near())];
+      const [first, second] = [client(near()), client(near())];
       const abort = new AbortController();
-      const gone = rejection(one.request("wait", ["one"], { signal: abort.signal }));
-      const kept = other.request("wait", ["other"]).catch(({ message }) => message);
+      const cancelledCall = rejection(first.request("wait", ["one"], { signal: abort.signal }));
+      const otherCall = second.request("wait", ["other"]).catch(({ message }) => message);
       await pause(50);
       abort.abort();
-      await gone;
-      assert.equal(await kept, "other");
+      await cancelledCall;
+      assert.equal(await otherCall, "other");
     });
 
     if (name === "broadcast channel") continue;
@@ -168,7 +168,7 @@ describe("a lane over a worker", () => {
       resolve();
     });
     await hello;
-    const answer = await scriptedPeer.find((one) => one?.id === hexId(0) && one.result !== undefined);
+    const answer = await scriptedPeer.find((message) => message?.id === hexId(0) && message.result !== undefined);
     const { lane } = answer.result;
     assert.match(lane, /^[0-9a-f]{32}$/);
     assert.notEqual(lane, hexId("a"));
@@ -190,13 +190,13 @@ describe("a port of a session", () => {
     const calls = [];
     const reports = [];
     let proceed;
-    const going = new Promise((resolve) => (proceed = resolve));
+    const mayProceed = new Promise((resolve) => (proceed = resolve));
     const connecting = connected(port, {
       onError: (error) => reports.push(error),
       methods: {
         secret: (params) => void calls.push(params),
         async job(_, context) {
-          await going;
+          await mayProceed;
           context.notify("late", ["notification"]);
           context.progress(["late"]);
           return "late";
@@ -212,7 +212,7 @@ describe("a port of a session", () => {
     const timer = setInterval(() => scriptedPeer.hello(hexId(0)), 20);
     afterThisTest(() => clearInterval(timer));
     const second = scriptedPeer.enter(
-      await scriptedPeer.find((one) => one?.id === hexId(0) && one.result !== undefined),
+      await scriptedPeer.find((message) => message?.id === hexId(0) && message.result !== undefined),
     );
     clearInterval(timer);
     second.post(message({ id: 1, method: "unknown" }));

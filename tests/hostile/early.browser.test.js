@@ -38,7 +38,8 @@ async function flood(stranger, frame, count, total = count) {
     count,
   );
   // The document itself counts the messages that it receives.
-  for (let least = 0; least < total; await pause(50)) least = await frame.run(() => receivedCount);
+  for (let receivedTotal = 0; receivedTotal < total; await pause(50))
+    receivedTotal = await frame.run(() => receivedCount);
 }
 
 describe("portway/early", function () {

@@ -9,7 +9,7 @@ import { engine, origins, party } from "./support/parties.js";
 import { inFull } from "./support/settings.js";
 
 /** Connects to an iframe. `events` records the calls of the handlers and listeners. */
-function attacked(frame, options) {
+function connectRecorded(frame, options) {
   const events = [];
   const peer = connect(frame.element, {
     connectTimeout: 30_000,
@@ -41,7 +41,7 @@ async function connectedFriend({ sandbox } = {}) {
   const overheard = [];
   const listen = ({ data }) => overheard.push(data?.id, data?.result?.session);
   addEventListener("message", listen);
-  const { peer: connecting, events } = attacked(friend, { origin });
+  const { peer: connecting, events } = connectRecorded(friend, { origin });
   const connected = friend.run((origin) => connectTo(parent, { origin }), origins.host);
   const [peer] = await Promise.all([connecting, connected]);
   removeEventListener("message", listen);
@@ -68,8 +68,8 @@ describe("forged messages", function () {
   this.timeout(30_000);
 
   for (const sandbox of [undefined, "allow-scripts"]) {
-    const what = sandbox === undefined ? "" : ', even if both iframes have the origin "null"';
-    it(`of an iframe beside the peer have no effect on the session${what}`, async () => {
+    const suffix = sandbox === undefined ? "" : ', even if both iframes have the origin "null"';
+    it(`of an iframe beside the peer have no effect on the session${suffix}`, async () => {
       const pair = await connectedFriend({ sandbox });
       const stranger = await party("stranger", { sandbox });
       const call = pair.peer.request("never", [], { timeout: 0 });
@@ -89,7 +89,7 @@ describe("forged messages", function () {
 
   it("of an embedding page of another origin begin no session with the peer, and are not answered", async () => {
     const stranger = await party("stranger");
-    const friend = await stranger.within("friend");
+    const friend = await stranger.addIframe("friend");
     const connecting = friend.run(
       (origin) => connectTo(parent, { origin, connectTimeout: 3_000 }).catch(({ reason }) => reason),
       origins.host,
@@ -105,7 +105,7 @@ describe("forged messages", function () {
   if (engine !== "webkit") {
     it("of an opener of another origin begin no session with the peer, and are not answered", async () => {
       const stranger = await party("stranger");
-      const friend = await stranger.opened("friend");
+      const friend = await stranger.openPopup("friend");
       const connecting = friend.run(
         (origin) => connectTo(opener, { origin, connectTimeout: 3_000 }).catch(({ reason }) => reason),
         origins.host,
@@ -120,7 +120,7 @@ describe("forged messages", function () {
 
   it("of an iframe inside the peer have no effect on the session", async () => {
     const pair = await connectedFriend();
-    const stranger = await pair.friend.within("stranger");
+    const stranger = await pair.friend.addIframe("stranger");
     await stranger.run((overheard) => forge(parent, overheard) + forge(top, overheard), pair.overheard);
     await settled();
     await assertUnharmed(pair);
@@ -129,7 +129,7 @@ describe("forged messages", function () {
 
   it("that a third window relays between two peers begin no session", async () => {
     const relay = await party("stranger");
-    const friend = await relay.within("friend");
+    const friend = await relay.addIframe("friend");
     await relay.run(() => {
       globalThis.relayed = 0;
       addEventListener("message", ({ data, source, ports }) => {
@@ -138,8 +138,8 @@ describe("forged messages", function () {
         (source === parent ? frames[0] : parent).postMessage(data, "*", [...ports]);
       });
     });
-    const { peer, events } = attacked(relay, { origin: origins.friend, connectTimeout: 3_000 });
-    const there = friend.run(
+    const { peer, events } = connectRecorded(relay, { origin: origins.friend, connectTimeout: 3_000 });
+    const friendOutcome = friend.run(
       (origin) => connectTo(parent, { origin, connectTimeout: 3_000 }).catch(({ reason }) => reason),
       origins.host,
     );
@@ -151,7 +151,7 @@ describe("forged messages", function () {
       ),
     );
     assert.include(["no-answer", "wrong-origin"], (await rejection(peer)).reason);
-    assert.include(["no-answer", "wrong-origin"], await there);
+    assert.include(["no-answer", "wrong-origin"], await friendOutcome);
     assert.deepEqual(events, []);
     assert.deepEqual(await friend.run(() => events), []);
     assert.equal(await relay.run(() => relayed), 0);
@@ -160,15 +160,15 @@ describe("forged messages", function () {
   it("of a removed window, which have no source, cannot end a session without its key", async () => {
     const pair = await connectedFriend();
     const stranger = await party("stranger");
-    const inner = await stranger.within("stranger");
+    const inner = await stranger.addIframe("stranger");
     await inner.run((overheard) => {
-      const all = (key) => {
+      const postGoodbyes = (key) => {
         for (const reason of ["closed", "left", "replaced"])
           top.postMessage(message({ method: "rpc.bye", params: { reason, key } }), "*");
         top.postMessage(message({ method: "rpc.key", params: { key } }), "*");
       };
       const attack = () => {
-        for (const key of [...overheard, hexId("0"), "", null, undefined]) all(key);
+        for (const key of [...overheard, hexId("0"), "", null, undefined]) postGoodbyes(key);
         top.postMessage(
           message({ method: "rpc.hello", id: hexId("f"), params: { version: 1, channel: "", features: [] } }),
           "*",
@@ -190,7 +190,7 @@ describe("forged messages", function () {
 
   it("that answer an old hello again with new ports begin no session, and the ports receive nothing", async () => {
     const evil = await party("friend");
-    const { peer: connecting, events } = attacked(evil, { origin: origins.friend });
+    const { peer: connecting, events } = connectRecorded(evil, { origin: origins.friend });
     const hello = await evil.run(() => answerHello(parent));
     await connecting;
     const replay = (hello) => {
@@ -219,7 +219,7 @@ describe("forged messages", function () {
       [],
     );
     // The id of the old hello is also invalid in messages of the next document.
-    const next = await evil.go("friend");
+    const next = await evil.load("friend");
     await next.run(replay, hello);
     await next.run((origin) => connectTo(parent, { origin }), origins.host);
     await until(() => events.at(-1).session === 2, "the next document must get a session");
@@ -236,7 +236,7 @@ describe("forged messages", function () {
   it("that answer a hello with -32601 are ignored, unless the peer sends them before the session", async () => {
     const friend = await party("friend");
     const stranger = await party("stranger");
-    const { peer: connecting, events } = attacked(friend, { origin: origins.friend });
+    const { peer: connecting, events } = connectRecorded(friend, { origin: origins.friend });
     const { hello } = await friend.run(() => nextHello(parent));
     await stranger.run((id) => {
       for (let n = 0; n < 50; n++)
@@ -261,7 +261,7 @@ describe("forged messages", function () {
 
   it("that offer a lane to a window begin no session", async () => {
     const evil = await party("friend");
-    const { peer: connecting, events } = attacked(evil, { origin: origins.friend, connectTimeout: 2_000 });
+    const { peer: connecting, events } = connectRecorded(evil, { origin: origins.friend, connectTimeout: 2_000 });
     await evil.run(async () => {
       const { hello } = await nextHello(parent);
       const lane = hexId("b");
@@ -277,7 +277,7 @@ describe("forged messages", function () {
 
   it("with a wrong key or a wrong lock do not end the session", async () => {
     const evil = await party("friend");
-    const { peer: connecting, events } = attacked(evil, { origin: origins.friend });
+    const { peer: connecting, events } = connectRecorded(evil, { origin: origins.friend });
     await evil.run(() => answerHello(parent));
     const peer = await connecting;
     await evil.run(() => {
@@ -306,7 +306,7 @@ describe("a host that posts each millisecond to an iframe, while the iframe navi
 
   it("sends nothing to a document of a foreign origin, and serves no call of such a document", async () => {
     const friend = await party("friend");
-    const { peer: connecting, events } = attacked(friend, { origin: origins.friend });
+    const { peer: connecting, events } = connectRecorded(friend, { origin: origins.friend });
     await friend.run((origin) => connectTo(parent, { origin }), origins.host);
     const peer = await connecting;
     const timer = setInterval(() => {
@@ -320,14 +320,14 @@ describe("a host that posts each millisecond to an iframe, while the iframe navi
     afterThisTest(() => clearInterval(timer));
     let frame = friend;
     for (let round = 0; round < (inFull ? 30 : 6); round++) {
-      frame = await frame.go("stranger");
+      frame = await frame.load("stranger");
       await frame.run(() => {
         parent.postMessage(message({ id: 7, method: "secret", params: ["stranger"] }), "*");
         forge(parent);
       });
       await pause(150);
       assert.deepEqual(await frame.received(), [], `the stranger has received something in round ${round}`);
-      frame = await frame.go("friend");
+      frame = await frame.load("friend");
       // The next navigation interrupts the handshake at different moments.
       const connected = frame.run((origin) => connectTo(parent, { origin }), origins.host).catch(() => {});
       if (round % 3 === 0) await connected;
@@ -341,12 +341,12 @@ describe("a host that posts each millisecond to an iframe, while the iframe navi
     // connections on one iframe may replace each other.
     clearInterval(timer);
     peer.destroy();
-    frame = await frame.go("friend");
-    const { peer: last, events: late } = attacked(frame, { origin: origins.friend });
+    frame = await frame.load("friend");
+    const { peer: last, events: lastEvents } = connectRecorded(frame, { origin: origins.friend });
     await frame.run((origin) => connectTo(parent, { origin }), origins.host);
     assert.deepEqual(await (await last).request("echo", [1]), [1]);
     assert.deepEqual(
-      late.filter((event) => "secret" in event),
+      lastEvents.filter((event) => "secret" in event),
       [],
     );
   });
@@ -354,7 +354,7 @@ describe("a host that posts each millisecond to an iframe, while the iframe navi
   it("sends each document of two allowed origins only the messages of its own session", async () => {
     let frame = await party("friend");
     let current;
-    const { peer: connecting, events } = attacked(frame, {
+    const { peer: connecting, events } = connectRecorded(frame, {
       origin: [origins.friend, origins.third],
       onSession: ({ origin }) => void (current = origin),
       onLost: () => void (current = undefined),
@@ -368,7 +368,7 @@ describe("a host that posts each millisecond to an iframe, while the iframe navi
     afterThisTest(() => clearInterval(timer));
     for (let round = 0; round < (inFull ? 30 : 6); round++) {
       const name = round % 2 === 0 ? "third" : "friend";
-      frame = await frame.go(name);
+      frame = await frame.load(name);
       await frame.run((origin) => connectTo(parent, { origin }), origins.host);
       await pause(60);
       const notified = (await frame.run(() => events)).filter((event) => "notified" in event);

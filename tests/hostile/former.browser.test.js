@@ -27,7 +27,7 @@ async function scene(former) {
         // WebKit does not run functions of a former document.
       }
     });
-  return { frame: await frame.go("friend"), hello };
+  return { frame: await frame.load("friend"), hello };
 }
 
 describe("the former document of an iframe", function () {

@@ -52,11 +52,11 @@ describe("a handshake with generated messages", function () {
     const started = performance.now();
     let blocked = 0;
     let due = performance.now() + 20;
-    const look = setInterval(() => {
+    const blockTimer = setInterval(() => {
       blocked = Math.max(blocked, performance.now() - due);
       due = performance.now() + 20;
     }, 20);
-    afterThisTest(() => clearInterval(look));
+    afterThisTest(() => clearInterval(blockTimer));
 
     /** Makes a party post a burst of messages, and waits until the host has handled the burst. */
     async function burst(party, count, begins = false) {
@@ -89,16 +89,19 @@ describe("a handshake with generated messages", function () {
       const calls = [];
       let counts = { received: 0 };
       let received = 0;
-      for (let left = PER_ROUND; left > 0; ) {
+      for (let remaining = PER_ROUND; remaining > 0; ) {
         const hasReply = counts.received > received;
         received = counts.received;
-        const size = Math.min(left, 1 + random.below(hasReply ? 2 * PER_BURST : random.below(4) > 0 ? 8 : PER_BURST));
-        left -= size;
+        const size = Math.min(
+          remaining,
+          1 + random.below(hasReply ? 2 * PER_BURST : random.below(4) > 0 ? 8 : PER_BURST),
+        );
+        remaining -= size;
         [counts] = await Promise.all([
           burst(friend, size, !hasReply && random.below(2) === 0),
           burst(stranger, 1 + (size >> 1)),
         ]);
-        if (random.below(4) === 0) await stranger.run((knows) => attacker.learn(knows), counts.knows);
+        if (random.below(4) === 0) await stranger.run((knows) => attacker.learn(knows), counts.knownIds);
         if (peer !== undefined && calls.length < 100)
           calls.push(
             peer.request("any", [], { timeout: 0 }).then(
@@ -108,22 +111,22 @@ describe("a handshake with generated messages", function () {
           );
         if (!hasReply) await pause(random.below(20) === 0 ? 110 : 11);
       }
-      add(counts);
+      addToTotals(counts);
       if (intrudes) {
-        const intruder = await friend.go("stranger");
+        const intruder = await friend.load("stranger");
         await intruder.run((...args) => attackFrom(parent, ...args), run + 2, "stranger", { run: number });
-        await intruder.run((knows) => attacker.learn(knows), counts.knows);
+        await intruder.run((knows) => attacker.learn(knows), counts.knownIds);
         for (let n = 0; n < 5; n++) counts = await burst(intruder, 100, true);
-        add(counts);
+        addToTotals(counts);
         if (counts.received > 0) fail("a document of another origin in the iframe must receive nothing");
-        friend = await intruder.go("friend");
+        friend = await intruder.load("friend");
       } else if (number % NAVIGATION === 0) {
         await friend.run(() => {
           const last = () => attacker.burst(200);
           addEventListener("pagehide", last);
           setTimeout(last);
         });
-        friend = await friend.go("friend");
+        friend = await friend.load("friend");
       }
       // The real peer connects, while the stranger continues to send messages.
       await stranger.run(() => void (globalThis.timer = setInterval(() => attacker.burst(20), 5)));
@@ -153,7 +156,7 @@ describe("a handshake with generated messages", function () {
       );
       assert.deepEqual(answers, ["real", ["real"]]);
       counts = await stranger.run(() => (clearInterval(timer), burst(parent, 0)));
-      add(counts, "strangers");
+      addToTotals(counts, "strangers");
       if (counts.received > 0) fail("a stranger must receive nothing");
       await stranger.run(() => attacker.ports.forEach((port) => port.close()));
       for (const one of [host, peer]) one?.destroy();
@@ -170,9 +173,9 @@ describe("a handshake with generated messages", function () {
       progress(`round ${number}`);
     }
 
-    function add(counts, who = "sent") {
+    function addToTotals(counts, member = "sent") {
       for (const key of ["sent", "received", "bytesOut", "bytesReceived"]) totals[key] += counts[key];
-      if (who === "strangers") totals.strangers += counts.sent;
+      if (member === "strangers") totals.strangers += counts.sent;
     }
 
     const ms = performance.now() - started;

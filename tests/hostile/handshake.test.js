@@ -25,12 +25,12 @@ function asWorker(port) {
 /** Resolves after `near` has handled all earlier messages of `far`. */
 const settled = (near, far) =>
   new Promise((resolve) => {
-    const take = ({ data }) => {
+    const onMarker = ({ data }) => {
       if (data?.type !== "settle") return;
-      near.removeEventListener("message", take);
+      near.removeEventListener("message", onMarker);
       resolve();
     };
-    near.addEventListener("message", take);
+    near.addEventListener("message", onMarker);
     far.postMessage({ type: "settle" });
   });
 
@@ -59,14 +59,14 @@ async function round(number, isWorker) {
   const calls = [];
   const random = new Random(run);
   let received = 0;
-  let left = PER_ROUND;
-  for (let burst = 0; left > 0; burst++) {
+  let remaining = PER_ROUND;
+  for (let burst = 0; remaining > 0; burst++) {
     if (burst === 6) peerAttacker.past = peerAttacker.leave();
     // Small bursts are enough while the attacker has no session.
     const hasReply = peerAttacker.received > received;
     received = peerAttacker.received;
-    const size = Math.min(left, 1 + random.below(hasReply ? 2 * PER_BURST : random.below(4) > 0 ? 8 : PER_BURST));
-    left -= size;
+    const size = Math.min(remaining, 1 + random.below(hasReply ? 2 * PER_BURST : random.below(4) > 0 ? 8 : PER_BURST));
+    remaining -= size;
     peerAttacker.burst(size);
     if (peer !== undefined)
       calls.push(
@@ -84,9 +84,9 @@ async function round(number, isWorker) {
   // The real peer connects, while the attacker still sends messages through the old ports.
   port2.onmessage = null;
   const past = peerAttacker.leave();
-  const late = new Attacker(run + 1, "past", () => {}, { mayEnd, run: number });
-  late.past = past;
-  const timer = setInterval(() => late.burst(20), 5);
+  const lateAttacker = new Attacker(run + 1, "past", () => {}, { mayEnd, run: number });
+  lateAttacker.past = past;
+  const timer = setInterval(() => lateAttacker.burst(20), 5);
   const fail = (what) => assert.fail(`${what}; PORTWAY_SEED=${seed}, round ${number}`);
   const limit = (promise, what) => Promise.race([promise, pause(8_000).then(() => fail(what))]);
   let again;
@@ -124,7 +124,7 @@ async function round(number, isWorker) {
   port2.close();
   totals.sessions += checker.sessions;
   totals.calls += checker.calls;
-  for (const attacker of [peerAttacker, late])
+  for (const attacker of [peerAttacker, lateAttacker])
     for (const key of ["sent", "received", "bytesOut", "bytesReceived"]) totals[key] += attacker[key];
 }
 

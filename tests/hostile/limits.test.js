@@ -220,7 +220,7 @@ describe("a flood of values that are not messages", () => {
       remoteEnd.post(message({ id: "odd", method: "echo", params }));
       remoteEnd.post(message({ id: "odd", method: "unknown", params }));
     }
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     remoteEnd.post(message({ id: 5, method: "echo", params: [1] }));
     await until(
       () => remoteEnd.received.flat().some(({ id, result }) => id === 5 && result[0] === 1),

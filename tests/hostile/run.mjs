@@ -48,7 +48,7 @@ const specs = readdirSync(fileURLToPath(new URL(".", import.meta.url)))
   .sort()
   .map((file) => `../hostile/${file}`);
 if (specs.length === 0) {
-  console.error(`no spec for ${engine} has "${part}" in its name`);
+  console.error(`a spec for ${engine} must have "${part}" in its name, but none has; name another part`);
   process.exit(2);
 }
 

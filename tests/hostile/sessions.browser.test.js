@@ -13,7 +13,7 @@ describe("a handler that still runs after its session has ended", function () {
 
   for (const allowed of ["each of two origins", "any origin"]) {
     it(`sends nothing to the next document if ${allowed} may connect, and its messages are reported`, async () => {
-      const going = deferred();
+      const mayProceed = deferred();
       const done = deferred();
       const sessions = [];
       const reports = [];
@@ -25,14 +25,14 @@ describe("a handler that still runs after its session has ended", function () {
         onError: (error) => reports.push(error),
         methods: {
           async job(_, context) {
-            await going.promise;
+            await mayProceed.promise;
             context.notify("secret", { from: "a notification" });
             context.progress({ secret: "progress" });
             done.resolve();
             return { secret: "a result" };
           },
           async *items(_, context) {
-            await going.promise;
+            await mayProceed.promise;
             yield { secret: "an item" };
             context.notify("secret", { from: "a stream" });
             yield { secret: "another item" };
@@ -46,12 +46,12 @@ describe("a handler that still runs after its session has ended", function () {
         session.port.postMessage(message({ id: 2, method: "rpc.stream", params: { method: "items", credit: 100 } }));
       });
       await pause(100);
-      const next = await frame.go("third");
+      const next = await frame.load("third");
       await next.run(() => sendHello(parent));
       await until(() => sessions.length === 2, "the next document must get a session");
       // The next document uses the ids of the former requests, so it would accept their responses.
       await next.run(() => session.port.postMessage(message({ id: 1, method: "unknown" })));
-      going.resolve();
+      mayProceed.resolve();
       await done.promise;
       await pause(200);
       const got = await next.run(() => session.received.flat());
@@ -89,14 +89,14 @@ describe("a plain session", function () {
     const peer = await connecting;
     afterThisTest(() => peer.destroy());
     await frame.run(() => parent.postMessage(message({ id: 1, method: "secret", params: [origin] }), "*"));
-    await until(() => events.some(([what]) => what === "called"), "the friend must be served");
-    const next = await frame.go("third");
+    await until(() => events.some(([event]) => event === "called"), "the friend must be served");
+    const next = await frame.load("third");
     await next.run(() => parent.postMessage(message({ id: 2, method: "secret", params: [origin] }), "*"));
     await pause(1_500);
     let session;
-    for (const [what, from] of events) {
-      if (what === "session") session = from;
-      else if (what === "lost") session = undefined;
+    for (const [event, from] of events) {
+      if (event === "session") session = from;
+      else if (event === "lost") session = undefined;
       else assert.equal(from, session, `${from} was served in the session with ${session}`);
     }
   });
@@ -109,7 +109,7 @@ describe("a lock", function () {
    * Connects to a peer of another origin. The peer names the lock of `session` as its own, and then sends nothing more.
    * By default, the peer names the lock of the host.
    */
-  async function naming(session, connectTimeout) {
+  async function connectToPeerNaming(session, connectTimeout) {
     const frame = await party("friend");
     const connecting = connect(frame.element, { origin: origins.friend, heartbeat: 500, connectTimeout, onError() {} });
     connecting.catch(() => {});
@@ -125,17 +125,17 @@ describe("a lock", function () {
   }
 
   it("of the host begins no session if the peer names this lock as its own", async () => {
-    assert.equal((await rejection(naming(undefined, 2_000))).reason, "no-answer");
+    assert.equal((await rejection(connectToPeerNaming(undefined, 2_000))).reason, "no-answer");
   });
 
   it("of another session does not stop the heartbeat if a silent peer names this lock as its own", async () => {
     const name = "b".repeat(32);
     const release = deferred();
-    const held = deferred();
-    navigator.locks.request(`portway:${name}`, () => (held.resolve(), release.promise));
-    await held.promise;
+    const isAcquired = deferred();
+    navigator.locks.request(`portway:${name}`, () => (isAcquired.resolve(), release.promise));
+    await isAcquired.promise;
     afterThisTest(() => release.resolve());
-    const peer = await naming(name, 30_000);
+    const peer = await connectToPeerNaming(name, 30_000);
     afterThisTest(() => peer.destroy());
     const started = performance.now();
     const { reason } = await Promise.race([

@@ -15,7 +15,7 @@ const PLACES = { page: "a page, by `connect`", wipc: "JavaScript over WIPC", nat
 const read = () => JSON.parse(readFileSync(file, "utf8"));
 
 /** Returns the least step that is not below a measurement times `room`. */
-function step(steps, measured, room) {
+function leastStep(steps, measured, room) {
   return steps.find((one) => measured * room <= one) ?? Infinity;
 }
 
@@ -27,15 +27,15 @@ export function accept(measured) {
   const bounds = read();
   for (const { id, where, sends, blocks, holds } of measured) {
     const row = bounds.rows.find((row) => row.id === id && row.where === where);
-    if (sends !== null) row.sends = Math.min(step(TIMES, sends, 1.05), bounds.maxSent);
-    row.blocks = Math.min(step(MS, blocks, 2), bounds.maxBlocked);
-    if (holds !== undefined) row.holds = Math.min(step(TIMES, Math.max(0, holds - 0.5), 1), 1);
+    if (sends !== null) row.sends = Math.min(leastStep(TIMES, sends, 1.05), bounds.maxSent);
+    row.blocks = Math.min(leastStep(MS, blocks, 2), bounds.maxBlocked);
+    if (holds !== undefined) row.holds = Math.min(leastStep(TIMES, Math.max(0, holds - 0.5), 1), 1);
   }
-  const shown = (row) =>
+  const rowText = (row) =>
     `    { ${Object.entries(row)
       .map(([key, value]) => `"${key}": ${JSON.stringify(value)}`)
       .join(", ")} }`;
-  const rows = bounds.rows.map(shown);
+  const rows = bounds.rows.map(rowText);
   writeFileSync(
     file,
     `{\n  "maxSent": ${bounds.maxSent},\n  "maxBlocked": ${bounds.maxBlocked},\n  "rows": [\n${rows.join(",\n")}\n  ]\n}\n`,
@@ -45,7 +45,7 @@ export function accept(measured) {
 /** Returns the Markdown of the table. */
 export function table() {
   const { rows } = read();
-  const times = (count) =>
+  const sentText = (count) =>
     count === null ? "the items of the handler, up to the credit" : count === 0 ? "none" : `${count}`;
   const lines = [
     "| one message | bytes sent per received byte | blocks for | held afterwards |",
@@ -54,8 +54,8 @@ export function table() {
   for (const [place, name] of Object.entries(PLACES)) {
     lines.push(`| **to ${name}** | | | |`);
     for (const { what, sends, blocks, holds } of rows.filter(({ where }) => where === place)) {
-      const held = holds === undefined ? "" : holds === 0 ? "nothing" : `${holds} times the message`;
-      lines.push(`| ${what} | ${times(sends)} | ${blocks} ms | ${held} |`);
+      const heldText = holds === undefined ? "" : holds === 0 ? "nothing" : `${holds} times the message`;
+      lines.push(`| ${what} | ${sentText(sends)} | ${blocks} ms | ${heldText} |`);
     }
   }
   return lines.join("\n");

@@ -4,12 +4,13 @@ import { deaths } from "./deaths.mjs";
 import { methods } from "./methods.mjs";
 
 /**
- * Observes how calls of one library end after each event of deaths.mjs. A call is observed for `patience` ms. `done`
- * resolves to `says`, `saw` and the times, by the id of the event. `calm` resolves when the next library may start.
+ * Observes how calls of one library end after each event of deaths.mjs. A call is observed for `observedMs` ms. `done`
+ * resolves to `says`, `saw` and the times, by the id of the event. `mayContinue` resolves when the next library may
+ * start.
  */
-export async function look(library, name, elsewhere, patience) {
+export async function observe(library, name, elsewhere, observedMs) {
   const boundaries = library.boundaries ?? ["frame", "worker", "port"];
-  const strikes = [];
+  const triggers = [];
   const outcomes = {};
   for (const death of deaths) {
     const { id, boundaries: needed } = death;
@@ -22,36 +23,36 @@ export async function look(library, name, elsewhere, patience) {
       outcomes[id] = { says: "the probe failed", saw: `${error}\n${error?.stack}` };
     };
     try {
-      strikes.push({ death, factory, failed, strike: await limited(death.prepare(factory), 10_000) });
+      triggers.push({ death, factory, failed, trigger: await limited(death.prepare(factory), 10_000) });
     } catch (error) {
       failed(error);
     }
   }
-  const watches = strikes.map(async ({ death, factory, failed, strike }) => {
+  const watches = triggers.map(async ({ death, factory, failed, trigger }) => {
     try {
-      outcomes[death.id] = await watch(death, library, strike, patience);
+      outcomes[death.id] = await watch(death, library, trigger, observedMs);
     } catch (error) {
       failed(error);
     }
     factory.clear();
   });
   // Calls that end at once have ended after this time. The load of the next library cannot delay them.
-  const calm = new Promise((resolve) => setTimeout(resolve, 2_500));
-  return { calm, done: Promise.all(watches).then(() => outcomes) };
+  const mayContinue = new Promise((resolve) => setTimeout(resolve, 2_500));
+  return { mayContinue, done: Promise.all(watches).then(() => outcomes) };
 }
 
-async function watch(death, library, strike, patience) {
+async function watch(death, library, trigger, observedMs) {
   const start = performance.now();
-  const watched = await strike();
+  const watched = await trigger();
   const ends = {};
   await Promise.all(
     Object.entries(watched).map(async ([name, promise]) => {
-      if (promise !== undefined) ends[name] = await ending(promise, start, patience);
+      if (promise !== undefined) ends[name] = await ending(promise, start, observedMs);
     }),
   );
-  const { call, asked } = ends;
+  const { call, timedCall } = ends;
   const says = death.judge(ends, library);
-  const seen = says === "on request" ? `with a timeout: ${asked.error}` : call.error;
+  const seen = says === "on request" ? `with a timeout: ${timedCall.error}` : call.error;
   return {
     says,
     saw: seen ?? call.state,
@@ -60,15 +61,15 @@ async function watch(death, library, strike, patience) {
 }
 
 /** Resolves to the state and the error of a call, and the number of milliseconds until its end. */
-async function ending(promise, start, patience) {
+async function ending(promise, start, observedMs) {
   const since = () => Math.round(performance.now() - start);
   let timer;
-  const late = new Promise((resolve) => (timer = setTimeout(resolve, patience, { state: "waits" })));
+  const expired = new Promise((resolve) => (timer = setTimeout(resolve, observedMs, { state: "waits" })));
   const settled = (async () => (typeof promise === "function" ? promise() : promise))().then(
     () => ({ state: "answered", ms: since() }),
     (error) => ({ state: "rejected", error: describe(error), ms: since() }),
   );
-  const end = await Promise.race([settled, late]);
+  const end = await Promise.race([settled, expired]);
   clearTimeout(timer);
   return end;
 }
@@ -80,10 +81,10 @@ function describe(error) {
 }
 
 function limited(promise, ms) {
-  const late = new Promise((_, reject) =>
+  const expired = new Promise((_, reject) =>
     setTimeout(() => reject(new Error(`the boundary must be ready within ${ms} ms`)), ms),
   );
-  return Promise.race([promise, late]);
+  return Promise.race([promise, expired]);
 }
 
 /** Each library has its own copy of this module, but all copies use one server. So the copies need distinct numbers. */

@@ -1,31 +1,31 @@
 // Lists the events that end the peer of a call, or the caller. This file runs in the page. `prepare` of an event
-// connects two peers and returns `strike`. `strike` triggers the event and returns the calls to observe. `judge`
+// connects two peers and returns `trigger`, which triggers the event and returns the calls to observe. `judge`
 // returns the text of the table for the outcomes of the calls. A library must support the `boundaries` of an event.
 
 import { pause } from "../comparison/probes/channel.mjs";
 import { speed } from "./speed.mjs";
 
 /** Returns how soon a pending call ends after the event: by itself, or by a timeout that the library offers. */
-function soon({ call, asked }) {
+function endText({ call, timedCall }) {
   if (call.state !== "waits") return speed(call);
-  return asked?.state === "rejected" ? "on request" : "waits";
+  return timedCall?.state === "rejected" ? "on request" : "waits";
 }
 
 /** The timeout in milliseconds of a call, if a library has such an option. */
-const ASKED = 2000;
+const TIMEOUT_MS = 2000;
 
-/** Returns a `prepare` function that makes a call without a response before `strike` triggers the event. */
-function during(boundary, strike) {
+/** Returns a `prepare` function that makes a call without a response before `trigger` runs. */
+function during(boundary, trigger) {
   return async (factory) => {
     const made = await factory[boundary]();
     const { call, callWithTimeout } = made;
     await call("echo", {});
-    const waiting = call("hang", {});
+    const pendingCall = call("hang", {});
     // When the next call is answered, the peer has received the pending call.
     await call("echo", {});
     return () => {
-      const watched = { call: waiting, asked: callWithTimeout?.("hang", {}, ASKED) };
-      strike?.(made);
+      const watched = { call: pendingCall, timedCall: callWithTimeout?.("hang", {}, TIMEOUT_MS) };
+      trigger?.(made);
       return watched;
     };
   };
@@ -36,8 +36,8 @@ function atStart(script) {
   return async ({ connect }) =>
     () => ({
       call: connect(script).then(({ call }) => call("echo", {})),
-      asked: connect(script, { timeout: ASKED }).then(({ call, callWithTimeout }) => {
-        return callWithTimeout?.("echo", {}, ASKED) ?? call("echo", {});
+      timedCall: connect(script, { timeout: TIMEOUT_MS }).then(({ call, callWithTimeout }) => {
+        return callWithTimeout?.("echo", {}, TIMEOUT_MS) ?? call("echo", {});
       }),
     });
 }
@@ -48,63 +48,63 @@ export const deaths = [
     text: "The peer never answers",
     boundaries: ["port"],
     prepare: during("port"),
-    judge: soon,
+    judge: endText,
   },
   {
     id: "frame-reloads",
     text: "The iframe reloads",
     boundaries: ["frame"],
     prepare: during("frame", ({ element }) => element.contentWindow.location.reload()),
-    judge: soon,
+    judge: endText,
   },
   {
     id: "frame-navigates",
     text: "The iframe navigates to another origin",
     boundaries: ["frame"],
     prepare: during("frame", ({ element, elsewhere }) => (element.src = elsewhere)),
-    judge: soon,
+    judge: endText,
   },
   {
     id: "frame-removed",
     text: "The iframe is removed",
     boundaries: ["frame"],
     prepare: during("frame", ({ element }) => element.remove()),
-    judge: soon,
+    judge: endText,
   },
   {
     id: "worker-terminated",
     text: "The worker is terminated",
     boundaries: ["worker"],
     prepare: during("worker", ({ worker }) => worker.terminate()),
-    judge: soon,
+    judge: endText,
   },
   {
     id: "worker-missing",
     text: "The worker's script is missing",
     boundaries: ["worker"],
     prepare: atStart("missing.js"),
-    judge: soon,
+    judge: endText,
   },
   {
     id: "worker-throws",
     text: "The worker's script throws when it starts",
     boundaries: ["worker"],
     prepare: atStart("throws.js"),
-    judge: soon,
+    judge: endText,
   },
   {
     id: "port-holder",
     text: "The worker that holds the other port is terminated",
     boundaries: ["port"],
     prepare: during("portInWorker", ({ worker }) => worker.terminate()),
-    judge: soon,
+    judge: endText,
   },
   {
     id: "port-closed",
     text: "The peer closes its port",
     boundaries: ["port"],
     prepare: during("port", ({ far }) => far.close()),
-    judge: soon,
+    judge: endText,
   },
   {
     id: "other-closes",
@@ -112,7 +112,7 @@ export const deaths = [
     boundaries: ["port"],
     needs: ({ served }) => served?.close,
     prepare: during("port", ({ served }) => served.close()),
-    judge: soon,
+    judge: endText,
   },
   {
     id: "own-close",
@@ -130,10 +130,13 @@ export const deaths = [
       await call("echo", {});
       return () => {
         close();
-        return { call: () => call("echo", {}), asked: callWithTimeout && (() => callWithTimeout("echo", {}, ASKED)) };
+        return {
+          call: () => call("echo", {}),
+          timedCall: callWithTimeout && (() => callWithTimeout("echo", {}, TIMEOUT_MS)),
+        };
       };
     },
-    judge: soon,
+    judge: endText,
   },
   {
     id: "during-reload",
@@ -148,13 +151,13 @@ export const deaths = [
         await scriptAsked();
         const watched = {
           call: () => call("echo", {}),
-          asked: callWithTimeout && (() => callWithTimeout("echo", {}, ASKED)),
+          timedCall: callWithTimeout && (() => callWithTimeout("echo", {}, TIMEOUT_MS)),
         };
         setTimeout(release, 300);
         return watched;
       };
     },
-    judge: (ends) => (ends.call.state === "answered" ? "answered" : soon(ends)),
+    judge: (ends) => (ends.call.state === "answered" ? "answered" : endText(ends)),
   },
   {
     id: "after-reload",

@@ -9,9 +9,9 @@ async function runAll() {
   const all = [];
   for (const module of query.get("modules").split(",")) {
     const { run } = await import(`/${module}/page.js`);
-    const { calm, done } = await run(query.get("elsewhere"), Number(query.get("patience")));
+    const { mayContinue, done } = await run(query.get("elsewhere"), Number(query.get("observedMs")));
     all.push(done.then((outcomes) => [module, outcomes]));
-    await calm;
+    await mayContinue;
   }
   return { peers, libraries: Object.fromEntries(await Promise.all(all)) };
 }

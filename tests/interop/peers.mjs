@@ -9,28 +9,31 @@ import * as jsonrpcEnds from "../comparison/libraries/json-rpc-2.0.mjs";
 
 await init();
 
-const vscodeEnd = (port, options) => {
+const vscodeConnection = (port, options) => {
   const reader = new vscode.BrowserMessageReader(port);
   return vscode.createMessageConnection(reader, new vscode.BrowserMessageWriter(port), undefined, options);
 };
 
 function ends() {
   const { port1, port2 } = new MessageChannel();
-  return { ours: portTransport(port1), theirs: port2 };
+  return { ourTransport: portTransport(port1), theirPort: port2 };
 }
 
 /** Returns our client, and a connection of vscode-jsonrpc as its peer. */
 function ourClient(options) {
-  const { ours, theirs } = ends();
-  return { client: new JSONRPCClient(ours, { timeout: 5_000 }), connection: vscodeEnd(theirs, options) };
+  const { ourTransport, theirPort } = ends();
+  return {
+    client: new JSONRPCClient(ourTransport, { timeout: 5_000 }),
+    connection: vscodeConnection(theirPort, options),
+  };
 }
 
 /** Returns our server, and a connection of vscode-jsonrpc as its peer. */
 function ourServer() {
-  const { ours, theirs } = ends();
-  const connection = vscodeEnd(theirs);
+  const { ourTransport, theirPort } = ends();
+  const connection = vscodeConnection(theirPort);
   connection.listen();
-  return { server: new JSONRPCServer(ours), connection };
+  return { server: new JSONRPCServer(ourTransport), connection };
 }
 
 async function rejection(promise) {
@@ -187,9 +190,9 @@ const specs = {
   },
 
   async "our peer and vscode-jsonrpc's connection call each other over one port"() {
-    const { ours, theirs } = ends();
-    const peer = new JSONRPCPeer(ours, { timeout: 5_000 });
-    const connection = vscodeEnd(theirs);
+    const { ourTransport, theirPort } = ends();
+    const peer = new JSONRPCPeer(ourTransport, { timeout: 5_000 });
+    const connection = vscodeConnection(theirPort);
     peer.method("ask", async ({ n }) => (await peer.request("twice", { n })) + 1);
     connection.onRequest("twice", ({ n }) => 2 * n);
     connection.listen();
@@ -198,7 +201,7 @@ const specs = {
 
   async "connect begins a plain session with vscode-jsonrpc, and both peers call each other"() {
     const { port1, port2 } = new MessageChannel();
-    const connection = vscodeEnd(port2);
+    const connection = vscodeConnection(port2);
     connection.onRequest("twice", ({ n }) => 2 * n);
     connection.listen();
     const sessions = [];
@@ -216,10 +219,10 @@ const specs = {
 
   async "connect begins a plain session with json-rpc-2.0, and both peers call each other"() {
     const { port1, port2 } = new MessageChannel();
-    const other = await jsonrpcEnds.both(port2, { twice: ({ n }) => 2 * n });
+    const jsonrpcPeer = await jsonrpcEnds.both(port2, { twice: ({ n }) => 2 * n });
     const peer = await connect(port1, { methods: { half: ({ n }) => n / 2 } });
     assert.equal(await peer.request("twice", { n: 4 }), 8);
-    assert.equal(await other.call("half", { n: 4 }), 2);
+    assert.equal(await jsonrpcPeer.call("half", { n: 4 }), 2);
   },
 
   async "a session of connect continues after the peer has closed the port over which the session began"() {
@@ -231,10 +234,10 @@ const specs = {
   },
 
   async "our client exchanges results, errors, notifications and batches with json-rpc-2.0's server"() {
-    const { ours, theirs } = ends();
-    const client = new JSONRPCClient(ours, { timeout: 5_000 });
+    const { ourTransport, theirPort } = ends();
+    const client = new JSONRPCClient(ourTransport, { timeout: 5_000 });
     const received = [];
-    jsonrpcEnds.serve(theirs, {
+    jsonrpcEnds.serve(theirPort, {
       echo: ({ text }) => text,
       console: ({ n }) => void received.push(n),
       flush: () => received,
@@ -256,8 +259,8 @@ const specs = {
   },
 
   async "json-rpc-2.0's client exchanges results, errors, notifications and batches with our server"() {
-    const { ours, theirs } = ends();
-    const server = new JSONRPCServer(ours);
+    const { ourTransport, theirPort } = ends();
+    const server = new JSONRPCServer(ourTransport);
     const received = [];
     server.method("echo", ({ text }) => text);
     server.method("flush", () => received);
@@ -265,7 +268,7 @@ const specs = {
       throw new RPCError(-32001, "no such file", { line: 3 });
     });
     server.onNotify("console", ({ n }) => void received.push(n));
-    const client = await jsonrpcEnds.call(theirs);
+    const client = await jsonrpcEnds.call(theirPort);
     assert.equal(await client.call("echo", { text: "hi" }), "hi");
     const failed = await rejection(Promise.resolve(client.call("fail", {})));
     assert.deepEqual([failed.code, failed.message, failed.data], [-32001, "no such file", { line: 3 }]);

@@ -24,8 +24,8 @@ import { TEST_TIMEOUT_MS, SHORT_TEST_TIMEOUT_MS, seenInShort } from "./speed.mjs
 const here = dirname(fileURLToPath(import.meta.url));
 /** The catalogue has Portway twice: by `connect`, and by its plain classes as in the table of tests/comparison. */
 const catalogue = [
-  { module: "portway-connect", title: "Portway, `connect`", own: true },
-  ...compared.map((entry) => (entry.own ? { ...entry, title: "Portway, plain classes" } : entry)),
+  { module: "portway-connect", title: "Portway, `connect`", isPortway: true },
+  ...compared.map((entry) => (entry.isPortway ? { ...entry, title: "Portway, plain classes" } : entry)),
 ];
 const MODULES = catalogue.map(({ module }) => module);
 const LIMIT = 180_000;
@@ -39,7 +39,7 @@ const inFull = engine === "chromium";
 const suite = new Suite(options);
 
 /** Returns the faults of the specs with other peers, and the outcomes by library and event. */
-async function look() {
+async function runInBrowser() {
   const site = await serve(catalogue);
   let browser;
   try {
@@ -48,7 +48,7 @@ async function look() {
     const query = new URLSearchParams({
       modules: MODULES.join(),
       elsewhere,
-      patience: inFull ? TEST_TIMEOUT_MS : SHORT_TEST_TIMEOUT_MS,
+      observedMs: inFull ? TEST_TIMEOUT_MS : SHORT_TEST_TIMEOUT_MS,
     });
     await browser.driver.get(`${site.own}?${query}`);
     return await results(browser.driver);
@@ -68,17 +68,17 @@ async function results(driver) {
   }
 }
 
-function times({ says, saw, ms = {} }) {
-  const { call, asked } = ms;
+function timeText({ says, saw, ms = {} }) {
+  const { call, timedCall } = ms;
   if (says === "the probe failed") return saw;
   if (call !== undefined) return `${call} ms`;
-  return asked === undefined ? says : `${asked} ms, with a timeout of 2000 ms`;
+  return timedCall === undefined ? says : `${timedCall} ms, with a timeout of 2000 ms`;
 }
 
 if (!existsSync(join(pkg, "package.json"))) {
   suite.test("the package in pkg/", "pkg/package.json is missing; run `cargo xtask build`");
 } else {
-  const { error, peers, libraries } = await look().catch((error) => ({ error: String(error?.stack ?? error) }));
+  const { error, peers, libraries } = await runInBrowser().catch((error) => ({ error: String(error?.stack ?? error) }));
   if (error !== undefined) suite.test("the page runs", error);
   else {
     for (const [name, fault] of Object.entries(peers)) suite.test(name, fault ?? undefined);
@@ -88,12 +88,12 @@ if (!existsSync(join(pkg, "package.json"))) {
       console.log(`${text}:`);
       for (const module of MODULES) {
         const outcome = libraries[module][id];
-        console.log(`    ${module.padEnd(16)} ${times(outcome)}`);
+        console.log(`    ${module.padEnd(16)} ${timeText(outcome)}`);
         seen[id][module] = { says: outcome.says, saw: outcome.saw };
       }
     }
-    const see = ({ says, saw }) => (inFull ? `${says} (${saw})` : seenInShort(says));
-    suite.checkOutcomes(deaths, MODULES, seen, join(here, "expected.json"), see);
+    const outcomeText = ({ says, saw }) => (inFull ? `${says} (${saw})` : seenInShort(says));
+    suite.checkOutcomes(deaths, MODULES, seen, join(here, "expected.json"), outcomeText);
     if (inFull) suite.checkTable("deaths", table(deaths, catalogue.map(column), seen, notes));
   }
 }

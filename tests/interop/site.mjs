@@ -15,8 +15,8 @@ export async function serve(modules) {
   files.set("/page.js", { type: "text/javascript", body: readFileSync(new URL("page.js", import.meta.url)) });
   const peers = await bundle('export { check } from "../interop/peers.mjs";');
   files.set("/peers.js", { type: "text/javascript", body: peers });
-  for (const entry of modules) await put(files, entry);
-  const holds = new Holds();
+  for (const entry of modules) await addFiles(files, entry);
+  const holds = new DelayedScripts();
   const servers = [createServer((request, response) => answer(files, holds, request, response)), createServer(blank)];
   const ports = await Promise.all(servers.map(listen));
   return {
@@ -31,7 +31,7 @@ export async function serve(modules) {
   };
 }
 
-async function put(files, { module, firstImportOfWorker: first }) {
+async function addFiles(files, { module, firstImportOfWorker: first }) {
   const library = `import * as library from "./libraries/${module}.mjs";`;
   const served = `
     ${first ? `import "${first}";` : ""}
@@ -40,8 +40,8 @@ async function put(files, { module, firstImportOfWorker: first }) {
   const scripts = {
     "page.js": `
       ${library}
-      import { look } from "../interop/boundaries.mjs";
-      export const run = (elsewhere, patience) => look(library, "${module}", elsewhere, patience);`,
+      import { observe } from "../interop/boundaries.mjs";
+      export const run = (elsewhere, observedMs) => observe(library, "${module}", elsewhere, observedMs);`,
     "frame.js": `${served} library.serve(parent, methods, "parent");`,
     "worker.js": `${served} library.serve(self, methods, "self"); postMessage("ready");`,
     "port-worker.js": `${served}
@@ -58,11 +58,11 @@ async function put(files, { module, firstImportOfWorker: first }) {
 }
 
 /** Delays the responses for scripts. */
-class Holds {
+class DelayedScripts {
   #taken = new Map();
 
   take(id) {
-    this.#taken.set(id, { asked: gate(), released: gate() });
+    this.#taken.set(id, { asked: createGate(), released: createGate() });
   }
 
   async script(id) {
@@ -75,7 +75,7 @@ class Holds {
   release = (id) => this.#taken.get(id).released.open();
 }
 
-function gate() {
+function createGate() {
   let open;
   const opened = new Promise((resolve) => (open = resolve));
   return { open, opened };

@@ -12,12 +12,12 @@ export const { deaths, alive } = JSON.parse(readFileSync(new URL("bounds.json", 
 /** Returns the kinds that this engine runs, and those that it cannot run. The ids of all these kinds contain `part`. */
 export function kindsOf(engine, part = "") {
   const kinds = [];
-  const left = [];
+  const skipped = [];
   const add = (kind, { engines = browsers, not }) => {
     if (!kind.id.includes(part) || !engines.includes(engine)) return;
-    const why = not?.[engine];
-    if (why === undefined) kinds.push(kind);
-    else left.push({ id: kind.id, why });
+    const reason = not?.[engine];
+    if (reason === undefined) kinds.push(kind);
+    else skipped.push({ id: kind.id, reason });
   };
   for (const row of deaths) {
     for (const id of row.kinds) {
@@ -27,15 +27,15 @@ export function kindsOf(engine, part = "") {
       add({ id, within, reason }, row);
     }
   }
-  for (const row of alive) add({ id: row.what, alive: true, within: (row.seconds ?? 0) * 1000 }, row);
-  return { kinds, left };
+  for (const row of alive) add({ id: row.what, mustStayAlive: true, within: (row.seconds ?? 0) * 1000 }, row);
+  return { kinds, skipped };
 }
 
 /** Compares the result of a kind with its bounds. `fault` describes the violation, or is `undefined`. */
 export function verdict(kind, result) {
-  if (result?.ends === undefined) return { fault: result?.error ?? "the kind was not run", count: 0, good: 0 };
+  if (result?.ends === undefined) return { fault: result?.error ?? "the kind was not run", count: 0, inBounds: 0 };
   const { ends } = result;
-  if (kind.alive) {
+  if (kind.mustStayAlive) {
     return { count: ends.length, fault: ends.length > 0 ? `calls ended: ${ends.join(", ")}` : undefined };
   }
   const times = ends
@@ -44,14 +44,14 @@ export function verdict(kind, result) {
     .sort((a, b) => a - b);
   const wrong = ends.filter(({ ms, reason }) => !(ms <= kind.within) || reason !== kind.reason);
   const faults = [...new Set(wrong.map(({ reason }) => reason))].map((reason) => {
-    const those = wrong.filter((end) => end.reason === reason);
-    const latest = Math.max(...those.map(({ ms }) => ms ?? 0));
-    return `${those.length} times ${reason}${latest === 0 ? "" : `, after ${latest.toFixed(0)} ms at the latest`}`;
+    const sameReason = wrong.filter((end) => end.reason === reason);
+    const latest = Math.max(...sameReason.map(({ ms }) => ms ?? 0));
+    return `${sameReason.length} times ${reason}${latest === 0 ? "" : `, after ${latest.toFixed(0)} ms at the latest`}`;
   });
   if (ends.length < RUNS) faults.push(`only ${ends.length} of ${RUNS} peers have ended`);
   return {
     count: ends.length,
-    good: ends.length - wrong.length,
+    inBounds: ends.length - wrong.length,
     longest: times.at(-1),
     median: times[times.length >> 1],
     fault: faults.length > 0 ? `${wrong.length} of ${ends.length}: ${faults.join("; ")}` : undefined,

@@ -4,16 +4,16 @@ import { readFileSync, readdirSync } from "node:fs";
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-const deeds = {
+const actions = {
   "kill the process that spins": kill,
   "hide the page": hide,
   "freeze the page": freeze,
 };
 
 /** Does an action for the page. Returns its result as `answer`, or the text of its error as `error`. */
-export async function doFor(driver, what, argument) {
+export async function runAction(driver, what, argument) {
   try {
-    return { answer: await deeds[what](driver, argument) };
+    return { answer: await actions[what](driver, argument) };
   } catch (error) {
     return { error: error.message };
   }
@@ -26,8 +26,8 @@ async function kill(driver) {
   await pause(700);
   const after = renderers();
   const spent = [...after].map(([pid, ticks]) => [ticks - (before.get(pid) ?? ticks), pid]).sort(([a], [b]) => b - a);
-  const [[most = 0, pid] = [], [next = 0] = []] = spent;
-  if (most < 10 || most < 3 * next)
+  const [[highestTicks = 0, pid] = [], [secondTicks = 0] = []] = spent;
+  if (highestTicks < 10 || highestTicks < 3 * secondTicks)
     throw new Error(`exactly one renderer must be busy, got [ticks, pid] ${JSON.stringify(spent)}`);
   const at = await driver.executeScript("return performance.now()");
   process.kill(pid, "SIGKILL");

@@ -3,7 +3,7 @@
 
 import { startBrowser } from "../web/runner/browsers.mjs";
 import { startServers } from "../web/runner/server.mjs";
-import { doFor } from "./driver.mjs";
+import { runAction } from "./driver.mjs";
 import { RUNS } from "./page/measure.js";
 
 /** The page is stuck if it posts nothing for this number of milliseconds. */
@@ -14,7 +14,9 @@ const SLOW = 10_000;
 /** Resolves to the outcomes of the kinds, by id. */
 export async function runKinds(engine, kinds) {
   const slow = kinds.filter(({ within }) => within >= SLOW);
-  const others = kinds.filter((kind) => !slow.includes(kind)).sort((a, b) => (b.alive ?? 0) - (a.alive ?? 0));
+  const others = kinds
+    .filter((kind) => !slow.includes(kind))
+    .sort((a, b) => (b.mustStayAlive ?? 0) - (a.mustStayAlive ?? 0));
   const groups = [slow, ...others.map((kind) => [kind])];
   const ids = groups.filter((group) => group.length > 0).map((group) => group.map(({ id }) => id));
 
@@ -23,11 +25,11 @@ export async function runKinds(engine, kinds) {
   let timer;
   let end;
   const ended = new Promise((resolve) => (end = resolve));
-  const servers = await startServers(async ({ id, result, done, error, what, argument }) => {
+  const servers = await startServers(async ({ id, result, done, error, action, argument }) => {
     timer?.refresh();
     if (done) end(error);
     else if (id !== undefined) results[id] = result;
-    else return doFor(browser.driver, what, argument);
+    else return runAction(browser.driver, action, argument);
   });
   try {
     browser = await startBrowser(engine);

@@ -2,13 +2,13 @@
 
 import { MessageChannel, Worker } from "node:worker_threads";
 import init, { connect } from "../../pkg/node.js";
-import { RUNS, ending, many, measure, measureStart, pause } from "./page/measure.js";
+import { RUNS, endOf, repeat, measure, measureStart, pause } from "./page/measure.js";
 import { spin } from "./fixtures/serve.js";
 
 const connectTimeout = 60_000;
-const end = (file) => new URL(`fixtures/${file}`, import.meta.url);
+const fixtureUrl = (file) => new URL(`fixtures/${file}`, import.meta.url);
 
-const start = (file) => new Worker(end(file));
+const start = (file) => new Worker(fixtureUrl(file));
 
 async function connected(options) {
   const worker = start("node-worker.mjs");
@@ -23,7 +23,7 @@ async function port() {
 }
 
 const close = ({ worker }) => worker.terminate();
-const command =
+const post =
   (type) =>
   ({ worker }) =>
     worker.postMessage({ type });
@@ -38,25 +38,25 @@ function startOf(file) {
 }
 
 async function stayAlive(options, meanwhile) {
-  const pairs = await many(RUNS, () => connected(options));
+  const pairs = await repeat(RUNS, () => connected(options));
   const ended = [];
-  for (const { peer } of pairs) ending(peer.request("never", [], { timeout: 0 })).then((end) => ended.push(end));
+  for (const { peer } of pairs) endOf(peer.request("never", [], { timeout: 0 })).then((end) => ended.push(end));
   await meanwhile(pairs);
   await pause(1_000);
-  const answers = await Promise.all(pairs.map(({ peer }) => ending(peer.request("echo"))));
-  const deaths = [...ended, ...answers.filter(({ reason }) => reason !== "answered")];
+  const answers = await Promise.all(pairs.map(({ peer }) => endOf(peer.request("echo"))));
+  const endedCalls = [...ended, ...answers.filter(({ reason }) => reason !== "answered")];
   for (const { peer, worker } of pairs) peer.destroy(), worker.terminate();
-  return deaths.map(({ reason }) => reason);
+  return endedCalls.map(({ reason }) => reason);
 }
 
 const kinds = {
   "a Node worker is terminated": () => measure({ open: connected, kill: close }),
-  "a Node worker exits": () => measure({ open: connected, kill: command("exit") }),
-  "a Node worker throws": () => measure({ open: connected, kill: command("throw") }),
+  "a Node worker exits": () => measure({ open: connected, kill: post("exit") }),
+  "a Node worker throws": () => measure({ open: connected, kill: post("throw") }),
   "a Node worker's script is missing": () => startOf("nowhere.mjs"),
   "a Node worker's script throws when it starts": () => startOf("throwing-worker.js"),
   "in Node, the holder of the other port destroys its peer": () =>
-    measure({ open: port, kill: command("destroy"), close }),
+    measure({ open: port, kill: post("destroy"), close }),
   "in Node, the thread that holds the other port is terminated": () => measure({ open: port, kill: close }),
   "a Node worker blocks for three seconds": () =>
     stayAlive({}, (pairs) => Promise.all(pairs.map(({ peer }) => peer.request("block", [3_000])))),

@@ -59,30 +59,30 @@ async function measureAll() {
   if (!existsSync(new URL("../../pkg/package.json", import.meta.url))) {
     return void test("the package in pkg/", "pkg/package.json is missing; run `cargo xtask build`");
   }
-  const { kinds, left } = kindsOf(engine, options.part);
+  const { kinds, skipped } = kindsOf(engine, options.part);
   const { runKinds } = await import(engine === "node" ? "./in-node.mjs" : "./in-browser.mjs");
   const results = await runKinds(engine, kinds);
-  const counts = { deaths: 0, inTime: 0, alive: 0, falseDeaths: 0 };
+  const counts = { deaths: 0, inTime: 0, alive: 0, falseEnds: 0 };
   const ms = (value) => (value === undefined ? "-" : `${value.toFixed(0)} ms`).padStart(9);
   figure(`${engine}\n  ${"".padEnd(6)}${"longest".padStart(9)}${"median".padStart(9)}${"bound".padStart(9)}`);
   for (const kind of kinds) {
-    const { fault, longest, median, count, good } = verdict(kind, results[kind.id]);
-    const ok = test(kind.id, fault);
-    if (kind.alive) {
+    const { fault, longest, median, count, inBounds } = verdict(kind, results[kind.id]);
+    const mark = test(kind.id, fault);
+    if (kind.mustStayAlive) {
       counts.alive += 1;
-      counts.falseDeaths += count;
-      figure(`  ${ok}  ${"alive".padStart(27)}  ${kind.id}`);
+      counts.falseEnds += count;
+      figure(`  ${mark}  ${"alive".padStart(27)}  ${kind.id}`);
     } else {
       counts.deaths += count;
-      counts.inTime += good;
-      figure(`  ${ok}  ${ms(longest)}${ms(median)}${ms(kind.within)}  ${kind.id}: ${kind.reason}, ${count} times`);
+      counts.inTime += inBounds;
+      figure(`  ${mark}  ${ms(longest)}${ms(median)}${ms(kind.within)}  ${kind.id}: ${kind.reason}, ${count} times`);
     }
     if (fault) console.log(fault.replace(/^/gm, "          "));
   }
-  for (const { id, why } of left) figure(`  -     not run: ${id} (${why})`);
-  const { deaths, inTime, alive, falseDeaths } = counts;
+  for (const { id, reason } of skipped) figure(`  -     not run: ${id} (${reason})`);
+  const { deaths, inTime, alive, falseEnds } = counts;
   figure(
-    `${engine}: ${deaths} ends of a peer, ${inTime} detected as stated; ${alive} kinds without an end, ${falseDeaths} false ends`,
+    `${engine}: ${deaths} ends of a peer, ${inTime} detected as stated; ${alive} kinds without an end, ${falseEnds} false ends`,
   );
 }
 

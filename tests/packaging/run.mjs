@@ -21,14 +21,14 @@ const groups = [
   "wasm-pack",
   "rust",
 ];
-const asked = process.argv.slice(2);
+const selectedGroups = process.argv.slice(2);
 
 const suite = new Suite();
 const installation = await suite.test("npm packs the package", () => Installation.make());
 if (installation) {
   const browser = await launch();
   try {
-    for (const name of groups.filter((name) => asked.length === 0 || asked.includes(name))) {
+    for (const name of groups.filter((name) => selectedGroups.length === 0 || selectedGroups.includes(name))) {
       const { default: group } = await import(`./cases/${name}.mjs`);
       await group(suite, { installation, browser });
     }

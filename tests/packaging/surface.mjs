@@ -27,13 +27,13 @@ export async function surfaceDifference() {
 async function surface() {
   const lines = [];
   const { exports } = JSON.parse(await readFile(join(pkg, "package.json"), "utf8"));
-  for (const [entry, to] of Object.entries(exports)) {
-    if (typeof to === "string") {
-      lines.push(`# ${entry}: ${to}`);
+  for (const [entry, target] of Object.entries(exports)) {
+    if (typeof target === "string") {
+      lines.push(`# ${entry}: ${target}`);
       continue;
     }
-    for (const [condition, file] of Object.entries(to).filter(([condition]) => condition !== "types")) {
-      lines.push(`# ${entry}, ${condition}: ${file}, declared in ${to.types}`, ...(await exported(file)));
+    for (const [condition, file] of Object.entries(target).filter(([condition]) => condition !== "types")) {
+      lines.push(`# ${entry}, ${condition}: ${file}, declared in ${target.types}`, ...(await exported(file)));
     }
   }
   for (const file of (await readdir(pkg)).filter((name) => name.endsWith(".d.ts")).sort()) {
@@ -70,11 +70,11 @@ function declarations(text) {
 function statements(text) {
   const found = [];
   let [depth, start, body] = [0, 0];
-  for (const { 0: sign, index } of text.matchAll(/"(?:[^"\\\n]|\\.)*"|[{}()[\];]/g)) {
-    if (sign === "{" && depth === 0 && isHead(text.slice(start, index))) body = index;
-    if ("{([".includes(sign)) depth += 1;
-    else if ("})]".includes(sign)) depth -= 1;
-    if (depth > 0 || (sign !== ";" && body === undefined)) continue;
+  for (const { 0: match, index } of text.matchAll(/"(?:[^"\\\n]|\\.)*"|[{}()[\];]/g)) {
+    if (match === "{" && depth === 0 && isHead(text.slice(start, index))) body = index;
+    if ("{([".includes(match)) depth += 1;
+    else if ("})]".includes(match)) depth -= 1;
+    if (depth > 0 || (match !== ";" && body === undefined)) continue;
     found.push({ head: text.slice(start, body ?? index), body: body && text.slice(body + 1, index) });
     [start, body] = [index + 1, undefined];
   }

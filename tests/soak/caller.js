@@ -1,6 +1,6 @@
 // Makes hundreds of thousands of calls over a link, and records the end of each call.
 
-import { after, forget, later } from "./instruments.js";
+import { pause, stopTimer, startTimer } from "./instruments.js";
 import { WORKLOADS, pick } from "./workloads.js";
 
 /** The sizes of bursts, which are used one after another. The server accepts 1 024 requests at a time. */
@@ -12,12 +12,12 @@ const MAX_FAILURES = 20;
 
 export class Caller {
   /** Aborts the calls of the workload `cancelledTogether`, after all calls of a burst were sent. */
-  group = new AbortController();
+  burstAbort = new AbortController();
   /** The signal of the workload `watched`, which is never aborted. */
-  forever = new AbortController();
+  neverAborted = new AbortController();
   made = 0;
   ended = 0;
-  notes = 0;
+  notificationCount = 0;
   /** The number of calls that ended as expected, by workload. */
   counts = new Array(WORKLOADS.length).fill(0);
   wrong = [];
@@ -43,13 +43,13 @@ export class Caller {
     const start = performance.now();
     for (let sent = 0, burst = 0; sent < count; burst++) {
       const size = Math.min(BURSTS[burst % BURSTS.length], count - sent);
-      await this.#below(MAX_IN_FLIGHT - size);
-      const early = start + (ms * sent) / count - performance.now();
-      if (early > 0) await after(early);
+      await this.#untilPendingAtMost(MAX_IN_FLIGHT - size);
+      const waitMs = start + (ms * sent) / count - performance.now();
+      if (waitMs > 0) await pause(waitMs);
       this.#burst(size);
       sent += size;
     }
-    await this.#below(0);
+    await this.#untilPendingAtMost(0);
   }
 
   #burst(size) {
@@ -58,13 +58,13 @@ export class Caller {
       this.#make(workload);
       left -= workload.width;
       if (this.#random() < 0.05) {
-        this.notes++;
+        this.notificationCount++;
         this.peer.notify("note");
       }
     }
-    const { group } = this;
-    this.group = new AbortController();
-    group.abort(new Error("the whole burst is not wanted any more"));
+    const { burstAbort } = this;
+    this.burstAbort = new AbortController();
+    burstAbort.abort(new Error("the whole burst is not wanted any more"));
   }
 
   #make(workload) {
@@ -94,20 +94,20 @@ export class Caller {
   }
 
   /** Resolves when at most `limit` calls are pending. Throws an error with the numbers of calls that do not end. */
-  async #below(limit) {
+  async #untilPendingAtMost(limit) {
     let isLate = false;
-    const timer = later(() => {
+    const timer = startTimer(() => {
       isLate = true;
       this.#wake?.();
     }, DRAIN_TIMEOUT_MS);
     while (this.#inFlight > limit && !isLate) await new Promise((resolve) => (this.#wake = resolve));
-    forget(timer);
+    stopTimer(timer);
     this.#wake = undefined;
     if (!isLate) return;
     const open = Array.from(this.#ends.subarray(0, this.made).entries()).filter(([, ends]) => ends === 0);
-    const named = open.slice(0, MAX_FAILURES).map(([n]) => `${n} (${WORKLOADS[this.#workloads[n]].name})`);
+    const openCalls = open.slice(0, MAX_FAILURES).map(([n]) => `${n} (${WORKLOADS[this.#workloads[n]].name})`);
     throw new Error(
-      `${this.name}: ${open.length} calls have not ended after ${DRAIN_TIMEOUT_MS / 1000} s: ${named.join(", ")}`,
+      `${this.name}: ${open.length} calls have not ended after ${DRAIN_TIMEOUT_MS / 1000} s: ${openCalls.join(", ")}`,
     );
   }
 
@@ -115,16 +115,16 @@ export class Caller {
   compare(served) {
     for (let n = 0; n < this.made; n++) {
       const workload = WORKLOADS[this.#workloads[n]];
-      const wanted = workload.numbered ? 1 : 0;
+      const wanted = workload.isNumbered ? 1 : 0;
       if (this.#ends[n] !== 1) this.#addFailure(`call ${n} (${workload.name}) ended ${this.#ends[n]} times`);
       if (served[n] !== wanted) this.#addFailure(`call ${n} (${workload.name}) was served ${served[n]} times`);
     }
   }
 
   ledger() {
-    const { name, made, ended, notes, wrong, wrongCount, maxInFlight } = this;
+    const { name, made, ended, notificationCount, wrong, wrongCount, maxInFlight } = this;
     const counts = Object.fromEntries(WORKLOADS.map((workload) => [workload.name, this.counts[workload.index]]));
-    return { name, made, ended, notes, counts, wrong, wrongCount, maxInFlight };
+    return { name, made, ended, notificationCount, counts, wrong, wrongCount, maxInFlight };
   }
 }
 

@@ -1,6 +1,6 @@
 // Opens and destroys links, with and without pending calls.
 
-import { after } from "./instruments.js";
+import { pause } from "./instruments.js";
 import { TEST_TIMEOUT_MS } from "./workloads.js";
 import { Service } from "./service.js";
 
@@ -14,7 +14,7 @@ export class Cycles {
   ended = 0;
   wrong = [];
   wrongCount = 0;
-  #ways;
+  #cycleKinds;
   #service = new Service(1_000_000);
   #number = 0;
 
@@ -22,7 +22,7 @@ export class Cycles {
   constructor(portway, plain, connected) {
     this.portway = portway;
     this.contexts = [...plain, ...connected];
-    this.#ways = [
+    this.#cycleKinds = [
       () => this.#here(),
       ...plain.map(
         ({ ask }) =>
@@ -30,9 +30,9 @@ export class Cycles {
             this.#plain(ask),
       ),
     ];
-    if (connected.length > 0) this.#ways.push(() => this.#connectedHere());
+    if (connected.length > 0) this.#cycleKinds.push(() => this.#connectedHere());
     for (const { ask, target } of connected) {
-      this.#ways.push(
+      this.#cycleKinds.push(
         () => this.#connectedPort(ask),
         () => this.#connected(ask, target),
       );
@@ -42,9 +42,9 @@ export class Cycles {
   async run(count, ms) {
     const start = performance.now();
     for (let i = 0; i < count; i++) {
-      const early = start + (ms * i) / count - performance.now();
-      if (early > 4) await after(early);
-      await this.#ways[this.cycles % this.#ways.length]();
+      const waitMs = start + (ms * i) / count - performance.now();
+      if (waitMs > 4) await pause(waitMs);
+      await this.#cycleKinds[this.cycles % this.#cycleKinds.length]();
       this.cycles++;
     }
   }
@@ -56,7 +56,7 @@ export class Cycles {
       const sum = open.reduce((sum, count) => sum + count, 0);
       if (sum === 0) return;
       if (tries === 100) return this.#addFailure(`${sum} peers in other contexts are not destroyed`);
-      await after(100);
+      await pause(100);
     }
   }
 
@@ -64,9 +64,9 @@ export class Cycles {
   async #here() {
     const { port1, port2 } = new MessageChannel();
     const { JSONRPCPeer, portTransport } = this.portway;
-    const far = this.#service.serve(new JSONRPCPeer(portTransport(port2), OPTIONS), this.portway);
-    await this.#visit(new JSONRPCPeer(portTransport(port1), OPTIONS));
-    far.destroy();
+    const peerThere = this.#service.serve(new JSONRPCPeer(portTransport(port2), OPTIONS), this.portway);
+    await this.#makeCalls(new JSONRPCPeer(portTransport(port1), OPTIONS));
+    peerThere.destroy();
   }
 
   // One peer is in this context, and one is in another context. They use plain transports over a port.
@@ -74,19 +74,19 @@ export class Cycles {
     const { port1, port2 } = new MessageChannel();
     await ask("servePort", { port: port2 }, [port2]);
     const { JSONRPCPeer, portTransport } = this.portway;
-    await this.#visit(new JSONRPCPeer(portTransport(port1), OPTIONS), true);
+    await this.#makeCalls(new JSONRPCPeer(portTransport(port1), OPTIONS), true);
   }
 
   // Both peers are in this context. They connect over a port.
   async #connectedHere() {
     const { port1, port2 } = new MessageChannel();
     const { connect } = this.portway;
-    let far;
-    const methods = this.#service.methods(this.portway, () => far);
-    const [near, other] = await Promise.all([connect(port1, OPTIONS), connect(port2, { ...OPTIONS, methods })]);
-    far = other;
-    await this.#visit(near);
-    far.destroy();
+    let peerThere;
+    const methods = this.#service.methods(this.portway, () => peerThere);
+    const [peerHere, other] = await Promise.all([connect(port1, OPTIONS), connect(port2, { ...OPTIONS, methods })]);
+    peerThere = other;
+    await this.#makeCalls(peerHere);
+    peerThere.destroy();
     port1.close();
     port2.close();
   }
@@ -94,26 +94,26 @@ export class Cycles {
   // One peer is in this context, and one is in another context. They connect over a port.
   async #connectedPort(ask) {
     const { port1, port2 } = new MessageChannel();
-    const [near] = await Promise.all([
+    const [peerHere] = await Promise.all([
       this.portway.connect(port1, OPTIONS),
       ask("serveConnected", { port: port2 }, [port2]),
     ]);
-    await this.#visit(near);
+    await this.#makeCalls(peerHere);
     port1.close();
   }
 
   // One peer is in this context, and one is in another context. They connect over the boundary of this context.
   async #connected(ask, target) {
     const channel = `cycle ${this.cycles}`;
-    const [near] = await Promise.all([
+    const [peerHere] = await Promise.all([
       this.portway.connect(target, { ...OPTIONS, channel }),
       ask("serveConnected", { channel }),
     ]);
-    await this.#visit(near);
+    await this.#makeCalls(peerHere);
   }
 
   /** Makes calls, and destroys `peer` while some calls are pending. */
-  async #visit(peer, sendsLeave = false) {
+  async #makeCalls(peer, sendsLeave = false) {
     const calls = [];
     const call = (method) => {
       const n = (this.#number = (this.#number + 1) % 1_000_000);

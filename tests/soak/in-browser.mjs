@@ -15,13 +15,13 @@ export async function soakInBrowser(plan) {
   let end;
   const ended = new Promise((resolve) => (end = resolve));
   let last = "";
-  let patience;
+  let stuckTimer;
   const servers = await startServers(async (state) => {
     const { samples = [], now, ends, done } = state;
     if (`${now} ${ends}` !== last) {
       last = `${now} ${ends}`;
-      clearTimeout(patience);
-      patience = setTimeout(
+      clearTimeout(stuckTimer);
+      stuckTimer = setTimeout(
         () => end({ ...state, error: `no call has ended for ${TEST_TIMEOUT_MS / 1000} s: ${now}` }),
         TEST_TIMEOUT_MS,
       );
@@ -35,7 +35,7 @@ export async function soakInBrowser(plan) {
   });
   try {
     browser = await startBrowser(plan.engine, CHROMIUM);
-    patience = setTimeout(() => end({ error: "the page must load" }), TEST_TIMEOUT_MS);
+    stuckTimer = setTimeout(() => end({ error: "the page must load" }), TEST_TIMEOUT_MS);
     const query = new URLSearchParams(plan);
     // Chromium reports the memory of workers only to a page that is isolated from other origins.
     if (plan.engine === "chromium") query.set("isolated", "");
@@ -43,7 +43,7 @@ export async function soakInBrowser(plan) {
     const { samples = [], ledgers, error } = await ended;
     return { samples: samples.map((sample, i) => ({ ...sample, documents: documents[i] })), ledgers, error };
   } finally {
-    clearTimeout(patience);
+    clearTimeout(stuckTimer);
     await browser?.stop();
     servers.stop();
   }

@@ -7,9 +7,9 @@
 const { addEventListener, removeEventListener } = EventTarget.prototype;
 const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
 
-export const after = (ms) => new Promise((resolve) => setTimeout.call(globalThis, resolve, ms));
-export const later = (run, ms) => setTimeout.call(globalThis, run, ms);
-export const forget = (timer) => clearTimeout.call(globalThis, timer);
+export const pause = (ms) => new Promise((resolve) => setTimeout.call(globalThis, resolve, ms));
+export const startTimer = (run, ms) => setTimeout.call(globalThis, run, ms);
+export const stopTimer = (timer) => clearTimeout.call(globalThis, timer);
 export const listen = (target, type, listener, options) => addEventListener.call(target, type, listener, options);
 export const unlisten = (target, type, listener) => removeEventListener.call(target, type, listener);
 
@@ -20,11 +20,11 @@ const known = new WeakMap();
 
 /** Returns the listeners of a target for one type and phase. Maps each added listener to the function in its place. */
 function listenersOf(target, type, options) {
-  let workloads = known.get(target);
-  if (workloads === undefined) known.set(target, (workloads = new Map()));
-  const workload = `${type} ${typeof options === "boolean" ? options : Boolean(options?.capture)}`;
-  let found = workloads.get(workload);
-  if (found === undefined) workloads.set(workload, (found = new Map()));
+  let byType = known.get(target);
+  if (byType === undefined) known.set(target, (byType = new Map()));
+  const typeAndPhase = `${type} ${typeof options === "boolean" ? options : Boolean(options?.capture)}`;
+  let found = byType.get(typeAndPhase);
+  if (found === undefined) byType.set(typeAndPhase, (found = new Map()));
   return found;
 }
 
@@ -33,30 +33,30 @@ EventTarget.prototype.addEventListener = function (type, listener, options) {
   if (listener === null || listener === undefined) return;
   // Node adds listeners of these two types to each port.
   if (/^(newListener|removeListener)$/.test(type)) return addEventListener.call(target, type, listener, options);
-  const mine = listenersOf(target, type, options);
-  if (mine.has(listener) || options?.signal?.aborted) return;
-  const gone = () => {
-    if (mine.delete(listener)) listeners--;
+  const targetListeners = listenersOf(target, type, options);
+  if (targetListeners.has(listener) || options?.signal?.aborted) return;
+  const onRemoved = () => {
+    if (targetListeners.delete(listener)) listeners--;
   };
   let standIn = listener;
   // A signal is aborted once, and then releases its listeners.
   if (options?.once || (target instanceof AbortSignal && type === "abort")) {
     standIn = function (event) {
-      gone();
+      onRemoved();
       return typeof listener === "function" ? listener.call(this, event) : listener.handleEvent(event);
     };
   }
-  mine.set(listener, standIn);
+  targetListeners.set(listener, standIn);
   listeners++;
-  if (options?.signal) addEventListener.call(options.signal, "abort", gone, { once: true });
+  if (options?.signal) addEventListener.call(options.signal, "abort", onRemoved, { once: true });
   return addEventListener.call(target, type, standIn, options);
 };
 
 EventTarget.prototype.removeEventListener = function (type, listener, options) {
   const target = this ?? globalThis;
-  const mine = listenersOf(target, type, options);
-  const standIn = mine.get(listener);
-  if (mine.delete(listener)) listeners--;
+  const targetListeners = listenersOf(target, type, options);
+  const standIn = targetListeners.get(listener);
+  if (targetListeners.delete(listener)) listeners--;
   return removeEventListener.call(target, type, standIn ?? listener, options);
 };
 
@@ -108,9 +108,9 @@ MessagePort.prototype.start = function () {
 MessagePort.prototype.close = function () {
   if (started.delete(this)) ports--;
   // A closed port receives nothing more, and releases its listeners.
-  for (const mine of known.get(this)?.values() ?? []) {
-    listeners -= mine.size;
-    mine.clear();
+  for (const targetListeners of known.get(this)?.values() ?? []) {
+    listeners -= targetListeners.size;
+    targetListeners.clear();
   }
   return close.call(this);
 };
@@ -143,7 +143,7 @@ export async function figures() {
   // Objects that a finalizer releases become garbage only for the next collection, so one collection is not enough.
   for (let round = 0; round < 3 && globalThis.gc; round++) {
     globalThis.gc();
-    await after(20);
+    await pause(20);
   }
   const wasm = memories.reduce((sum, memory) => sum + memory.buffer.byteLength, 0);
   // In browsers, only the page can measure the heaps.

@@ -1,12 +1,12 @@
 // Runs the soak in a browser, between this page, its workers and its iframes. Posts the progress to the server.
 
-import { after, listen } from "./instruments.js";
+import { pause, listen } from "./instruments.js";
 import * as portway from "/pkg/portway.js";
 import { asker } from "./control.js";
 import { Reloads } from "./reloads.js";
 import { Soak } from "./soak.js";
 
-const connects = typeof portway.connect === "function";
+const hasConnect = typeof portway.connect === "function";
 const query = new URLSearchParams(location.search);
 const plan = Object.fromEntries(
   ["calls", "cycles", "reloads", "minutes", "seed"].map((name) => [name, Number(query.get(name))]),
@@ -75,8 +75,8 @@ const state = () => {
 async function run() {
   await portway.default();
   const plain = [await worker("worker", false), await frame("frame", false)];
-  const connected = connects ? [await worker("connected worker", true), await frame("connected frame", true)] : [];
-  const reloads = connects ? new Reloads(portway, isolated) : undefined;
+  const connected = hasConnect ? [await worker("connected worker", true), await frame("connected frame", true)] : [];
+  const reloads = hasConnect ? new Reloads(portway, isolated) : undefined;
   // Before the server responds, it reads the figures that only the driver can read.
   const onSample = () => post(state());
   soak = new Soak({ portway, plan, plain, connected, reloads, memory, onSample });
@@ -87,6 +87,6 @@ const running = run()
   .catch((thrown) => (error = String(thrown?.stack ?? thrown)))
   .then(() => (isDone = true));
 while (!isDone) {
-  await Promise.race([running, after(5_000)]);
+  await Promise.race([running, pause(5_000)]);
   await post(state());
 }

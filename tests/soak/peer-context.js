@@ -18,7 +18,7 @@ export function runPeerContext({ portway, source, post, owner, transport }) {
   let open = 0;
   const served = new Service(1_000_000);
 
-  function visit(peer) {
+  function track(peer) {
     open++;
     let isOpen = true;
     return () => {
@@ -29,11 +29,11 @@ export function runPeerContext({ portway, source, post, owner, transport }) {
   }
 
   answer(source, post, {
-    /** Opens the peer of the permanent link. If `connects` is true, `connect` creates this peer. */
-    async start({ name, total, seed, connects }) {
+    /** Opens the peer of the permanent link. If `usesConnect` is true, `connect` creates this peer. */
+    async start({ name, total, seed, usesConnect }) {
       service = new Service(total);
       let peer;
-      if (connects) {
+      if (usesConnect) {
         const methods = service.methods(portway, () => peer);
         peer = await portway.connect(owner, { ...OPTIONS, methods, notifications: service.notifications() });
       } else {
@@ -51,7 +51,7 @@ export function runPeerContext({ portway, source, post, owner, transport }) {
     /** Opens a plain peer on a port. The notification `leave` destroys this peer. */
     servePort({ port }) {
       const peer = served.serve(new portway.JSONRPCPeer(portway.portTransport(port), OPTIONS), portway);
-      peer.onNotify("leave", visit(peer));
+      peer.onNotify("leave", track(peer));
     },
     /**
      * Opens a peer by `connect`, on a port or on the owner of this context. The notification `leave` or the end of its
@@ -68,9 +68,9 @@ export function runPeerContext({ portway, source, post, owner, transport }) {
         onLost: () => leave(),
       };
       peer = await portway.connect(port ?? owner, options);
-      const go = visit(peer);
+      const close = track(peer);
       leave = () => {
-        go();
+        close();
         port?.close();
       };
     },

@@ -1,6 +1,6 @@
 // Reloads an iframe repeatedly while the page makes calls to it.
 
-import { after, forget, later } from "./instruments.js";
+import { pause, stopTimer, startTimer } from "./instruments.js";
 import { TEST_TIMEOUT_MS } from "./workloads.js";
 
 /** The numbers of calls before, during and after each reload. */
@@ -42,8 +42,8 @@ export class Reloads {
   async run(count, ms) {
     const start = performance.now();
     for (let i = 0; i < count; i++) {
-      const early = start + (ms * i) / count - performance.now();
-      if (early > 0) await after(early);
+      const waitMs = start + (ms * i) / count - performance.now();
+      if (waitMs > 0) await pause(waitMs);
       await this.#once(i);
     }
   }
@@ -71,14 +71,14 @@ export class Reloads {
   async #session(ms) {
     await new Promise((resolve) => {
       this.#wake = resolve;
-      later(resolve, ms);
+      startTimer(resolve, ms);
     });
     this.#wake = undefined;
   }
 
   async #call(mayEnd) {
     const n = ++this.made;
-    const limit = later(() => this.#addFailure(`call ${n} has not ended`), 2 * TEST_TIMEOUT_MS);
+    const limit = startTimer(() => this.#addFailure(`call ${n} has not ended`), 2 * TEST_TIMEOUT_MS);
     try {
       const result = await this.#peer.request("echo", { n });
       if (result.n === n) this.answered++;
@@ -87,7 +87,7 @@ export class Reloads {
       if (mayEnd && error?.reason === "session-ended") this.ended++;
       else this.#addFailure(`call ${n}: ${error.reason ?? ""} ${error.message ?? error}`);
     }
-    forget(limit);
+    stopTimer(limit);
   }
 
   #addFailure(text) {

@@ -24,32 +24,32 @@ const COLUMNS = {
 const BYTES = ["heap", "workerHeap", "wasm", "resident"];
 
 /** Returns the checks. Each check has a name and a figure. A failed check also has `failure`, a text. */
-export function judge(plan, { samples, ledgers, error }) {
+export function checksOf(plan, { samples, ledgers, error }) {
   const checks = [];
-  const check = (name, holds, figure, more = []) => {
-    const failure = holds ? undefined : [figure, ...more].join("\n");
+  const check = (name, passes, figure, more = []) => {
+    const failure = passes ? undefined : [figure, ...more].join("\n");
     checks.push({ name, figure, failure });
   };
   check("the soak runs to its end", error === undefined, error ?? `${samples.length} samples`);
-  if (ledgers !== undefined) account(plan, ledgers, check);
-  if (ledgers !== undefined) flatness(plan, samples, ledgers.links.length, check);
+  if (ledgers !== undefined) checkCounts(plan, ledgers, check);
+  if (ledgers !== undefined) checkGrowth(plan, samples, ledgers.links.length, check);
   return checks;
 }
 
-function account({ calls, cycles, reloads }, ledgers, check) {
+function checkCounts({ calls, cycles, reloads }, ledgers, check) {
   let sum = 0;
   for (const { name, near, far } of ledgers.links) {
     for (const { caller } of [near, far]) {
       sum += caller.made;
       const figure = `${caller.made} made, ${caller.ended} ended, ${caller.wrongCount} with an unexpected outcome, at most ${caller.maxInFlight} pending`;
-      const holds = caller.made === caller.ended && caller.wrongCount === 0;
-      check(`${caller.name}: every call ends once, with the expected outcome`, holds, figure, caller.wrong);
+      const passes = caller.made === caller.ended && caller.wrongCount === 0;
+      check(`${caller.name}: every call ends once, with the expected outcome`, passes, figure, caller.wrong);
     }
-    const unlike = [...differences(near.caller, far.service), ...differences(far.caller, near.service)];
+    const countDifferences = [...differences(near.caller, far.service), ...differences(far.caller, near.service)];
     check(
       `${name}: the counts of both peers are equal`,
-      unlike.length === 0,
-      unlike.join("; ") || "notifications, cancellations, late responses, abandoned streams",
+      countDifferences.length === 0,
+      countDifferences.join("; ") || "notifications, cancellations, late responses, abandoned streams",
     );
   }
   check("all calls are made", sum >= calls, `${sum} of ${calls}`);
@@ -72,20 +72,23 @@ function account({ calls, cycles, reloads }, ledgers, check) {
 }
 
 /** Returns the differences between the counts of the caller and those of the service. */
-function differences({ name, counts, notes }, { empty, notes: received, givenUp, released, left, held }) {
+function differences(
+  { name, counts, notificationCount },
+  { empty, notificationCount: received, abortedHandlers, released, abandonedStreams, runningHandlers },
+) {
   // The library also cancels a call at the peer when the call times out.
   const cancelled = counts.cancelledAtOnce + counts.cancelledWhileRunning + counts.cancelledTogether + counts.timedOut;
   return [
     ["empty calls", counts.empty, empty],
-    ["notifications", notes, received],
-    ["cancelled calls", cancelled, givenUp],
+    ["notifications", notificationCount, received],
+    ["cancelled calls", cancelled, abortedHandlers],
     ["late responses", counts.timedOut, released],
-    ["abandoned streams", counts.streamLeft, left],
-    ["running handlers", 0, held],
+    ["abandoned streams", counts.streamLeft, abandonedStreams],
+    ["running handlers", 0, runningHandlers],
   ].flatMap(([what, here, there]) => (here === there ? [] : [`${name}: ${here} ${what}, ${there} at the peer`]));
 }
 
-function flatness({ minutes }, samples, links, check) {
+function checkGrowth({ minutes }, samples, links, check) {
   const second = samples.slice(4);
   const tolerance = minutes < LONG_RUN_MINUTES ? MAX_HEAP_GROWTH_OF_SHORT_RUN : MAX_HEAP_GROWTH;
   for (const name of ["heap", "workerHeap"]) {
@@ -103,8 +106,8 @@ function flatness({ minutes }, samples, links, check) {
     const values = second.map((sample) => sample[name]);
     if (values.some((value) => value === undefined || value === null)) continue;
     const [first] = values;
-    const holds = values.every((value) => value === first);
-    check(`${COLUMNS[name]}: constant over the second half`, holds, values.join(", "));
+    const passes = values.every((value) => value === first);
+    check(`${COLUMNS[name]}: constant over the second half`, passes, values.join(", "));
   }
   // Deadlines, heartbeats and grace periods each use a timer. The last event determines which timers are set.
   const timers = Math.max(...second.map(({ timers }) => timers));
@@ -115,13 +118,13 @@ function flatness({ minutes }, samples, links, check) {
 export function growthOf(values) {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const middle = (values.length - 1) / 2;
-  let above = 0;
-  let below = 0;
+  let covariance = 0;
+  let variance = 0;
   for (const [i, value] of values.entries()) {
-    above += (i - middle) * (value - mean);
-    below += (i - middle) ** 2;
+    covariance += (i - middle) * (value - mean);
+    variance += (i - middle) ** 2;
   }
-  return ((above / below) * (values.length - 1)) / values[0];
+  return ((covariance / variance) * (values.length - 1)) / values[0];
 }
 
 function percent(part) {

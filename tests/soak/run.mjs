@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { soakInBrowser } from "./in-browser.mjs";
 import { soakInNode } from "./in-node.mjs";
-import { judge, print } from "./report.mjs";
+import { checksOf, print } from "./report.mjs";
 
 /** The numbers of calls, cycles and reloads in a minute. */
 const CALLS = 100_000;
@@ -48,7 +48,7 @@ const plan = {
 const started = Date.now();
 const outcome = await (engine === "node" ? soakInNode(plan) : soakInBrowser(plan));
 outcome.seconds = (Date.now() - started) / 1000;
-const checks = judge(plan, outcome);
+const checks = checksOf(plan, outcome);
 print(plan, outcome, checks);
 
 const file = `${root}target/soak/report.json`;

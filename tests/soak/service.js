@@ -6,20 +6,20 @@ export class Service {
   /** How often a handler ran for each call, by the number of the call. */
   served;
   empty = 0;
-  notes = 0;
+  notificationCount = 0;
   /** The number of handlers whose signal was aborted. */
-  givenUp = 0;
+  abortedHandlers = 0;
   released = 0;
   /** The number of streams that the caller closed before their end. */
-  left = 0;
-  #held = new Map();
+  abandonedStreams = 0;
+  #runningHandlers = new Map();
 
   constructor(total) {
     this.served = new Uint8Array(total);
   }
 
-  get held() {
-    return this.#held.size;
+  get runningHandlers() {
+    return this.#runningHandlers.size;
   }
 
   /** Returns the handlers. `peer()` must return the peer that serves these handlers. */
@@ -35,7 +35,7 @@ export class Service {
         served(params.n);
         return params;
       },
-      give(params, { transfer }) {
+      transferBack(params, { transfer }) {
         served(params.n);
         transfer([params.bytes.buffer]);
         return params;
@@ -44,11 +44,11 @@ export class Service {
         served(n);
         throw new portway.RPCError(-32005, "it was to fail", { n });
       },
-      break({ n }) {
+      throwTypeError({ n }) {
         served(n);
         throw new TypeError(`broken ${n}`);
       },
-      report({ n }, { progress }) {
+      reportProgress({ n }, { progress }) {
         served(n);
         for (let step = 0; step < 3; step++) progress(n + step);
         return { n };
@@ -67,10 +67,10 @@ export class Service {
         served(n);
         progress(n);
         return new Promise((resolve) => {
-          this.#held.set(n, resolve);
+          this.#runningHandlers.set(n, resolve);
           listen(signal, "abort", () => {
-            this.givenUp++;
-            this.#held.delete(n);
+            this.abortedHandlers++;
+            this.#runningHandlers.delete(n);
             resolve();
           });
         });
@@ -83,17 +83,17 @@ export class Service {
     try {
       while (step < steps) yield n + ++step;
     } finally {
-      if (step < steps) this.left++;
+      if (step < steps) this.abandonedStreams++;
     }
   }
 
   notifications() {
     return {
-      note: () => this.notes++,
+      note: () => this.notificationCount++,
       release: ({ n }) => {
         this.released++;
-        this.#held.get(n)?.();
-        this.#held.delete(n);
+        this.#runningHandlers.get(n)?.();
+        this.#runningHandlers.delete(n);
       },
     };
   }
@@ -105,7 +105,7 @@ export class Service {
   }
 
   ledger() {
-    const { served, empty, notes, givenUp, released, left, held } = this;
-    return { served, empty, notes, givenUp, released, left, held };
+    const { served, empty, notificationCount, abortedHandlers, released, abandonedStreams, runningHandlers } = this;
+    return { served, empty, notificationCount, abortedHandlers, released, abandonedStreams, runningHandlers };
   }
 }

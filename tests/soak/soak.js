@@ -1,7 +1,7 @@
 // Runs the soak in browsers and in Node: calls, cycles and reloads at the same time, in ten slices. After each slice,
 // the soak measures its figures.
 
-import { after, figures } from "./instruments.js";
+import { pause, figures } from "./instruments.js";
 import { Cycles } from "./cycles.js";
 import { TEST_TIMEOUT_MS } from "./workloads.js";
 import { Caller } from "./caller.js";
@@ -54,10 +54,10 @@ export class Soak {
   async #link({ name, ask, target, transport }, seed) {
     const { portway, total } = this;
     const service = new Service(total);
-    const connects = transport === undefined;
-    const started = ask("start", { name: `${name} to page`, total, seed: seed + 1, connects });
+    const usesConnect = transport === undefined;
+    const started = ask("start", { name: `${name} to page`, total, seed: seed + 1, usesConnect });
     let peer;
-    if (connects) {
+    if (usesConnect) {
       const methods = service.methods(portway, () => peer);
       const options = { timeout: TEST_TIMEOUT_MS, methods, notifications: service.notifications() };
       [peer] = await Promise.all([portway.connect(target, options), started]);
@@ -82,15 +82,15 @@ export class Soak {
   async #sample() {
     const { links, cycles, reloads } = this;
     // When a context answers, it has received all earlier messages.
-    const far = await Promise.all(links.map(({ ask }) => ask("figures")));
-    const all = [await figures(), ...far];
+    const peerFigures = await Promise.all(links.map(({ ask }) => ask("figures")));
+    const all = [await figures(), ...peerFigures];
     const sum = (name) => all.reduce((sum, each) => sum + each[name], 0);
     const made = await Promise.all(links.map(({ ask }) => ask("progress")));
     return {
       calls: [...links.map(({ caller }) => caller.ended), ...made].reduce((sum, count) => sum + count, 0),
       cycles: cycles.cycles,
       reloads: reloads?.reloads,
-      ...(await this.memory(far)),
+      ...(await this.memory(peerFigures)),
       wasm: sum("wasm"),
       listeners: sum("listeners"),
       timers: sum("timers"),
@@ -101,15 +101,15 @@ export class Soak {
 
   async #compare() {
     const { links, cycles, reloads } = this;
-    const sides = [];
-    const bare = ({ caller, service }) => ({ caller, service: { ...service, served: undefined } });
+    const linkLedgers = [];
+    const withoutServed = ({ caller, service }) => ({ caller, service: { ...service, served: undefined } });
     for (const { name, caller, service, ask } of links) {
       caller.compare((await ask("ledger")).service.served);
       await ask("compare", { served: service.served });
       const near = { caller: caller.ledger(), service: service.ledger() };
-      sides.push({ name, near: bare(near), far: bare(await ask("ledger")) });
+      linkLedgers.push({ name, near: withoutServed(near), far: withoutServed(await ask("ledger")) });
     }
-    this.ledgers = { links: sides, cycles: cycles.ledger(), reloads: reloads?.ledger() };
+    this.ledgers = { links: linkLedgers, cycles: cycles.ledger(), reloads: reloads?.ledger() };
   }
 }
 
@@ -120,6 +120,6 @@ async function locks() {
     const count = held.length + pending.length;
     if (count === before) return count;
     before = count;
-    await after(100);
+    await pause(100);
   }
 }

@@ -22,10 +22,10 @@ async function failure(promise) {
   } catch (error) {
     return error;
   }
-  throw new Error(`the call must fail, but resolved with ${JSON.stringify(value)?.slice(0, 200)}`);
+  throw new Error(`the call must fail, but it resolved with ${JSON.stringify(value)?.slice(0, 200)}`);
 }
 
-async function echoes({ peer }, n, text, options) {
+async function makeEcho({ peer }, n, text, options) {
   const result = await peer.request("echo", { n, text }, options);
   check(
     result.n === n && result.text === text,
@@ -33,20 +33,20 @@ async function echoes({ peer }, n, text, options) {
   );
 }
 
-function isTheReason(error, signal) {
+function checkReason(error, signal) {
   check(error === signal.reason, `the call must fail with the reason of the signal, but failed with ${error}`);
 }
 
 const workloads = {
   empty: {
     weight: 200,
-    numbered: false,
+    isNumbered: false,
     async make({ peer }) {
       check((await peer.request("empty")) === null, "the result of an empty call must be null");
     },
   },
-  small: { weight: 390, make: (caller, n) => echoes(caller, n, SMALL) },
-  medium: { weight: 130, make: (caller, n) => echoes(caller, n, MEDIUM) },
+  small: { weight: 390, make: (caller, n) => makeEcho(caller, n, SMALL) },
+  medium: { weight: 130, make: (caller, n) => makeEcho(caller, n, MEDIUM) },
   /** A rare call with a megabyte. */
   large: {
     weight: 1,
@@ -59,12 +59,12 @@ const workloads = {
     },
   },
   /** All calls of this workload share a signal that is never aborted. */
-  watched: { weight: 60, make: (caller, n) => echoes(caller, n, SMALL, { signal: caller.forever.signal }) },
+  watched: { weight: 60, make: (caller, n) => makeEcho(caller, n, SMALL, { signal: caller.neverAborted.signal }) },
   transferred: {
     weight: 40,
     async make({ peer }, n) {
       const bytes = new Uint8Array(65_536).fill(n & 255);
-      const call = peer.request("give", { n, bytes }, { transfer: [bytes.buffer] });
+      const call = peer.request("transferBack", { n, bytes }, { transfer: [bytes.buffer] });
       check(bytes.length === 0, "the bytes must be transferred");
       const result = await call;
       check(result.n === n && result.bytes.length === 65_536 && result.bytes[9] === (n & 255), "the bytes differ");
@@ -83,14 +83,14 @@ const workloads = {
   thrownPlainly: {
     weight: 20,
     async make({ peer, portway }, n) {
-      const error = await failure(peer.request("break", { n }));
+      const error = await failure(peer.request("throwTypeError", { n }));
       check(error instanceof portway.RPCError && error.code === INTERNAL_ERROR, `the call failed with ${error}`);
       check(error.message === `broken ${n}`, `the call failed with ${error}`);
     },
   },
   unknown: {
     weight: 10,
-    numbered: false,
+    isNumbered: false,
     async make({ peer, portway }, n) {
       const error = await failure(peer.request("unknown", { n }));
       check(error instanceof portway.RPCError && error.code === METHOD_NOT_FOUND, `the call failed with ${error}`);
@@ -99,7 +99,7 @@ const workloads = {
   /** A call with a value that cannot be cloned fails at once and is never sent. */
   uncloneable: {
     weight: 5,
-    numbered: false,
+    isNumbered: false,
     async make({ peer }, n) {
       const error = await failure(peer.request("echo", { n, run() {} }));
       check(error.name === "DataCloneError", `the call failed with ${error}`);
@@ -111,7 +111,7 @@ const workloads = {
       const controller = new AbortController();
       const call = failure(peer.request("hold", { n }, { signal: controller.signal, timeout: TEST_TIMEOUT_MS }));
       controller.abort(new Error(`call ${n} is not wanted any more`));
-      isTheReason(await call, controller.signal);
+      checkReason(await call, controller.signal);
     },
   },
   cancelledWhileRunning: {
@@ -120,14 +120,14 @@ const workloads = {
       const controller = new AbortController();
       const onProgress = () => controller.abort(new Error(`call ${n} is not wanted any more`));
       const options = { signal: controller.signal, timeout: TEST_TIMEOUT_MS, onProgress };
-      isTheReason(await failure(peer.request("hold", { n }, options)), controller.signal);
+      checkReason(await failure(peer.request("hold", { n }, options)), controller.signal);
     },
   },
   cancelledTogether: {
     weight: 15,
-    async make({ peer, group }, n) {
-      const { signal } = group;
-      isTheReason(await failure(peer.request("hold", { n }, { signal, timeout: TEST_TIMEOUT_MS })), signal);
+    async make({ peer, burstAbort }, n) {
+      const { signal } = burstAbort;
+      checkReason(await failure(peer.request("hold", { n }, { signal, timeout: TEST_TIMEOUT_MS })), signal);
     },
   },
   /** The handler responds only after the call has timed out. So the response is late. */
@@ -143,7 +143,7 @@ const workloads = {
     weight: 25,
     async make({ peer }, n) {
       const received = [];
-      const result = await peer.request("report", { n }, { onProgress: (value) => received.push(value) });
+      const result = await peer.request("reportProgress", { n }, { onProgress: (value) => received.push(value) });
       check(result.n === n && received.join() === `${n},${n + 1},${n + 2}`, `the progress of ${n} was ${received}`);
     },
   },
@@ -186,7 +186,7 @@ const workloads = {
         params: { n: n + i, text: SMALL },
       }));
       const note = { method: "note", notify: true };
-      caller.notes += 2;
+      caller.notificationCount += 2;
       const outcomes = await caller.peer.batch([note, ...calls, note], { timeout: TEST_TIMEOUT_MS });
       check(outcomes.length === this.width + 2, `the batch has ${outcomes.length} outcomes`);
       for (const [i, { status, value, reason }] of outcomes.slice(1, -1).entries()) {
@@ -200,7 +200,7 @@ const workloads = {
 /** All workloads, each with its name and its index in this list. */
 export const WORKLOADS = Object.entries(workloads).map(([name, workload], index) => ({
   width: 1,
-  numbered: true,
+  isNumbered: true,
   ...workload,
   name,
   index,

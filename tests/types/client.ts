@@ -194,7 +194,7 @@ export async function withoutAMapEverythingIsOpen(): Promise<void> {
   await open.request("scalar", 5);
 }
 
-export async function failuresAreTold(): Promise<void> {
+export async function failuresHaveTypes(): Promise<void> {
   try {
     await client.request("ping");
   } catch (error) {

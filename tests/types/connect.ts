@@ -77,7 +77,7 @@ export function untyped(frame: HTMLIFrameElement): Promise<JSONRPCPeer> {
   return connect(frame, options);
 }
 
-export function why(error: unknown): boolean {
+export function isConnectFailure(error: unknown): boolean {
   return (
     error instanceof CallError &&
     ["no-answer", "wrong-origin", "worker-failed", "incompatible-version", "refused"].includes(error.reason)

@@ -63,7 +63,7 @@ export async function remoteCallsAsMethods(): Promise<void> {
   peer.remote.stop = async () => null;
 }
 
-export async function remoteIsNoPromise(): Promise<void> {
+export async function remoteIsNotAPromise(): Promise<void> {
   // @ts-expect-error `then` would make `await` call the peer
   peer.remote.then;
   const awaited = await peer.remote;

@@ -59,7 +59,11 @@ export async function typedAtTheCall(port: MessagePort): Promise<void> {
 type Handler = (params: Record<string, unknown> | undefined) => unknown | Promise<unknown>;
 type NotificationHandler = (params: Record<string, unknown> | undefined) => void;
 
-export function handlersAsTheyWere(transport: RPCTransport, handler: Handler, listener: NotificationHandler): void {
+export function handlersOfTheFirstLibrary(
+  transport: RPCTransport,
+  handler: Handler,
+  listener: NotificationHandler,
+): void {
   const server = new JSONRPCServer(transport);
   server.method("fetch", handler);
   server.onNotify("console", listener);
@@ -102,8 +106,8 @@ interface OldTransport {
   onMessage(handler: (message: JSONRPCMessage) => void): void;
   destroy?(): void;
 }
-export const taken = (old: OldTransport): RPCTransport => old;
-export const given = (ours: RPCTransport): OldTransport => ours;
+export const oldAsNew = (old: OldTransport): RPCTransport => old;
+export const newAsOld = (ours: RPCTransport): OldTransport => ours;
 
 export function receive(transport: RPCTransport): void {
   transport.onMessage((message: JSONRPCMessage) => "method" in message && message.method);

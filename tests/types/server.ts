@@ -52,7 +52,7 @@ export function handlersInferParamsAndResult(): void {
     .onNotify("idle", (params) => same<Equal<typeof params, undefined>>(true));
 }
 
-export function whatCrossesOfAnErrorIsTheServersToSay(): void {
+export function errorDataSelectsTheDataOfAnError(): void {
   const errorData = (error: unknown) => (error instanceof RangeError ? { limit: 10 } : undefined);
   new JSONRPCServer(transport, { errorData });
   new JSONRPCServer<Api, CallerApi>(transport, { errorData: undefined });
@@ -66,7 +66,7 @@ export function whatCrossesOfAnErrorIsTheServersToSay(): void {
   new JSONRPCClient(transport, { errorData });
 }
 
-export function nothingToReturn(): void {
+export function handlersMayReturnNothing(): void {
   server.method("ping", () => null);
   server.method("ping", () => {});
   server.method("ping", async () => {});
@@ -124,7 +124,7 @@ export function contextOfAHandler(): void {
   server.onNotify("moved", (_, { id, origin, notify }) => notify("warning", { text: `${id} ${origin}` }));
 }
 
-export function signalIsTheRealOne(): void {
+export function signalIsAnAbortSignal(): void {
   server.method("compile", async ({ entry }, { signal }) => {
     same<Equal<typeof signal, AbortSignal>>(true);
     const response = await fetch(entry, { signal });

@@ -42,7 +42,7 @@ export function wrongStreamsAreRefused(): void {
   void client.batch([{ method: "logs", params: { level: 1 } }]);
 }
 
-export function handlersGiveItems(): void {
+export function handlersYieldItems(): void {
   server
     .method("logs", async function* ({ level }, { transfer, signal }) {
       same<Equal<typeof level, number>>(true);

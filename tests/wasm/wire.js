@@ -12,21 +12,21 @@ export function channel() {
 /** Reads and writes raw messages. */
 export class Wire {
   #port;
-  #came = [];
-  #wanted = [];
+  #received = [];
+  #waiting = [];
 
   constructor(port) {
     this.#port = port;
     port.onmessage = ({ data }) => {
-      const wanted = this.#wanted.shift();
-      if (wanted !== undefined) wanted(data);
-      else this.#came.push(data);
+      const resolve = this.#waiting.shift();
+      if (resolve !== undefined) resolve(data);
+      else this.#received.push(data);
     };
   }
 
   /** Resolves to the next message as JSON. */
   async next() {
-    const message = this.#came.shift() ?? (await new Promise((resolve) => this.#wanted.push(resolve)));
+    const message = this.#received.shift() ?? (await new Promise((resolve) => this.#waiting.push(resolve)));
     return JSON.stringify(message);
   }
 
@@ -93,7 +93,7 @@ export function nested(levels, ring) {
 }
 
 /** Returns params with the special value of this name. */
-export function evaluate(name) {
+export function specialParams(name) {
   const values = {
     beyond: 2 ** 53,
     safe: 2 ** 53 - 1,

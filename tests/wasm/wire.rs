@@ -17,7 +17,7 @@ extern "C" {
     pub fn broken() -> JsValue;
     pub fn losable() -> JsValue;
     pub fn nested(levels: u32, ring: bool) -> JsValue;
-    #[wasm_bindgen(js_name = evaluate)]
+    #[wasm_bindgen(js_name = specialParams)]
     pub fn js_value(name: &str) -> JsValue;
     #[wasm_bindgen(js_name = costlyNames)]
     pub fn costly_names() -> Vec<String>;

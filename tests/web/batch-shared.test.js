@@ -6,7 +6,7 @@ import { connectPair } from "./support/connections.js";
 import { channel, loopback } from "./support/transports.js";
 import { until } from "./support/outcomes.js";
 
-const much = () => ({ token: "t", rights: Array.from({ length: 50 }, (_, n) => ({ n })) });
+const largeObject = () => ({ token: "t", rights: Array.from({ length: 50 }, (_, n) => ({ n })) });
 const views = () => {
   const { buffer } = new Uint8Array([1, 2, 3, 4]);
   return [new Uint8Array(buffer, 0, 2), new Uint8Array(buffer, 2, 2)];
@@ -14,12 +14,12 @@ const views = () => {
 
 /** Functions that return the params of two calls of one batch. The key names the value that the calls share. */
 const kinds = {
-  "a large object": () => Array(2).fill(much()),
+  "a large object": () => Array(2).fill(largeObject()),
   "a large object and a member of it": () => {
-    const large = much();
+    const large = largeObject();
     return [large, large.rights[7]];
   },
-  "a proxy of a large object": () => Array(2).fill(new Proxy(much(), {})),
+  "a proxy of a large object": () => Array(2).fill(new Proxy(largeObject(), {})),
   "a map": () => Array(2).fill(new Map([["key", { n: 1 }]])),
   "a set": () => Array(2).fill(new Set([1, 2])),
   "a date": () => Array(2).fill(new Date(5)),
@@ -30,7 +30,7 @@ const kinds = {
   "a DataView": () => Array(2).fill(new DataView(new ArrayBuffer(8))),
   "two views of one buffer": views,
   "an object that is also in a map": () => {
-    const inner = much();
+    const inner = largeObject();
     return [new Map([["key", inner]]), [inner]];
   },
   ...(typeof Blob === "function" && { "a blob": () => Array(2).fill(new Blob(["text"])) }),
@@ -38,7 +38,7 @@ const kinds = {
   ...(typeof Buffer === "function" && { "two small buffers of Node": () => [Buffer.from("one"), Buffer.from("two")] }),
 };
 
-const ways = {
+const connections = {
   "a session": connectPair,
   "plain transports": async () => {
     const { near, far } = channel();
@@ -46,8 +46,8 @@ const ways = {
   },
 };
 
-for (const [way, ends] of Object.entries(ways)) {
-  describe(`a batch whose calls share objects, over ${way}`, () => {
+for (const [connectionKind, ends] of Object.entries(connections)) {
+  describe(`a batch whose calls share objects, over ${connectionKind}`, () => {
     for (const [kind, make] of Object.entries(kinds)) {
       it(`each call gets a response, and each notification is handled: ${kind}`, async () => {
         const [near, far] = await ends();
@@ -55,7 +55,7 @@ for (const [way, ends] of Object.entries(ways)) {
         const received = [];
         far.method("keep", (params) => void seen.push(params)).onNotify("note", (params) => void received.push(params));
         const values = make();
-        const before = structuredClone(kind.includes("proxy") ? [much(), much()] : values);
+        const before = structuredClone(kind.includes("proxy") ? [largeObject(), largeObject()] : values);
         const calls = values.flatMap((value, n) => [
           { method: "keep", params: [n, value] },
           { method: "note", params: { n, value }, notify: true },
@@ -67,12 +67,12 @@ for (const [way, ends] of Object.entries(ways)) {
         );
         await until(() => received.length === 2);
         assert.deepEqual(
-          seen.map(([, value]) => bare(value)),
-          before.map(bare),
+          seen.map(([, value]) => comparable(value)),
+          before.map(comparable),
         );
         assert.deepEqual(
-          received.map(({ value }) => bare(value)),
-          before.map(bare),
+          received.map(({ value }) => comparable(value)),
+          before.map(comparable),
         );
       });
     }
@@ -81,7 +81,7 @@ for (const [way, ends] of Object.entries(ways)) {
       const [near, far] = await ends();
       const seen = [];
       far.method("keep", (params) => void seen.push(params));
-      const auth = much();
+      const auth = largeObject();
       const before = structuredClone(auth);
       const calls = [1, 2].map((n) => ({ method: "keep", params: { n, auth } }));
       const batch = near.batch(calls);
@@ -97,7 +97,7 @@ for (const [way, ends] of Object.entries(ways)) {
 
     it("each call gets its own copy of the result, even if the handler returns one object twice", async () => {
       const [near, far] = await ends();
-      const cached = much();
+      const cached = largeObject();
       far.method("get", () => cached);
       const [one, other] = await near.batch([{ method: "get" }, { method: "get" }]);
       assert.deepEqual([one.value, other.value], [cached, cached]);
@@ -108,7 +108,7 @@ for (const [way, ends] of Object.entries(ways)) {
 }
 
 /** Returns a comparable form of a value: the bytes of a view, the size of a buffer or blob, the message of an error. */
-function bare(value) {
+function comparable(value) {
   if (value instanceof Error) return value.message;
   if (ArrayBuffer.isView(value) && value.BYTES_PER_ELEMENT > 0) return [...value];
   return value instanceof ArrayBuffer || value instanceof DataView ? value.byteLength : (value?.size ?? value);
@@ -130,7 +130,7 @@ it("a batch over a transport of JSON text has the same JSON as single calls with
   const peer = new JSONRPCPeer(near);
   new JSONRPCPeer(far).method("keep", (params) => params);
   const bytes = typeof Buffer === "function" ? [Buffer.from("one")] : [new Uint8Array([1])];
-  const params = [new Money(5), new Date(0), bytes, much()];
+  const params = [new Money(5), new Date(0), bytes, largeObject()];
   const outcomes = await peer.batch([1, 2, 3].map(() => ({ method: "keep", params })));
   for (const { value } of outcomes) assert.deepEqual(value, JSON.parse(JSON.stringify(params)));
 });

@@ -3,7 +3,7 @@ import { JSONRPCClient, JSONRPCServer, RPCError } from "./support/portway.js";
 import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
 import { deferred, isOpen, rejection } from "./support/outcomes.js";
 
-const settled = (outcomes) =>
+const valuesOrMessages = (outcomes) =>
   outcomes.map(({ status, value, reason }) => (status === "fulfilled" ? value : reason.message));
 
 describe("a batch of calls", () => {
@@ -40,7 +40,7 @@ describe("a batch of calls", () => {
       { method: "missing" },
       { method: "echo", params: ["last"] },
     ]);
-    assert.deepEqual(settled(outcomes), ["first", "failed", undefined, "Method not found: missing", "last"]);
+    assert.deepEqual(valuesOrMessages(outcomes), ["first", "failed", undefined, "Method not found: missing", "last"]);
     assert.instanceOf(outcomes[1].reason, RPCError);
   });
 
@@ -52,7 +52,7 @@ describe("a batch of calls", () => {
       { jsonrpc: "2.0", id: 1, result: "a" },
     ]);
     remoteEnd.post({ jsonrpc: "2.0", id: 2, result: "b" });
-    assert.deepEqual(settled(await batch), ["a", "b", "c"]);
+    assert.deepEqual(valuesOrMessages(await batch), ["a", "b", "c"]);
   });
 
   it("resolves at once and sends nothing if it is empty", async () => {
@@ -70,7 +70,7 @@ describe("a batch of calls", () => {
       { method: "note", params: [1], notify: true },
       { method: "note", params: [2], notify: true },
     ]);
-    assert.deepEqual(settled(outcomes), [undefined, undefined]);
+    assert.deepEqual(valuesOrMessages(outcomes), [undefined, undefined]);
     await client.request("ping");
     assert.deepEqual(seen, [[1], [2]]);
   });
@@ -82,11 +82,11 @@ describe("a batch of calls", () => {
     const error = { code: -32600, message: "Batch requests not supported", data: { reason: "batch-not-supported" } };
     remoteEnd.post({ jsonrpc: "2.0", id: null, error });
     const outcomes = await batch;
-    assert.deepEqual(settled(outcomes), [error.message, error.message]);
+    assert.deepEqual(valuesOrMessages(outcomes), [error.message, error.message]);
     assert.deepEqual(outcomes[0].reason.data, error.data);
   });
 
-  const ofNoCall = { jsonrpc: "2.0", id: null, error: { code: -32600, message: "no call" } };
+  const errorWithoutCall = { jsonrpc: "2.0", id: null, error: { code: -32600, message: "no call" } };
   for (const [how, options] of [
     ["a batch", {}],
     ["lists", { coalesce: true }],
@@ -100,8 +100,8 @@ describe("a batch of calls", () => {
         const { transport, remoteEnd } = scriptedChannel();
         const client = new JSONRPCClient(transport, options);
         const batch = client.batch([{ method: "a" }, { method: "b" }, { method: "c" }]);
-        remoteEnd.post(order.map((id) => (id === null ? ofNoCall : { jsonrpc: "2.0", id, result: id })));
-        assert.deepEqual(settled(await batch), ["no call", 2, 3]);
+        remoteEnd.post(order.map((id) => (id === null ? errorWithoutCall : { jsonrpc: "2.0", id, result: id })));
+        assert.deepEqual(valuesOrMessages(await batch), ["no call", 2, 3]);
       });
     }
 
@@ -110,10 +110,10 @@ describe("a batch of calls", () => {
       const errors = [];
       const client = new JSONRPCClient(transport, { ...options, onError: ({ message }) => errors.push(message) });
       const batches = [1, 2].map(() => client.batch([{ method: "a" }, { method: "b" }]));
-      remoteEnd.post([ofNoCall, { jsonrpc: "2.0", id: 1, result: 1 }, { jsonrpc: "2.0", id: 2, result: 2 }]);
-      assert.deepEqual([settled(await batches[0]), errors, client.pending], [[1, 2], ["no call"], 2]);
+      remoteEnd.post([errorWithoutCall, { jsonrpc: "2.0", id: 1, result: 1 }, { jsonrpc: "2.0", id: 2, result: 2 }]);
+      assert.deepEqual([valuesOrMessages(await batches[0]), errors, client.pending], [[1, 2], ["no call"], 2]);
       remoteEnd.post([3, 4].map((id) => ({ jsonrpc: "2.0", id, result: id })));
-      assert.deepEqual(settled(await batches[1]), [3, 4]);
+      assert.deepEqual(valuesOrMessages(await batches[1]), [3, 4]);
     });
   }
 
@@ -123,15 +123,15 @@ describe("a batch of calls", () => {
     const client = new JSONRPCClient(transport, { onError: ({ message }) => errors.push(message) });
     const batch = client.batch([{ method: "a" }]);
     const call = client.request("b");
-    remoteEnd.post(ofNoCall);
+    remoteEnd.post(errorWithoutCall);
     for (const id of [1, 2]) remoteEnd.post({ jsonrpc: "2.0", id, result: id });
-    assert.deepEqual([settled(await batch), await call, errors], [[1], 2, ["no call"]]);
+    assert.deepEqual([valuesOrMessages(await batch), await call, errors], [[1], 2, ["no call"]]);
   });
 
   it("fails each of its calls after the timeout", async () => {
     const client = new JSONRPCClient(recorder());
     const outcomes = await client.batch([{ method: "a" }, { method: "b" }], { timeout: 10 });
-    assert.deepEqual(settled(outcomes), ["JSON-RPC timeout: a (id=1)", "JSON-RPC timeout: b (id=2)"]);
+    assert.deepEqual(valuesOrMessages(outcomes), ["JSON-RPC timeout: a (id=1)", "JSON-RPC timeout: b (id=2)"]);
     assert.equal(client.pending, 0);
   });
 
@@ -140,7 +140,7 @@ describe("a batch of calls", () => {
     const controller = new AbortController();
     const batch = new JSONRPCClient(transport).batch([{ method: "a" }, { method: "b" }], { signal: controller.signal });
     controller.abort(new Error("given up"));
-    assert.deepEqual(settled(await batch), ["given up", "given up"]);
+    assert.deepEqual(valuesOrMessages(await batch), ["given up", "given up"]);
     assert.deepEqual(
       transport.sent.slice(1).map(({ method, params, id }) => [method, params, id]),
       [
@@ -193,7 +193,7 @@ describe("a batch of calls", () => {
     const client = new JSONRPCClient(recorder());
     const batch = client.batch([{ method: "a" }, { method: "b" }]);
     client.destroy();
-    assert.deepEqual(settled(await batch), ["JSON-RPC client destroyed", "JSON-RPC client destroyed"]);
+    assert.deepEqual(valuesOrMessages(await batch), ["JSON-RPC client destroyed", "JSON-RPC client destroyed"]);
     assert.equal((await rejection(client.batch([{ method: "a" }]))).message, "JSON-RPC client destroyed");
   });
 
@@ -202,7 +202,7 @@ describe("a batch of calls", () => {
     new JSONRPCServer(far).method("echo", ([value]) => value);
     const client = new JSONRPCClient(near);
     const outcomes = await client.batch([1, 2, 3].map((value) => ({ method: "echo", params: [value] })));
-    assert.deepEqual(settled(outcomes), [1, 2, 3]);
+    assert.deepEqual(valuesOrMessages(outcomes), [1, 2, 3]);
     assert.equal(client.pending, 0);
   });
 });
@@ -216,7 +216,7 @@ describe("a received batch", () => {
       { jsonrpc: "2.0", method: "slow", id: "s" },
       { jsonrpc: "2.0", method: "fast", id: "f" },
     ]);
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
     slow.resolve("slow");
     const reply = await remoteEnd.next();
     assert.sameDeepMembers(reply, [
@@ -232,7 +232,7 @@ describe("a received batch", () => {
     for (const key of ["a", "b"]) {
       remoteEnd.post([1, 2].map((n) => ({ jsonrpc: "2.0", method: "wait", params: [key], id: key + n })));
     }
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     waits.b.resolve("b");
     assert.sameMembers(
       (await remoteEnd.next()).map(({ id }) => id),
@@ -322,7 +322,7 @@ describe("a received batch", () => {
     new JSONRPCServer(transport).method("a", () => "ran");
     const ours = { jsonrpc: "2.0", method: "a", id: 1 };
     for (const batch of [[], [1], [null], [ours, { type: "other" }], [[ours]]]) remoteEnd.post(batch);
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
   });
 
   it("may contain requests and responses", async () => {

@@ -25,11 +25,11 @@ describe("two modules of the package on one iframe", () => {
       const { frames, objects } = globalThis[Symbol.for("portway.boundaries")];
       const { boundary } = [...frames].find(({ frame }) => frame === iframe);
       assert.equal(objects.get(globalThis).windows.get(iframe.contentWindow), boundary);
-      assert.equal(boundary.ends.size, 2);
+      assert.equal(boundary.links.size, 2);
       client.destroy();
       controller.abort();
       await connecting;
-      assert.equal(boundary.ends.size, 0);
+      assert.equal(boundary.links.size, 0);
     });
   }
 });

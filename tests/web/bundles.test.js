@@ -14,7 +14,7 @@ describe("two modules of the package in one realm", () => {
   before(() => inline.default());
 
   /** Destroys the object after the test. */
-  function kept(end) {
+  function destroyedAfterTest(end) {
     afterThisTest(() => end.destroy());
     return end;
   }
@@ -31,10 +31,10 @@ describe("two modules of the package in one realm", () => {
   it("answer each request on one port once, from the server that has the method", async () => {
     const [port, far] = ports();
     const remoteEnd = new RemoteEnd(far);
-    kept(new main.JSONRPCServer(main.portTransport(port))).method("a", () => "main");
-    kept(new inline.JSONRPCServer(inline.portTransport(port))).method("b", () => "inline");
+    destroyedAfterTest(new main.JSONRPCServer(main.portTransport(port))).method("a", () => "main");
+    destroyedAfterTest(new inline.JSONRPCServer(inline.portTransport(port))).method("b", () => "inline");
     for (const [id, method] of ["a", "b", "c"].entries()) remoteEnd.post({ jsonrpc: "2.0", id, method });
-    const answers = await remoteEnd.drain();
+    const answers = await remoteEnd.unreadBeforeResponse();
     const outcomes = answers.map(({ id, result, error }) => [id, result ?? error.code]);
     assert.sameDeepMembers(outcomes, [
       [0, "main"],
@@ -47,8 +47,8 @@ describe("two modules of the package in one realm", () => {
     const [port, far] = ports();
     const remoteEnd = new RemoteEnd(far);
     const clients = [
-      kept(new main.JSONRPCClient(main.portTransport(port))),
-      kept(new inline.JSONRPCClient(inline.portTransport(port))),
+      destroyedAfterTest(new main.JSONRPCClient(main.portTransport(port))),
+      destroyedAfterTest(new inline.JSONRPCClient(inline.portTransport(port))),
     ];
     const calls = clients.map((client, n) => client.request("echo", [n]));
     await until(() => remoteEnd.received.length === 2);
@@ -58,8 +58,8 @@ describe("two modules of the package in one realm", () => {
 
   it("can each use transports of the other module", async () => {
     const [port, far] = ports();
-    const peer = kept(new main.JSONRPCPeer(inline.portTransport(port)));
-    const other = kept(new inline.JSONRPCPeer(main.portTransport(far)));
+    const peer = destroyedAfterTest(new main.JSONRPCPeer(inline.portTransport(port)));
+    const other = destroyedAfterTest(new inline.JSONRPCPeer(main.portTransport(far)));
     const notes = [];
     peer.onNotify("note", ([value]) => void notes.push(value));
     other.method("work", async (_, context) => {
@@ -88,8 +88,8 @@ describe("two modules of the package in one realm", () => {
       const replaced = rejection(first.connect(port, { connectTimeout: 0 }));
       const connecting = second.connect(port);
       assert.equal((await replaced).reason, "peer-gone");
-      kept(await first.connect(far, { methods: { echo: (params) => params } }));
-      const peer = kept(await connecting);
+      destroyedAfterTest(await first.connect(far, { methods: { echo: (params) => params } }));
+      const peer = destroyedAfterTest(await connecting);
       assert.deepEqual(await peer.request("echo", [1]), [1]);
     });
   }
@@ -97,10 +97,10 @@ describe("two modules of the package in one realm", () => {
   it("register one queue for each client, and a flush of all queues sends the queued messages", () => {
     const [port, far] = ports();
     const remoteEnd = new RemoteEnd(far);
-    const queues = globalThis[Symbol.for("portway.holding")];
+    const queues = globalThis[Symbol.for("portway.nonEmptyQueues")];
     const before = queues.size;
     for (const { JSONRPCClient, portTransport } of [main, inline]) {
-      const client = kept(new JSONRPCClient(portTransport(port), { coalesce: true }));
+      const client = destroyedAfterTest(new JSONRPCClient(portTransport(port), { coalesce: true }));
       for (const method of ["first", "second"]) client.notify(method);
     }
     assert.equal(queues.size, before + 2);

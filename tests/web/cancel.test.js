@@ -12,7 +12,7 @@ describe("a received cancellation that has the id of a call of this peer", () =>
     const { id } = await remoteEnd.next();
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } });
     remoteEnd.post([{ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } }]);
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
     assert.deepEqual([peer.pending, errors], [1, []]);
     remoteEnd.post({ jsonrpc: "2.0", id, result: "unharmed" });
     assert.equal(await call, "unharmed");
@@ -60,21 +60,21 @@ describe("the signal of a call", () => {
   });
 
   /** Returns a signal without a reason, like that of a polyfill, and the function that aborts it. */
-  function reasonless() {
+  function signalWithoutReason() {
     const signal = Object.assign(new EventTarget(), { aborted: false });
     return { signal, abort: () => ((signal.aborted = true), signal.dispatchEvent(new Event("abort"))) };
   }
 
   it("rejects with an AbortError if it has no reason, whether it is aborted before or during the call", async () => {
     const client = new JSONRPCClient(recorder());
-    const { signal, abort } = reasonless();
+    const { signal, abort } = signalWithoutReason();
     const calls = [client.request("a", [], { signal }), client.batch([{ method: "a" }], { signal })];
     const streamed = client.stream("a", [], { signal }).next();
     abort();
     calls.push(client.request("a", [], { signal }), client.batch([{ method: "a" }], { signal }), streamed);
     calls.push(client.stream("a", [], { signal }).next());
     calls.push(connect(new MessageChannel().port1, { signal }));
-    const late = reasonless();
+    const late = signalWithoutReason();
     const { port1 } = new MessageChannel();
     calls.push(connect(port1, { signal: late.signal }));
     late.abort();
@@ -218,7 +218,7 @@ describe("a cancelled request", () => {
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
     const { error, id } = await remoteEnd.next();
     assert.deepEqual([error.code, id], [ErrorCode.RequestCancelled, 1]);
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
   });
 
   it("gets -32800 if its handler rejects with any AbortError", async () => {
@@ -234,14 +234,14 @@ describe("a cancelled request", () => {
 
   it("gets its result if its handler ignores the signal", async () => {
     const { transport, remoteEnd } = scriptedChannel();
-    const end = deferred();
-    new JSONRPCServer(transport).method("work", () => end.promise);
+    const result = deferred();
+    new JSONRPCServer(transport).method("work", () => result.promise);
     remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
-    assert.deepEqual(await remoteEnd.drain(), []);
-    end.resolve("done all the same");
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
+    result.resolve("done all the same");
     assert.equal((await remoteEnd.next()).result, "done all the same");
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
   });
 
   it("is selected by the type and the value of its id", async () => {
@@ -254,7 +254,7 @@ describe("a cancelled request", () => {
     remoteEnd.post({ jsonrpc: "2.0", method: "work", params: ["number"], id: 1 });
     remoteEnd.post({ jsonrpc: "2.0", method: "work", params: ["string"], id: "1" });
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "1" } });
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.deepEqual([signals.get("number").aborted, signals.get("string").aborted], [false, true]);
   });
 
@@ -268,7 +268,7 @@ describe("a cancelled request", () => {
       });
       remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
       remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params });
-      assert.deepEqual(await remoteEnd.drain(), []);
+      assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
       assert.isFalse(signal.aborted);
     });
   }
@@ -302,19 +302,19 @@ describe("a cancelled request", () => {
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
     assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
   });
 
   it("gets the error of its handler if the handler fails for another reason", async () => {
     const { transport, remoteEnd } = scriptedChannel();
-    const end = deferred();
-    new JSONRPCServer(transport).method("work", () => end.promise);
+    const result = deferred();
+    new JSONRPCServer(transport).method("work", () => result.promise);
     remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
-    assert.deepEqual(await remoteEnd.drain(), []);
-    end.reject(new RPCError(-32004, "broken"));
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
+    result.reject(new RPCError(-32004, "broken"));
     assert.equal((await remoteEnd.next()).error.code, -32004);
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
   });
 
   it("is ignored if it already has a response", async () => {
@@ -326,7 +326,10 @@ describe("a cancelled request", () => {
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
     remoteEnd.post({ jsonrpc: "2.0", method: "work", params: [2], id: 2 });
     assert.equal((await remoteEnd.next()).result, 2);
-    assert.deepEqual([await remoteEnd.drain(), signals.map(({ aborted }) => aborted)], [[], [false, false]]);
+    assert.deepEqual(
+      [await remoteEnd.unreadBeforeResponse(), signals.map(({ aborted }) => aborted)],
+      [[], [false, false]],
+    );
   });
 
   it("gets its error response within the batch that it was part of", async () => {
@@ -343,7 +346,7 @@ describe("a cancelled request", () => {
       { jsonrpc: "2.0", method: "work", id: 3 },
     ]);
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
     remoteEnd.post([{ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 3 } }]);
     const answers = await remoteEnd.next();
     assert.sameDeepMembers(
@@ -354,7 +357,7 @@ describe("a cancelled request", () => {
         [3, ErrorCode.RequestCancelled],
       ],
     );
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
   });
 
   it("also cancels the calls that its handler makes with the same signal", async () => {
@@ -408,12 +411,12 @@ describe("a cancelled request", () => {
   it("makes context.yield() reject with the reason, as does destroy() of the server", async () => {
     const { near, far } = channel();
     const server = new JSONRPCServer(far);
-    const end = deferred();
+    const result = deferred();
     let step;
     server.method("loop", async (_, context) => {
       await context.yield();
       step = context.yield;
-      await end.promise;
+      await result.promise;
     });
     const client = new JSONRPCClient(near);
     client.request("loop").catch(() => {});
@@ -421,7 +424,7 @@ describe("a cancelled request", () => {
     server.destroy();
     const error = await rejection(step());
     assert.deepEqual([error.name, error.reason], ["CallError", "destroyed"]);
-    end.resolve();
+    result.resolve();
     client.destroy();
   });
 
@@ -442,15 +445,15 @@ describe("a cancelled request", () => {
     const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const server = new JSONRPCServer(transport, { onError: (error) => errors.push(error) });
-    const end = deferred();
-    server.method("quick", () => 1).method("slow", () => end.promise);
+    const result = deferred();
+    server.method("quick", () => 1).method("slow", () => result.promise);
     remoteEnd.post({ jsonrpc: "2.0", method: "slow", id: 1 });
     remoteEnd.post({ jsonrpc: "2.0", method: "quick", id: 2 });
     for (const params of [undefined, {}, { id: undefined }, { id: null }, []]) {
       for (const method of ["$/cancelRequest", "rpc.credit"]) remoteEnd.post({ jsonrpc: "2.0", method, params });
     }
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.deepEqual(errors, []);
-    end.resolve();
+    result.resolve();
   });
 });

@@ -14,41 +14,41 @@ describe("calls of one turn", () => {
   beforeEach(stopClock);
 
   it("are sent as one array after the first call, in their order, each with its own id", async () => {
-    const { peer, arrived } = await connectToScripted();
+    const { peer, untilReceived } = await connectToScripted();
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
     peer.notify("note");
     const rest = [request(2, "echo", [2]), { jsonrpc: "2.0", method: "note" }];
-    assert.deepEqual(await arrived(2), [request(1, "echo", [1]), rest]);
+    assert.deepEqual(await untilReceived(2), [request(1, "echo", [1]), rest]);
   });
 
   it("are sent separately from the calls of the next turn", async () => {
-    const { peer, arrived } = await connectToScripted();
+    const { peer, untilReceived } = await connectToScripted();
     for (const n of [1, 2, 3, 4]) {
       peer.request("echo", [n]).catch(() => {});
       if (n === 2) await null;
     }
     assert.deepEqual(
-      await arrived(4),
+      await untilReceived(4),
       [1, 2, 3, 4].map((n) => request(n, "echo", [n])),
     );
   });
 
   it("are not sent in an array if there is only one", async () => {
-    const { peer, arrived } = await connectToScripted();
+    const { peer, untilReceived } = await connectToScripted();
     peer.request("echo", [1]).catch(() => {});
-    assert.deepEqual(await arrived(1), [request(1, "echo", [1])]);
+    assert.deepEqual(await untilReceived(1), [request(1, "echo", [1])]);
   });
 
   it("are sent one by one to a peer that does not support lists", async () => {
-    const { peer, arrived } = await connectToScripted({ features: ["cancel"] });
+    const { peer, untilReceived } = await connectToScripted({ features: ["cancel"] });
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
-    assert.deepEqual(await arrived(2), [request(1, "echo", [1]), request(2, "echo", [2])]);
+    assert.deepEqual(await untilReceived(2), [request(1, "echo", [1]), request(2, "echo", [2])]);
   });
 
   it("are sent one by one if coalesce is false", async () => {
-    const { peer, arrived } = await connectToScripted({ coalesce: false });
+    const { peer, untilReceived } = await connectToScripted({ coalesce: false });
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
-    assert.deepEqual(await arrived(2), [request(1, "echo", [1]), request(2, "echo", [2])]);
+    assert.deepEqual(await untilReceived(2), [request(1, "echo", [1]), request(2, "echo", [2])]);
   });
 
   it("are sent together without a session if coalesce is true", async () => {
@@ -60,10 +60,10 @@ describe("calls of one turn", () => {
   });
 
   it("are sent in arrays of at most 256", async () => {
-    const { peer, arrived } = await connectToScripted();
+    const { peer, untilReceived } = await connectToScripted();
     for (let n = 0; n < 600; n++) peer.request("echo").catch(() => {});
     assert.deepEqual(
-      (await arrived(4)).map((list) => list.length ?? 1),
+      (await untilReceived(4)).map((list) => list.length ?? 1),
       [1, 256, 256, 87],
     );
   });
@@ -80,12 +80,12 @@ describe("calls of one turn", () => {
   });
 
   it("are sent in separate messages if one has a transfer list, and keep their order", async () => {
-    const { peer, arrived } = await connectToScripted();
+    const { peer, untilReceived } = await connectToScripted();
     const buffer = new ArrayBuffer(8);
     peer.notify("a");
     peer.notify("b", [buffer], { transfer: [buffer] });
     peer.notify("c");
-    const [first, second, third] = await arrived(3);
+    const [first, second, third] = await untilReceived(3);
     assert.deepEqual(
       [first, second, third].map(({ method }) => method),
       ["a", "b", "c"],
@@ -95,13 +95,13 @@ describe("calls of one turn", () => {
   });
 
   it("are sent before a cancellation in the same turn, without delay", async () => {
-    const { peer, arrived } = await connectToScripted();
+    const { peer, untilReceived } = await connectToScripted();
     const controller = new AbortController();
     const call = rejection(peer.request("slow", [], { signal: controller.signal }));
     controller.abort(new Error("no more"));
     assert.equal((await call).message, "no more");
     const cancel = { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } };
-    assert.deepEqual(await arrived(2), [request(1, "slow", []), cancel]);
+    assert.deepEqual(await untilReceived(2), [request(1, "slow", []), cancel]);
   });
 });
 
@@ -112,7 +112,7 @@ describe("messages of a long turn", () => {
   };
 
   it("are sent at once: calls, notifications and messages of a handler", async () => {
-    const { peer, end, arrived } = await connectToScripted();
+    const { peer, end, untilReceived } = await connectToScripted();
     for (const n of [1, 2, 3]) {
       peer.request("echo", [n]).catch(() => {});
       compute();
@@ -121,7 +121,7 @@ describe("messages of a long turn", () => {
     }
     const note = (n) => ({ jsonrpc: "2.0", method: "note", params: [n] });
     assert.deepEqual(
-      await arrived(6),
+      await untilReceived(6),
       [1, 2, 3].flatMap((n) => [request(n, "echo", [n]), note(n)]),
     );
     peer.method("work", (_, { notify }) => {
@@ -131,7 +131,7 @@ describe("messages of a long turn", () => {
       }
     });
     end.post(request(9, "work"));
-    assert.deepEqual((await arrived(10)).slice(6), [
+    assert.deepEqual((await untilReceived(10)).slice(6), [
       note(4),
       note(5),
       note(6),
@@ -141,15 +141,15 @@ describe("messages of a long turn", () => {
 
   it("are sent at once even if another link sends messages in the same turn", async () => {
     const other = await connectToScripted();
-    const { peer, arrived } = await connectToScripted();
+    const { peer, untilReceived } = await connectToScripted();
     const notes = [1, 2, 3, 4].map((n) => ({ jsonrpc: "2.0", method: "note", params: [n] }));
     for (const { method, params } of notes) {
       other.peer.notify(method, params);
       peer.notify(method, params);
       compute();
     }
-    assert.deepEqual(await other.arrived(4), notes);
-    assert.deepEqual(await arrived(4), notes);
+    assert.deepEqual(await other.untilReceived(4), notes);
+    assert.deepEqual(await untilReceived(4), notes);
   });
 });
 
@@ -196,7 +196,7 @@ describe("messages of one turn", () => {
   beforeEach(stopClock);
 
   /** Returns the params that arrive at the peer if `change` modifies them after the call. */
-  async function kept(params, change) {
+  async function paramsAfterChange(params, change) {
     const [near, far] = await connectPair();
     far.method("echo", (params) => params);
     const calls = [near.request("echo", params), near.request("echo", params)];
@@ -210,7 +210,7 @@ describe("messages of one turn", () => {
   ]) {
     it(`contain the state of ${kind} at the time of the call`, async () => {
       const before = structuredClone(params);
-      assert.deepEqual(await kept(params, change), [before, before]);
+      assert.deepEqual(await paramsAfterChange(params, change), [before, before]);
     });
   }
 
@@ -242,8 +242,8 @@ describe("messages of one turn", () => {
       port2.start();
       port1.postMessage([value]);
       const [near, far] = await connectPair();
-      const came = [];
-      far.onNotify("note", (params) => came.push(params));
+      const arrivedParams = [];
+      far.onNotify("note", (params) => arrivedParams.push(params));
       far.method("give", () => [value]);
       near.notify("note", [0]);
       near.notify("note", [value]);
@@ -256,11 +256,11 @@ describe("messages of one turn", () => {
         Object.getPrototypeOf(one[0] ?? {}) === Object.prototype,
         one[0]?.[0] === one[0]?.[1],
       ];
-      for (const got of [came[1], given]) {
+      for (const got of [arrivedParams[1], given]) {
         assert.deepEqual(got, wanted);
         assert.deepEqual(shape(got), shape(wanted));
       }
-      assert.deepEqual([came[0], came[2]], [[0], [2]]);
+      assert.deepEqual([arrivedParams[0], arrivedParams[2]], [[0], [2]]);
     });
   }
 });
@@ -269,14 +269,14 @@ describe("a received list", () => {
   beforeEach(stopClock);
 
   it("gets the response to each request as soon as the request has ended", async () => {
-    const { end, peer, arrived } = await connectToScripted();
+    const { end, peer, untilReceived } = await connectToScripted();
     const slow = deferred();
     peer.method("slow", () => slow.promise).method("fast", () => "fast");
     end.post([request(1, "slow"), ...[2, 3, 4].map((id) => request(id, "fast"))]);
     const fast = (id) => ({ jsonrpc: "2.0", result: "fast", id });
-    assert.deepEqual(await arrived(2), [fast(2), [fast(3), fast(4)]]);
+    assert.deepEqual(await untilReceived(2), [fast(2), [fast(3), fast(4)]]);
     slow.resolve("slow");
-    assert.deepEqual((await arrived(3))[2], { jsonrpc: "2.0", result: "slow", id: 1 });
+    assert.deepEqual((await untilReceived(3))[2], { jsonrpc: "2.0", result: "slow", id: 1 });
   });
 
   it("is a batch if the peers have not agreed on lists: all responses are sent together", async () => {
@@ -291,17 +291,17 @@ describe("a received list", () => {
   });
 
   it("may contain one id twice: each element is a separate request", async () => {
-    const { end, peer, arrived } = await connectToScripted();
+    const { end, peer, untilReceived } = await connectToScripted();
     peer.method("echo", ([n]) => n);
     end.post([request(1, "echo", ["a"]), request(1, "echo", ["b"])]);
     assert.deepEqual(
-      (await arrived(2)).map(({ result }) => result),
+      (await untilReceived(2)).map(({ result }) => result),
       ["a", "b"],
     );
   });
 
   it("is handled completely even if a handler throws or a message is invalid", async () => {
-    const { end, peer, arrived } = await connectToScripted();
+    const { end, peer, untilReceived } = await connectToScripted();
     const received = [];
     peer.onNotify("note", ([n]) => {
       received.push(n);
@@ -315,7 +315,7 @@ describe("a received list", () => {
         { jsonrpc: "2.0", method: 5, id: 9 },
         request(2, "echo", [2]),
       ]);
-      const replies = (await arrived(2)).flat();
+      const replies = (await untilReceived(2)).flat();
       assert.deepEqual(
         replies.map(({ id, result, error }) => [id, result ?? error.code]),
         [
@@ -329,10 +329,10 @@ describe("a received list", () => {
   });
 
   it("is a batch if it has more than 256 elements, with the limits of a batch", async () => {
-    const { end, peer, arrived } = await connectToScripted({ limits: { batchItems: 300 } });
+    const { end, peer, untilReceived } = await connectToScripted({ limits: { batchItems: 300 } });
     peer.method("echo", ([n]) => n);
     end.post(Array.from({ length: 301 }, (_, n) => request(n, "echo", [n])));
-    const [reply] = await arrived(1);
+    const [reply] = await untilReceived(1);
     assert.equal(reply.error?.code ?? reply[0]?.error.code, -32600);
   });
 
@@ -383,21 +383,21 @@ describe("a message that is queued until the turn ends", () => {
   });
 
   it("is sent before a batch, before progress, and before a response", async () => {
-    const { peer, end, arrived } = await connectToScripted();
+    const { peer, end, untilReceived } = await connectToScripted();
     peer.method("work", (_, { progress, notify }) => {
       notify("first");
       progress("half");
       return "done";
     });
     end.post(request(1, "work"));
-    const names = (await arrived(3)).flat().map(({ method, result }) => method ?? result);
+    const names = (await untilReceived(3)).flat().map(({ method, result }) => method ?? result);
     assert.deepEqual(names, ["first", "$/progress", "done"]);
     peer.notify("second");
     peer.batch([
       { method: "third", notify: true },
       { method: "fourth", notify: true },
     ]);
-    const more = (await arrived(5)).flat().map(({ method, result }) => method ?? result);
+    const more = (await untilReceived(5)).flat().map(({ method, result }) => method ?? result);
     assert.deepEqual(more.slice(3), ["second", "third", "fourth"]);
   });
 

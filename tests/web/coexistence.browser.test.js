@@ -53,10 +53,10 @@ describe("an old message protocol on a worker", () => {
         old,
         [0, 1, 2, 3].map((n) => ({ type: "answer", n })),
       );
-      started.postMessage({ type: "what came" });
+      started.postMessage({ type: "what was received" });
       await until(() => old.length >= 5);
       assert.deepEqual(
-        old[4].came,
+        old[4].received,
         [0, 1, 2, 3].map((n) => ({ type: "old", n })),
       );
     });

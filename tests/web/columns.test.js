@@ -10,7 +10,7 @@ import { until } from "./support/outcomes.js";
 const columns = (params) => ({ jsonrpc: "2.0", method: "rpc.columns", params });
 
 /** Connects a peer to the test. The handshake of the test names the feature `columns`. */
-const reading = (options) => connectToScripted({ features: ["batch", "columns"], ...options });
+const connectWithColumns = (options) => connectToScripted({ features: ["batch", "columns"], ...options });
 
 /** Makes calls with distinct params. */
 function callAll(peer, ...calls) {
@@ -21,36 +21,36 @@ describe("messages of one turn are sent as columns", () => {
   beforeEach(stopClock);
 
   it("if they are calls of one method; the first call is sent alone", async () => {
-    const { peer, arrived } = await reading();
+    const { peer, untilReceived } = await connectWithColumns();
     callAll(peer, ["a", [1]], ["a", [2]], ["a", { n: 3 }]);
-    const [, rest] = await arrived(2);
+    const [, rest] = await untilReceived(2);
     assert.deepEqual(rest, columns({ ids: [2, 3], methods: "a", values: [[2], { n: 3 }] }));
   });
 
   it("if they are calls of several methods", async () => {
-    const { peer, arrived } = await reading();
+    const { peer, untilReceived } = await connectWithColumns();
     callAll(peer, ["a", [1]], ["a", [2]], ["b", [3]]);
-    assert.deepEqual((await arrived(2))[1], columns({ ids: [2, 3], methods: ["a", "b"], values: [[2], [3]] }));
+    assert.deepEqual((await untilReceived(2))[1], columns({ ids: [2, 3], methods: ["a", "b"], values: [[2], [3]] }));
   });
 
   it("if they are notifications", async () => {
-    const { peer, arrived } = await reading();
+    const { peer, untilReceived } = await connectWithColumns();
     for (const n of [1, 2, 3]) peer.notify("note", [n]);
-    assert.deepEqual((await arrived(2))[1], columns({ methods: "note", values: [[2], [3]] }));
+    assert.deepEqual((await untilReceived(2))[1], columns({ methods: "note", values: [[2], [3]] }));
   });
 
   it("if they are results of calls, whatever the ids of the calls", async () => {
-    const { end, peer, arrived } = await reading();
+    const { end, peer, untilReceived } = await connectWithColumns();
     peer.method("echo", ([value]) => value);
     end.post(columns({ ids: [7, "x", 1.5], methods: "echo", values: [[1], [null], [[3]]] }));
-    assert.deepEqual(await arrived(2), [
+    assert.deepEqual(await untilReceived(2), [
       { jsonrpc: "2.0", result: 1, id: 7 },
       columns({ ids: ["x", 1.5], values: [null, [3]] }),
     ]);
   });
 
   it("if they are items of a stream, with their transfer lists", async () => {
-    const { end, peer, arrived } = await reading();
+    const { end, peer, untilReceived } = await connectWithColumns();
     peer.method("chunks", async function* (_, { transfer }) {
       for (const length of [1, 2, 3]) {
         const chunk = new ArrayBuffer(length);
@@ -61,17 +61,17 @@ describe("messages of one turn are sent as columns", () => {
     end.post({ jsonrpc: "2.0", id: 1, method: "rpc.stream", params: { method: "chunks", credit: 16 } });
     const isOver = () => end.received.some(({ id, result }) => id === 1 && result === null);
     await until(isOver, "the stream did not end");
-    const packs = (await arrived(1)).filter(({ method }) => method === "rpc.columns");
+    const packs = (await untilReceived(1)).filter(({ method }) => method === "rpc.columns");
     const sizes = packs.flatMap(({ params }) => params.values.map(({ value }) => value.byteLength));
     assert.isAbove(sizes.length, 1);
     assert.deepEqual(sizes, [1, 2, 3].slice(-sizes.length));
   });
 
   it("with at most 256 messages in one", async () => {
-    const { peer, arrived } = await reading();
+    const { peer, untilReceived } = await connectWithColumns();
     callAll(peer, ...Array.from({ length: 600 }, (_, n) => ["a", [n]]));
     assert.deepEqual(
-      (await arrived(4)).map(({ id, params }) => id ?? params.values.length),
+      (await untilReceived(4)).map(({ id, params }) => id ?? params.values.length),
       [1, 256, 256, 87],
     );
   });
@@ -81,38 +81,38 @@ describe("messages of one turn are sent as a list", () => {
   beforeEach(stopClock);
 
   it("if the peer does not support columns", async () => {
-    const { peer, arrived } = await connectToScripted({ features: ["batch"] });
+    const { peer, untilReceived } = await connectToScripted({ features: ["batch"] });
     callAll(peer, ["a", [1]], ["a", [2]], ["a", [3]]);
-    assert.lengthOf((await arrived(2))[1], 2);
+    assert.lengthOf((await untilReceived(2))[1], 2);
   });
 
   it("if they are of several kinds", async () => {
-    const { peer, arrived } = await reading();
+    const { peer, untilReceived } = await connectWithColumns();
     callAll(peer, ["a", [1]], ["a", [2]]);
     peer.notify("note", [3]);
     assert.deepEqual(
-      (await arrived(2))[1].map(({ method }) => method),
+      (await untilReceived(2))[1].map(({ method }) => method),
       ["a", "note"],
     );
   });
 
   it("if one of them has no params", async () => {
-    const { peer, arrived } = await reading();
+    const { peer, untilReceived } = await connectWithColumns();
     callAll(peer, ["a", [1]], ["a", [2]], ["b"], ["a", [3]]);
     assert.deepEqual(
-      (await arrived(2))[1].map(({ params }) => params),
+      (await untilReceived(2))[1].map(({ params }) => params),
       [[2], undefined, [3]],
     );
   });
 
   it("if one of them is an error", async () => {
-    const { end, peer, arrived } = await reading();
+    const { end, peer, untilReceived } = await connectWithColumns();
     peer.method("half", ([n]) => {
       if (n === 2) throw new Error("odd one");
       return n;
     });
     end.post(columns({ ids: [1, 2, 3], methods: "half", values: [[1], [2], [3]] }));
-    const [, rest] = await arrived(2);
+    const [, rest] = await untilReceived(2);
     assert.deepEqual(
       rest.map(({ id, result }) => [id, result]),
       [
@@ -145,7 +145,7 @@ describe("received columns", () => {
   beforeEach(stopClock);
 
   it("are handled as calls, notifications and results, in their order", async () => {
-    const { end, peer } = await reading();
+    const { end, peer } = await connectWithColumns();
     const received = [];
     peer.method("a", ([n]) => void received.push(n)).method("b", ([n]) => void received.push(n));
     peer.onNotify("note", ([n]) => void received.push(n));
@@ -158,7 +158,7 @@ describe("received columns", () => {
   });
 
   it("are ignored and counted in `ignored` if they are invalid, and calls stay pending", async () => {
-    const { end, peer } = await reading();
+    const { end, peer } = await connectWithColumns();
     const served = [];
     peer.method("a", (params) => void served.push(params));
     const values = [[1], [2]];
@@ -182,17 +182,17 @@ describe("received columns", () => {
       { ids: Array(257).fill(1), methods: "a", values: Array(257).fill([1]) },
     ];
     for (const params of broken) end.post(columns(params));
-    await end.drain();
+    await end.unreadBeforeResponse();
     assert.deepEqual([served, peer.ignored, peer.pending], [[], broken.length, 1]);
     end.post(columns({ ids: [1], values: ["lives"] }));
     assert.equal(await call, "lives");
   });
 
   it("have each of their messages checked by the rules of single messages", async () => {
-    const { end, peer } = await reading();
+    const { end, peer } = await connectWithColumns();
     peer.method("a", ([n]) => n);
     end.post(columns({ ids: [1, {}, 3, 4], methods: ["a", "a", "missing", 9], values: [[1], [2], [3], [4]] }));
-    const replies = (await end.drain()).flat().filter(({ method }) => method === undefined);
+    const replies = (await end.unreadBeforeResponse()).flat().filter(({ method }) => method === undefined);
     assert.deepEqual(
       replies.map(({ id, result, error }) => [id, result ?? error.code]),
       [
@@ -206,15 +206,20 @@ describe("received columns", () => {
 
   // The engine clones a repeated object only once, so a few bytes could represent millions of messages.
   it("are ignored inside columns, lists and batches", async () => {
-    const { end, peer } = await reading();
+    const { end, peer } = await connectWithColumns();
     let count = 0;
     peer.onNotify("note", () => void count++);
-    let laughs = { methods: "note", values: Array(256).fill([]) };
-    for (let depth = 0; depth < 4; depth++) laughs = { methods: "rpc.columns", values: Array(256).fill(laughs) };
+    let nestedColumns = { methods: "note", values: Array(256).fill([]) };
+    for (let depth = 0; depth < 4; depth++)
+      nestedColumns = { methods: "rpc.columns", values: Array(256).fill(nestedColumns) };
     const start = performance.now();
-    for (const message of [columns(laughs), Array(256).fill(columns(laughs)), Array(300).fill(columns(laughs))])
+    for (const message of [
+      columns(nestedColumns),
+      Array(256).fill(columns(nestedColumns)),
+      Array(300).fill(columns(nestedColumns)),
+    ])
       end.post(message);
-    await end.drain();
+    await end.unreadBeforeResponse();
     assert.equal(count, 0);
     assert.isBelow(performance.now() - start, 2_000);
   });
@@ -223,7 +228,7 @@ describe("received columns", () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("twice", ([n]) => 2 * n);
     remoteEnd.post(columns({ ids: [1, 2], methods: "twice", values: [[1], [2]] }));
-    assert.deepEqual(await remoteEnd.drain(), [
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [
       { jsonrpc: "2.0", result: 2, id: 1 },
       { jsonrpc: "2.0", result: 4, id: 2 },
     ]);
@@ -252,7 +257,7 @@ describe("columns without a session", () => {
     const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport, { coalesce: true });
     remoteEnd.post(columns({ methods: "note", values: [[1], [2]] }));
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     callAll(peer, ["a", [1]], ["a", [2]], ["a", [3]]);
     await until(() => remoteEnd.received.length >= 3);
     assert.lengthOf(remoteEnd.received.at(-1), 2);

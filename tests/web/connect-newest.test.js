@@ -7,7 +7,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 
 const echo = { echo: (params) => params };
-const taken = /another connection has taken its place/;
+const replacedMessage = /another connection has taken its place/;
 
 describe("of two connections on one target,", () => {
   for (const peerAfter of [0, 15, 60, 300]) {
@@ -16,7 +16,7 @@ describe("of two connections on one target,", () => {
       const trials = Array.from({ length: 16 }, async (_, n) => {
         const [near, far] = ports();
         const sessions = recordSessions();
-        const older = connect(near, sessions).then(
+        const olderOutcome = connect(near, sessions).then(
           (peer) => (afterThisTest(() => peer.destroy()), n % 2 && peer.destroy(), peer),
           (error) => error,
         );
@@ -25,8 +25,8 @@ describe("of two connections on one target,", () => {
         await pause(peerAfter);
         const peer = await connected(far, { methods: echo });
         const newer = await connecting;
-        const end = await older;
-        if (end instanceof Error) assert.match(end.message, taken);
+        const end = await olderOutcome;
+        if (end instanceof Error) assert.match(end.message, replacedMessage);
         await pause(200);
         assert.deepEqual(await newer.request("echo", [n]), [n]);
         assert.equal(await peer.request("name"), "newer");
@@ -41,12 +41,12 @@ describe("of two connections on one target,", () => {
 
   it("the older one fails at once if it has no session yet, and a response to its hello is ignored", async () => {
     const { port, scriptedPeer } = scriptedPort();
-    const older = rejection(connect(port, { connectTimeout: 0 }));
+    const olderRejection = rejection(connect(port, { connectTimeout: 0 }));
     const first = await scriptedPeer.nextHello();
     const newer = connected(port);
-    const error = await older;
+    const error = await olderRejection;
     assert.equal(error.reason, "peer-gone");
-    assert.match(error.message, taken);
+    assert.match(error.message, replacedMessage);
     // The response to the hello of the older connection has no receiver.
     scriptedPeer.accept(first);
     const end = await scriptedPeer.open();
@@ -87,7 +87,7 @@ describe("of two connections on one target,", () => {
     end.bye();
     await until(() => sessions.events.length === 2);
     assert.deepEqual(sessions.events, [1, "peer-gone"]);
-    assert.match((await rejection(older.request("echo"))).message, taken);
+    assert.match((await rejection(older.request("echo"))).message, replacedMessage);
     const next = await scriptedPeer.open({ session: hexId(2) });
     const call = (await newer).request("echo");
     next.post({ jsonrpc: "2.0", id: (await next.nextCall()).id, result: "newer" });

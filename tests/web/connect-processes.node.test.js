@@ -8,7 +8,7 @@ import { connected, recordSessions } from "./support/connections.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection, until } from "./support/outcomes.js";
 
-function forked(options, file = "connect-process.mjs") {
+function forkFixture(options, file = "connect-process.mjs") {
   const child = fork(new URL(`fixtures/${file}`, import.meta.url), [""], options);
   afterThisTest(() => child.kill("SIGKILL"));
   return child;
@@ -19,7 +19,7 @@ describe("a forked process and its parent", function () {
 
   for (const serialization of ["json", "advanced"]) {
     it(`connect, and calls work both ways: serialization ${serialization}`, async () => {
-      const peer = await connected(forked({ serialization }), { methods: { name: ([n]) => `main ${n}` } });
+      const peer = await connected(forkFixture({ serialization }), { methods: { name: ([n]) => `main ${n}` } });
       assert.deepEqual(await peer.request("echo", [1, "a", null]), [1, "a", null]);
       assert.deepEqual(await peer.request("callBack", [1]), ["back", "main 1"]);
       assert.deepEqual(await Promise.all([1, 2, 3].map((n) => peer.request("echo", [n]))), [[1], [2], [3]]);
@@ -27,12 +27,12 @@ describe("a forked process and its parent", function () {
   }
 
   it("send bytes if the serialization is advanced", async () => {
-    const peer = await connected(forked({ serialization: "advanced" }));
+    const peer = await connected(forkFixture({ serialization: "advanced" }));
     assert.deepEqual(await peer.request("echo", [new Uint8Array([1, 2, 3])]), [new Uint8Array([1, 2, 3])]);
   });
 
   it("reject transfer lists and uncloneable values, and later calls still work", async () => {
-    const peer = await connected(forked());
+    const peer = await connected(forkFixture());
     const bytes = new Uint8Array(8);
     assert.include((await rejection(peer.request("echo", [bytes], { transfer: [bytes.buffer] }))).message, "process");
     assert.equal(bytes.byteLength, 8);
@@ -41,8 +41,8 @@ describe("a forked process and its parent", function () {
   });
 
   it("send an error for a result that JSON cannot express, in a session and without a session", async () => {
-    const peer = await connected(forked());
-    const client = new JSONRPCClient(workerTransport(forked({}, "serve-process.mjs")), { timeout: 20_000 });
+    const peer = await connected(forkFixture());
+    const client = new JSONRPCClient(workerTransport(forkFixture({}, "serve-process.mjs")), { timeout: 20_000 });
     afterThisTest(() => client.destroy());
     for (const [end, file] of [
       [peer, "a session"],
@@ -58,7 +58,7 @@ describe("a forked process and its parent", function () {
   for (const serialization of ["json", "advanced"]) {
     it(`receive the last messages of a process that exits in the same turn: serialization ${serialization}`, async () => {
       const received = [];
-      const peer = await connected(forked({ serialization }), {
+      const peer = await connected(forkFixture({ serialization }), {
         notifications: { step: ([step]) => void received.push(step) },
       });
       assert.equal((await rejection(peer.request("compute", [5, 0, "exit"]))).reason, "peer-gone");
@@ -67,7 +67,7 @@ describe("a forked process and its parent", function () {
   }
 
   it("begin a new session when either of them reconnects", async () => {
-    const child = forked();
+    const child = forkFixture();
     const sessions = recordSessions();
     const peer = await connected(child, sessions);
     peer.notify("again");
@@ -83,7 +83,7 @@ describe("a forked process and its parent", function () {
     ["is disconnected", (child) => child.disconnect()],
   ]) {
     it(`notice at once and permanently that the process ${how}`, async () => {
-      const child = forked();
+      const child = forkFixture();
       const sessions = recordSessions({ heartbeat: 0 });
       const peer = await connected(child, sessions);
       const hanging = rejection(peer.request("hang", [], { timeout: 0 }));
@@ -96,7 +96,7 @@ describe("a forked process and its parent", function () {
   }
 
   it("also connect with workerTransport", async () => {
-    const client = new JSONRPCClient(workerTransport(forked({}, "serve-process.mjs")), { timeout: 20_000 });
+    const client = new JSONRPCClient(workerTransport(forkFixture({}, "serve-process.mjs")), { timeout: 20_000 });
     assert.deepEqual(await client.request("echo", [1]), [1]);
     client.destroy();
   });
@@ -108,7 +108,7 @@ describe("a forked process and its parent", function () {
     // This process was not forked.
     assert.include((await rejection(connect(process))).message, "fork()");
     assert.throws(() => workerTransport(child), TypeError, "postMessage");
-    const ended = forked();
+    const ended = forkFixture();
     ended.kill("SIGKILL");
     await once(ended, "disconnect");
     assert.equal((await rejection(connect(ended))).reason, "worker-failed");

@@ -7,7 +7,7 @@ import { scriptedChannel } from "./support/transports.js";
 import { isOpen, pause, rejection } from "./support/outcomes.js";
 
 /** Times that mean no limit, and times that timers of engines treat as 0. */
-const endless = [0, Infinity, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5, 1e15, 1e300];
+const timesWithoutLimit = [0, Infinity, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5, 1e15, 1e300];
 
 describe("the connectTimeout", () => {
   it("is long enough by default for a peer that begins after three seconds", async () => {
@@ -18,7 +18,7 @@ describe("the connectTimeout", () => {
     assert.equal(await (await connecting).request("echo", [1]), 1);
   });
 
-  for (const connectTimeout of endless) {
+  for (const connectTimeout of timesWithoutLimit) {
     it(`does not end the attempt at once if it is ${connectTimeout} ms`, async () => {
       const [near, far] = ports();
       const connecting = connected(near, { connectTimeout });
@@ -35,7 +35,7 @@ describe("the connectTimeout", () => {
 });
 
 describe("the heartbeat of a connection", () => {
-  for (const heartbeat of endless) {
+  for (const heartbeat of timesWithoutLimit) {
     it(`does not end the session at once or flood the peer if it is ${heartbeat} ms`, async () => {
       const { port, scriptedPeer } = scriptedPort();
       const events = [];
@@ -62,7 +62,7 @@ describe("the heartbeat of a connection", () => {
 
 describe("the totalTimeout of a call", () => {
   /** Makes a call with these options. Returns the call and the request that the peer receives. */
-  async function calling(options) {
+  async function startCall(options) {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const call = client.request("a", undefined, options);
@@ -72,12 +72,12 @@ describe("the totalTimeout of a call", () => {
     return { client, call, progress, answer: (result) => remoteEnd.post({ jsonrpc: "2.0", id, result }) };
   }
 
-  for (const totalTimeout of endless) {
+  for (const totalTimeout of timesWithoutLimit) {
     it(`does not end the call at once if it is ${totalTimeout} ms, with or without progress`, async () => {
       for (const timeout of [0, 5_000, 2 ** 31]) {
-        const alone = await calling({ totalTimeout, timeout });
+        const alone = await startCall({ totalTimeout, timeout });
         const seen = [];
-        const both = await calling({ totalTimeout, timeout, onProgress: (value) => seen.push(value) });
+        const both = await startCall({ totalTimeout, timeout, onProgress: (value) => seen.push(value) });
         for (let n = 0; n < 3; n++) {
           both.progress(n);
           assert.isTrue(await isOpen(Promise.race([alone.call, both.call]), 15));
@@ -91,9 +91,9 @@ describe("the totalTimeout of a call", () => {
 
   for (const totalTimeout of [0, Infinity, 2 ** 31, 1e300]) {
     it(`does not replace the timeout, which progress restarts, if it is ${totalTimeout} ms`, async () => {
-      const alone = await calling({ totalTimeout, timeout: 30 });
+      const alone = await startCall({ totalTimeout, timeout: 30 });
       assert.equal((await rejection(alone.call)).reason, "timeout");
-      const { call, progress } = await calling({ totalTimeout, timeout: 500, onProgress() {} });
+      const { call, progress } = await startCall({ totalTimeout, timeout: 500, onProgress() {} });
       const ticking = setInterval(progress, 20);
       assert.isTrue(await isOpen(call, 1_100));
       clearInterval(ticking);
@@ -103,7 +103,7 @@ describe("the totalTimeout of a call", () => {
 
   it("ends the call after 60 ms, although there is progress and no timeout", async () => {
     for (const timeout of [0, 5_000]) {
-      const { call, progress } = await calling({ totalTimeout: 60, timeout, onProgress() {} });
+      const { call, progress } = await startCall({ totalTimeout: 60, timeout, onProgress() {} });
       const ticking = setInterval(progress, 10);
       assert.equal((await rejection(call)).reason, "timeout");
       clearInterval(ticking);

@@ -315,14 +315,14 @@ describe("of the two peers of a handshake,", () => {
 
 describe("a connection ignores", () => {
   /** Asserts that the action has no effect: the connection sends no response, and a session can still begin. */
-  async function isIgnored(act) {
+  async function assertIgnored(act) {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
     const hello = await scriptedPeer.nextHello();
     act(scriptedPeer, hello);
     const end = scriptedPeer.accept(await scriptedPeer.nextHello());
     await connecting;
-    await end.drain();
+    await end.unreadBeforeResponse();
     scriptedPeer.post({ jsonrpc: "2.0", id: "after", method: "echo" });
     port.postMessage("mark");
     await scriptedPeer.find((message) => message === "mark");
@@ -346,7 +346,9 @@ describe("a connection ignores", () => {
     "a hello on another channel": { id: hexId(0), params: { ...params, channel: "other" } },
     "a hello whose channel is not a string": { id: hexId(0), params: { ...params, channel: [""] } },
   })) {
-    it(name, () => isIgnored((scriptedPeer) => scriptedPeer.post({ jsonrpc: "2.0", method: "rpc.hello", ...message })));
+    it(name, () =>
+      assertIgnored((scriptedPeer) => scriptedPeer.post({ jsonrpc: "2.0", method: "rpc.hello", ...message })),
+    );
   }
 
   for (const [name, answer] of Object.entries({
@@ -363,7 +365,7 @@ describe("a connection ignores", () => {
     "a response with bytes in place of a port": ({ id, session }) => [id, { session, port: new Uint8Array(3) }],
   })) {
     it(name, () =>
-      isIgnored((scriptedPeer, { id }) => {
+      assertIgnored((scriptedPeer, { id }) => {
         const { port1, port2 } = new MessageChannel();
         afterThisTest(() => [port1, port2].forEach((port) => port.close()));
         const [to, result] = answer({ id, session: hexId(0), port: port2 });
@@ -374,7 +376,7 @@ describe("a connection ignores", () => {
   }
 
   it("unrelated messages", () =>
-    isIgnored((scriptedPeer) => {
+    assertIgnored((scriptedPeer) => {
       for (const message of [
         "text",
         null,
@@ -408,16 +410,16 @@ describe("a connection ignores", () => {
     await connecting;
     const replayed = scriptedPeer.accept(hello, { session: hexId(1) });
     replayed.post({ jsonrpc: "2.0", id: 1, method: "echo" });
-    await end.drain();
+    await end.unreadBeforeResponse();
     port.postMessage("mark");
     await scriptedPeer.find((message) => message === "mark");
-    await end.drain();
+    await end.unreadBeforeResponse();
     assert.deepEqual(replayed.received, []);
   });
 });
 
 describe("a flood of hellos", () => {
-  it("makes few channels, and a hello after it is answered", async function () {
+  it("creates few channels, and a later hello still gets a response", async function () {
     this.timeout(30_000);
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo, connectTimeout: 0 });
@@ -453,7 +455,7 @@ describe("a flood of hellos", () => {
     for (let n = 0; n < 100; n++) scriptedPeer.hello(hexId(0));
     const end = await scriptedPeer.openByHello(hexId(0));
     await connecting;
-    await end.drain();
+    await end.unreadBeforeResponse();
     assert.equal(scriptedPeer.received.filter((message) => message.result !== undefined).length, 1);
   });
 });
@@ -511,7 +513,7 @@ describe("destroying a connection", () => {
     const peer = await connecting;
     peer.destroy();
     peer.destroy();
-    assert.deepEqual((await end.noted("rpc.bye")).params, { reason: "closed" });
+    assert.deepEqual((await end.notification("rpc.bye")).params, { reason: "closed" });
     assert.deepEqual(listeners, []);
     await timers.allEnd();
     port.postMessage("still open");

@@ -105,7 +105,7 @@ describe("a context exposes only the declared members", () => {
     const found = [];
     for (let n = 0; n < 2; n++) new JSONRPCServer(transport).onNotify("note", (_, context) => void found.push(context));
     remoteEnd.post({ jsonrpc: "2.0", method: "note", params: [1] });
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.equal(found.length, 2);
     for (const context of found) assertOnlyDeclared(context);
   });
@@ -160,7 +160,7 @@ describe("a context", () => {
     const ids = [];
     new JSONRPCServer(transport).method("work", (_, { id }) => void ids.push(id));
     for (const id of [1, "1", "", 0, -1.5, null]) remoteEnd.post({ jsonrpc: "2.0", method: "work", id });
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.deepEqual(ids, [1, "1", "", 0, -1.5, null]);
   });
 

@@ -4,7 +4,7 @@ import { channel, scriptedChannel } from "./support/transports.js";
 import { deferred, pause, until } from "./support/outcomes.js";
 
 /** Returns the context of a running request and the function that ends the request. */
-async function running() {
+async function startRequest() {
   const { transport, remoteEnd } = scriptedChannel();
   const end = deferred();
   let context;
@@ -19,7 +19,7 @@ async function running() {
 
 describe("the context of a handler", () => {
   it("has the name of the method", async () => {
-    const { context } = await running();
+    const { context } = await startRequest();
     assert.equal(context.method, "work");
   });
 
@@ -39,7 +39,7 @@ describe("the context of a handler", () => {
   });
 
   it("sends progress in a notification with the id of the request", async () => {
-    const { context, remoteEnd } = await running();
+    const { context, remoteEnd } = await startRequest();
     context.progress({ percent: 50 });
     assert.deepEqual(await remoteEnd.next(), {
       jsonrpc: "2.0",
@@ -49,11 +49,11 @@ describe("the context of a handler", () => {
   });
 
   it("sends no progress after the request has ended", async () => {
-    const { context, remoteEnd, end } = await running();
+    const { context, remoteEnd, end } = await startRequest();
     end.resolve();
     await remoteEnd.next();
     context.progress(100);
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
   });
 
   it("still works if the handler destructures it", async () => {
@@ -92,32 +92,32 @@ describe("the context of a handler", () => {
   });
 
   it("has a signal that is aborted when the caller cancels the request", async () => {
-    const { context, remoteEnd } = await running();
+    const { context, remoteEnd } = await startRequest();
     assert.isFalse(context.signal.aborted);
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
     await until(() => context.signal.aborted);
   });
 
   it("has a signal that is aborted even if the handler reads the signal later", async () => {
-    const { context, remoteEnd } = await running();
+    const { context, remoteEnd } = await startRequest();
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.isTrue(context.signal.aborted);
   });
 
   it("has a signal that is aborted when the server is destroyed", async () => {
-    const { context, server } = await running();
+    const { context, server } = await startRequest();
     const { signal } = context;
     server.destroy();
     assert.isTrue(signal.aborted);
   });
 
   it("has a signal that is not aborted after the request has ended", async () => {
-    const { context, remoteEnd, end, server } = await running();
+    const { context, remoteEnd, end, server } = await startRequest();
     end.resolve();
     await remoteEnd.next();
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     server.destroy();
     assert.isFalse(context.signal.aborted);
   });
@@ -131,7 +131,7 @@ describe("the context of a handler", () => {
       context.notify("seen");
     });
     remoteEnd.post({ jsonrpc: "2.0", method: "note" });
-    assert.deepEqual(await remoteEnd.drain(), [{ jsonrpc: "2.0", method: "seen" }]);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [{ jsonrpc: "2.0", method: "seen" }]);
     assert.deepEqual([context.method, context.signal.aborted], ["note", false]);
   });
 });

@@ -8,7 +8,7 @@ import { recorder } from "./support/transports.js";
 import { deferred, pause, until } from "./support/outcomes.js";
 
 /** Connects a peer to the test. The test also ends the handlers. */
-async function working(features = ["batch"], options) {
+async function connectWithHandlers(features = ["batch"], options) {
   const { port, scriptedPeer } = scriptedPort();
   const contexts = [];
   const ends = [];
@@ -44,10 +44,10 @@ const ways = {
 describe("the context of a handler whose session has ended", () => {
   for (const [name, [features, send]] of Object.entries(ways)) {
     it(`sends nothing to the next session, and the dropped messages are reported: in ${name}`, async () => {
-      const { scriptedPeer, end, contexts, ends, errors, peer } = await working(features);
+      const { scriptedPeer, end, contexts, ends, errors, peer } = await connectWithHandlers(features);
       send(end);
       await until(() => contexts.length > 0);
-      await end.drain();
+      await end.unreadBeforeResponse();
       const taken = contexts.map(({ notify, progress, transfer }) => ({ notify, progress, transfer }));
       end.bye();
       const next = await reconnect(scriptedPeer, { features });
@@ -63,8 +63,8 @@ describe("the context of a handler whose session has ended", () => {
       // The application's own messages reach the peer of the current session.
       peer.notify("public");
       ends.at(-1).resolve("answer");
-      const came = (await next.drain()).flat().filter(({ method }) => !method?.startsWith("rpc."));
-      assert.deepEqual(came, [
+      const received = (await next.unreadBeforeResponse()).flat().filter(({ method }) => !method?.startsWith("rpc."));
+      assert.deepEqual(received, [
         { jsonrpc: "2.0", method: "public" },
         { jsonrpc: "2.0", result: "answer", id: "now" },
       ]);
@@ -76,7 +76,7 @@ describe("the context of a handler whose session has ended", () => {
 
   it("has the errors that its handler throws reported, and errorData is not called", async () => {
     const asked = [];
-    const { scriptedPeer, end, contexts, ends, errors } = await working(["batch"], {
+    const { scriptedPeer, end, contexts, ends, errors } = await connectWithHandlers(["batch"], {
       errorData: (error) => asked.push(error),
     });
     end.post(request(1));
@@ -84,31 +84,31 @@ describe("the context of a handler whose session has ended", () => {
     end.bye();
     const next = await reconnect(scriptedPeer);
     ends[0].reject(new Error("secret"));
-    await next.drain();
+    await next.unreadBeforeResponse();
     assert.deepEqual([errors, asked], [[["session-ended", "work"]], []]);
   });
 
   it("reports nothing if the handler returns", async () => {
-    const { scriptedPeer, end, contexts, ends, errors } = await working();
+    const { scriptedPeer, end, contexts, ends, errors } = await connectWithHandlers();
     end.post([request(1), request(2)]);
     await until(() => contexts.length === 2);
     ends[0].promise.then(() => ends[1].resolve("late, too"));
     end.bye();
     const next = await reconnect(scriptedPeer);
     ends[0].resolve("late");
-    await next.drain();
+    await next.unreadBeforeResponse();
     assert.deepEqual(errors, []);
   });
 
   it("reports nothing if the handler stops because its signal was aborted", async () => {
-    const { scriptedPeer, end, contexts, ends, errors } = await working();
+    const { scriptedPeer, end, contexts, ends, errors } = await connectWithHandlers();
     end.post([request(1), request(2)]);
     await until(() => contexts.length === 2);
     contexts[0].signal.addEventListener("abort", () => ends[0].reject(contexts[0].signal.reason));
     contexts[1].signal.addEventListener("abort", () => ends[1].reject(new DOMException("stopped", "AbortError")));
     end.bye();
     const next = await reconnect(scriptedPeer);
-    await next.drain();
+    await next.unreadBeforeResponse();
     assert.deepEqual(errors, []);
   });
 
@@ -138,7 +138,9 @@ describe("the context of a handler whose session has ended", () => {
     go();
     await until(() => isClosed);
     assert.deepEqual(
-      (await next.drain()).flat().filter(({ method }) => !method?.startsWith("rpc.p") && method !== "rpc.lock"),
+      (await next.unreadBeforeResponse())
+        .flat()
+        .filter(({ method }) => !method?.startsWith("rpc.p") && method !== "rpc.lock"),
       [],
     );
     assert.deepEqual(errors, []);
@@ -156,19 +158,19 @@ describe("the context of a handler whose session has ended", () => {
     const error = await peer.request("silence", [], { timeout: 0 }).catch((error) => error);
     assert.equal(error.reason, "unresponsive");
     context.notify("still", [1]);
-    await end.noted("still");
+    await end.notification("still");
   });
 });
 
 describe("messages of one array or of columns, the first of which ends the session,", () => {
-  function ending(options) {
+  function serverOnLosableTransport(options) {
     const errors = [];
     const transport = { ...recorder(), onClose: (lose) => (transport.lose = lose) };
-    const served = [];
+    const workContexts = [];
     new JSONRPCServer(transport, { onError: ({ reason }) => errors.push(reason), ...options })
       .method("end", () => void transport.lose(new CallError("session-ended", "it has gone"), true))
-      .method("work", (_, context) => void served.push(context));
-    return { transport, served, errors };
+      .method("work", (_, context) => void workContexts.push(context));
+    return { transport, workContexts, errors };
   }
 
   for (const [name, options, message] of [
@@ -181,13 +183,13 @@ describe("messages of one array or of columns, the first of which ends the sessi
     ["a batch", {}, [request(1, "end"), request(2)]],
   ]) {
     it(`are not handled and get no response: ${name}`, async () => {
-      const { transport, served, errors } = ending(options);
+      const { transport, workContexts, errors } = serverOnLosableTransport(options);
       transport.deliver(message);
       await pause(0);
-      assert.deepEqual([served, transport.sent, errors], [[], [], []]);
+      assert.deepEqual([workContexts, transport.sent, errors], [[], [], []]);
       transport.deliver(request(3));
       await pause(0);
-      assert.deepEqual([served.length, transport.sent], [1, [{ jsonrpc: "2.0", result: null, id: 3 }]]);
+      assert.deepEqual([workContexts.length, transport.sent], [1, [{ jsonrpc: "2.0", result: null, id: 3 }]]);
     });
   }
 });

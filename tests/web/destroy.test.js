@@ -11,7 +11,7 @@ import {
 import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
 import { deferred, pause, rejection, until } from "./support/outcomes.js";
 
-const gone = "JSON-RPC client destroyed";
+const destroyedMessage = "JSON-RPC client destroyed";
 
 describe("destroying a client", () => {
   it("rejects all pending calls with the same message and the reason destroyed", async () => {
@@ -23,7 +23,7 @@ describe("destroying a client", () => {
       assert.instanceOf(error, CallError);
       assert.deepEqual(
         [error.message, error.reason, error.method, error.id],
-        [gone, "destroyed", `method ${n}`, n + 1],
+        [destroyedMessage, "destroyed", `method ${n}`, n + 1],
       );
     }
   });
@@ -43,7 +43,7 @@ describe("destroying a client", () => {
     const client = new JSONRPCClient(transport);
     const call = client.request("a");
     client.destroy();
-    assert.equal((await rejection(call)).message, gone);
+    assert.equal((await rejection(call)).message, destroyedMessage);
   });
 
   it("makes later calls fail at once, and sends nothing", async () => {
@@ -52,7 +52,7 @@ describe("destroying a client", () => {
     client.destroy();
     const start = performance.now();
     const error = await rejection(client.request("a"));
-    assert.deepEqual([error.message, error.reason], [gone, "destroyed"]);
+    assert.deepEqual([error.message, error.reason], [destroyedMessage, "destroyed"]);
     assert.isBelow(performance.now() - start, 1000);
     assert.equal(transport.sent.length, 0);
   });
@@ -62,7 +62,7 @@ describe("destroying a client", () => {
     const client = new JSONRPCClient(transport);
     new JSONRPCServer(transport);
     client.destroy();
-    assert.equal((await rejection(client.request("a", undefined, { timeout: 50 }))).message, gone);
+    assert.equal((await rejection(client.request("a", undefined, { timeout: 50 }))).message, destroyedMessage);
     assert.equal(transport.sent.length, 0);
   });
 
@@ -72,7 +72,7 @@ describe("destroying a client", () => {
     const client = new JSONRPCClient(transport, { onError: (error) => errors.push(error.message) });
     client.destroy();
     client.notify("a");
-    assert.deepEqual([transport.sent.length, errors], [0, [gone]]);
+    assert.deepEqual([transport.sent.length, errors], [0, [destroyedMessage]]);
   });
 
   it("makes late responses have no effect", async () => {
@@ -81,7 +81,7 @@ describe("destroying a client", () => {
     const call = client.request("a");
     client.destroy();
     transport.deliver({ jsonrpc: "2.0", id: 1, result: "late" });
-    assert.equal((await rejection(call)).message, gone);
+    assert.equal((await rejection(call)).message, destroyedMessage);
   });
 
   it("works in a callback of one of its calls", async () => {
@@ -94,7 +94,7 @@ describe("destroying a client", () => {
       { jsonrpc: "2.0", method: "x" },
     ]);
     await first;
-    assert.equal((await rejection(second)).message, gone);
+    assert.equal((await rejection(second)).message, destroyedMessage);
   });
 
   it("works in onError", async () => {
@@ -103,7 +103,7 @@ describe("destroying a client", () => {
     client = new JSONRPCClient(transport, { onError: () => client.destroy() });
     const call = client.request("a");
     remoteEnd.post({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } });
-    assert.equal((await rejection(call)).message, gone);
+    assert.equal((await rejection(call)).message, destroyedMessage);
   });
 
   it("ends only the calls of this client if two clients share a transport", async () => {
@@ -111,7 +111,7 @@ describe("destroying a client", () => {
     const [first, second] = [new JSONRPCClient(transport), new JSONRPCClient(transport)];
     const calls = [first.request("a"), second.request("b")];
     first.destroy();
-    assert.equal((await rejection(calls[0])).message, gone);
+    assert.equal((await rejection(calls[0])).message, destroyedMessage);
     const ids = [await remoteEnd.next(), await remoteEnd.next()].map(({ id }) => id);
     remoteEnd.post({ jsonrpc: "2.0", id: ids[1], result: "lives on" });
     assert.equal(await calls[1], "lives on");
@@ -242,10 +242,10 @@ describe("destroying a server", () => {
 
   it("does not affect the running requests of another server on the transport, single or in a batch", async () => {
     const { transport, remoteEnd } = scriptedChannel();
-    const [going, staying] = [new JSONRPCServer(transport), new JSONRPCServer(transport)];
+    const [destroyedServer, remainingServer] = [new JSONRPCServer(transport), new JSONRPCServer(transport)];
     const end = deferred();
-    going.method("going", () => end.promise);
-    staying.method("staying", () => end.promise).method("started", () => "yes");
+    destroyedServer.method("going", () => end.promise);
+    remainingServer.method("staying", () => end.promise).method("started", () => "yes");
     remoteEnd.post({ jsonrpc: "2.0", method: "going", id: 1 });
     remoteEnd.post({ jsonrpc: "2.0", method: "staying", id: 2 });
     remoteEnd.post([
@@ -253,10 +253,10 @@ describe("destroying a server", () => {
       { jsonrpc: "2.0", method: "staying", id: 4 },
     ]);
     remoteEnd.post([{ jsonrpc: "2.0", method: "going", id: 5 }]);
-    await remoteEnd.drain();
-    going.destroy();
+    await remoteEnd.unreadBeforeResponse();
+    destroyedServer.destroy();
     end.resolve("done");
-    const replies = await remoteEnd.drain();
+    const replies = await remoteEnd.unreadBeforeResponse();
     const done = (id) => ({ jsonrpc: "2.0", result: "done", id });
     assert.deepEqual(replies, [destroyedAnswer(1), [destroyedAnswer(5)], done(2), [destroyedAnswer(3), done(4)]]);
   });
@@ -265,11 +265,11 @@ describe("destroying a server", () => {
     const { transport, remoteEnd } = scriptedChannel();
     const limits = { inFlight: 1 };
     const end = deferred();
-    const going = new JSONRPCServer(transport, { limits }).method("work", () => end.promise);
+    const destroyedServer = new JSONRPCServer(transport, { limits }).method("work", () => end.promise);
     new JSONRPCServer(transport, { limits }).method("other", () => "served");
     remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
-    await remoteEnd.drain();
-    going.destroy();
+    await remoteEnd.unreadBeforeResponse();
+    destroyedServer.destroy();
     end.resolve();
     await pause(10);
     assert.deepEqual(await remoteEnd.next(), destroyedAnswer(1));
@@ -295,7 +295,7 @@ describe("destroying a peer", () => {
     peer.destroy();
     peer.destroy();
     transport.deliver({ jsonrpc: "2.0", method: "a", id: 1 });
-    assert.equal((await rejection(call)).message, gone);
+    assert.equal((await rejection(call)).message, destroyedMessage);
     assert.deepEqual([ran, transport.destroyed, transport.sent.length], [false, 1, 1]);
   });
 

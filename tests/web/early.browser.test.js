@@ -50,7 +50,7 @@ it("an iframe that other windows flood still buffers messages from its parent", 
   assert.deepEqual(await client.request("echo", [1]), [1]);
 });
 
-it("a frame keeps 10 000 messages of all senders together, and the excess of one sender leaves room for the others", async () => {
+it("an iframe buffers 10 000 messages of all senders together, and the excess of one sender does not displace those of others", async () => {
   const flooders = [await scriptedIframe(), await scriptedIframe()];
   const quiet = await scriptedIframe();
   const { contentWindow } = await openIframe("early-frame.html", {
@@ -106,7 +106,7 @@ it("an iframe reads no message of another window before a transport for the wind
   assert.deepEqual(await client.request("listenTo", [frameIndex(stranger.window)]), [1, 1]);
 });
 
-it("a frame keeps messages for 10 s after its wasm has started, and then releases them and its listener", async function () {
+it("an iframe buffers messages until 10 s after its wasm has started, and then drops them and removes its listener", async function () {
   this.timeout(20_000);
   const [stranger, late] = [await scriptedIframe(), await scriptedIframe()];
   const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow } });
@@ -231,7 +231,7 @@ describe("an iframe whose wasm is missing", () => {
     assert.deepEqual(await recognised(failed), expected);
   });
 
-  it("answers a sender about 100 requests, and others after that", async () => {
+  it("responds to about 100 requests of one sender, and still to requests of other senders", async () => {
     const { number, failed } = await failing();
     const [stranger, other] = [await scriptedIframe(), await scriptedIframe()];
     for (let n = 0; n < 60; n++) stranger.post(request(n), number);
@@ -251,7 +251,7 @@ describe("an iframe whose wasm is missing", () => {
     assert.isAtMost(refusals(stranger).length, 100);
   });
 
-  it("answers all senders together about 1 000 requests", async () => {
+  it("responds to about 1 000 requests of all senders together", async () => {
     const { number, failed } = await failing();
     await failed();
     const strangers = await Promise.all(Array.from({ length: 12 }, () => scriptedIframe()));

@@ -125,7 +125,7 @@ describe("errorData", () => {
     });
     remoteEnd.post({ jsonrpc: "2.0", method: "note" });
     await until(() => reported.length > 0);
-    assert.deepEqual([await remoteEnd.drain(), asked], [[], []]);
+    assert.deepEqual([await remoteEnd.unreadBeforeResponse(), asked], [[], []]);
   });
 
   it("is not called after its server has been destroyed", async () => {
@@ -139,7 +139,7 @@ describe("errorData", () => {
     await until(() => reject !== undefined);
     server.destroy();
     reject(new NotFound("x"));
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.deepEqual(asked, []);
   });
 

@@ -5,7 +5,7 @@ import { JSONRPCServer, windowTransport, workerTransport } from "./support/portw
 import { afterThisTest } from "./support/cleanup.js";
 import { origins, scriptedIframe } from "./support/iframes.js";
 import { until } from "./support/outcomes.js";
-import { made, replyTo, thrown } from "./support/error-samples.js";
+import { errorOf, replyTo, errorCases } from "./support/error-samples.js";
 
 /** Starts a worker that posts messages on demand, and reports the messages that it receives. */
 function puppetWorker() {
@@ -39,16 +39,16 @@ const boundaries = {
 for (const [boundary, open] of Object.entries(boundaries)) {
   describe(`an error that is sent to ${boundary}`, () => {
     it("has the same members as over a port, and no others", async () => {
-      const errors = await Promise.all(thrown.map((one) => made(one, afterThisTest)));
+      const errors = await Promise.all(errorCases.map((one) => errorOf(one, afterThisTest)));
       const { transport, post, received } = await open();
       const server = new JSONRPCServer(transport).method("fail", ([n]) => Promise.reject(errors[n].error));
       afterThisTest(() => server.destroy());
-      for (const n of thrown.keys()) post({ jsonrpc: "2.0", method: "fail", params: [n], id: n });
-      await until(() => received.length >= thrown.length, "a request has no response");
+      for (const n of errorCases.keys()) post({ jsonrpc: "2.0", method: "fail", params: [n], id: n });
+      await until(() => received.length >= errorCases.length, "a request has no response");
       received.sort((a, b) => a.id - b.id);
-      for (const [n, one] of thrown.entries())
+      for (const [n, one] of errorCases.entries())
         assert.deepEqual(received[n], replyTo(n, one, errors[n].error), one.name);
-      assert.lengthOf(received, thrown.length);
+      assert.lengthOf(received, errorCases.length);
     });
   });
 }

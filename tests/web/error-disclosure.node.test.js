@@ -15,7 +15,7 @@ import { rejection } from "./support/outcomes.js";
 const PATH = "/home/s3cret/token.txt";
 
 /** Returns the error object that is sent if a handler fails with this function. */
-async function sent(fail) {
+async function errorObjectFor(fail) {
   const { transport, remoteEnd } = scriptedChannel();
   new JSONRPCServer(transport).method("fail", fail);
   remoteEnd.post({ jsonrpc: "2.0", method: "fail", id: 1 });
@@ -30,7 +30,7 @@ describe("the response for an error of fs", () => {
   for (const [name, fail] of Object.entries({ promises: () => readFile(PATH), sync: () => readFileSync(PATH) })) {
     it(`contains message, code and errno, but neither path nor syscall (${name})`, async () => {
       assert.equal((await rejection((async () => fail())())).path, PATH);
-      assert.deepEqual(await sent(fail), expected);
+      assert.deepEqual(await errorObjectFor(fail), expected);
     });
   }
 
@@ -38,7 +38,7 @@ describe("the response for an error of fs", () => {
     const fail = async () => {
       throw new Error("no such project", { cause: await rejection(readFile(PATH)) });
     };
-    assert.deepEqual(await sent(fail), {
+    assert.deepEqual(await errorObjectFor(fail), {
       code: -32603,
       message: "no such project",
       data: { cause: { name: "Error", message, ...expected.data } },
@@ -64,7 +64,7 @@ describe("the response for an error of fs", () => {
 
 describe("the response for another error of Node", () => {
   it("contains code and errno if a path is a directory", async () => {
-    const { code, message, data } = await sent(() => rm("/", { recursive: false }));
+    const { code, message, data } = await errorObjectFor(() => rm("/", { recursive: false }));
     assert.equal(code, -32603);
     assert.isString(message);
     assert.deepEqual(Object.keys(data).sort(), ["code", "errno", "name"]);
@@ -75,7 +75,7 @@ describe("the response for another error of Node", () => {
       const socket = connectSocket(1, "127.0.0.1");
       throw await new Promise((resolve) => socket.once("error", resolve));
     };
-    assert.deepEqual(await sent(fail), {
+    assert.deepEqual(await errorObjectFor(fail), {
       code: -32603,
       message: "connect ECONNREFUSED 127.0.0.1:1",
       data: { code: "ECONNREFUSED", errno: -111 },
@@ -86,7 +86,7 @@ describe("the response for another error of Node", () => {
     const headers = { Authorization: "Bearer s3cret" };
     const fail = () => axios.get("http://127.0.0.1:1/s3cret", { headers });
     const error = await rejection(fail());
-    const { message, data } = await sent(fail);
+    const { message, data } = await errorObjectFor(fail);
     assert.equal(message, error.message);
     assert.deepEqual(data, {
       ...(error.name !== "Error" && { name: error.name }),
@@ -98,7 +98,7 @@ describe("the response for another error of Node", () => {
 
   it("contains neither actual nor expected of an AssertionError", async () => {
     const { strictEqual } = await import("node:assert");
-    const { data } = await sent(() => strictEqual("s3cret", "other", "they differ"));
+    const { data } = await errorObjectFor(() => strictEqual("s3cret", "other", "they differ"));
     assert.deepEqual(data, { name: "AssertionError", code: "ERR_ASSERTION" });
   });
 });

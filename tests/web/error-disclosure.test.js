@@ -5,7 +5,7 @@ import { JSONRPCClient, JSONRPCServer, inNode } from "./support/portway.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { channel, scriptedChannel } from "./support/transports.js";
 import { rejection, until } from "./support/outcomes.js";
-import { SECRET, axiosError, made, replyTo, thrown } from "./support/error-samples.js";
+import { SECRET, axiosError, errorOf, replyTo, errorCases } from "./support/error-samples.js";
 import { scriptedPipe } from "./support/wipc.js";
 
 const request = (method, params, id = 1) => ({ jsonrpc: "2.0", method, params, id });
@@ -18,19 +18,19 @@ function failing(error, options) {
 }
 
 /** Returns the error object that is sent. */
-async function sent(error) {
+async function errorObjectFor(error) {
   const { remoteEnd } = failing(error);
   remoteEnd.post(request("fail"));
   return (await remoteEnd.next()).error;
 }
 
 describe("the response over a port", () => {
-  for (const one of thrown) {
+  for (const one of errorCases) {
     it(`contains the expected members and nothing else for ${one.name}`, async () => {
-      const { error } = await made(one, afterThisTest);
+      const { error } = await errorOf(one, afterThisTest);
       const { remoteEnd } = failing(error);
       remoteEnd.post(request("fail"));
-      assert.deepEqual(await remoteEnd.drain(), [replyTo(1, one, error)]);
+      assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [replyTo(1, one, error)]);
     });
   }
 
@@ -49,9 +49,9 @@ describe("the response over a port", () => {
 });
 
 describe("the response in a CALL frame of WIPC", () => {
-  for (const one of thrown) {
+  for (const one of errorCases) {
     it(`is the same for ${one.name}`, async () => {
-      const { error } = await made(one, afterThisTest);
+      const { error } = await errorOf(one, afterThisTest);
       const remoteEnd = scriptedPipe();
       new JSONRPCServer(remoteEnd.channel.transport()).method("fail", () => Promise.reject(error));
       remoteEnd.post(2, JSON.stringify(request("fail")));
@@ -76,7 +76,7 @@ describe("the response for an error", () => {
       throw error;
     });
     remoteEnd.post(request("rpc.stream", { method: "count", credit: 5 }));
-    assert.deepEqual(await remoteEnd.drain(), [
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [
       { jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: 1 } },
       reply(1),
     ]);
@@ -89,7 +89,7 @@ describe("the response for an error", () => {
       () => new ReadableStream({ pull: (controller) => controller.error(error) }),
     );
     remoteEnd.post(request("rpc.stream", { method: "count", credit: 5 }));
-    assert.deepEqual(await remoteEnd.drain(), [reply(1)]);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [reply(1)]);
   });
 
   it("is the same in a batch", async () => {
@@ -117,7 +117,7 @@ describe("the response for an error", () => {
       throw error;
     });
     remoteEnd.post(request("work"));
-    assert.deepEqual(await remoteEnd.drain(), [
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [
       { jsonrpc: "2.0", method: "$/progress", params: { token: 1, value: 0.5 } },
       reply(1),
     ]);
@@ -131,17 +131,20 @@ describe("the response for an error", () => {
       .onNotify("note", fail)
       .method("fail", fail);
     for (const method of ["note", "fail"]) remoteEnd.post({ jsonrpc: "2.0", method });
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
     assert.deepEqual(reported, [error, error]);
   });
 
   it("contains no member that an own getter computes, and no getter is called", async () => {
     let reads = 0;
     const counting = { enumerable: true, get: () => (reads++, SECRET) };
-    assert.deepEqual(await sent(Object.defineProperties(new Error("x"), { body: counting, data: counting })), {
-      code: -32603,
-      message: "x",
-    });
+    assert.deepEqual(
+      await errorObjectFor(Object.defineProperties(new Error("x"), { body: counting, data: counting })),
+      {
+        code: -32603,
+        message: "x",
+      },
+    );
     assert.equal(reads, 0);
   });
 });
@@ -156,20 +159,23 @@ describe("the response for an error with causes and errors", () => {
   it("contains at most eight levels of causes", async () => {
     let error = new Error("0");
     for (let level = 1; level < 100; level++) error = new Error(String(level), { cause: error });
-    assert.equal(depthOf(await sent(error)), 8);
+    assert.equal(depthOf(await errorObjectFor(error)), 8);
   });
 
   it("contains each error once", async () => {
     const error = new AggregateError([], "x");
     error.errors.push(error, new Error("y", { cause: error }));
-    assert.deepEqual((await sent(error)).data, { name: "AggregateError", errors: [{ name: "Error", message: "y" }] });
+    assert.deepEqual((await errorObjectFor(error)).data, {
+      name: "AggregateError",
+      errors: [{ name: "Error", message: "y" }],
+    });
   });
 
   it("contains at most a thousand values", async () => {
     let lattice = new Error("0");
     for (let level = 1; level < 40; level++) lattice = new AggregateError([lattice, lattice], String(level));
-    assert.isAtMost(JSON.stringify(await sent(lattice)).length, 1_000);
-    const wide = await sent(
+    assert.isAtMost(JSON.stringify(await errorObjectFor(lattice)).length, 1_000);
+    const wide = await errorObjectFor(
       new AggregateError(
         Array.from({ length: 100_000 }, (_, n) => new Error(String(n))),
         "x",
@@ -177,14 +183,14 @@ describe("the response for an error with causes and errors", () => {
     );
     assert.isAtMost(wide.data.errors.length, 500);
     assert.deepEqual(wide.data.errors[1], { name: "Error", message: "1" });
-    assert.deepEqual((await sent(Object.assign(new Error("x"), { errors: new Array(2 ** 32 - 1) }))).data, {
+    assert.deepEqual((await errorObjectFor(Object.assign(new Error("x"), { errors: new Array(2 ** 32 - 1) }))).data, {
       errors: [],
     });
   });
 
   it("contains the whole message, and one mebibyte of text in other members", async () => {
     const text = "x".repeat(10_000_000);
-    const crossed = await sent(new Error(text, { cause: new Error(text, { cause: new Error(text) }) }));
+    const crossed = await errorObjectFor(new Error(text, { cause: new Error(text, { cause: new Error(text) }) }));
     assert.equal(crossed.message.length, text.length);
     assert.closeTo(crossed.data.cause.message.length, 2 ** 20, 20);
     assert.deepEqual(crossed.data.cause.cause, { name: "", message: "" });
@@ -199,6 +205,8 @@ describe("an item of a stream that cannot be sent", () => {
     });
     remoteEnd.post(request("rpc.stream", { method: "bad", credit: 5 }));
     const message = 'An item of "bad" cannot be sent: DataCloneError';
-    assert.deepEqual(await remoteEnd.drain(), [{ jsonrpc: "2.0", error: { code: -32603, message }, id: 1 }]);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [
+      { jsonrpc: "2.0", error: { code: -32603, message }, id: 1 },
+    ]);
   });
 });

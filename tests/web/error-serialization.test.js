@@ -6,7 +6,7 @@ import { channel, scriptedChannel, recorder } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
 /** Returns the rejection of a call whose handler throws this value. */
-async function arriving(value) {
+async function rejectionFor(value) {
   const { near, far } = channel();
   new JSONRPCServer(far).method("fail", () => {
     throw value;
@@ -15,7 +15,7 @@ async function arriving(value) {
 }
 
 /** Returns the rejection of a call whose response has this error object. The transport does not clone it. */
-async function received(error) {
+async function rejectionOfResponse(error) {
   const transport = recorder();
   const call = new JSONRPCClient(transport).request("a");
   transport.deliver({ jsonrpc: "2.0", error, id: 1 });
@@ -31,19 +31,19 @@ class Conflict extends Error {
 
 describe("the name of a thrown error", () => {
   it('is sent in data unless it is "Error"', async () => {
-    assert.deepEqual((await arriving(new TypeError("x"))).data, { name: "TypeError" });
-    assert.deepEqual((await arriving(new Conflict("x"))).data, { name: "Conflict" });
-    assert.isUndefined((await arriving(new Error("x"))).data);
+    assert.deepEqual((await rejectionFor(new TypeError("x"))).data, { name: "TypeError" });
+    assert.deepEqual((await rejectionFor(new Conflict("x"))).data, { name: "Conflict" });
+    assert.isUndefined((await rejectionFor(new Error("x"))).data);
   });
 
   it("is sent for a DOMException, but the numeric code is not", async () => {
-    const { code, message, data } = await arriving(new DOMException("no room", "QuotaExceededError"));
+    const { code, message, data } = await rejectionFor(new DOMException("no room", "QuotaExceededError"));
     assert.deepEqual([code, message, data.name], [-32603, "no room", "QuotaExceededError"]);
     assert.notProperty(data, "code");
   });
 
   it("does not become the name of the RPCError at the caller", async () => {
-    assert.equal((await arriving(new TypeError("x"))).name, "RPCError");
+    assert.equal((await rejectionFor(new TypeError("x"))).name, "RPCError");
   });
 });
 
@@ -58,26 +58,26 @@ describe("the other members of a thrown error", () => {
       at: new Date(5),
       bytes: new Uint8Array([1, 2]),
     };
-    assert.isUndefined((await arriving(Object.assign(new Error("x"), held))).data);
-    assert.deepEqual((await arriving(Object.assign(new Error("x"), held, { code: "E_X", errno: -5 }))).data, {
+    assert.isUndefined((await rejectionFor(Object.assign(new Error("x"), held))).data);
+    assert.deepEqual((await rejectionFor(Object.assign(new Error("x"), held, { code: "E_X", errno: -5 }))).data, {
       code: "E_X",
       errno: -5,
     });
   });
 
   it("are not sent for a thrown object that is not an error", async () => {
-    const { code, message, data } = await arriving({ status: 404, message: "gone", code: -32001 });
+    const { code, message, data } = await rejectionFor({ status: 404, message: "gone", code: -32001 });
     assert.deepEqual([code, message, data], [-32603, "gone", { code: -32001 }]);
   });
 
   it("are not sent for a thrown array, except its strings and numbers", async () => {
-    const { data } = await arriving([1, "a", new RangeError("x"), { status: 404 }, () => {}]);
+    const { data } = await rejectionFor([1, "a", new RangeError("x"), { status: 404 }, () => {}]);
     assert.deepEqual(data, [1, "a", { name: "RangeError", message: "x" }]);
   });
 
   it("do not change a prototype by a member __proto__", async () => {
     const cause = JSON.parse('{ "__proto__": { "polluted": 1 }, "name": "E", "message": "x" }');
-    const { data } = await arriving(new Error("x", { cause }));
+    const { data } = await rejectionFor(new Error("x", { cause }));
     assert.deepEqual(data, { cause: { name: "E", message: "x" } });
     assert.isUndefined(data.cause.polluted);
     assert.isUndefined({}.polluted);
@@ -85,8 +85,8 @@ describe("the other members of a thrown error", () => {
 
   it("are not sent if the error has data of its own, which is sent unchanged", async () => {
     const data = { a: 1 };
-    assert.deepEqual((await arriving(Object.assign(new TypeError("x"), { data, status: 1 }))).data, data);
-    assert.deepEqual((await arriving(new RPCError(1, "x", data, { cause: new Error("y") }))).data, data);
+    assert.deepEqual((await rejectionFor(Object.assign(new TypeError("x"), { data, status: 1 }))).data, data);
+    assert.deepEqual((await rejectionFor(new RPCError(1, "x", data, { cause: new Error("y") }))).data, data);
   });
 
   for (const [name, value, data] of [
@@ -101,7 +101,7 @@ describe("the other members of a thrown error", () => {
     ],
   ]) {
     it(`are reduced in the same way if the thrown value is ${name}`, async () => {
-      const error = await arriving(value);
+      const error = await rejectionFor(value);
       assert.deepEqual([error.code, error.data], [-32603, data]);
     });
   }
@@ -112,7 +112,7 @@ describe("the cause of a thrown error", () => {
     const root = Object.assign(new RangeError("root"), { code: "E_ROOT", at: 7 });
     const middle = new RPCError(-32004, "middle", { why: 1 }, { cause: "not reached: it has data" });
     middle.cause = root;
-    const error = await arriving(new TypeError("top", { cause: middle }));
+    const error = await rejectionFor(new TypeError("top", { cause: middle }));
     assert.instanceOf(error.cause, Error);
     assert.deepEqual(
       [error.cause.name, error.cause.message, error.cause.code, error.cause.data],
@@ -125,7 +125,7 @@ describe("the cause of a thrown error", () => {
   });
 
   it("arrives with the code of an RPCError that has no data", async () => {
-    const error = await arriving(
+    const error = await rejectionFor(
       new RPCError(-32001, "Build failed", undefined, { cause: new SyntaxError("unexpected )") }),
     );
     assert.deepEqual(
@@ -136,37 +136,37 @@ describe("the cause of a thrown error", () => {
 
   for (const cause of ["a text", 0, false, null]) {
     it(`may be a value that is not an error, such as ${JSON.stringify(cause)}`, async () => {
-      assert.deepEqual((await arriving(new Error("x", { cause }))).cause, cause);
+      assert.deepEqual((await rejectionFor(new Error("x", { cause }))).cause, cause);
     });
   }
 
   it("is absent if none of its members may be sent", async () => {
-    assert.notProperty(await arriving(new Error("x", { cause: { any: "object" } })), "cause");
+    assert.notProperty(await rejectionFor(new Error("x", { cause: { any: "object" } })), "cause");
   });
 
   it("is absent if the thrown error has no cause", async () => {
-    assert.notProperty(await arriving(new Error("x")), "cause");
-    assert.notProperty(await arriving(new TypeError("x")), "cause");
+    assert.notProperty(await rejectionFor(new Error("x")), "cause");
+    assert.notProperty(await rejectionFor(new TypeError("x")), "cause");
   });
 
   it("may refer back to the error", async () => {
     const error = new Error("a");
     error.cause = new Error("b", { cause: error });
-    const arrived = await arriving(error);
+    const arrived = await rejectionFor(error);
     assert.equal(arrived.cause.message, "b");
     assert.notProperty(arrived.cause, "cause");
   });
 
   it("is absent for a CallError, whose name arrives", async () => {
     const unconnected = new JSONRPCClient(recorder(), { timeout: 5 });
-    const error = await arriving(await rejection(unconnected.request("deeper")));
+    const error = await rejectionFor(await rejection(unconnected.request("deeper")));
     assert.deepEqual(error.data, { name: "CallError" });
   });
 });
 
 describe("an AggregateError that is thrown", () => {
   it("arrives with its errors in data", async () => {
-    const error = await arriving(
+    const error = await rejectionFor(
       new AggregateError([new TypeError("a"), "b", Object.assign(new Error("c"), { code: 7 })], "all"),
     );
     assert.equal(error.message, "all");
@@ -184,7 +184,7 @@ describe("a stack", () => {
     const error = new AggregateError([new Error("a")], "x", { cause: new Error("b", { cause: new TypeError("c") }) });
     Object.assign(error, { inner: new Error("d"), list: [new Error("e")] });
     error.stack = String(error.stack);
-    const { data, cause } = await arriving(error);
+    const { data, cause } = await rejectionFor(error);
     for (const leak of leaks) assert.notInclude(textOf(data), leak);
     assert.notEqual(cause.stack, error.cause.stack);
   });
@@ -204,13 +204,13 @@ describe("a stack", () => {
     "that has a Symbol.toStringTag": () => Object.assign(new Error("inner"), { [Symbol.toStringTag]: "Odd" }),
   })) {
     it(`is not sent for an error ${name}`, async () => {
-      const { data } = await arriving(new Error("x", { cause: cause() }));
+      const { data } = await rejectionFor(new Error("x", { cause: cause() }));
       assert.deepEqual(data, name.startsWith("that") ? { cause: { name: "Error", message: "inner" } } : undefined);
     });
   }
 
   it("is not sent for a DOMException", async () => {
-    assert.deepEqual(Object.keys((await arriving(new DOMException("x", "AbortError"))).data), ["name"]);
+    assert.deepEqual(Object.keys((await rejectionFor(new DOMException("x", "AbortError"))).data), ["name"]);
   });
 });
 
@@ -219,7 +219,7 @@ describe("a received error object", () => {
     const cause = JSON.parse(
       '{ "name": "X", "message": "y", "stack": "s", "toString": 1, "constructor": 1, "__proto__": { "polluted": 1 }, "kept": 1 }',
     );
-    const { cause: error } = await received({ code: 1, message: "x", data: { cause } });
+    const { cause: error } = await rejectionOfResponse({ code: 1, message: "x", data: { cause } });
     assert.equal(Object.getPrototypeOf(error), Error.prototype);
     assert.deepEqual(
       [String(error), error.kept, error.polluted, error.constructor],
@@ -231,7 +231,7 @@ describe("a received error object", () => {
   it("may have a cyclic cause", async () => {
     const cause = { name: "Error", message: "again" };
     cause.cause = cause;
-    let { cause: error } = await received({ code: 1, message: "x", data: { cause } });
+    let { cause: error } = await rejectionOfResponse({ code: 1, message: "x", data: { cause } });
     let depth = 0;
     for (; error instanceof Error; error = error.cause) depth++;
     assert.equal(depth, 8);
@@ -239,7 +239,7 @@ describe("a received error object", () => {
 
   it("keeps data and cause of an unexpected type", async () => {
     for (const cause of [5, "x", [1], { name: 1, message: "x" }]) {
-      const error = await received({ code: 1, message: "x", data: { cause } });
+      const error = await rejectionOfResponse({ code: 1, message: "x", data: { cause } });
       assert.deepEqual([error.cause, error.data], [cause, { cause }]);
     }
   });
@@ -289,7 +289,7 @@ describe("a handler that fails", () => {
       new JSONRPCServer(transport).method("fail", ([index]) => fail(values[index]));
       for (const id of values.keys()) remoteEnd.post({ jsonrpc: "2.0", method: "fail", params: [id], id });
       await Promise.resolve();
-      const replies = [...(await remoteEnd.drain()), ...(await remoteEnd.drain())];
+      const replies = [...(await remoteEnd.unreadBeforeResponse()), ...(await remoteEnd.unreadBeforeResponse())];
       assert.deepEqual(
         replies.map(({ id }) => id).sort((a, b) => a - b),
         [...values.keys()],
@@ -336,7 +336,7 @@ describe("a handler that fails", () => {
         { jsonrpc: "2.0", method: "bad", id: 2 },
         { jsonrpc: "2.0", method: "good", id: 3 },
       ]);
-      const [alone, batch, ...more] = await remoteEnd.drain();
+      const [alone, batch, ...more] = await remoteEnd.unreadBeforeResponse();
       assert.deepEqual([alone.error.code, alone.id, more], [-32603, 1, []]);
       assert.deepEqual(
         batch.map(({ id, error, result }) => [id, error?.code, result]),

@@ -5,7 +5,7 @@ import { channel } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
 /** Returns the rejection of a call whose handler throws an object made in an iframe of this origin. */
-async function arriving(make) {
+async function rejectionFor(make) {
   const element = document.createElement("iframe");
   document.body.append(element);
   afterThisTest(() => element.remove());
@@ -18,7 +18,7 @@ async function arriving(make) {
 
 describe("an error of another realm", () => {
   it("arrives with code, message, name and cause", async () => {
-    const error = await arriving(({ TypeError, Error }) =>
+    const error = await rejectionFor(({ TypeError, Error }) =>
       Object.assign(new TypeError("x", { cause: new Error("y") }), { code: 7, errno: 1 }),
     );
     assert.deepEqual([error.code, error.message, error.data.name, error.data.errno], [7, "x", "TypeError", 1]);
@@ -27,14 +27,14 @@ describe("an error of another realm", () => {
   });
 
   it("arrives with its name but without its numeric code if it is a DOMException", async () => {
-    const error = await arriving(({ DOMException }) => new DOMException("x", "DataCloneError"));
+    const error = await rejectionFor(({ DOMException }) => new DOMException("x", "DataCloneError"));
     assert.deepEqual([error.code, error.message, error.data], [-32603, "x", { name: "DataCloneError" }]);
   });
 });
 
 describe("an error whose member is an element", () => {
   it("arrives without that member", async () => {
-    const error = await arriving(({ Error }) =>
+    const error = await rejectionFor(({ Error }) =>
       Object.assign(new Error("x", { cause: document.body }), { at: document.body, by: window, errno: 1 }),
     );
     assert.deepEqual(error.data, { errno: 1 });

@@ -13,13 +13,13 @@ import { channel, scriptedChannel, recorder } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
 /** Returns the error object that is sent if a handler throws this value. */
-async function thrown(value) {
+async function errorObjectFor(value) {
   const { transport, remoteEnd } = scriptedChannel();
   new JSONRPCServer(transport).method("fail", () => {
     throw value;
   });
   remoteEnd.post({ jsonrpc: "2.0", method: "fail", id: 1 });
-  const [reply, ...more] = await remoteEnd.drain();
+  const [reply, ...more] = await remoteEnd.unreadBeforeResponse();
   assert.deepEqual([Object.keys(reply).sort(), reply.id, more], [["error", "id", "jsonrpc"], 1, []]);
   return reply.error;
 }
@@ -32,7 +32,7 @@ const internal = { code: -32603, message: "Internal error" };
 
 describe("an error that a handler throws", () => {
   it("is sent with code, message and data if it is an RPCError", async () => {
-    assert.deepEqual(await thrown(new RPCError(-32001, "Build failed", [1])), {
+    assert.deepEqual(await errorObjectFor(new RPCError(-32001, "Build failed", [1])), {
       code: -32001,
       message: "Build failed",
       data: [1],
@@ -40,60 +40,63 @@ describe("an error that a handler throws", () => {
   });
 
   it("is sent without data if it has none", async () => {
-    assert.deepEqual(await thrown(new RPCError(5, "x")), { code: 5, message: "x" });
+    assert.deepEqual(await errorObjectFor(new RPCError(5, "x")), { code: 5, message: "x" });
   });
 
   it("is sent with data if its data is null", async () => {
-    assert.deepEqual(await thrown(new RPCError(5, "x", null)), { code: 5, message: "x", data: null });
+    assert.deepEqual(await errorObjectFor(new RPCError(5, "x", null)), { code: 5, message: "x", data: null });
   });
 
   it("becomes an internal error with its message if it is a plain Error", async () => {
-    assert.deepEqual(await thrown(new Error("disk full")), { code: -32603, message: "disk full" });
+    assert.deepEqual(await errorObjectFor(new Error("disk full")), { code: -32603, message: "disk full" });
   });
 
   it("is sent with an empty message if its message is empty", async () => {
-    assert.deepEqual(await thrown(new Error("")), { code: -32603, message: "" });
+    assert.deepEqual(await errorObjectFor(new Error("")), { code: -32603, message: "" });
   });
 
   it("is sent with the code of a plain Error if the code is an integer", async () => {
-    assert.deepEqual(await thrown(Object.assign(new Error("x"), { code: -32004 })), { code: -32004, message: "x" });
+    assert.deepEqual(await errorObjectFor(Object.assign(new Error("x"), { code: -32004 })), {
+      code: -32004,
+      message: "x",
+    });
   });
 
   it("is sent with the data of a plain Error", async () => {
     const error = Object.assign(new Error("x"), { code: 7, data: { a: 1 } });
-    assert.deepEqual(await thrown(error), { code: 7, message: "x", data: { a: 1 } });
+    assert.deepEqual(await errorObjectFor(error), { code: 7, message: "x", data: { a: 1 } });
   });
 
   it("becomes an internal error if its code is a string, which is sent in data", async () => {
     const error = Object.assign(new Error("no such file"), { code: "ENOENT" });
-    assert.deepEqual(await thrown(error), { code: -32603, message: "no such file", data: { code: "ENOENT" } });
+    assert.deepEqual(await errorObjectFor(error), { code: -32603, message: "no such file", data: { code: "ENOENT" } });
   });
 
   for (const code of [1.5, NaN, Infinity, true, null, {}, 5n]) {
     it(`becomes an internal error if its code is ${typeof code === "bigint" ? "5n" : String(code)}`, async () => {
-      const { code: sent, message } = await thrown(Object.assign(new Error("x"), { code }));
+      const { code: sent, message } = await errorObjectFor(Object.assign(new Error("x"), { code }));
       assert.deepEqual([sent, message], [-32603, "x"]);
     });
   }
 
   it("becomes an internal error if it is a DOMException with any code", async () => {
-    const { code, message } = await thrown(new DOMException("no luck", "DataCloneError"));
+    const { code, message } = await errorObjectFor(new DOMException("no luck", "DataCloneError"));
     assert.deepEqual([code, message], [-32603, "no luck"]);
   });
 
   it("becomes an internal error if it is another object with a code", async () => {
-    assert.equal((await thrown({ code: -32001, message: "x" })).code, -32603);
+    assert.equal((await errorObjectFor({ code: -32001, message: "x" })).code, -32603);
   });
 
   for (const value of [undefined, null]) {
     it(`becomes an internal error if it is ${value}`, async () => {
-      assert.deepEqual(await thrown(value), internal);
+      assert.deepEqual(await errorObjectFor(value), internal);
     });
   }
 
   for (const value of [0, "", false, "oh no", 42]) {
     it(`becomes an internal error if it is ${JSON.stringify(value)}, which is sent in data`, async () => {
-      assert.deepEqual(await thrown(value), { ...internal, data: value });
+      assert.deepEqual(await errorObjectFor(value), { ...internal, data: value });
     });
   }
 
@@ -136,12 +139,12 @@ describe("an error that a handler throws", () => {
     ],
   ]) {
     it(`causes a response with the code -32603 if it is ${name}`, async () => {
-      assert.equal((await thrown(value)).code, -32603);
+      assert.equal((await errorObjectFor(value)).code, -32603);
     });
   }
 
   it("is sent with code and message if its data cannot be cloned", async () => {
-    assert.deepEqual(await thrown(new RPCError(-32001, "Build failed", () => {})), {
+    assert.deepEqual(await errorObjectFor(new RPCError(-32001, "Build failed", () => {})), {
       code: -32001,
       message: "Build failed",
     });
@@ -159,7 +162,7 @@ describe("an error that a handler throws", () => {
   });
 
   it("is sent without its stack", async () => {
-    const crossed = JSON.stringify(await thrown(new Error("x")));
+    const crossed = JSON.stringify(await errorObjectFor(new Error("x")));
     assert.notInclude(crossed, "errors.test.js");
   });
 

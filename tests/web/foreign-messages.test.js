@@ -52,7 +52,7 @@ describe("among foreign messages", () => {
       const { outcome } = serving(transport);
       remoteEnd.post(make());
       remoteEnd.post(make());
-      assert.deepEqual(await remoteEnd.drain(), []);
+      assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
       assert.deepEqual(outcome(), untouched);
     });
   }

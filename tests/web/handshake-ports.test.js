@@ -12,7 +12,7 @@ const reportsPortClose = inNode || "onclose" in MessagePort.prototype;
 /**
  * Records the ports of this realm that are closed from now on, since some engines do not report this at the other end.
  */
-function closings() {
+function recordClosedPorts() {
   const own = Object.hasOwn(MessagePort.prototype, "close");
   const { close } = MessagePort.prototype;
   const closed = new Set();
@@ -28,7 +28,7 @@ function closings() {
 }
 
 /** Answers a hello with a port, and asserts that the connection closes the port without using it. */
-async function isRefused(scriptedPeer, { id, session = hexId(2) }) {
+async function assertPortRefused(scriptedPeer, { id, session = hexId(2) }) {
   const { port1, port2 } = new MessageChannel();
   let received = 0;
   let ended = false;
@@ -36,7 +36,7 @@ async function isRefused(scriptedPeer, { id, session = hexId(2) }) {
   port1.addEventListener("close", () => (ended = true));
   port1.start();
   afterThisTest(() => port1.close());
-  const closed = closings();
+  const closed = recordClosedPorts();
   scriptedPeer.post({ jsonrpc: "2.0", id, result: { session, version: 1, features: [], port: port2 } }, [port2]);
   await until(() => closed.size > 0, "the port was not closed");
   if (reportsPortClose) await until(() => ended, "the other end was not notified");
@@ -53,7 +53,7 @@ describe("an unused port is closed:", () => {
     const hello = await scriptedPeer.nextHello();
     const end = scriptedPeer.accept(hello, { session: hexId(1) });
     const peer = await connecting;
-    await isRefused(scriptedPeer, { id: hello.id });
+    await assertPortRefused(scriptedPeer, { id: hello.id });
     const call = peer.request("a");
     end.answer(await end.nextCall(), "the session lives");
     assert.equal(await call, "the session lives");
@@ -63,7 +63,7 @@ describe("an unused port is closed:", () => {
   it("the port of a response with an invalid session name, and the handshake continues", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
-    await isRefused(scriptedPeer, { id: (await scriptedPeer.nextHello()).id, session: "no name" });
+    await assertPortRefused(scriptedPeer, { id: (await scriptedPeer.nextHello()).id, session: "no name" });
     await scriptedPeer.open();
     await connecting;
   });
@@ -77,7 +77,7 @@ describe("an unused port is closed:", () => {
     await connecting;
     end.bye();
     await until(() => events.length > 0);
-    await isRefused(scriptedPeer, { id: hello.id });
+    await assertPortRefused(scriptedPeer, { id: hello.id });
   });
 
   it("the port that was offered to a peer, after connect was aborted", async () => {
@@ -91,7 +91,7 @@ describe("an unused port is closed:", () => {
     result.port.addEventListener("close", () => (ended = true));
     result.port.start();
     afterThisTest(() => result.port.close());
-    const closed = closings();
+    const closed = recordClosedPorts();
     abort.abort();
     await connecting;
     assert.isAbove(closed.size, 0);

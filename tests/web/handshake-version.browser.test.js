@@ -22,7 +22,7 @@ const hello = (version) => ({
 });
 
 /** Asserts that connect rejects soon, with both versions in the message. */
-async function isIncompatible(connecting, version) {
+async function assertIncompatible(connecting, version) {
   const start = performance.now();
   const { reason, message } = await connecting;
   assert.equal(reason, "incompatible-version");
@@ -41,7 +41,7 @@ describe("a window whose handshake has another version", () => {
       const child = await scriptedIframe(frameOptions);
       const connecting = rejection(connect(child.element, { ...connectOptions, connectTimeout: 0 }));
       child.post(hello(2));
-      await isIncompatible(connecting, 2);
+      await assertIncompatible(connecting, 2);
       const isRefusal = (message) => message?.error !== undefined;
       await until(() => child.received.some(isRefusal));
       assert.deepEqual(child.received.filter(isRefusal), [refusal(hexId(0), 1)]);
@@ -52,7 +52,7 @@ describe("a window whose handshake has another version", () => {
       const connecting = rejection(connect(child.element, { ...connectOptions, connectTimeout: 0 }));
       await until(() => child.received.some((message) => message?.method === "rpc.hello"));
       child.post(refusal(child.received.find((message) => message?.method === "rpc.hello").id, 7));
-      await isIncompatible(connecting, 7);
+      await assertIncompatible(connecting, 7);
     });
   }
 
@@ -85,13 +85,13 @@ describe("a worker whose handshake has another version", () => {
     const started = worker(file, { version: 2, speaks: 1 });
     const seen = [];
     started.addEventListener("message", ({ data }) => data?.type === "received" && seen.push(data.message));
-    await isIncompatible(rejection(connect(started, { connectTimeout: 0 })), 2);
+    await assertIncompatible(rejection(connect(started, { connectTimeout: 0 })), 2);
     await until(() => seen.some((message) => message?.error !== undefined));
     assert.deepInclude(seen, refusal(hexId(0), 1));
   });
 
   it("makes connect reject at once by a refusal", async () => {
-    await isIncompatible(rejection(connect(worker(file, { version: 9 }), { connectTimeout: 0 })), 9);
+    await assertIncompatible(rejection(connect(worker(file, { version: 9 }), { connectTimeout: 0 })), 9);
   });
 
   it("a hello of another version makes a worker send a refusal and end its attempt to connect", async () => {

@@ -39,7 +39,7 @@ describe("a batch", () => {
   });
 
   /** Creates a peer on a transport whose function `lose` ends the session. */
-  function losing() {
+  function peerOnLosableTransport() {
     const transport = Object.assign(recorder(), {
       onClose: (handler) => (transport.lose = () => handler(new Error("gone"), true)),
     });
@@ -47,7 +47,7 @@ describe("a batch", () => {
   }
 
   it("is dropped if one of its messages ends the session, and it answers no call of the next session", async () => {
-    const { transport, peer } = losing();
+    const { transport, peer } = peerOnLosableTransport();
     let ran = 0;
     let next;
     const begin = () => {
@@ -72,7 +72,7 @@ describe("a batch", () => {
   });
 
   it("runs no further handler after a handler has ended the session", () => {
-    const { transport, peer } = losing();
+    const { transport, peer } = peerOnLosableTransport();
     let ran = 0;
     const work = () => ++ran === 3 && transport.lose();
     peer.onNotify("work", work).method("call", work);
@@ -109,7 +109,7 @@ describe("an array of holes", () => {
     new JSONRPCServer(transport, { onError: (error) => events.push(error) }).onNotify("n", () => events.push("n"));
     remoteEnd.post(new Array(3));
     remoteEnd.post([note, , note]); // eslint-disable-line no-sparse-arrays
-    assert.deepEqual([await remoteEnd.drain(), events], [[], []]);
+    assert.deepEqual([await remoteEnd.unreadBeforeResponse(), events], [[], []]);
   });
 
   it("is read in a short time as the features of a hello or of a response", async () => {

@@ -44,7 +44,7 @@ describe("a name that every object inherits", () => {
         id: name,
       });
       remoteEnd.post({ jsonrpc: "2.0", method: name });
-      const [{ error, id }, ...more] = await remoteEnd.drain();
+      const [{ error, id }, ...more] = await remoteEnd.unreadBeforeResponse();
       assert.deepEqual([error.code, error.message, id, more], [-32601, `Method not found: ${name}`, name, []]);
     });
 
@@ -77,7 +77,7 @@ describe("a name that every object inherits", () => {
       remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token, value: evil() } });
       remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: token } });
     }
-    const [, batch] = await remoteEnd.drain();
+    const [, batch] = await remoteEnd.unreadBeforeResponse();
     assert.deepEqual(
       batch.map(({ id }) => id),
       inherited,

@@ -9,7 +9,7 @@ import { connectingIframe, openIframe } from "./support/iframes.js";
 import { readyWorker, worker } from "./support/workers.js";
 
 /** Records the names of the events for which a window gets listeners from now on. */
-function eventsHeard(window) {
+function recordListenedEvents(window) {
   const { prototype } = window.EventTarget;
   const { addEventListener } = prototype;
   const received = new Set();
@@ -33,7 +33,7 @@ function assertHarmless(window, received) {
 
 describe("no listener for the unloading of a page is added", () => {
   it("by connections, from connect() to destroy()", async () => {
-    const received = eventsHeard(window);
+    const received = recordListenedEvents(window);
     for (const target of [connectingIframe(), worker("connect-worker.js"), connectingIframe({ heartbeat: 50 })]) {
       const peer = await connected(target, { heartbeat: 50 });
       await peer.request("echo", [1]);
@@ -46,7 +46,7 @@ describe("no listener for the unloading of a page is added", () => {
   });
 
   it("by plain transports, from the constructor to destroy()", async () => {
-    const received = eventsHeard(window);
+    const received = recordListenedEvents(window);
     for (const transport of [
       windowTransport((await openIframe("frame.html")).contentWindow),
       workerTransport(await readyWorker("worker.js")),
@@ -64,7 +64,7 @@ describe("no listener for the unloading of a page is added", () => {
     document.body.append(element);
     // The loaded document has another global object than the initial empty document.
     await new Promise((loaded) => element.addEventListener("load", loaded));
-    const received = eventsHeard(element.contentWindow);
+    const received = recordListenedEvents(element.contentWindow);
     const peer = await connected(element);
     peer.notify("again");
     await peer.request("echo", [1]).catch(() => {});

@@ -23,7 +23,7 @@ import { afterThisTest } from "./support/cleanup.js";
 const { startWasiGuest } = await import(packaged("wipc-wasi.js"));
 
 const call = (id, method, params) => ({ jsonrpc: "2.0", method, params, id });
-const forEver = () => new Promise(() => {});
+const neverResolves = () => new Promise(() => {});
 const nextMacrotask = () => new Promise((resolve) => setTimeout(resolve));
 
 /** Posts the messages one after the other, and returns the responses of the server. */
@@ -31,22 +31,22 @@ async function answers(serve, messages) {
   const { transport, remoteEnd } = scriptedChannel();
   serve(new JSONRPCServer(transport));
   for (const message of messages) remoteEnd.post(message);
-  return remoteEnd.drain();
+  return remoteEnd.unreadBeforeResponse();
 }
 
 /** Posts requests whose handlers never end. Returns the number of started handlers and the reasons of the refusals. */
 async function requestMany(count) {
   let begun = 0;
   const refused = await answers(
-    (server) => server.method("work", () => (begun++, forEver())),
+    (server) => server.method("work", () => (begun++, neverResolves())),
     Array.from({ length: count }, (_, id) => call(id, "work")),
   );
-  // `drain()` posts one more request.
+  // `unreadBeforeResponse()` posts one more request.
   return { begun, reasons: refused.map(({ error }) => error.data.reason) };
 }
 
 /** Makes three calls in one turn, the second with these params. Returns the list that is sent after the first call. */
-async function together(params) {
+async function listOfOneTurn(params) {
   const { transport, remoteEnd } = scriptedChannel();
   const client = new JSONRPCClient(transport, { coalesce: true });
   for (const value of [[], params, []]) client.request("a", value).catch(() => {});
@@ -77,11 +77,13 @@ async function flood(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
 }
 
 /** Posts messages to a server whose output is not read. Returns the number of requests that reached the handler. */
-async function unread(messages, handler) {
+async function requestsHandledWithoutReader(messages, handler) {
   const kept = { count: 0, refused: [] };
   let text = "";
   const writable = new WritableStream({
-    write: (bytes) => ((text += new TextDecoder().decode(bytes)), handler === forEver ? undefined : forEver()),
+    write: (bytes) => (
+      (text += new TextDecoder().decode(bytes)), handler === neverResolves ? undefined : neverResolves()
+    ),
   });
   const { readable, writable: input } = new TransformStream();
   const wipc = new WipcChannel({ readable, writable });
@@ -95,7 +97,7 @@ async function unread(messages, handler) {
   return { ...kept, text };
 }
 
-const drivers = {
+const tests = {
   "pending-calls": async (most) => {
     const client = new JSONRPCClient({ send() {}, onMessage() {} }, { timeout: 0 });
     for (let n = 0; n < most; n++) client.request("a");
@@ -106,11 +108,11 @@ const drivers = {
   },
 
   "in-flight": async (most) => {
-    // `drain()` needs the place of one more request.
+    // `unreadBeforeResponse()` needs the place of one more request.
     assert.deepEqual(await requestMany(most - 1), { begun: most - 1, reasons: [] });
     const { transport, remoteEnd } = scriptedChannel();
     let begun = 0;
-    new JSONRPCServer(transport).method("work", () => (begun++, forEver()));
+    new JSONRPCServer(transport).method("work", () => (begun++, neverResolves()));
     for (let id = 0; id <= most; id++) remoteEnd.post(call(id, "work"));
     const { id, error } = await remoteEnd.next();
     assert.deepEqual([begun, id, error.code, error.data.reason], [most, most, -32600, "too-many-requests"]);
@@ -288,7 +290,7 @@ const drivers = {
     });
     remoteEnd.post(columns(most));
     remoteEnd.post(columns(most + 1));
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.equal(count, most);
     remoteEnd.received.length = 0;
     for (let n = 0; n < most + 2; n++) peer.notify("b", [n]);
@@ -303,14 +305,14 @@ const drivers = {
   "coalesced-values": async (most) => {
     stopClock();
     // The array also counts.
-    assert.lengthOf(await together(Array(most - 1).fill(1)), 2);
-    assert.lengthOf(await together(Array(most).fill(1)), 0);
+    assert.lengthOf(await listOfOneTurn(Array(most - 1).fill(1)), 2);
+    assert.lengthOf(await listOfOneTurn(Array(most).fill(1)), 0);
   },
 
   "coalesced-string": async (most) => {
     stopClock();
-    assert.lengthOf(await together(["s".repeat(most)]), 2);
-    assert.lengthOf(await together(["s".repeat(most + 1)]), 0);
+    assert.lengthOf(await listOfOneTurn(["s".repeat(most)]), 2);
+    assert.lengthOf(await listOfOneTurn(["s".repeat(most + 1)]), 0);
   },
 
   "stream-window": async (most) => {
@@ -329,7 +331,7 @@ const drivers = {
     assert.throws(() => client.stream("a", undefined, { window: most + 1 }), RangeError);
     const transport = recorder();
     const items = async function* () {
-      await forEver();
+      await neverResolves();
     };
     new JSONRPCServer(transport).method("a", items);
     for (const [id, credit] of [most, most + 1].entries())
@@ -362,9 +364,9 @@ const drivers = {
   "in-flight-bytes": async (most) => {
     const megabyte = "x".repeat(1_000_000);
     const count = Math.floor(most / 1_000_100);
-    const { count: begun, text } = await unread(
+    const { count: begun, text } = await requestsHandledWithoutReader(
       Array.from({ length: count + 3 }, (_, id) => call(id, "work", [megabyte])),
-      forEver,
+      neverResolves,
     );
     assert.approximately(begun, count, 2);
     assert.include(text, "-32600");
@@ -372,7 +374,7 @@ const drivers = {
 
   "unwritten-bytes": async (most) => {
     const megabyte = "x".repeat(1_000_000);
-    const { count } = await unread(
+    const { count } = await requestsHandledWithoutReader(
       Array.from({ length: 100 }, (_, id) => call(id, "work")),
       () => megabyte,
     );
@@ -466,21 +468,21 @@ async function table() {
   return JSON.parse(await readFile(url, "utf8"));
 }
 
-const mine = (await table()).filter(({ drivers }) => drivers.includes("tests/web/limits-table.test.js"));
+const rows = (await table()).filter(({ drivers }) => drivers.includes("tests/web/limits-table.test.js"));
 
 describe("the limit of the table", () => {
   it("has a test for each row, and a row for each test", () => {
     assert.sameMembers(
-      [...Object.keys(drivers), ...Object.keys(clocks)],
-      mine.map(({ name }) => name),
+      [...Object.keys(tests), ...Object.keys(clocks)],
+      rows.map(({ name }) => name),
     );
   });
 
-  for (const { name, value } of mine.filter(({ name }) => name in drivers)) {
-    it(`${name} is ${value}, and ${value} + 1 exceeds it`, () => drivers[name](value)).timeout(60_000);
+  for (const { name, value } of rows.filter(({ name }) => name in tests)) {
+    it(`${name} is ${value}, and ${value} + 1 exceeds it`, () => tests[name](value)).timeout(60_000);
   }
 
-  const timed = mine.filter(({ name }) => name in clocks);
+  const timed = rows.filter(({ name }) => name in clocks);
   it(`${timed.map(({ name, value }) => `${name} is ${value} ms`).join(", ")}, and no operation ends earlier`, async () => {
     const run = async ({ name, value }) => {
       const start = performance.now();

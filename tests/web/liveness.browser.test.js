@@ -16,7 +16,7 @@ async function timedRejection(promise) {
 }
 
 /** Repeats a call until the blocked peer responds. Returns the result. */
-async function heardAgain(peer, ...call) {
+async function resultAfterBlock(peer, ...call) {
   for (;;) {
     try {
       return await peer.request(...call);
@@ -116,7 +116,7 @@ describe("if both peers can see each other's locks", () => {
 });
 
 /** Steals the locks of the sessions like another script of this origin, and releases them. */
-async function steal() {
+async function stealLocks() {
   const { held } = await navigator.locks.query();
   const names = held.map(({ name }) => name).filter((name) => name.startsWith("portway:"));
   assert.isNotEmpty(names);
@@ -134,7 +134,7 @@ describe("a stolen lock", () => {
       const peer = await connected(started, sessions);
       await locked(peer);
       const call = peer.request("sleep", [1_500], { timeout: 0 });
-      await steal();
+      await stealLocks();
       assert.equal(await call, null);
       assert.deepEqual(await peer.request("echo", [1]), [1]);
       assert.deepEqual(sessions.events, [1]);
@@ -148,11 +148,11 @@ describe("a stolen lock", () => {
     });
   }
 
-  it("is not the death of a worker that answers once this page is no longer blocked", async () => {
+  it("does not end the session with a worker that responds after this page is no longer blocked", async () => {
     const sessions = recordSessions();
     const peer = await connected(worker(file), sessions);
     await locked(peer);
-    await steal();
+    await stealLocks();
     await pause(150);
     const end = performance.now() + 1_000;
     while (performance.now() < end);
@@ -179,7 +179,7 @@ describe("if the peer has no locks", () => {
     const peer = await connected(worker(file, { lockless: 1 }), sessions);
     const blocked = rejection(peer.request("block", [1_500], { timeout: 0 }));
     assert.equal((await blocked).reason, "unresponsive");
-    assert.deepEqual(await heardAgain(peer, "echo", [1]), [1]);
+    assert.deepEqual(await resultAfterBlock(peer, "echo", [1]), [1]);
     assert.deepEqual(sessions.events, [1]);
   });
 
@@ -192,7 +192,7 @@ describe("if the peer has no locks", () => {
     assert.equal((await rejection(peer.request("block", [1_200], { timeout: 0 }))).reason, "unresponsive");
     finish("late");
     assert.equal(await asked, "unresponsive");
-    assert.equal(await heardAgain(peer, "relayed"), "late");
+    assert.equal(await resultAfterBlock(peer, "relayed"), "late");
   });
 
   it("the heartbeat keeps an idle session open", async () => {
@@ -203,7 +203,7 @@ describe("if the peer has no locks", () => {
     assert.deepEqual(sessions.events, [1]);
   });
 
-  it("a heartbeat that leaves no time for an answer is taken for one that does", async () => {
+  it("a heartbeat that is too short for a response is replaced by a longer heartbeat", async () => {
     for (const heartbeat of [0.1, 1, 5]) {
       const peer = await connected(worker(file, { lockless: 1 }), { heartbeat });
       assert.equal(await peer.request("sleep", [300], { timeout: 0 }), null);
@@ -282,7 +282,7 @@ describe("a silent peer", () => {
     const end = await scriptedPeer.open();
     await connecting;
     end.post({ jsonrpc: "2.0", method: "rpc.ping" });
-    assert.deepEqual(await end.noted("rpc.pong"), { jsonrpc: "2.0", method: "rpc.pong" });
+    assert.deepEqual(await end.notification("rpc.pong"), { jsonrpc: "2.0", method: "rpc.pong" });
   });
 });
 

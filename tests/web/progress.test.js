@@ -7,7 +7,7 @@ import { isOpen, pause, rejection } from "./support/outcomes.js";
 const SOON = 2_500;
 
 /** Makes a call to the test. `sendProgress` sends its progress, and `answer` its response. */
-async function working(options) {
+async function startCall(options) {
   const { transport, remoteEnd } = scriptedChannel();
   const client = new JSONRPCClient(transport);
   const seen = [];
@@ -27,7 +27,7 @@ async function working(options) {
 
 describe("the progress of a call", () => {
   it("restarts the timeout", async () => {
-    const { call, sendProgress, answer, seen, elapsed } = await working({ timeout: 700 });
+    const { call, sendProgress, answer, seen, elapsed } = await startCall({ timeout: 700 });
     for (let n = 1; n <= 8; n++) {
       assert.isTrue(await isOpen(call, 120));
       sendProgress(n);
@@ -50,7 +50,7 @@ describe("the progress of a call", () => {
   });
 
   it("restarts the timeout, which ends the call after the last progress", async () => {
-    const { call, client, sendProgress, elapsed } = await working({ timeout: 500 });
+    const { call, client, sendProgress, elapsed } = await startCall({ timeout: 500 });
     await pause(250);
     sendProgress(1);
     const error = await rejection(call);
@@ -76,7 +76,7 @@ describe("the progress of a call", () => {
   });
 
   it("does not extend the call beyond totalTimeout", async () => {
-    const { call, sendProgress, seen, elapsed } = await working({ timeout: 800, totalTimeout: 1_200 });
+    const { call, sendProgress, seen, elapsed } = await startCall({ timeout: 800, totalTimeout: 1_200 });
     const timer = setInterval(() => sendProgress("still at it"), 20);
     try {
       assert.equal((await rejection(call)).reason, "timeout");
@@ -89,7 +89,7 @@ describe("the progress of a call", () => {
   });
 
   it("extends the call by default to at most sixty times its timeout", async () => {
-    const { call, sendProgress, elapsed } = await working({ timeout: 20 });
+    const { call, sendProgress, elapsed } = await startCall({ timeout: 20 });
     const timer = setInterval(() => sendProgress(1), 1);
     try {
       assert.equal((await rejection(call)).reason, "timeout");

@@ -278,7 +278,7 @@ describe("two requests with one id", () => {
     });
     for (let n = 0; n < 2; n++) remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.deepEqual(
       signals.map(({ aborted }) => aborted),
       [false, true],
@@ -291,7 +291,7 @@ describe("two requests with one id", () => {
     new JSONRPCServer(transport).method("work", () => new Promise((resolve) => ends.push(resolve)));
     remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
     remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
     ends.forEach((end, n) => end(n));
     assert.deepEqual(
       [await remoteEnd.next(), await remoteEnd.next()].map(({ id, result }) => [id, result]),

@@ -30,7 +30,7 @@ describe("the four messages of the protocol", () => {
     const lines = [];
     server.onNotify("console", (params) => void lines.push(params));
     remoteEnd.post({ jsonrpc: "2.0", method: "console", params: { level: "error", message: "Uncaught TypeError..." } });
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
     assert.deepEqual(lines, [{ level: "error", message: "Uncaught TypeError..." }]);
   });
 });

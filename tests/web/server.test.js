@@ -40,7 +40,7 @@ describe("a server", () => {
       },
     }));
     remoteEnd.post({ jsonrpc: "2.0", method: "thenable", id: 1 });
-    assert.deepEqual(await remoteEnd.drain(), [{ jsonrpc: "2.0", result: 1, id: 1 }]);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [{ jsonrpc: "2.0", result: 1, id: 1 }]);
   });
 
   it("responds with an error if reading `then` of the result throws", async () => {
@@ -79,9 +79,9 @@ describe("a server", () => {
     await until(() => settle !== undefined);
     settle("first");
     remoteEnd.post({ jsonrpc: "2.0", method: "second", id: 2 });
-    assert.deepEqual(await remoteEnd.drain(), [{ jsonrpc: "2.0", result: "first", id: 1 }]);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [{ jsonrpc: "2.0", result: "first", id: 1 }]);
     settle("first again");
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
     second.resolve("second");
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "second", id: 2 });
   });
@@ -123,7 +123,7 @@ describe("a server", () => {
     server.method("wait", ([key]) => results[key].promise);
     remoteEnd.post({ jsonrpc: "2.0", method: "wait", params: ["1"], id: 1 });
     remoteEnd.post({ jsonrpc: "2.0", method: "wait", params: ["1.5"], id: "1" });
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     results["1.5"].resolve("of the string");
     results[1].resolve("of the number");
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "of the string", id: "1" });
@@ -137,7 +137,7 @@ describe("a server", () => {
     for (const more of [{ params: [1] }, { params: { a: 1 } }, {}, { params: null }, { params: undefined }]) {
       remoteEnd.post({ jsonrpc: "2.0", method: "see", ...more, id: 1 });
     }
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.deepEqual(seen, [[1], { a: 1 }, undefined, undefined, undefined]);
   });
 
@@ -229,7 +229,7 @@ describe("a server", () => {
     ]) {
       remoteEnd.post(message);
     }
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
   });
 });
 
@@ -242,7 +242,7 @@ describe("the notifications of a server", () => {
       return "ignored";
     });
     remoteEnd.post({ jsonrpc: "2.0", method: "progress", params: { done: 1 } });
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
     assert.deepEqual(seen, [{ done: 1 }]);
   });
 
@@ -262,7 +262,7 @@ describe("the notifications of a server", () => {
       server.method("known", () => ++ran).onNotify("known", () => ++ran);
       remoteEnd.post({ jsonrpc: "2.0", ...message });
       remoteEnd.post([{ jsonrpc: "2.0", ...message }]);
-      assert.deepEqual(await remoteEnd.drain(), []);
+      assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
       assert.deepEqual([ran, errors], [0, []]);
     });
   }
@@ -272,7 +272,7 @@ describe("the notifications of a server", () => {
     let ran = 0;
     server.method("refresh", () => ++ran);
     remoteEnd.post({ jsonrpc: "2.0", method: "refresh" });
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
     assert.equal(ran, 1);
   });
 
@@ -315,7 +315,7 @@ describe("the notifications of a server", () => {
       server.onNotify("a", handler).method("b", handler);
       remoteEnd.post({ jsonrpc: "2.0", method: "a" });
       remoteEnd.post({ jsonrpc: "2.0", method: "b" });
-      assert.deepEqual(await remoteEnd.drain(), []);
+      assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
       await until(() => errors.length === 2);
       assert.deepEqual(errors, ["oh no", "oh no"]);
     });
@@ -326,7 +326,7 @@ describe("the notifications of a server", () => {
     const seen = [];
     server.onNotify("count", ([n]) => void seen.push(n));
     for (let n = 0; n < 1000; n++) remoteEnd.post({ jsonrpc: "2.0", method: "count", params: [n] });
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.deepEqual(
       seen,
       Array.from({ length: 1000 }, (_, n) => n),

@@ -205,7 +205,7 @@ describe("a goodbye over the window", () => {
     assert.deepEqual(received, [0, 1, 2]);
   });
 
-  it("that comes alone ends the session, at once if the document has gone, else after a second", async () => {
+  it("without port messages ends the session: at once if the document was left, otherwise after a second", async () => {
     for (const [reason, least, most] of [
       ["left", 0, 500],
       ["closed", 500, 3_000],
@@ -225,7 +225,7 @@ describe("a goodbye over the window", () => {
 });
 
 describe("an iframe", () => {
-  it("that is removed ends its calls within a second, for good", async () => {
+  it("that is removed ends its calls within a second, permanently", async () => {
     for (const [query, frameOptions, options] of [
       [{}, {}, undefined],
       [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
@@ -264,7 +264,7 @@ describe("an iframe", () => {
   });
 
   /** Connects an iframe, and waits until the window is no longer checked often. `move` replaces the window. */
-  async function unnoticed(options) {
+  async function connectIframeAndWait(options) {
     const element = connectingIframe();
     const peer = await connected(element, options);
     await pause(1_200);
@@ -273,7 +273,7 @@ describe("an iframe", () => {
 
   it("that is moved leaves no timer behind if the peer is destroyed in onLost", async () => {
     const timers = countTimers();
-    const { peer, move } = await unnoticed({ onLost: () => peer.destroy() });
+    const { peer, move } = await connectIframeAndWait({ onLost: () => peer.destroy() });
     move();
     await rejection(peer.request("echo", []));
     await timers.allEnd();
@@ -281,7 +281,7 @@ describe("an iframe", () => {
 
   it("that is moved does not receive a call that has already rejected", async () => {
     const calls = [];
-    const { peer, move } = await unnoticed({ methods: { name: ([n]) => calls.push(n) } });
+    const { peer, move } = await connectIframeAndWait({ methods: { name: ([n]) => calls.push(n) } });
     move();
     assert.equal((await rejection(peer.request("callBack", [1]))).reason, "session-ended");
     await peer.request("callBack", [2]);
@@ -324,7 +324,7 @@ describe("an iframe", () => {
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("that navigates to a document that does not connect leaves its calls to their timeouts", async () => {
+  it("that navigates to a document that does not connect lets calls time out", async () => {
     const sessions = recordSessions();
     const element = connectingIframe();
     const peer = await connected(element, sessions);

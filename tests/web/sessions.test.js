@@ -30,10 +30,13 @@ for (const [name, endIt] of [
   describe(`when the peer ${name}`, () => {
     it("pending calls end at once, and onLost and onSession are called", async () => {
       const sessions = recordSessions();
-      const it = await session(sessions);
-      const calls = [rejection(it.peer.request("a")), rejection(it.peer.request("b", [], { timeout: 0 }))];
-      await it.end.nextCall();
-      endIt(it);
+      const connection = await session(sessions);
+      const calls = [
+        rejection(connection.peer.request("a")),
+        rejection(connection.peer.request("b", [], { timeout: 0 })),
+      ];
+      await connection.end.nextCall();
+      endIt(connection);
       const errors = await Promise.all(calls);
       assert.deepEqual(
         errors.map(({ reason, method, id }) => [reason, method, id]),
@@ -43,20 +46,20 @@ for (const [name, endIt] of [
         ],
       );
       assert.deepEqual(sessions.events, [1, "session-ended"]);
-      await reconnect(it.scriptedPeer);
+      await reconnect(connection.scriptedPeer);
       await until(() => sessions.events.length === 3);
       assert.deepEqual(sessions.events, [1, "session-ended", 2]);
     });
 
     it("calls that are made then are sent in the next session, in order, with new ids", async () => {
-      const it = await session();
-      const ended = rejection(it.peer.request("before"));
-      endIt(it);
+      const connection = await session();
+      const ended = rejection(connection.peer.request("before"));
+      endIt(connection);
       await ended;
-      it.peer.notify("note", [0]);
-      const calls = [1, 2, 3].map((n) => it.peer.request("echo", [n]));
-      it.peer.notify("note", [4]);
-      const end = await reconnect(it.scriptedPeer);
+      connection.peer.notify("note", [0]);
+      const calls = [1, 2, 3].map((n) => connection.peer.request("echo", [n]));
+      connection.peer.notify("note", [4]);
+      const end = await reconnect(connection.scriptedPeer);
       const seen = [];
       for (let n = 0; n < 5; n++) {
         const message = await end.nextCall();
@@ -74,19 +77,19 @@ for (const [name, endIt] of [
     });
 
     it("late responses from the old session end no call", async () => {
-      const it = await session();
-      const ended = rejection(it.peer.request("old"));
-      const old = await it.end.nextCall();
-      endIt(it);
+      const connection = await session();
+      const ended = rejection(connection.peer.request("old"));
+      const old = await connection.end.nextCall();
+      endIt(connection);
       await ended;
-      const call = it.peer.request("new");
-      const end = await reconnect(it.scriptedPeer);
+      const call = connection.peer.request("new");
+      const end = await reconnect(connection.scriptedPeer);
       const { id } = await end.nextCall();
       assert.notEqual(id, old.id);
-      it.end.post({ jsonrpc: "2.0", id, result: "forged" });
-      it.end.answer(old, "late");
-      it.scriptedPeer.post({ jsonrpc: "2.0", id, result: "from the boundary" });
-      await end.drain();
+      connection.end.post({ jsonrpc: "2.0", id, result: "forged" });
+      connection.end.answer(old, "late");
+      connection.scriptedPeer.post({ jsonrpc: "2.0", id, result: "from the boundary" });
+      await end.unreadBeforeResponse();
       end.post({ jsonrpc: "2.0", id, result: "right" });
       assert.equal(await call, "right");
     });
@@ -101,26 +104,29 @@ for (const [name, endIt] of [
           handler.start();
         });
       const errors = [];
-      const it = await session({ methods: { work }, onError: ({ reason, method }) => errors.push([reason, method]) });
-      it.end.post({ jsonrpc: "2.0", id: 1, method: "work" });
+      const connection = await session({
+        methods: { work },
+        onError: ({ reason, method }) => errors.push([reason, method]),
+      });
+      connection.end.post({ jsonrpc: "2.0", id: 1, method: "work" });
       await handler.started;
-      endIt(it);
+      endIt(connection);
       await until(() => handler.signal.aborted);
       assert.equal(handler.signal.reason.reason, "session-ended");
       handler.finish("too late");
-      const end = await reconnect(it.scriptedPeer);
-      const messages = [...(await end.drain())].filter((message) => message.id !== undefined);
+      const end = await reconnect(connection.scriptedPeer);
+      const messages = [...(await end.unreadBeforeResponse())].filter((message) => message.id !== undefined);
       assert.deepEqual(messages, []);
       assert.deepEqual(errors, []);
     });
 
     it("calls that wait for the next session still end by their timeouts and signals", async () => {
-      const it = await session();
-      endIt(it);
-      assert.equal((await rejection(it.peer.request("x", [], { timeout: 0 }))).reason, "session-ended");
-      assert.equal((await rejection(it.peer.request("x", [], { timeout: 40 }))).reason, "timeout");
+      const connection = await session();
+      endIt(connection);
+      assert.equal((await rejection(connection.peer.request("x", [], { timeout: 0 }))).reason, "session-ended");
+      assert.equal((await rejection(connection.peer.request("x", [], { timeout: 40 }))).reason, "timeout");
       const controller = new AbortController();
-      const call = rejection(it.peer.request("x", [], { signal: controller.signal }));
+      const call = rejection(connection.peer.request("x", [], { signal: controller.signal }));
       controller.abort(new Error("enough"));
       assert.equal((await call).message, "enough");
     });
@@ -128,41 +134,41 @@ for (const [name, endIt] of [
 }
 
 describe("between two sessions", () => {
-  async function gap(options) {
-    const it = await session(options);
-    const ended = rejection(it.peer.request("x"));
-    it.end.bye();
+  async function betweenSessions(options) {
+    const connection = await session(options);
+    const ended = rejection(connection.peer.request("x"));
+    connection.end.bye();
     await ended;
-    return it;
+    return connection;
   }
 
   it("the params of a call are copied at the time of the call", async () => {
-    const it = await gap();
+    const connection = await betweenSessions();
     const params = { n: 1 };
-    it.peer.request("echo", params).catch(() => {});
+    connection.peer.request("echo", params).catch(() => {});
     params.n = 2;
-    const end = await reconnect(it.scriptedPeer);
+    const end = await reconnect(connection.scriptedPeer);
     assert.deepEqual((await end.nextCall()).params, { n: 1 });
   });
 
   it("an uncloneable message fails at once, and does not affect other messages", async () => {
-    const it = await gap();
-    assert.equal((await rejection(it.peer.request("echo", { f() {} }))).name, "DataCloneError");
-    const call = it.peer.request("echo", [1]);
-    const end = await reconnect(it.scriptedPeer);
+    const connection = await betweenSessions();
+    assert.equal((await rejection(connection.peer.request("echo", { f() {} }))).name, "DataCloneError");
+    const call = connection.peer.request("echo", [1]);
+    const end = await reconnect(connection.scriptedPeer);
     end.answer(await end.nextCall(), "ok");
     assert.equal(await call, "ok");
-    assert.equal(it.peer.pending, 0);
+    assert.equal(connection.peer.pending, 0);
   });
 
   it("the objects of a transfer list are transferred", async () => {
-    const it = await gap();
+    const connection = await betweenSessions();
     const bytes = new Uint8Array([1, 2, 3]);
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => port1.close());
-    it.peer.request("take", { bytes, port: port2 }, { transfer: [bytes.buffer, port2] }).catch(() => {});
+    connection.peer.request("take", { bytes, port: port2 }, { transfer: [bytes.buffer, port2] }).catch(() => {});
     assert.equal(bytes.byteLength, 0);
-    const end = await reconnect(it.scriptedPeer);
+    const end = await reconnect(connection.scriptedPeer);
     const { params } = await end.nextCall();
     assert.deepEqual([...params.bytes], [1, 2, 3]);
     const received = new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
@@ -172,10 +178,10 @@ describe("between two sessions", () => {
   });
 
   it("10 000 calls are queued, and a further call is refused", async () => {
-    const it = await gap({ timeout: 0 });
-    const calls = Array.from({ length: 10_000 }, (_, n) => it.peer.request("echo", [n]));
-    assert.equal((await rejection(it.peer.request("echo"))).reason, "too-many-calls");
-    const end = await reconnect(it.scriptedPeer);
+    const connection = await betweenSessions({ timeout: 0 });
+    const calls = Array.from({ length: 10_000 }, (_, n) => connection.peer.request("echo", [n]));
+    assert.equal((await rejection(connection.peer.request("echo"))).reason, "too-many-calls");
+    const end = await reconnect(connection.scriptedPeer);
     for (let n = 0; n < 10_000; n++) {
       const message = await end.nextCall();
       end.answer(message, message.params[0]);
@@ -187,18 +193,18 @@ describe("between two sessions", () => {
   }).timeout(30_000);
 
   it("calls that have ended are not sent in the next session, and do not use its queue", async () => {
-    const it = await gap();
+    const connection = await betweenSessions();
     const controller = new AbortController();
-    const late = rejection(it.peer.request("dead", [], { timeout: 20 }));
+    const late = rejection(connection.peer.request("dead", [], { timeout: 20 }));
     const calls = Array.from({ length: 9_999 }, (_, n) =>
-      rejection(it.peer.request("dead", [n], { signal: controller.signal })),
+      rejection(connection.peer.request("dead", [n], { signal: controller.signal })),
     );
-    assert.equal((await rejection(it.peer.request("one more"))).reason, "too-many-calls");
+    assert.equal((await rejection(connection.peer.request("one more"))).reason, "too-many-calls");
     assert.equal((await late).reason, "timeout");
     controller.abort();
     await Promise.all(calls);
-    const call = it.peer.request("alive", [1]);
-    const end = await reconnect(it.scriptedPeer);
+    const call = connection.peer.request("alive", [1]);
+    const end = await reconnect(connection.scriptedPeer);
     const message = await end.nextCall();
     assert.equal(message.method, "alive");
     end.answer(message, "ok");
@@ -206,31 +212,31 @@ describe("between two sessions", () => {
   });
 
   it("the calls of an aborted batch are not sent in the next session", async () => {
-    const it = await gap({ timeout: 0 });
+    const connection = await betweenSessions({ timeout: 0 });
     const controller = new AbortController();
-    const calls = it.peer.batch([{ method: "aborted" }, { method: "aborted" }], { signal: controller.signal });
-    it.peer.request("waits").catch(() => {});
+    const calls = connection.peer.batch([{ method: "aborted" }, { method: "aborted" }], { signal: controller.signal });
+    connection.peer.request("waits").catch(() => {});
     controller.abort(new Error("enough"));
     assert.deepEqual(
       (await calls).map(({ reason }) => reason.message),
       ["enough", "enough"],
     );
-    const end = await reconnect(it.scriptedPeer);
+    const end = await reconnect(connection.scriptedPeer);
     await until(() => end.received.some(({ method }) => method === "waits"));
     assert.deepEqual(end.received.filter(Array.isArray), []);
   });
 
   it("neither an aborted call nor its cancellation is sent in the next session", async () => {
-    const it = await gap({ timeout: 0 });
+    const connection = await betweenSessions({ timeout: 0 });
     const controller = new AbortController();
     const reason = new Error("enough");
-    const call = rejection(it.peer.request("aborted", [], { signal: controller.signal }));
-    it.peer.request("waits").catch(() => {});
+    const call = rejection(connection.peer.request("aborted", [], { signal: controller.signal }));
+    connection.peer.request("waits").catch(() => {});
     controller.abort(reason);
     assert.equal(await call, reason);
-    const end = await reconnect(it.scriptedPeer);
+    const end = await reconnect(connection.scriptedPeer);
     assert.equal((await end.nextCall()).method, "waits");
-    const methods = [...end.received, ...(await end.drain())].map(({ method }) => method);
+    const methods = [...end.received, ...(await end.unreadBeforeResponse())].map(({ method }) => method);
     assert.notInclude(methods, "aborted");
     assert.notInclude(methods, "$/cancelRequest");
   });
@@ -239,26 +245,26 @@ describe("between two sessions", () => {
     let peer;
     const events = [];
     const onSession = ({ number }) => number > 1 && peer.notify("first");
-    const it = await session({ onSession, onLost: () => events.push("lost") });
-    peer = it.peer;
-    it.end.bye();
+    const connection = await session({ onSession, onLost: () => events.push("lost") });
+    peer = connection.peer;
+    connection.end.bye();
     await until(() => events.length > 0);
     const ended = rejection(peer.request("waits", [], { timeout: 0 }));
-    const end = await reconnect(it.scriptedPeer);
+    const end = await reconnect(connection.scriptedPeer);
     assert.deepEqual([(await end.nextCall()).method, (await end.nextCall()).method], ["first", "waits"]);
     end.bye();
     await ended;
   });
 
   it("a peer can be destroyed, and its calls end", async () => {
-    const it = await gap();
-    const call = rejection(it.peer.request("echo"));
-    it.peer.destroy();
+    const connection = await betweenSessions();
+    const call = rejection(connection.peer.request("echo"));
+    connection.peer.destroy();
     assert.equal((await call).reason, "destroyed");
-    it.scriptedPeer.hello(hexId("f"));
-    it.port.postMessage("mark");
-    await it.scriptedPeer.find((message) => message === "mark");
-    const hellos = it.scriptedPeer.received.filter((message) => message?.method === "rpc.hello");
+    connection.scriptedPeer.hello(hexId("f"));
+    connection.port.postMessage("mark");
+    await connection.scriptedPeer.find((message) => message === "mark");
+    const hellos = connection.scriptedPeer.received.filter((message) => message?.method === "rpc.hello");
     assert.equal(new Set(hellos.map(({ id }) => id)).size, 1);
   });
 
@@ -273,20 +279,20 @@ describe("between two sessions", () => {
         throw new Error("in onLost");
       },
     };
-    const it = await gap(options);
-    await reconnect(it.scriptedPeer);
+    const connection = await betweenSessions(options);
+    await reconnect(connection.scriptedPeer);
     await until(() => errors.length === 3);
     assert.deepEqual(errors, ["in onSession", "in onLost", "in onSession"]);
   });
 
   it("rejections of onSession and onLost are reported to onError", async () => {
     const errors = [];
-    const it = await gap({
+    const connection = await betweenSessions({
       onError: ({ message }) => errors.push(message),
       onSession: () => Promise.reject(new Error("in onSession")),
       onLost: () => Promise.reject(new Error("in onLost")),
     });
-    await reconnect(it.scriptedPeer);
+    await reconnect(connection.scriptedPeer);
     await until(() => errors.length === 3);
     assert.sameMembers(errors, ["in onSession", "in onLost", "in onSession"]);
   });
@@ -294,15 +300,15 @@ describe("between two sessions", () => {
 
 describe("a peer that is destroyed", () => {
   it("in onLost, because another peer has sent a hello, sends no response to that hello", async () => {
-    const it = await session({ onLost: () => it.peer.destroy() });
+    const connection = await session({ onLost: () => connection.peer.destroy() });
     // The library ignores a hello that arrives too soon after another hello.
     await pause(20);
-    it.scriptedPeer.hello(hexId(0));
-    await until(() => it.end.received.some(({ method }) => method === "rpc.bye"), "the session did not end");
-    it.port.postMessage("mark");
-    await it.scriptedPeer.find((message) => message === "mark");
+    connection.scriptedPeer.hello(hexId(0));
+    await until(() => connection.end.received.some(({ method }) => method === "rpc.bye"), "the session did not end");
+    connection.port.postMessage("mark");
+    await connection.scriptedPeer.find((message) => message === "mark");
     assert.deepEqual(
-      it.scriptedPeer.received.filter((message) => message?.result !== undefined),
+      connection.scriptedPeer.received.filter((message) => message?.result !== undefined),
       [],
     );
   });
@@ -330,25 +336,25 @@ describe("in one session", () => {
     const end = await scriptedPeer.open();
     for (let n = 0; n < 12_000; n++) end.post({ jsonrpc: "2.0", method: "note" });
     await connecting;
-    await end.drain();
+    await end.unreadBeforeResponse();
     assert.equal(count, 12_000);
   }).timeout(20_000);
 
   it("the responses to requests that arrive with the goodbye are sent in that session, and not in the next", async () => {
     const lost = deferred();
     const errors = [];
-    const it = await session({
+    const connection = await session({
       methods: { echo: (params) => params, later: () => pause(30).then(() => "late") },
       onLost: lost.resolve,
       onError: ({ reason, method }) => errors.push([reason, method]),
     });
     const request = (method, id) => ({ jsonrpc: "2.0", method, params: [id], id });
-    it.end.post([{ jsonrpc: "2.0", method: "rpc.bye", params: { reason: "closed" } }, request("echo", 1)]);
-    it.end.post(request("later", 2));
+    connection.end.post([{ jsonrpc: "2.0", method: "rpc.bye", params: { reason: "closed" } }, request("echo", 1)]);
+    connection.end.post(request("later", 2));
     await lost.promise;
-    const next = await reconnect(it.scriptedPeer);
+    const next = await reconnect(connection.scriptedPeer);
     await pause(60);
-    const messages = await next.drain();
+    const messages = await next.unreadBeforeResponse();
     assert.deepEqual(
       messages.filter(({ method }) => method === undefined),
       [],
@@ -356,14 +362,14 @@ describe("in one session", () => {
     // Some engines do not deliver messages after the goodbye.
     for (const error of errors) assert.deepEqual(error, ["session-ended", "later"]);
     await until(
-      () => it.end.received.some((message) => [message].flat()[0].result !== undefined),
+      () => connection.end.received.some((message) => [message].flat()[0].result !== undefined),
       "no response arrived",
     );
   });
 
   it("the peer's lock is requested once, even if the peer announces it several times", async () => {
     if (globalThis.navigator?.locks === undefined) return;
-    const it = await session();
+    const connection = await session();
     const name = `portway:${hexId(1)}`;
     let release;
     const held = new Promise((resolve) =>
@@ -371,8 +377,8 @@ describe("in one session", () => {
     );
     await held;
     afterThisTest(() => release());
-    for (let n = 0; n < 20; n++) it.end.post({ jsonrpc: "2.0", method: "rpc.lock" });
-    await it.end.drain();
+    for (let n = 0; n < 20; n++) connection.end.post({ jsonrpc: "2.0", method: "rpc.lock" });
+    await connection.end.unreadBeforeResponse();
     const waiting = async () => (await navigator.locks.query()).pending.filter((lock) => lock.name === name).length;
     while ((await waiting()) === 0) await pause(5);
     await pause(50);
@@ -388,7 +394,7 @@ describe("in one session", () => {
     while (!(await isHeld())) await pause(5);
     const end = await scriptedPeer.open();
     await connecting;
-    await end.noted("rpc.lock");
+    await end.notification("rpc.lock");
   });
 });
 

@@ -59,22 +59,22 @@ describe("params of requests that arrived together", () => {
     });
 
     it(`share no objects in ${way} with an earlier handler that changes them synchronously`, async () => {
-      const { end, came } = await stalled();
+      const { end, replies } = await connectWithKeepAndGrow();
       const list = [1];
       end.post(together([1, 2].map((id) => ({ jsonrpc: "2.0", method: "grow", params: { list }, id }))));
-      await until(() => came().length === 2);
+      await until(() => replies().length === 2);
       assert.deepEqual(
-        came().map(({ result }) => result),
+        replies().map(({ result }) => result),
         [2, 2],
       );
     });
 
     it(`in ${way} are refused, except the first, if they share an object that is too large to be copied`, async () => {
-      const { end, used, arrived } = await checking();
+      const { end, used, untilReceived } = await checking();
       end.post(together(requests({ name: "public", more: Array.from({ length: 100 }, (_, n) => [n]) })));
       await until(() => used.length === 1);
       assert.deepEqual(used, ["public"]);
-      const replies = (await arrived(2)).flat();
+      const replies = (await untilReceived(2)).flat();
       const refused = replies
         .filter(({ error }) => error !== undefined)
         .map(({ id, error }) => [id, error.code, error.data?.reason]);
@@ -127,7 +127,7 @@ describe("params of requests that arrived together", () => {
     server.onNotify("note", ([map]) => void seen.push(map));
     const shared = new Map();
     remoteEnd.post([1, 2, 3].map(() => ({ jsonrpc: "2.0", method: "note", params: [shared] })));
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
     assert.deepEqual(
       [seen, errors],
       [[new Map()], Array(2).fill('"note" is dropped: it shares params with a message that came with it')],
@@ -209,17 +209,17 @@ describe("params of requests that arrived together", () => {
   }
 
   it("that contain one value of a megabyte in 256 requests are checked in a short time", async () => {
-    const { end, came } = await stalled();
+    const { end, replies } = await connectWithKeepAndGrow();
     const big = { data: Array.from({ length: 100_000 }, (_, n) => n) };
     end.post(ways.columns(Array.from({ length: 256 }, (_, id) => ({ method: "keep", params: big, id: id + 1 }))));
     const start = performance.now();
-    await until(() => came().length === 256);
+    await until(() => replies().length === 256);
     assert.isBelow(performance.now() - start, 2_000);
-    assert.equal(came().filter(({ error }) => error?.code === -32600).length, 255);
+    assert.equal(replies().filter(({ error }) => error?.code === -32600).length, 255);
   });
 });
 
-async function stalled() {
+async function connectWithKeepAndGrow() {
   const { end } = await connectToScripted({
     features: ["batch", "columns"],
     methods: { keep: () => "kept", grow: ({ list }) => list.push(2) },
@@ -229,7 +229,7 @@ async function stalled() {
     if (message?.method !== "rpc.columns") return [message].flat();
     return message.params.values.map((result, n) => ({ id: message.params.ids[n], result }));
   };
-  return { end, came: () => end.received.flatMap(unpacked).filter(isReply) };
+  return { end, replies: () => end.received.flatMap(unpacked).filter(isReply) };
 }
 
 describe("an array that repeats the same messages", () => {
@@ -238,7 +238,7 @@ describe("an array that repeats the same messages", () => {
   const note = { jsonrpc: "2.0", method: "note" };
   const array = [...Array(100).fill(request), ...Array(100).fill(broken), note, note];
 
-  async function kept(post) {
+  async function checkRepeatedMessages(post) {
     const calls = [];
     const handlers = {
       methods: { keep: () => void calls.push("keep") },
@@ -255,16 +255,16 @@ describe("an array that repeats the same messages", () => {
   }
 
   it("gets one response for each repeated request of a list, and runs the handler for each notification", () =>
-    kept(async (handlers) => {
-      const { end, arrived } = await connectToScripted({ features: ["batch"], ...handlers });
+    checkRepeatedMessages(async (handlers) => {
+      const { end, untilReceived } = await connectToScripted({ features: ["batch"], ...handlers });
       end.post(array);
-      const replies = (await arrived(2)).flat();
+      const replies = (await untilReceived(2)).flat();
       await pause(20);
       return replies.map(({ id }) => id);
     }));
 
   it("gets one response for each repeated request of a batch, and runs the handler for each notification", () =>
-    kept(async ({ methods, notifications }) => {
+    checkRepeatedMessages(async ({ methods, notifications }) => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("keep", methods.keep).onNotify("note", notifications.note);
       remoteEnd.post(array);

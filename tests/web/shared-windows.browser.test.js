@@ -64,7 +64,7 @@ describe("transports on one window with different origins", () => {
 describe("a session with an iframe, and a transport on the window that the iframe has after it was appended again,", () => {
   const origin = origins.other;
 
-  async function putInAgain(element) {
+  async function appendAgain(element) {
     const ready = untilReady(element);
     element.remove();
     document.body.append(element);
@@ -76,7 +76,7 @@ describe("a session with an iframe, and a transport on the window that the ifram
     const element = await openIframe("frame.html", { origin, query: { origin: origins.own } });
     const session = await connected(element, { origin });
     for (let n = 0; n < 3; n++) assert.equal(await session.request("later", [0, n]), n);
-    const client = new JSONRPCClient(windowTransport(await putInAgain(element), { origin }));
+    const client = new JSONRPCClient(windowTransport(await appendAgain(element), { origin }));
     afterThisTest(() => client.destroy());
     const calls = [];
     for (let n = 0; n < 8; n++) {
@@ -93,7 +93,7 @@ describe("a session with an iframe, and a transport on the window that the ifram
     const mine = await scriptedIframe({ origin });
     const sessions = [];
     /** Refuses the hello like a peer that does not support sessions. Returns whether the session has begun. */
-    const begun = () => {
+    const refuseHellos = () => {
       for (const { id, method } of mine.received.splice(0)) {
         if (method === "rpc.hello") mine.post({ jsonrpc: "2.0", id, error: { code: -32601, message: "none" } });
       }
@@ -104,9 +104,9 @@ describe("a session with an iframe, and a transport on the window that the ifram
       methods: { whose: () => "the session's" },
       onSession: () => void sessions.push(1),
     });
-    await until(begun, "the session did not begin");
+    await until(refuseHellos, "the session did not begin");
     await connecting;
-    const server = new JSONRPCServer(windowTransport(await putInAgain(mine.element), { origin })).method(
+    const server = new JSONRPCServer(windowTransport(await appendAgain(mine.element), { origin })).method(
       "own",
       () => "the server's",
     );

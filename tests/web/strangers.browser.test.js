@@ -15,64 +15,68 @@ const notification = (method) => ({ jsonrpc: "2.0", method });
  * Returns an array with an entry for each event from this window. chai cannot compare the events, because it would read
  * the members of a window of another origin.
  */
-const of = ({ window }, events) => events.map(({ source }) => source === window).filter((isIt) => isIt);
+const eventsOf = ({ window }, events) =>
+  events.map(({ source }) => source === window).filter((isFromWindow) => isFromWindow);
 
 describe("the data of a message", () => {
   for (const link of ["windowTransport", "connect"]) {
     it(`of another window is not read: ${link}`, async () => {
-      const stranger = await scriptedIframe({ origin: origins.other });
-      const mine = await scriptedIframe();
+      const otherIframe = await scriptedIframe({ origin: origins.other });
+      const peerIframe = await scriptedIframe();
       const calls = [];
       const methods = { call: () => void calls.push(1) };
       if (link === "connect") {
-        const connecting = connected(mine.element, { methods });
-        await until(() => mine.received.some(({ method }) => method === "rpc.hello"), "no hello arrived");
-        const { id } = mine.received.find(({ method }) => method === "rpc.hello");
-        mine.post({ jsonrpc: "2.0", id, error: { code: -32601, message: "Method not found" } });
+        const connecting = connected(peerIframe.element, { methods });
+        await until(() => peerIframe.received.some(({ method }) => method === "rpc.hello"), "no hello arrived");
+        const { id } = peerIframe.received.find(({ method }) => method === "rpc.hello");
+        peerIframe.post({ jsonrpc: "2.0", id, error: { code: -32601, message: "Method not found" } });
         await connecting;
       } else {
-        const peer = new JSONRPCPeer(windowTransport(mine.window)).method("call", methods.call);
+        const peer = new JSONRPCPeer(windowTransport(peerIframe.window)).method("call", methods.call);
         afterThisTest(() => peer.destroy());
       }
       const reads = recordDataReads(window);
-      for (const message of [request("call"), notification("call"), [request("call")], "text"]) stranger.post(message);
-      await stranger.settled();
-      mine.post(request("call", 2));
+      for (const message of [request("call"), notification("call"), [request("call")], "text"])
+        otherIframe.post(message);
+      await otherIframe.settled();
+      peerIframe.post(request("call", 2));
       await until(() => calls.length > 0, "the message of the peer did not arrive");
-      await stranger.settled();
+      await otherIframe.settled();
       assert.deepEqual(calls, [1]);
-      assert.isNotEmpty(of(mine, reads));
-      assert.isEmpty(of(stranger, reads));
+      assert.isNotEmpty(eventsOf(peerIframe, reads));
+      assert.isEmpty(eventsOf(otherIframe, reads));
     });
   }
 
   it("of the window of the peer, but of another origin, is not read by windowTransport", async () => {
-    const stranger = await scriptedIframe({ origin: origins.other });
-    const peer = new JSONRPCPeer(windowTransport(stranger.window));
+    const otherIframe = await scriptedIframe({ origin: origins.other });
+    const peer = new JSONRPCPeer(windowTransport(otherIframe.window));
     afterThisTest(() => peer.destroy());
     const reads = recordDataReads(window);
-    stranger.post(request("call"));
-    await stranger.settled();
-    assert.isEmpty(of(stranger, reads));
+    otherIframe.post(request("call"));
+    await otherIframe.settled();
+    assert.isEmpty(eventsOf(otherIframe, reads));
   });
 
-  it("of the window of the peer, but of another origin, is read 32 times by connect, which looks for a hello", async () => {
-    const stranger = await scriptedIframe({ origin: origins.other });
-    const connecting = rejection(connected(stranger.element, { connectTimeout: 1_000 }));
+  it("from the window of the peer but from another origin is read 32 times by connect, which searches for a hello", async () => {
+    const otherIframe = await scriptedIframe({ origin: origins.other });
+    const connecting = rejection(connected(otherIframe.element, { connectTimeout: 1_000 }));
     const reads = recordDataReads(window);
-    for (let n = 0; n < 100; n++) stranger.post(request("call"));
-    await stranger.settled();
-    assert.equal(of(stranger, reads).length, 32);
+    for (let n = 0; n < 100; n++) otherIframe.post(request("call"));
+    await otherIframe.settled();
+    assert.equal(eventsOf(otherIframe, reads).length, 32);
     assert.equal((await connecting).reason, "no-answer");
   });
 
   it("of an event that a script has created is not read", async () => {
-    const mine = await scriptedIframe();
-    const peer = new JSONRPCPeer(windowTransport(mine.window));
+    const peerIframe = await scriptedIframe();
+    const peer = new JSONRPCPeer(windowTransport(peerIframe.window));
     afterThisTest(() => peer.destroy());
-    const connecting = rejection(connected(mine.element, { connectTimeout: 100 }));
+    const connecting = rejection(connected(peerIframe.element, { connectTimeout: 100 }));
     const reads = recordDataReads(window);
-    dispatchEvent(new MessageEvent("message", { data: request("call"), source: mine.window, origin: origins.own }));
+    dispatchEvent(
+      new MessageEvent("message", { data: request("call"), source: peerIframe.window, origin: origins.own }),
+    );
     await connecting;
     assert.isTrue(reads.every(({ isTrusted }) => isTrusted));
   });
@@ -81,7 +85,7 @@ describe("the data of a message", () => {
 describe("a session with a peer that does not support sessions", () => {
   /** Connects this page to an iframe of its own origin. The test responds for the iframe like a plain peer. */
   async function plain(options) {
-    const mine = await scriptedIframe();
+    const peerIframe = await scriptedIframe();
     const sessions = [];
     const contexts = [];
     const recorded = recordSessions({
@@ -91,11 +95,11 @@ describe("a session with a peer that does not support sessions", () => {
       ...options,
       onSession: ({ origin }) => sessions.push(origin),
     });
-    const connecting = connected(mine.element, recorded);
-    await until(() => mine.received.some(({ method }) => method === "rpc.hello"), "no hello arrived");
-    const { id } = mine.received.find(({ method }) => method === "rpc.hello");
+    const connecting = connected(peerIframe.element, recorded);
+    await until(() => peerIframe.received.some(({ method }) => method === "rpc.hello"), "no hello arrived");
+    const { id } = peerIframe.received.find(({ method }) => method === "rpc.hello");
     return {
-      mine,
+      peerIframe,
       connecting,
       events: recorded.events,
       sessions,
@@ -113,29 +117,29 @@ describe("a session with a peer that does not support sessions", () => {
 
   it("receives only from its own origin, and a message of another allowed origin begins a new session", async () => {
     const errors = [];
-    const { mine, connecting, events, sessions, contexts, refusal } = await plain({
+    const { peerIframe, connecting, events, sessions, contexts, refusal } = await plain({
       onError: (error) => errors.push(error),
     });
-    mine.post(refusal);
+    peerIframe.post(refusal);
     await connecting;
-    mine.post(request("call", "first"));
-    await until(() => mine.received.some(({ id }) => id === "first"), "the first request has no response");
+    peerIframe.post(request("call", "first"));
+    await until(() => peerIframe.received.some(({ id }) => id === "first"), "the first request has no response");
     assert.deepEqual([sessions, events], [[origins.own], []]);
-    await navigated(mine);
-    mine.post(notification("note"));
-    mine.post(request("call", "second"));
-    await until(() => mine.received.some(({ id }) => id === "second"), "the second request has no response");
+    await navigated(peerIframe);
+    peerIframe.post(notification("note"));
+    peerIframe.post(request("call", "second"));
+    await until(() => peerIframe.received.some(({ id }) => id === "second"), "the second request has no response");
     assert.deepEqual([sessions, events], [[origins.own, origins.other], ["session-ended"]]);
     assert.equal(contexts.length, 3);
     // A context of the first session cannot send messages to the document of the new session.
     contexts[0].notify("secret");
     contexts[1].notify("open");
     await until(
-      () => mine.received.some(({ method }) => method === "open"),
+      () => peerIframe.received.some(({ method }) => method === "open"),
       "the notification of the new session did not arrive",
     );
-    await mine.settled();
-    assert.isFalse(mine.received.some(({ method }) => method === "secret"));
+    await peerIframe.settled();
+    assert.isFalse(peerIframe.received.some(({ method }) => method === "secret"));
     assert.deepEqual(
       errors.map(({ reason, method }) => [reason, method]),
       [["session-ended", "call"]],
@@ -143,28 +147,34 @@ describe("a session with a peer that does not support sessions", () => {
   });
 
   it("contains no message that another origin sent before the session", async () => {
-    const { mine, connecting, sessions, contexts } = await plain();
-    mine.post(notification("note"));
-    await mine.settled();
-    await navigated(mine);
-    await until(() => mine.received.filter(({ method }) => method === "rpc.hello").length > 1, "no hello arrived");
-    const { id } = mine.received.findLast(({ method }) => method === "rpc.hello");
-    mine.post(request("call"));
-    mine.post({ jsonrpc: "2.0", id, error: { code: -32601, message: "no" } });
+    const { peerIframe, connecting, sessions, contexts } = await plain();
+    peerIframe.post(notification("note"));
+    await peerIframe.settled();
+    await navigated(peerIframe);
+    await until(
+      () => peerIframe.received.filter(({ method }) => method === "rpc.hello").length > 1,
+      "no hello arrived",
+    );
+    const { id } = peerIframe.received.findLast(({ method }) => method === "rpc.hello");
+    peerIframe.post(request("call"));
+    peerIframe.post({ jsonrpc: "2.0", id, error: { code: -32601, message: "no" } });
     await connecting;
-    await until(() => mine.received.some((message) => message.result === "called"), "the request has no response");
+    await until(
+      () => peerIframe.received.some((message) => message.result === "called"),
+      "the request has no response",
+    );
     await pause(20);
     assert.deepEqual([sessions, contexts.length], [[origins.other], 1]);
   });
 
   it("can be destroyed when another origin ends it", async () => {
     let peer;
-    const { mine, connecting, refusal, sessions, contexts } = await plain({ onLost: () => peer.destroy() });
-    mine.post(refusal);
+    const { peerIframe, connecting, refusal, sessions, contexts } = await plain({ onLost: () => peer.destroy() });
+    peerIframe.post(refusal);
     peer = await connecting;
-    await navigated(mine);
-    mine.post(request("call"));
-    await mine.settled();
+    await navigated(peerIframe);
+    peerIframe.post(request("call"));
+    await peerIframe.settled();
     await pause(20);
     assert.deepEqual([sessions, contexts.length], [[origins.own], 0]);
   });

@@ -102,7 +102,7 @@ describe("all streams of a link", () => {
     cancel("a");
     await until(() => answer("a") !== undefined, "the stream did not end");
     assert.equal(answer("a").error.code, -32800);
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.isBelow(given.a, 19_500);
   });
 });
@@ -126,7 +126,7 @@ describe("the credit of all streams of a peer", () => {
     cancel("a");
     cancel("d");
     await until(() => answer("a") !== undefined && answer("d") !== undefined, "the streams did not end");
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
   });
 
   it("is also counted in columns", async () => {
@@ -134,7 +134,7 @@ describe("the credit of all streams of a peer", () => {
     openAll(256, 1_000, "nothing");
     await until(() => answer(255) !== undefined, "the last request has no response");
     const refused = () => Array.from({ length: 256 }, (_, id) => id).filter((id) => answer(id) !== undefined);
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.deepEqual(
       refused(),
       Array.from({ length: 256 - 65 }, (_, n) => 65 + n),
@@ -150,18 +150,18 @@ describe("the credit of all streams of a peer", () => {
     await until(() => items("b") === 2, "some items are missing");
     credit("b", 100);
     await until(() => items("b") >= 12, "some items are missing");
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.equal(items("b"), 12);
     // The window of the stream is 10 now, and does not grow.
     credit("b", 100);
     await until(() => items("b") >= 22, "some items are missing");
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.equal(items("b"), 22);
     cancel("a");
     await until(() => answer("a") !== undefined, "the stream did not end");
     credit("b", 100);
     await until(() => items("b") >= 122, "some items are missing");
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.equal(items("b"), 122);
     cancel("b");
   });

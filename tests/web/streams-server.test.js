@@ -11,7 +11,7 @@ function caller(remoteEnd) {
     credit: (count) => remoteEnd.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id: 1, count } }),
     cancel: () => remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } }),
     /** Returns the items that have arrived since the last call. */
-    items: async () => (await remoteEnd.drain()).map(({ params }) => params.value),
+    items: async () => (await remoteEnd.unreadBeforeResponse()).map(({ params }) => params.value),
   };
 }
 
@@ -70,7 +70,7 @@ describe("a handler that returns a stream", () => {
         assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value } });
       }
       assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: null, id: 1 });
-      assert.deepEqual(await remoteEnd.drain(), []);
+      assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
     });
   }
 
@@ -134,7 +134,7 @@ describe("a handler that returns a stream", () => {
       const { remoteEnd, open, errors } = served({ fail });
       open("fail", 10);
       assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", error: { code: -32000, message: "no" }, id: 1 });
-      assert.deepEqual([await remoteEnd.drain(), errors], [[], []]);
+      assert.deepEqual([await remoteEnd.unreadBeforeResponse(), errors], [[], []]);
     }
   });
 
@@ -144,7 +144,7 @@ describe("a handler that returns a stream", () => {
     open("bad", 10);
     const { error, id } = await remoteEnd.next();
     assert.deepEqual([error.code, id], [ErrorCode.InternalError, 1]);
-    assert.deepEqual([await remoteEnd.drain(), items.asked, errors], [[], ["return"], []]);
+    assert.deepEqual([await remoteEnd.unreadBeforeResponse(), items.asked, errors], [[], ["return"], []]);
   });
 
   it("sends one error if a transfer list cannot be transferred", async () => {
@@ -156,7 +156,7 @@ describe("a handler that returns a stream", () => {
     });
     open("bad", 10);
     assert.equal((await remoteEnd.next()).error.code, ErrorCode.InternalError);
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
   });
 
   it("may send progress between the items", async () => {
@@ -210,7 +210,7 @@ describe("a stream that the caller cancels", () => {
       error: { code: ErrorCode.RequestCancelled, message: "Request cancelled" },
       id: 1,
     });
-    assert.deepEqual([await remoteEnd.drain(), source.asked], [[], ["next", "next", "return"]]);
+    assert.deepEqual([await remoteEnd.unreadBeforeResponse(), source.asked], [[], ["next", "next", "return"]]);
   });
 
   it("ends its iterator once while an item is pending, and the item is not sent", async () => {
@@ -218,11 +218,11 @@ describe("a stream that the caller cancels", () => {
     const source = scripted({ next: () => item.promise });
     const { remoteEnd, open, cancel } = served({ wait: () => source });
     open("wait", 2);
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     cancel();
     assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
     item.resolve({ done: false, value: "late" });
-    assert.deepEqual([await remoteEnd.drain(), source.asked], [[], ["return"]]);
+    assert.deepEqual([await remoteEnd.unreadBeforeResponse(), source.asked], [[], ["return"]]);
   });
 
   it("ends its iterator once if the handler returns it after the cancellation", async () => {
@@ -231,7 +231,7 @@ describe("a stream that the caller cancels", () => {
     const { remoteEnd, open, cancel } = served({ wait: () => given.promise });
     open("wait", 2);
     cancel();
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
     given.resolve(source);
     assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
     assert.deepEqual(source.asked, ["return"]);
@@ -253,7 +253,7 @@ describe("a stream that the caller cancels", () => {
     assert.equal((await remoteEnd.next()).params.value, 1);
     cancel();
     assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
-    assert.deepEqual([await remoteEnd.drain(), ended], [[], 1]);
+    assert.deepEqual([await remoteEnd.unreadBeforeResponse(), ended], [[], 1]);
   });
 
   it("cancels a ReadableStream and releases its lock, even while a chunk is pending", async () => {
@@ -261,11 +261,11 @@ describe("a stream that the caller cancels", () => {
     const readable = new ReadableStream({ cancel: (reason) => void reasons.push(reason.name) });
     const { remoteEnd, open, cancel } = served({ wait: () => readable });
     open("wait", 2);
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.isTrue(readable.locked);
     cancel();
     assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
-    assert.deepEqual([reasons, readable.locked, await remoteEnd.drain()], [["AbortError"], false, []]);
+    assert.deepEqual([reasons, readable.locked, await remoteEnd.unreadBeforeResponse()], [["AbortError"], false, []]);
   });
 
   it("gets the error that its iterator throws when it is ended", async () => {
@@ -282,7 +282,7 @@ describe("a stream that the caller cancels", () => {
     assert.equal((await remoteEnd.next()).params.value, 1);
     cancel();
     assert.equal((await remoteEnd.next()).error.code, -32010);
-    assert.deepEqual([await remoteEnd.drain(), errors], [[], []]);
+    assert.deepEqual([await remoteEnd.unreadBeforeResponse(), errors], [[], []]);
   });
 
   it("may have an iterator without return()", async () => {
@@ -291,7 +291,7 @@ describe("a stream that the caller cancels", () => {
     assert.equal((await remoteEnd.next()).params.value, 1);
     cancel();
     assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
   });
 
   it("has the lock of its ReadableStream released when the ReadableStream ends", async () => {
@@ -351,7 +351,7 @@ describe("a request for a stream", () => {
         [error.code, error.message],
         [ErrorCode.InternalError, 'method "plain" does not return a stream; use request()'],
       );
-      assert.deepEqual(await remoteEnd.drain(), []);
+      assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
     });
   }
 
@@ -375,7 +375,7 @@ describe("a request for a stream", () => {
     const { remoteEnd } = served({ count: () => void runs++ });
     remoteEnd.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method: "count", credit: 5 } });
     remoteEnd.post({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: 1 } });
-    assert.deepEqual([await remoteEnd.drain(), runs], [[], 0]);
+    assert.deepEqual([await remoteEnd.unreadBeforeResponse(), runs], [[], 0]);
   });
 });
 
@@ -466,12 +466,12 @@ describe("a cancelled stream", () => {
     const source = scripted({ return: () => new Promise(() => {}) });
     const { open, credit, cancel, remoteEnd } = served({ numbers: () => source });
     open("numbers", 2);
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     cancel();
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     const before = source.asked.length;
     credit(5);
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     assert.deepEqual(source.asked.slice(before), []);
   });
 
@@ -480,11 +480,11 @@ describe("a cancelled stream", () => {
     const source = new ReadableStream({ cancel: () => ended.promise });
     const { open, cancel, remoteEnd } = served({ chunks: () => source });
     open("chunks", 2);
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     cancel();
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     cancel();
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
     ended.reject(new Error("the file is still open"));
     assert.equal((await remoteEnd.next()).error.message, "the file is still open");
   });

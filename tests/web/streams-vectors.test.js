@@ -103,19 +103,19 @@ class Operation {
   }
 }
 
-const forBoundaries = (await vectors()).filter((vector) => !("profile" in vector || "only" in vector));
+const vectorsForBoundaries = (await vectors()).filter((vector) => !("profile" in vector || "only" in vector));
 
 describe("a peer handles the messages of streams.json", () => {
-  for (const { name, steps } of forBoundaries) {
+  for (const { name, steps } of vectorsForBoundaries) {
     it(name, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const notifications = [];
       const peer = serve(transport, notifications);
       let operation;
-      const play = {
+      const runStep = {
         receive: (message) => remoteEnd.post(message),
         send: async (expected) => assert.deepEqual(canonical(await remoteEnd.next()), canonical(expected)),
-        quiet: async () => assert.deepEqual(await remoteEnd.drain(), []),
+        quiet: async () => assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []),
         call: (call) => (operation = new Operation(peer, { call })),
         stream: (stream) => (operation = new Operation(peer, { stream })),
         item: async (expected) => assert.deepEqual(await operation.item(), expected),
@@ -124,8 +124,8 @@ describe("a peer handles the messages of streams.json", () => {
         cancel: () => operation.cancel(),
         notification: async (expected) => assert.deepEqual(await nextOf(notifications), expected),
       };
-      for (const [step, value] of steps.flatMap(Object.entries)) await play[step](value);
-      await play.quiet();
+      for (const [step, value] of steps.flatMap(Object.entries)) await runStep[step](value);
+      await runStep.quiet();
       assert.deepEqual([operation?.progress ?? [], notifications], [[], []]);
     });
   }

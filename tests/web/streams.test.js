@@ -139,14 +139,14 @@ describe("the consumer of a stream", () => {
     const { item } = await requested(remoteEnd);
     for (let n = 0; n < 4; n++) item(n);
     assert.equal((await first).value, 0);
-    assert.deepEqual(await remoteEnd.drain(), [], "one item is less than half of a window of four");
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [], "one item is less than half of a window of four");
     await items.next();
     const credit = { jsonrpc: "2.0", method: "rpc.credit", params: { id: 1, count: 2 } };
     assert.deepEqual(await remoteEnd.next(), credit);
     await items.next();
     await items.next();
     assert.deepEqual(await remoteEnd.next(), credit);
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
   });
 
   it("may request several items at the same time", async () => {
@@ -215,7 +215,7 @@ describe("the consumer of a stream", () => {
     assert.deepEqual(await Promise.all(waiting), Array(2).fill({ done: true, value: undefined }));
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
     await items.return();
-    assert.deepEqual([client.pending, await remoteEnd.drain()], [0, []]);
+    assert.deepEqual([client.pending, await remoteEnd.unreadBeforeResponse()], [0, []]);
   });
 
   it("sends nothing if it ends the stream before it requests an item", async () => {

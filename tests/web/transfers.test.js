@@ -14,7 +14,7 @@ function ends() {
   return { client: new JSONRPCPeer(near), server, seen, port };
 }
 
-const gone = () => {
+const detachedBuffer = () => {
   const buffer = new ArrayBuffer(8);
   structuredClone(buffer, { transfer: [buffer] });
   return buffer;
@@ -28,19 +28,19 @@ function ports() {
   return [port1, port2];
 }
 
-function handedOn() {
+function transferredPort() {
   const [port] = ports();
   ports()[0].postMessage(undefined, [port]);
   return port;
 }
 
-function closed() {
+function closedPort() {
   const [port] = ports();
   port.close();
   return port;
 }
 
-function locked(stream) {
+function lockedStream(stream) {
   const { readable = stream } = stream;
   if (readable.getReader) readable.getReader();
   else readable.getWriter();
@@ -50,18 +50,18 @@ function locked(stream) {
 /**
  * Objects that make a transfer list fail. Each function gets the valid buffers, and the port on which the caller posts.
  */
-const bad = {
+const invalidItems = {
   "a buffer twice": ([first]) => first,
-  "a detached buffer": gone,
+  "a detached buffer": detachedBuffer,
   "an object that cannot be transferred": () => ({}),
   "a view": () => new Uint8Array(4),
   null: () => null,
-  "a port that was already transferred": handedOn,
-  "a closed port": closed,
+  "a port that was already transferred": transferredPort,
+  "a closed port": closedPort,
   "the port that it is sent to": (_, port) => port,
-  "a locked ReadableStream": () => locked(new ReadableStream()),
-  "a locked WritableStream": () => locked(new WritableStream()),
-  "a TransformStream with a locked end": () => locked(new TransformStream()),
+  "a locked ReadableStream": () => lockedStream(new ReadableStream()),
+  "a locked WritableStream": () => lockedStream(new WritableStream()),
+  "a TransformStream with a locked end": () => lockedStream(new TransformStream()),
   // Node sends a copy of such a memory.
   ...(inNode
     ? {}
@@ -73,54 +73,54 @@ const buffers = () => [8, 1_000, 65_536 * 2, 1 << 20].map((length) => new ArrayB
 const lengths = (list) => list.map(({ byteLength }) => byteLength);
 
 /** Returns the list with the item at the start, in the middle and at the end. */
-function places(list, item) {
+function listsWithItem(list, item) {
   return [0, 1, list.length].map(
     (place) => list.toSpliced?.(place, 0, item) ?? [...list.slice(0, place), item, ...list.slice(place)],
   );
 }
 
 describe("a transfer list that contains", () => {
-  for (const [name, make] of Object.entries(bad)) {
+  for (const [name, make] of Object.entries(invalidItems)) {
     describe(name, () => {
       it("makes the call reject, and no object is detached", async () => {
         const { client, seen, port } = ends();
-        const good = buffers();
-        for (const transfer of places(good, make(good, port))) {
-          const error = await rejection(client.request("echo", { good }, { transfer }));
+        const validBuffers = buffers();
+        for (const transfer of listsWithItem(validBuffers, make(validBuffers, port))) {
+          const error = await rejection(client.request("echo", { validBuffers }, { transfer }));
           assert.include(["DataCloneError", "TypeError"], error.name);
-          assert.deepEqual([lengths(good), client.pending, seen], [lengths(buffers()), 0, []]);
+          assert.deepEqual([lengths(validBuffers), client.pending, seen], [lengths(buffers()), 0, []]);
         }
         assert.deepEqual(await client.request("echo", [1]), [1]);
       });
 
       it("makes a notification throw, and no object is detached", async () => {
         const { client, port } = ends();
-        const good = buffers();
-        for (const transfer of places(good, make(good, port))) {
-          assert.throws(() => client.notify("n", { good }, { transfer }));
-          assert.deepEqual(lengths(good), lengths(buffers()));
+        const validBuffers = buffers();
+        for (const transfer of listsWithItem(validBuffers, make(validBuffers, port))) {
+          assert.throws(() => client.notify("n", { validBuffers }, { transfer }));
+          assert.deepEqual(lengths(validBuffers), lengths(buffers()));
         }
       });
 
       it("makes a result one error, and no object is detached", async () => {
         const { client, server } = ends();
-        const good = buffers();
+        const validBuffers = buffers();
         let transfer;
-        server.method("take", (_, context) => (context.transfer(transfer), { good }));
+        server.method("take", (_, context) => (context.transfer(transfer), { validBuffers }));
         // The handler does not have the port on which the server posts.
         if (name === "the port that it is sent to") return;
-        for (transfer of places(good, make(good))) {
+        for (transfer of listsWithItem(validBuffers, make(validBuffers))) {
           assert.equal((await rejection(client.request("take"))).code, -32603);
-          assert.deepEqual(lengths(good), lengths(buffers()));
+          assert.deepEqual(lengths(validBuffers), lengths(buffers()));
         }
       });
 
       it("in one result of a batch does not affect the other results", async () => {
         const { transport, remoteEnd } = scriptedChannel();
-        const good = buffers();
-        const list = [...good, name === "the port that it is sent to" ? gone() : make(good)];
+        const validBuffers = buffers();
+        const list = [...validBuffers, name === "the port that it is sent to" ? detachedBuffer() : make(validBuffers)];
         new JSONRPCServer(transport)
-          .method("bad", (_, context) => (context.transfer(list), { good }))
+          .method("bad", (_, context) => (context.transfer(list), { validBuffers }))
           .method("good", (_, context) => {
             const { buffer } = new Uint8Array([1, 2, 3]);
             context.transfer([buffer]);
@@ -138,16 +138,16 @@ describe("a transfer list that contains", () => {
           ],
         );
         assert.deepEqual([...new Uint8Array(replies[1].result)], [1, 2, 3]);
-        assert.deepEqual(lengths(good), lengths(buffers()));
+        assert.deepEqual(lengths(validBuffers), lengths(buffers()));
       });
 
       it("makes progress() throw in the handler, and no object is detached", async () => {
         if (name === "the port that it is sent to") return;
         const { client, server } = ends();
-        const good = buffers();
-        server.method("work", (_, { progress }) => progress({ good }, [...good, make(good)]));
+        const validBuffers = buffers();
+        server.method("work", (_, { progress }) => progress({ validBuffers }, [...validBuffers, make(validBuffers)]));
         assert.equal((await rejection(client.request("work", undefined, { onProgress() {} }))).code, -32603);
-        assert.deepEqual(lengths(good), lengths(buffers()));
+        assert.deepEqual(lengths(validBuffers), lengths(buffers()));
       });
     });
   }
@@ -156,18 +156,18 @@ describe("a transfer list that contains", () => {
 describe("a transfer list of an item of a stream", () => {
   it("ends the stream with an error if it cannot be sent, and no object is detached", async () => {
     const { client, server } = ends();
-    const good = buffers();
+    const validBuffers = buffers();
     server.method("items", async function* (_, { transfer }) {
       yield "first";
-      transfer([...good, handedOn()]);
-      yield good;
+      transfer([...validBuffers, transferredPort()]);
+      yield validBuffers;
     });
     const items = [];
     const read = async () => {
       for await (const item of client.stream("items")) items.push(item);
     };
     assert.equal((await rejection(read())).code, -32603);
-    assert.deepEqual([items, lengths(good), client.pending], [["first"], lengths(buffers()), 0]);
+    assert.deepEqual([items, lengths(validBuffers), client.pending], [["first"], lengths(buffers()), 0]);
   });
 });
 
@@ -217,27 +217,27 @@ describe("a transfer list", () => {
 describe("a value that cannot be cloned", () => {
   it("does not detach the objects of its transfer list", async () => {
     const { client, server, seen } = ends();
-    const good = buffers();
-    await rejection(client.request("echo", { good, run() {} }, { transfer: good }));
-    server.method("take", (_, context) => (context.transfer(good), { good, run() {} }));
+    const validBuffers = buffers();
+    await rejection(client.request("echo", { validBuffers, run() {} }, { transfer: validBuffers }));
+    server.method("take", (_, context) => (context.transfer(validBuffers), { validBuffers, run() {} }));
     assert.equal((await rejection(client.request("take"))).code, -32603);
-    assert.deepEqual([lengths(good), client.pending, seen], [lengths(buffers()), 0, []]);
+    assert.deepEqual([lengths(validBuffers), client.pending, seen], [lengths(buffers()), 0, []]);
   });
 });
 
 describe("a valid transfer list", () => {
   it("may contain buffers of any size and ports between them", async () => {
     const { client, server } = ends();
-    const good = buffers();
+    const validBuffers = buffers();
     const [first, second] = [ports()[0], ports()[0]];
-    server.method("take", ({ good, first, second }) => {
+    server.method("take", ({ validBuffers, first, second }) => {
       first.close();
       second.close();
-      return lengths(good);
+      return lengths(validBuffers);
     });
-    const transfer = [good[0], first, ...good.slice(1), second];
-    assert.deepEqual(await client.request("take", { good, first, second }, { transfer }), lengths(buffers()));
-    assert.deepEqual(lengths(good), [0, 0, 0, 0]);
+    const transfer = [validBuffers[0], first, ...validBuffers.slice(1), second];
+    assert.deepEqual(await client.request("take", { validBuffers, first, second }, { transfer }), lengths(buffers()));
+    assert.deepEqual(lengths(validBuffers), [0, 0, 0, 0]);
     assert.lengthOf(transfer, 6);
   });
 

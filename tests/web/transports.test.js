@@ -254,7 +254,7 @@ describe("a port with other listeners", () => {
     new JSONRPCPeer(transport).method("echo", (params) => params);
     const foreign = [{ type: "build", entry: "app.ts" }, "text", 5, null];
     for (const message of foreign) remoteEnd.post(message);
-    assert.deepEqual(await remoteEnd.drain(), []);
+    assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
     assert.deepEqual(
       seen.filter((message) => message?.jsonrpc === undefined),
       foreign.flatMap((message) => [message, message]),
@@ -266,7 +266,7 @@ describe("a port with other listeners", () => {
     let assigned = 0;
     Object.defineProperty(port, "onmessage", { get: () => null, set: () => void assigned++ });
     const peer = new JSONRPCPeer(transport);
-    await remoteEnd.drain();
+    await remoteEnd.unreadBeforeResponse();
     peer.destroy();
     assert.equal(assigned, 0);
   });

@@ -66,7 +66,7 @@ for (const file of ["spec_examples", "envelope"]) {
         serve(transport);
         const message = received(vector);
         remoteEnd.post(message);
-        const replies = await remoteEnd.drain();
+        const replies = await remoteEnd.unreadBeforeResponse();
         const expected = "boundary_reply" in vector ? vector.boundary_reply : vector.reply;
         assert.deepEqual(
           replies.map((reply) => canonical(reply, message)),

@@ -17,7 +17,7 @@ function asWorker(port) {
 }
 
 /** Returns both ends of a worker-like boundary. */
-const sides = () => ports().map(asWorker);
+const workerEnds = () => ports().map(asWorker);
 
 /** Returns a worker-like target, and the test as the peer of the target. */
 function scriptedPort() {
@@ -36,7 +36,7 @@ function laneOver(port, name) {
 }
 
 /** Begins a session over a lane with the test as the peer. */
-async function played(options) {
+async function connectOverLane(options) {
   const [port, far] = ports();
   const scriptedPeer = new ScriptedPeer(far);
   const connecting = connected(asWorker(port), options);
@@ -56,7 +56,7 @@ function overheard(...targets) {
 
 describe("a session over a worker", () => {
   it("has a lane if both peers support lanes: each message has the lane's name, and no port is created", async () => {
-    const [near, far] = sides();
+    const [near, far] = workerEnds();
     const seen = overheard(near, far);
     const [one, other] = await Promise.all([connected(near), connected(far, { methods: { twice: ([n]) => 2 * n } })]);
     assert.equal(await one.request("twice", [21]), 42);
@@ -110,7 +110,7 @@ describe("a session over a worker", () => {
 
   it("ignores messages with other names, and values that are not messages", async () => {
     const errors = [];
-    const { peer, end, far } = await played({ onError: (error) => errors.push(error) });
+    const { peer, end, far } = await connectOverLane({ onError: (error) => errors.push(error) });
     const call = peer.request("a", [1]);
     const { id } = await end.nextCall();
     const forged = { jsonrpc: "2.0", result: "forged", id };
@@ -128,7 +128,7 @@ describe("a session over a worker", () => {
   });
 
   it("does not affect foreign messages or a plain server on the same worker", async () => {
-    const [near, far] = sides();
+    const [near, far] = workerEnds();
     const [one] = await Promise.all([connected(near), connected(far, { methods: { whose: () => "the session's" } })]);
     const server = new JSONRPCServer(workerTransport(near)).method("whose", () => "the plain one's");
     afterThisTest(() => server.destroy());
@@ -141,7 +141,7 @@ describe("a session over a worker", () => {
   });
 
   it("is separate from a session on another channel", async () => {
-    const [near, far] = sides();
+    const [near, far] = workerEnds();
     const methods = (name) => ({ methods: { name: () => name } });
     const [a, b] = await Promise.all([
       connected(near, { channel: "a" }),
@@ -157,7 +157,7 @@ describe("a session over a worker", () => {
   });
 
   it("ignores responses in the lane of the previous session", async () => {
-    const { peer, end, scriptedPeer, far } = await played();
+    const { peer, end, scriptedPeer, far } = await connectOverLane();
     const old = rejection(peer.request("a", [1]));
     const { id } = await end.nextCall();
     end.bye();
@@ -175,7 +175,7 @@ describe("a session over a worker", () => {
   });
 
   it("transfers buffers", async () => {
-    const [near, far] = sides();
+    const [near, far] = workerEnds();
     const [one] = await Promise.all([
       connected(near),
       connected(far, { methods: { size: ({ buffer }) => buffer.byteLength } }),
@@ -186,7 +186,7 @@ describe("a session over a worker", () => {
   });
 
   it("removes its listeners when it ends", async () => {
-    const [near, far] = sides();
+    const [near, far] = workerEnds();
     const listeners = [near, far].map(listenersOf);
     for (let round = 0; round < 5; round++) {
       const [one, other] = await pairOver(near, far);
@@ -203,7 +203,7 @@ describe("a session over a worker", () => {
 
   it("responds to ten thousand concurrent calls from both peers", async () => {
     const methods = { twice: ([n]) => 2 * n };
-    const [one, other] = await Promise.all(sides().map((side) => connected(side, { methods })));
+    const [one, other] = await Promise.all(workerEnds().map((side) => connected(side, { methods })));
     const requestMany = (peer) => Array.from({ length: 5_000 }, (_, n) => peer.request("twice", [n]));
     const results = await Promise.all([...requestMany(one), ...requestMany(other)]);
     assert.isTrue(results.every((result, n) => result === 2 * (n % 5_000)));

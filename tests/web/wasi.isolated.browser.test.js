@@ -17,9 +17,9 @@ async function start(module, options) {
   return guest;
 }
 
-/** Starts the guest with the unusual behaviour `what`. */
-function oddly(what, options) {
-  return start(odd, { args: [what], ...options });
+/** Starts the guest with this unusual behaviour. */
+function startOddGuest(behaviour, options) {
+  return start(odd, { args: [behaviour], ...options });
 }
 
 const text = async ({ readable }) => new TextDecoder().decode(await readAll(readable));
@@ -27,7 +27,7 @@ const text = async ({ readable }) => new TextDecoder().decode(await readAll(read
 for (const { name, url } of await guests()) describeGuest(name, () => start(url, { onStderr() {} }));
 
 describe("a guest in a worker", () => {
-  for (const [name, given] of [
+  for (const [name, module] of [
     ["a URL", () => odd],
     ["a relative URL", () => "/target/guests/odd.wasm"],
     ["a Response", () => fetch(odd)],
@@ -37,19 +37,19 @@ describe("a guest in a worker", () => {
     ["a file without a type", () => `${odd}?type=`],
   ]) {
     it(`can be started from ${name}`, async () => {
-      assert.equal((await (await start(given(), { args: ["x"] })).exited).code, 0);
+      assert.equal((await (await start(module(), { args: ["x"] })).exited).code, 0);
     });
   }
 
   it("gets arguments and an environment, and has an exit code of 32 bits", async () => {
-    const guest = await oddly("a", { args: ["a", "ö 😀", ""], env: { KEY: "ü=", EMPTY: "" } });
+    const guest = await startOddGuest("a", { args: ["a", "ö 😀", ""], env: { KEY: "ü=", EMPTY: "" } });
     assert.equal(await text(guest), "guest\0a\0ö 😀\0\0KEY=ü=\0EMPTY=\0");
     assert.deepEqual(await guest.exited, { code: 0xfffffffe });
   });
 
   it("has its stderr passed to onStderr as text", async () => {
     const pieces = [];
-    const guest = await oddly("p", { args: ["p", "ö 😀"], onStderr: (piece) => pieces.push(piece) });
+    const guest = await startOddGuest("p", { args: ["p", "ö 😀"], onStderr: (piece) => pieces.push(piece) });
     await guest.exited;
     assert.equal(pieces.join(""), "guest\0p\0ö 😀\0");
     assert.equal(await text(guest), "");
@@ -60,18 +60,18 @@ describe("a guest in a worker", () => {
       throw new Error("oh no");
     };
     const lines = await printed(async () => {
-      assert.deepEqual(await (await oddly("p", { args: ["p", "one"], onStderr })).exited, { code: 0 });
+      assert.deepEqual(await (await startOddGuest("p", { args: ["p", "one"], onStderr })).exited, { code: 0 });
     });
     assert.include(lines, "portway: Error: oh no");
   });
 
   it("has its stderr printed to the console if onStderr is missing", async () => {
-    const lines = await printed(async () => (await oddly("p", { args: ["p", "one\ntwo"] })).exited);
+    const lines = await printed(async () => (await startOddGuest("p", { args: ["p", "one\ntwo"] })).exited);
     assert.deepEqual(lines, ["guest\0p\0one", "two\0"]);
   });
 
   it("gets the available bytes without waiting for more, if it reads into several buffers", async () => {
-    const guest = await oddly("s");
+    const guest = await startOddGuest("s");
     const host = guest.writable.getWriter();
     const reader = guest.readable.getReader();
     for (const length of [4, 2, 1004]) {
@@ -86,7 +86,7 @@ describe("a guest in a worker", () => {
 
   for (const stdinCapacity of [1, 2, 7, 4096]) {
     it(`reads all bytes through a stdin with a capacity of ${stdinCapacity} bytes`, async () => {
-      const guest = await oddly("b", { stdinCapacity });
+      const guest = await startOddGuest("b", { stdinCapacity });
       const host = guest.writable.getWriter();
       await host.write(new Uint8Array(1_000));
       await host.write(new Uint8Array(234).buffer);
@@ -99,7 +99,7 @@ describe("a guest in a worker", () => {
 
 describe("a guest in a worker, with its streams,", () => {
   it("makes a write wait if it does not read, and the write fails when the guest is killed", async () => {
-    const guest = await oddly("f");
+    const guest = await startOddGuest("f");
     const writer = guest.writable.getWriter();
     await writer.write(new Uint8Array(65_536));
     const waiting = writer.write(new Uint8Array(1));
@@ -115,18 +115,18 @@ describe("a guest in a worker, with its streams,", () => {
   });
 
   it("does not prevent the abort of a waiting write", async () => {
-    const guest = await oddly("f");
+    const guest = await startOddGuest("f");
     const writer = guest.writable.getWriter();
     const waiting = writer.write(new Uint8Array(100_000));
     assert.isTrue(await isOpen(waiting, 50));
-    const given = new Error("enough");
-    await writer.abort(given);
-    assert.equal(await rejection(waiting), given);
+    const reason = new Error("enough");
+    await writer.abort(reason);
+    assert.equal(await rejection(waiting), reason);
     assert.isTrue(await isOpen(guest.exited));
   });
 
   it("sleeps after 16 MiB of responses are buffered, if it sends requests and does not read", async () => {
-    const channel = new WipcChannel(await oddly("q"));
+    const channel = new WipcChannel(await startOddGuest("q"));
     afterThisTest(() => channel.destroy());
     let handled = 0;
     const peer = new JSONRPCPeer(channel.transport()).method("big", () => `${handled++}`.padEnd(65_536, "x"));
@@ -138,8 +138,8 @@ describe("a guest in a worker, with its streams,", () => {
     await channel.ended;
   });
 
-  it("sleeps if its output is not read, and loses none of it", async () => {
-    const guest = await oddly("f");
+  it("sleeps if its output is not read, and loses no output", async () => {
+    const guest = await startOddGuest("f");
     await pause(500);
     guest.kill();
     const there = (await readAll(guest.readable)).length;
@@ -148,7 +148,7 @@ describe("a guest in a worker, with its streams,", () => {
   });
 
   it("continues when its output is read again", async () => {
-    const guest = await oddly("f");
+    const guest = await startOddGuest("f");
     await pause(200);
     const reader = guest.readable.getReader();
     for (let read = 0; read < 20 << 20; ) read += (await reader.read()).value.length;
@@ -166,27 +166,27 @@ describe("a guest in a worker, with its streams,", () => {
   });
 
   it("makes writes fail after it has closed its stdin", async () => {
-    const guest = await oddly("c");
+    const guest = await startOddGuest("c");
     const error = await guest.writable.getWriter().closed.catch((error) => error);
     assert.match(error.message, /closed its stdin/);
     assert.isTrue(await isOpen(guest.exited));
   });
 
   it("makes writes fail after it has exited", async () => {
-    const guest = await oddly("x");
+    const guest = await startOddGuest("x");
     await guest.exited;
     assert.match((await rejection(guest.writable.getWriter().write(new Uint8Array(1)))).message, /has exited with 0/);
   });
 
   it("makes writes of values that are not bytes fail", async () => {
-    const guest = await oddly("b");
+    const guest = await startOddGuest("b");
     assert.instanceOf(await rejection(guest.writable.getWriter().write("text")), TypeError);
   });
 });
 
 describe("a guest in a worker that does not exit normally", () => {
   it("because of a trap reports the trap, and its output ends", async () => {
-    const guest = await oddly("t");
+    const guest = await startOddGuest("t");
     const { code, error } = await guest.exited;
     assert.isUndefined(code);
     assert.match(error.message, /the guest has failed: RuntimeError: ./);
@@ -208,9 +208,9 @@ describe("a guest in a worker that does not exit normally", () => {
   });
 
   it("because its signal is aborted reports the reason of the signal", async () => {
-    const given = new AbortController();
-    const guest = await oddly("b", { signal: given.signal });
-    given.abort("no more");
+    const controller = new AbortController();
+    const guest = await startOddGuest("b", { signal: controller.signal });
+    controller.abort("no more");
     assert.equal((await guest.exited).error.cause, "no more");
     await rejection(guest.writable.getWriter().write(new Uint8Array(1)));
   });
@@ -356,11 +356,11 @@ describe("a guest that cannot be started", () => {
 
   it("because its signal is aborted causes a rejection with the reason, before and during the start", async () => {
     assert.equal(await rejection(startWasiGuest(odd, { signal: AbortSignal.abort("before") })), "before");
-    const given = new AbortController();
+    const controller = new AbortController();
     const slow = broken("../../pkg/wasi-worker.js?delay=20000");
-    const starting = startWasiGuest(odd, { ...slow, signal: given.signal });
+    const starting = startWasiGuest(odd, { ...slow, signal: controller.signal });
     await pause(100);
-    given.abort("while");
+    controller.abort("while");
     assert.equal(await rejection(starting), "while");
   });
 });
@@ -368,7 +368,7 @@ describe("a guest that cannot be started", () => {
 // This test runs last, because WebKit does not stop an endless loop of a terminated worker.
 describe("a guest that runs an endless loop without calls", () => {
   it("can be killed", async () => {
-    const guest = await oddly("endless");
+    const guest = await startOddGuest("endless");
     assert.isTrue(await isOpen(guest.exited, 100));
     guest.kill();
     assert.match((await guest.exited).error.message, /was killed/);

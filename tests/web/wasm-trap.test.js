@@ -24,12 +24,12 @@ async function smallCopy() {
 async function exhaust({ JSONRPCClient }) {
   const client = new JSONRPCClient({ send() {}, onMessage() {} }, { timeout: 0 });
   const calls = [];
-  let dead = false;
-  while (!dead) {
+  let hasTrapped = false;
+  while (!hasTrapped) {
     assert.isBelow(calls.length, 900_000, "the memory was not exhausted");
     for (let n = 0; n < 1_000; n++) {
       calls.push(client.request("a"));
-      calls.at(-1).catch(() => (dead = true));
+      calls.at(-1).catch(() => (hasTrapped = true));
     }
     await new Promise((resolve) => setTimeout(resolve));
   }
@@ -221,9 +221,9 @@ describe("an exhausted stack", () => {
       const server = new copy.JSONRPCServer(far).method("echo", (params) => params);
       const client = new copy.JSONRPCClient(near);
       const calls = [];
-      const dig = () => {
+      const recurse = () => {
         try {
-          dig();
+          recurse();
         } catch {
           // Makes a call in each frame of the stack while the stack unwinds.
           if (calls.length < 2_000) {
@@ -235,7 +235,7 @@ describe("an exhausted stack", () => {
         if (calls.length < 2_000) throw new Error("on the way back");
       };
       try {
-        dig();
+        recurse();
       } catch {
         // dig() always throws.
       }

@@ -14,7 +14,7 @@ import {
   decoded,
   encodeWipc,
   hex,
-  keeping,
+  recordingDecoder,
   parseWipcJSON,
   randomNumbers,
   reference,
@@ -139,7 +139,7 @@ describe("the decoder of WIPC", () => {
     for (const chunk of [frame.buffer, new DataView(padded.buffer, 2, frame.length), new Uint8ClampedArray(frame)]) {
       assert.deepEqual(decoded([chunk]).frames, [[DATA, hex(utf8("abc"))]]);
     }
-    const { decoder } = keeping();
+    const { decoder } = recordingDecoder();
     for (const wrong of [undefined, null, "WIPC", 5, {}, [1, 2]])
       assert.throws(() => decoder.push(wrong), TypeError, "chunk must be");
   });
@@ -152,7 +152,7 @@ describe("the decoder of WIPC", () => {
   });
 
   it("can be used again after finish()", () => {
-    const kept = keeping();
+    const kept = recordingDecoder();
     kept.decoder.push(encodeWipc(DATA, "abc").subarray(0, 10));
     kept.decoder.finish();
     kept.decoder.push(encodeWipc(DATA, "abc"));
@@ -236,7 +236,7 @@ describe("an abandoned frame", () => {
   const falseMagic = concat([utf8("WIPC"), new Uint8Array([2]), utf8(" is\n")]);
 
   it("is searched for frames from its second byte", () => {
-    const kept = keeping();
+    const kept = recordingDecoder();
     const { decoder } = kept;
     decoder.push(falseMagic);
     decoder.push(utf8("more text "));
@@ -254,7 +254,7 @@ describe("an abandoned frame", () => {
   });
 
   it("may contain the start of another frame, whose rest the decoder then expects", () => {
-    const kept = keeping();
+    const kept = recordingDecoder();
     const { decoder } = kept;
     const frame = encodeWipc(DATA, "abc");
     decoder.push(concat([falseMagic, frame.subarray(0, 10)]));
@@ -267,7 +267,7 @@ describe("an abandoned frame", () => {
   it("loses no byte, in random streams and at random times", () => {
     const random = randomNumbers(3);
     for (let run = 0; run < 500; run++) {
-      const kept = keeping();
+      const kept = recordingDecoder();
       const order = [];
       const decoder = new WipcDecoder({
         frame: (type, payload) => order.push(encodeWipc(type, payload)),

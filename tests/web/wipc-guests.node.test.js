@@ -51,7 +51,7 @@ describe("a guest that is a child process", () => {
     it(`has its last messages delivered if it exits in the same turn: ${when}`, async () => {
       const data = [];
       const notes = [];
-      const guest = await guestOf(["lastWords", when], { onData: (payload) => data.push(text(payload)) });
+      const guest = await guestOf(["exitAfterSending", when], { onData: (payload) => data.push(text(payload)) });
       new JSONRPCPeer(guest.transport()).onNotify("note", ([n]) => void notes.push(n));
       assert.deepEqual(await guest.exited, { code: 7, signal: null });
       await guest.channel.ended;
@@ -191,7 +191,7 @@ describe("a guest that exits", () => {
   }
 
   it("while the host writes much data does not affect the host", async () => {
-    const guest = await guestOf("stubborn");
+    const guest = await guestOf("ignoreEverything");
     const writes = Array.from({ length: 40 }, () => guest.channel.send(DATA, new Uint8Array(1 << 20)));
     await pause(50);
     guest.kill();
@@ -200,9 +200,9 @@ describe("a guest that exits", () => {
     assert.equal(outcomes.at(-1).status, "rejected");
   });
 
-  it("and leaves a process behind that holds its output open is over all the same", async () => {
+  it("ends its channel even if a child process keeps its output open", async () => {
     const seen = [];
-    const guest = await guestOf("heir", { onData: (payload) => seen.push(text(payload)) });
+    const guest = await guestOf("leaveChild", { onData: (payload) => seen.push(text(payload)) });
     const client = new JSONRPCClient(guest.transport());
     const hanging = rejection(client.request("hang", [], { timeout: 0 }));
     const start = performance.now();
@@ -234,7 +234,7 @@ describe("a guest that the host closes", () => {
       (guest) => guest.channel.destroy(),
     ]) {
       let pid;
-      const guest = await guestOf("stubborn", {
+      const guest = await guestOf("ignoreEverything", {
         closeTimeout: 100,
         onOpen: (payload) => (pid = Number(text(payload))),
       });
@@ -251,7 +251,7 @@ describe("a guest that the host closes", () => {
   it("and that does not read is killed after the timeout, however many bytes are queued", async () => {
     for (const close of [(guest) => guest.close({ timeout: 100 }), (guest) => guest.channel.close()]) {
       let isThere = false;
-      const guest = await guestOf("stubborn", { closeTimeout: 100, onOpen: () => (isThere = true) });
+      const guest = await guestOf("ignoreEverything", { closeTimeout: 100, onOpen: () => (isThere = true) });
       guest.channel.send(DATA, new Uint8Array(8 << 20));
       await until(() => isThere);
       close(guest);
@@ -259,8 +259,8 @@ describe("a guest that the host closes", () => {
     }
   });
 
-  it("has at most its exitTimeout for its work", async () => {
-    const guest = await guestOf(["silent", "100"]);
+  it("exits after its exitTimeout, even if a handler still runs", async () => {
+    const guest = await guestOf(["hang", "100"]);
     const client = new JSONRPCClient(guest.transport());
     const hanging = rejection(client.request("hang", [], { timeout: 0 }));
     assert.deepEqual(await guest.close({ timeout: 5_000 }), { code: 0, signal: null });
@@ -297,7 +297,7 @@ describe("a guest that closes its channel", () => {
 
   it("may stop reading long before it exits: calls then end early", async () => {
     let isOpen = false;
-    const guest = await guestOf("deaf", { onOpen: () => (isOpen = true) });
+    const guest = await guestOf("closeInput", { onOpen: () => (isOpen = true) });
     await until(() => isOpen);
     const client = new JSONRPCClient(guest.transport());
     const start = performance.now();
@@ -312,7 +312,7 @@ describe("a guest that closes its channel", () => {
 describe("a guest whose responses are not read", function () {
   this.timeout(30_000);
 
-  it("and ends its input exits", async () => {
+  it("exits after the host ends its input", async () => {
     const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "echo"], { stdio: ["pipe", "pipe", "inherit"] });
     afterThisTest(() => guest.kill("SIGKILL"));
     const exited = once(guest, "exit");
@@ -327,7 +327,7 @@ describe("a guest whose responses are not read", function () {
 });
 
 it("a guest whose onClose throws exits, even if its input does not end", async () => {
-  const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "careless"], {
+  const guest = spawn(process.execPath, [fixture("wipc-guest.mjs"), "throwOnClose"], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   afterThisTest(() => guest.kill("SIGKILL"));
@@ -362,7 +362,7 @@ describe("a guest that floods the host and exits", function () {
 
 describe("a host that exits", () => {
   for (const how of ["exits", "throws"]) {
-    for (const mode of ["echo", "stubborn"]) {
+    for (const mode of ["echo", "ignoreEverything"]) {
       it(`because it ${how} leaves no guest running: ${mode}`, async () => {
         const host = spawn(process.execPath, [fixture("wipc-host.mjs"), how, mode], {
           stdio: ["ignore", "pipe", "ignore"],

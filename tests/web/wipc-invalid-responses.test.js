@@ -10,7 +10,7 @@ const MAX_MESSAGE_BYTES = 5_000;
 const LONG = "x".repeat(2 * MAX_MESSAGE_BYTES);
 
 /** Creates a client with pending calls. The test is its peer. */
-async function waiting(count, Class = JSONRPCClient) {
+async function clientWithPendingCalls(count, Class = JSONRPCClient) {
   const remoteEnd = scriptedPipe({ maxMessage: MAX_MESSAGE_BYTES });
   const errors = [];
   const client = new Class(remoteEnd.channel.transport(), { onError: ({ message }) => errors.push(message) });
@@ -35,7 +35,7 @@ const unreadable = (id) => [
 describe("an unreadable response over WIPC", () => {
   for (const [index, text] of unreadable(2).entries()) {
     it(`ends its own call and no other call (${index + 1})`, async () => {
-      const { remoteEnd, client, calls, errors } = await waiting(3);
+      const { remoteEnd, client, calls, errors } = await clientWithPendingCalls(3);
       await post(remoteEnd, text);
       const error = await rejection(calls[1]);
       assert.deepEqual([error.name, error.reason, error.id], ["CallError", "unreadable-response", 2]);
@@ -47,32 +47,32 @@ describe("an unreadable response over WIPC", () => {
   }
 
   it("ends its call at a peer with a server, and gets an error response like any message that cannot be parsed", async () => {
-    const { remoteEnd, calls } = await waiting(2, JSONRPCPeer);
+    const { remoteEnd, calls } = await clientWithPendingCalls(2, JSONRPCPeer);
     await post(remoteEnd, unreadable(1)[0]);
     assert.equal((await rejection(calls[0])).reason, "unreadable-response");
   });
 
   it("in a batch ends the call of each response of the batch", async () => {
-    const { remoteEnd, client, calls } = await waiting(3);
+    const { remoteEnd, client, calls } = await clientWithPendingCalls(3);
     await post(remoteEnd, '[{"jsonrpc":"2.0","id":1,"result":NaN},{"jsonrpc":"2.0","id":3,"result":1}]');
     for (const call of [calls[0], calls[2]]) assert.equal((await rejection(call)).reason, "unreadable-response");
     assert.equal(client.pending, 1);
   });
 
   it("ends the only pending call if its id cannot be read, and no call if several are pending", async () => {
-    const nameless = '{"jsonrpc":"2.0","result":"x';
-    const one = await waiting(1);
-    await post(one.remoteEnd, nameless);
+    const responseWithoutId = '{"jsonrpc":"2.0","result":"x';
+    const one = await clientWithPendingCalls(1);
+    await post(one.remoteEnd, responseWithoutId);
     assert.equal((await rejection(one.calls[0])).reason, "unreadable-response");
-    const two = await waiting(2);
-    await post(two.remoteEnd, nameless);
+    const two = await clientWithPendingCalls(2);
+    await post(two.remoteEnd, responseWithoutId);
     await post(two.remoteEnd, '{"jsonrpc":"2.0","id":1,"result":"yes"}');
     assert.equal(await two.calls[0], "yes");
     assert.deepEqual([two.client.pending, two.errors.length], [1, 1]);
   });
 
   it("does not end a call if it is a request, or if its id is unknown", async () => {
-    const { remoteEnd, calls } = await waiting(1);
+    const { remoteEnd, calls } = await clientWithPendingCalls(1);
     const others = ['"method":"x","params":[NaN]', '"params":[', `"method":"${LONG}`].map(
       (rest) => `{"jsonrpc":"2.0","id":1,${rest}`,
     );
@@ -89,13 +89,13 @@ describe("a response over WIPC that exceeds the limit", () => {
   /** The length of the response up to the comma after the id. */
   const most = 1_024 - '{"jsonrpc":"2.0","x":"","id":2,'.length;
 
-  it("an answer over the limit whose id comes late ends the only pending call", async () => {
-    const two = await waiting(2);
+  it("ends the only pending call if its id is beyond the searched part", async () => {
+    const two = await clientWithPendingCalls(2);
     await post(two.remoteEnd, late(most + 1));
     await post(two.remoteEnd, late(most));
     assert.equal((await rejection(two.calls[1])).reason, "unreadable-response");
     assert.equal(two.client.pending, 1);
-    const one = await waiting(1);
+    const one = await clientWithPendingCalls(1);
     await post(one.remoteEnd, late(most + 1));
     assert.equal((await rejection(one.calls[0])).reason, "unreadable-response");
   });

@@ -27,7 +27,7 @@ const UNWRITTEN = 16 << 20;
 const KIB_64 = "x".repeat(65_536);
 
 /** Creates a channel whose output is not read before the test calls `read`, which records all frames. */
-function unread(options) {
+function channelWithoutReader(options) {
   const [near, far] = pipes();
   const channel = new WipcChannel(near, options);
   const writer = far.writable.getWriter();
@@ -92,7 +92,7 @@ describe("a WIPC peer that sends requests and does not read", function () {
       ["with a promise", async () => KIB_64],
     ]) {
       it(`makes a ${role} that responds ${kind} buffer 16 MiB of responses, and all responses arrive later`, async () => {
-        const end = unread({ role });
+        const end = channelWithoutReader({ role });
         let handled = 0;
         new JSONRPCServer(end.channel.transport()).method("big", () => {
           handled += 1;
@@ -114,7 +114,7 @@ describe("a WIPC peer that sends requests and does not read", function () {
   }
 
   it("is not read while its output is full", async () => {
-    const end = unread();
+    const end = channelWithoutReader();
     new JSONRPCServer(end.channel.transport()).method("big", () => KIB_64);
     let written = 0;
     const write = async () => {
@@ -127,7 +127,7 @@ describe("a WIPC peer that sends requests and does not read", function () {
   });
 
   it("cannot exceed the limit by a batch, or by messages that arrive before a handler", async () => {
-    const end = unread();
+    const end = channelWithoutReader();
     await end.post(
       concat([requests("big", 500), encodeWipc(CALL, JSON.stringify([{ jsonrpc: "2.0", method: "big", id: "b" }]))]),
     );
@@ -148,7 +148,7 @@ describe("a WIPC peer that sends requests and does not read", function () {
 
   it("cannot exceed the limit by frames that hooks send back", async () => {
     let handled = 0;
-    const end = unread({
+    const end = channelWithoutReader({
       onData(payload) {
         handled += 1;
         return end.channel.send(DATA, payload);
@@ -162,7 +162,7 @@ describe("a WIPC peer that sends requests and does not read", function () {
   });
 
   it("cannot exceed the limit by notifications that handlers send", async () => {
-    const end = unread();
+    const end = channelWithoutReader();
     let handled = 0;
     const peer = new JSONRPCPeer(end.channel.transport()).method("log", () => {
       handled += 1;
@@ -175,7 +175,7 @@ describe("a WIPC peer that sends requests and does not read", function () {
   });
 
   it("cannot exceed the limit by items of a stream, whatever its credit is", async () => {
-    const end = unread();
+    const end = channelWithoutReader();
     let given = 0;
     new JSONRPCServer(end.channel.transport())
       .method("count", async function* () {
@@ -202,7 +202,7 @@ describe("a WIPC peer that sends requests and does not read", function () {
 
   it("still has its frames handled while the application sends many bytes", async () => {
     const seen = [];
-    const end = unread({ onData: (payload) => seen.push(text(payload)) });
+    const end = channelWithoutReader({ onData: (payload) => seen.push(text(payload)) });
     for (let n = 0; n < 20; n++) end.channel.send(DATA, new Uint8Array(1 << 20));
     await end.post(encodeWipc(DATA, "taken"));
     await until(() => seen.length === 1);
@@ -211,7 +211,7 @@ describe("a WIPC peer that sends requests and does not read", function () {
   });
 
   it("does not prevent calls to it from timing out", async () => {
-    const end = unread();
+    const end = channelWithoutReader();
     const peer = new JSONRPCPeer(end.channel.transport()).method("big", () => KIB_64);
     await end.post(requests("big", 500));
     await settled(() => peer.pending);
@@ -222,7 +222,7 @@ describe("a WIPC peer that sends requests and does not read", function () {
 
   it("does not prevent the channel from being closed or destroyed", async () => {
     for (const close of [(channel) => channel.destroy(), (channel) => channel.close("", { timeout: 100 })]) {
-      const end = unread();
+      const end = channelWithoutReader();
       let handled = 0;
       new JSONRPCServer(end.channel.transport()).method("big", () => ((handled += 1), KIB_64));
       await end.post(requests("big", 500));
@@ -242,7 +242,7 @@ describe("a WIPC peer that sends requests, does not read, and ends its output", 
 
   for (const role of ["host", "guest"]) {
     it(`does not prevent the end of a ${role}, whose error reports the dropped messages`, async () => {
-      const end = unread({ role, closeTimeout: 100 });
+      const end = channelWithoutReader({ role, closeTimeout: 100 });
       let handled = 0;
       new JSONRPCServer(end.channel.transport()).method("big", () => ((handled += 1), KIB_64));
       for (let n = 0; n < 10; n++) end.post(requests("big", 100, 100 * n));
@@ -255,7 +255,7 @@ describe("a WIPC peer that sends requests, does not read, and ends its output", 
 
     it(`gets all responses of a ${role} if it continues to read, even slowly`, async () => {
       // Reading takes longer than `closeTimeout` in all, but the pauses are much shorter.
-      const end = unread({ role, closeTimeout: 2_000 });
+      const end = channelWithoutReader({ role, closeTimeout: 2_000 });
       let handled = 0;
       let hasEnded = false;
       end.channel.ended.finally(() => (hasEnded = true));
@@ -299,7 +299,7 @@ describe("a WIPC peer that sends many messages at once", function () {
     ["OPEN", encodeWipc(OPEN), "onOpen"],
     ["text between frames", concat([utf8("text"), encodeWipc(OPEN)]), "onPassthrough"],
   ]) {
-    it(`leaves timers their turns: ${what}`, async () => {
+    it(`lets timers run: ${what}`, async () => {
       let done = 0;
       let turns = 0;
       const timer = setInterval(() => (turns += done > 0 && done < COUNT ? 1 : 0), 1);
@@ -316,7 +316,7 @@ describe("a WIPC peer that sends many messages at once", function () {
     });
   }
 
-  it("leaves timers their turns: requests that are not handled yet", async () => {
+  it("lets timers run: requests that are not handled yet", async () => {
     let done = 0;
     let turns = 0;
     const timer = setInterval(() => (turns += done > 0 && done < COUNT ? 1 : 0), 1);
@@ -338,7 +338,7 @@ describe("a WIPC peer that sends many messages at once", function () {
     ["in a chunk each", DATA, (bytes) => bytes],
     ["of JSON-RPC in a chunk each", CALL, (bytes) => bytes],
   ]) {
-    it(`leaves timers their turns: a few large frames ${what}`, async () => {
+    it(`lets timers run: a few large frames ${what}`, async () => {
       let done = 0;
       let turns = 0;
       const timer = setInterval(() => (turns += done > 0 && done < 20 ? 1 : 0), 1);
@@ -356,7 +356,7 @@ describe("a WIPC peer that sends many messages at once", function () {
     });
   }
 
-  it("leaves timers their turns: the stream takes all frames at once", async () => {
+  it("lets timers run: the stream takes all frames at once", async () => {
     let done = 0;
     let turns = 0;
     const timer = setInterval(() => (turns += done > 0 && done < COUNT ? 1 : 0), 1);
@@ -374,7 +374,7 @@ describe("a WIPC peer that sends many messages at once", function () {
     assert.isAbove(turns, 3);
   });
 
-  it("leaves timers their turns: text in many chunks", async () => {
+  it("lets timers run: text in many chunks", async () => {
     let done = 0;
     let turns = 0;
     const timer = setInterval(() => (turns += done > 0 && done < COUNT ? 1 : 0), 1);
@@ -814,7 +814,7 @@ describe("messages that must cost a WIPC peer little", function () {
   this.timeout(30_000);
 
   /** Creates a server that receives the payloads. Returns all responses. */
-  async function after(payloads, rpc) {
+  async function responsesTo(payloads, rpc) {
     const remoteEnd = scriptedPipe();
     new JSONRPCServer(remoteEnd.channel.transport(), { onError() {}, ...rpc })
       .method("echo", (params) => params)
@@ -827,7 +827,7 @@ describe("messages that must cost a WIPC peer little", function () {
 
   it("get one response each, however deep they are nested", async () => {
     const deep = (levels) => "[".repeat(levels) + "]".repeat(levels);
-    const messages = await after([
+    const messages = await responsesTo([
       deep(500_000),
       "[".repeat(1_000_000),
       `{"jsonrpc":"2.0","method":"echo","params":${deep(100_000)},"id":1}`,
@@ -838,7 +838,7 @@ describe("messages that must cost a WIPC peer little", function () {
 
   it("get one error for hundreds of thousands of elements", async () => {
     const many = (element, count) => `[${`${element},`.repeat(count - 1)}${element}]`;
-    const [first, second, third] = await after([
+    const [first, second, third] = await responsesTo([
       many("1", 500_000),
       many("{}", 300_000),
       many('{"jsonrpc":"2.0","result":1,"id":1}', 50_000),
@@ -852,7 +852,7 @@ describe("messages that must cost a WIPC peer little", function () {
     const notes = ["$/cancelRequest", "rpc.credit", "rpc.item", "$/progress"].map((method) =>
       JSON.stringify({ jsonrpc: "2.0", method, params: { id: 1, token: 1, count: 1, value: 1 } }),
     );
-    assert.lengthOf(await after(Array.from({ length: 20_000 }, (_, n) => notes[n % 4])), 1);
+    assert.lengthOf(await responsesTo(Array.from({ length: 20_000 }, (_, n) => notes[n % 4])), 1);
   });
 
   it("are found after many bytes that look like headers", async () => {

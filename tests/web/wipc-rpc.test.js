@@ -323,7 +323,7 @@ describe("pending calls", () => {
     assert.approximately(performance.now() - start, 2_000, 500);
   });
 
-  it("end when the peer has stopped to read, after the answers that are on their way", async () => {
+  it("end when the peer has stopped reading, after the responses that it has already sent", async () => {
     const [near, far] = pipes();
     const channel = new WipcChannel(near);
     afterThisTest(() => channel.destroy());

@@ -1,9 +1,9 @@
 // Finds the elements of the playground by the names on the page, and does the actions of a user.
 import assert from "node:assert/strict";
 
-const TIMEOUT = 15_000;
+const TIMEOUT_MS = 15_000;
 /** The time limit of the first build. The compiler is 14 MB of wasm, and the machine may be busy. */
-const FIRST_BUILD = 90_000;
+const FIRST_BUILD_TIMEOUT_MS = 90_000;
 
 export class Playground {
   #errors = [];
@@ -13,7 +13,7 @@ export class Playground {
   constructor(page, screenshot) {
     this.page = page;
     this.screenshot = screenshot;
-    page.setDefaultTimeout(TIMEOUT);
+    page.setDefaultTimeout(TIMEOUT_MS);
     page.on("pageerror", (error) => this.#errors.push(`page error: ${error.stack ?? error}`));
     page.on("crash", () => this.#errors.push("the page crashed"));
     page.on("console", (message) => {
@@ -64,12 +64,12 @@ export class Playground {
   }
 
   async waitForFirstBuild() {
-    await this.page.locator('pw-status [data-status="ready"]').waitFor({ timeout: FIRST_BUILD });
+    await this.page.locator('pw-status [data-status="ready"]').waitFor({ timeout: FIRST_BUILD_TIMEOUT_MS });
   }
 
   /** Waits until `condition` returns true. The error text contains the last value that `condition` returned. */
   async until(what, condition) {
-    const end = Date.now() + TIMEOUT;
+    const end = Date.now() + TIMEOUT_MS;
     let last;
     while (Date.now() < end) {
       last = await condition();
@@ -79,7 +79,7 @@ export class Playground {
     assert.fail(`${what}; last seen: ${JSON.stringify(last)}`);
   }
 
-  async see(locator) {
+  async waitUntilVisible(locator) {
     await locator.waitFor({ state: "visible" });
   }
 
@@ -113,7 +113,7 @@ export class Playground {
 
   async openFile(name) {
     await this.page.locator("pw-files").getByRole("button", { name, exact: true }).click();
-    await this.see(this.page.locator("pw-editor .path", { hasText: name }));
+    await this.waitUntilVisible(this.page.locator("pw-editor .path", { hasText: name }));
   }
 
   async typeAtEnd(text) {

@@ -10,45 +10,47 @@ const broken = "export const = 1;";
 export const steps = [
   [
     "the first build succeeds",
-    async (p) => {
-      await p.waitForFirstBuild();
-      const [request] = await p.messages("entry");
+    async (playground) => {
+      await playground.waitForFirstBuild();
+      const [request] = await playground.messages("entry");
       assert.equal(request?.boundary, "build");
       assert.equal(request.method, "build");
-      assert.ok((await p.messages("buildProgress")).length > 0, "the page must receive buildProgress");
+      assert.ok((await playground.messages("buildProgress")).length > 0, "the page must receive buildProgress");
     },
   ],
 
   [
     "the preview shows files that it has fetched by calls to the page",
-    async (p) => {
-      await p.see(p.preview.getByRole("heading", { name: "Harbour board" }));
-      await p.see(p.preview.getByRole("cell", { name: "Aurelia" }));
-      const asked = (await p.messages("fetch")).filter(({ kind }) => kind === "request").map(({ summary }) => summary);
+    async (playground) => {
+      await playground.waitUntilVisible(playground.preview.getByRole("heading", { name: "Harbour board" }));
+      await playground.waitUntilVisible(playground.preview.getByRole("cell", { name: "Aurelia" }));
+      const urls = (await playground.messages("fetch"))
+        .filter(({ kind }) => kind === "request")
+        .map(({ summary }) => summary);
       for (const file of ["/", "/main.js", "/main.css", "/ships.json"]) {
         assert.ok(
-          asked.some((summary) => summary.includes(`url: "${file}"`)),
+          urls.some((summary) => summary.includes(`url: "${file}"`)),
           `${file} was not fetched by a call`,
         );
       }
-      const answers = (await p.messages("fetch")).filter(({ kind }) => kind === "result");
+      const answers = (await playground.messages("fetch")).filter(({ kind }) => kind === "result");
       assert.ok(
         answers.length >= 4 && answers.every(({ summary }) => summary.includes("status: 200")),
         "each response must have the status 200",
       );
       assert.deepEqual(
-        p.requests.filter((url) => /main\.(js|css)|ships\.json/.test(url)),
+        playground.requests.filter((url) => /main\.(js|css)|ships\.json/.test(url)),
         [],
         "the preview must not fetch files from the server",
       );
-      await p.screenshot("1-light");
+      await playground.screenshot("1-light");
     },
   ],
 
   [
     "a missing file has the status 404, and a route returns index.html",
-    async (p) => {
-      const frame = p.page.frames().find((each) => each.url().includes("preview.html"));
+    async (playground) => {
+      const frame = playground.page.frames().find((each) => each.url().includes("preview.html"));
       const statuses = await frame.evaluate(() =>
         Promise.all(["/none.json", "/a/route"].map((url) => fetch(url).then((r) => r.status))),
       );
@@ -58,59 +60,63 @@ export const steps = [
 
   [
     "the console shows the console output of the preview",
-    async (p) => {
-      await p.see(p.consoleEntries("log").filter({ hasText: "Harbour board is up at /" }));
-      await p.preview.getByRole("button", { name: "Moor a ship" }).click();
-      await p.see(p.consoleEntries("log").filter({ hasText: "moored { ships: 1 }" }));
+    async (playground) => {
+      await playground.waitUntilVisible(
+        playground.consoleEntries("log").filter({ hasText: "Harbour board is up at /" }),
+      );
+      await playground.preview.getByRole("button", { name: "Moor a ship" }).click();
+      await playground.waitUntilVisible(playground.consoleEntries("log").filter({ hasText: "moored { ships: 1 }" }));
     },
   ],
 
   [
     "the address bar shows the new address after a click on a link of the app",
-    async (p) => {
-      await p.preview.getByRole("link", { name: "About" }).click();
-      await p.until("the address is /about", async () => (await p.address.inputValue()) === "/about");
+    async (playground) => {
+      await playground.preview.getByRole("link", { name: "About" }).click();
+      await playground.until("the address is /about", async () => (await playground.address.inputValue()) === "/about");
     },
   ],
 
   [
     "the console links a runtime error to its source line",
-    async (p) => {
-      await p.preview.getByRole("button", { name: "Throw an error" }).click();
-      const entry = p.consoleEntries("error").filter({ hasText: "The crane is stuck" });
-      await p.see(entry);
+    async (playground) => {
+      await playground.preview.getByRole("button", { name: "Throw an error" }).click();
+      const entry = playground.consoleEntries("error").filter({ hasText: "The crane is stuck" });
+      await playground.waitUntilVisible(entry);
       const link = entry.getByRole("link");
       assert.equal(await link.innerText(), `src/App.tsx:${throwLine}`);
-      await p.screenshot("2-runtime-error");
-      await p.openFile("style.css");
+      await playground.screenshot("2-runtime-error");
+      await playground.openFile("style.css");
       await link.click();
-      await p.until(
+      await playground.until(
         "the cursor is on the line",
-        async () => (await p.cursor())?.[0] === throwLine || (await p.cursor()),
+        async () => (await playground.cursor())?.[0] === throwLine || (await playground.cursor()),
       );
-      await p.see(p.page.locator("pw-editor .path", { hasText: "App.tsx" }));
+      await playground.waitUntilVisible(playground.page.locator("pw-editor .path", { hasText: "App.tsx" }));
     },
   ],
 
   [
     "the console shows an unhandled rejection",
-    async (p) => {
-      const frame = p.page.frames().find((each) => each.url().includes("preview.html"));
+    async (playground) => {
+      const frame = playground.page.frames().find((each) => each.url().includes("preview.html"));
       await frame.evaluate(() => void Promise.reject(new Error("no berth left")));
-      await p.see(p.consoleEntries("error").filter({ hasText: "Unhandled rejection: Error: no berth left" }));
+      await playground.waitUntilVisible(
+        playground.consoleEntries("error").filter({ hasText: "Unhandled rejection: Error: no berth left" }),
+      );
     },
   ],
 
   [
     "the preview navigates to an address that the user enters",
-    async (p) => {
-      await p.address.fill("/");
-      await p.address.press("Enter");
-      await p.see(p.preview.getByRole("heading", { name: "Arrivals" }));
-      await p.address.fill("/about");
-      await p.address.press("Enter");
-      await p.see(p.preview.getByRole("heading", { name: "About this preview" }));
-      const calls = (await p.messages("navigate")).filter(({ method }) => method === "navigate");
+    async (playground) => {
+      await playground.address.fill("/");
+      await playground.address.press("Enter");
+      await playground.waitUntilVisible(playground.preview.getByRole("heading", { name: "Arrivals" }));
+      await playground.address.fill("/about");
+      await playground.address.press("Enter");
+      await playground.waitUntilVisible(playground.preview.getByRole("heading", { name: "About this preview" }));
+      const calls = (await playground.messages("navigate")).filter(({ method }) => method === "navigate");
       assert.deepEqual(
         calls.map(({ kind }) => kind),
         ["request", "result", "request", "result"],
@@ -120,223 +126,233 @@ export const steps = [
 
   [
     "Back and Forward move through the history of the preview",
-    async (p) => {
-      await p.button("Back").click();
-      await p.see(p.preview.getByRole("heading", { name: "Arrivals" }));
-      await p.button("Forward").click();
-      await p.see(p.preview.getByRole("heading", { name: "About this preview" }));
-      assert.equal(await p.button("Forward").isDisabled(), true);
-      await p.button("Back").click();
-      await p.see(p.preview.getByRole("heading", { name: "Arrivals" }));
+    async (playground) => {
+      await playground.button("Back").click();
+      await playground.waitUntilVisible(playground.preview.getByRole("heading", { name: "Arrivals" }));
+      await playground.button("Forward").click();
+      await playground.waitUntilVisible(playground.preview.getByRole("heading", { name: "About this preview" }));
+      assert.equal(await playground.button("Forward").isDisabled(), true);
+      await playground.button("Back").click();
+      await playground.waitUntilVisible(playground.preview.getByRole("heading", { name: "Arrivals" }));
     },
   ],
 
   [
     "the preview refuses an address of another site with NAVIGATION_FAILED",
-    async (p) => {
-      await p.address.fill("https://example.com/");
-      await p.address.press("Enter");
-      await p.until("the refusal is listed", async () =>
-        (await p.messages("-32006")).some(({ kind }) => kind === "error"),
+    async (playground) => {
+      await playground.address.fill("https://example.com/");
+      await playground.address.press("Enter");
+      await playground.until("the refusal is listed", async () =>
+        (await playground.messages("-32006")).some(({ kind }) => kind === "error"),
       );
-      await p.address.press("Escape");
-      await p.see(p.preview.getByRole("heading", { name: "Arrivals" }));
+      await playground.address.press("Escape");
+      await playground.waitUntilVisible(playground.preview.getByRole("heading", { name: "Arrivals" }));
     },
   ],
 
   [
     "Refresh loads a new document in the same iframe",
-    async (p) => {
-      await p.preview.getByRole("button", { name: "Moor a ship" }).click();
-      await p.see(p.preview.getByText("Moor a ship (1)"));
-      const before = await p.page.locator("iframe").elementHandle();
-      await p.button("Refresh").click();
-      await p.see(p.preview.getByText("Moor a ship (0)"));
+    async (playground) => {
+      await playground.preview.getByRole("button", { name: "Moor a ship" }).click();
+      await playground.waitUntilVisible(playground.preview.getByText("Moor a ship (1)"));
+      const before = await playground.page.locator("iframe").elementHandle();
+      await playground.button("Refresh").click();
+      await playground.waitUntilVisible(playground.preview.getByText("Moor a ship (0)"));
       assert.ok(await before.evaluate((frame) => frame.isConnected), "Refresh must not replace the iframe");
-      const answers = (await p.messages("refresh")).filter(({ kind }) => kind === "result");
+      const answers = (await playground.messages("refresh")).filter(({ kind }) => kind === "result");
       assert.equal(answers.length, 1);
     },
   ],
 
   [
     "a build error has the code -32001, a file and a line, and the preview does not change",
-    async (p) => {
-      await p.openFile("App.tsx");
-      await p.typeAtEnd(broken);
+    async (playground) => {
+      await playground.openFile("App.tsx");
+      await playground.typeAtEnd(broken);
       const line = app.length;
-      await p.see(p.banner.filter({ hasText: `src/App.tsx:${line}:14` }));
-      await p.see(p.consoleEntries("error").filter({ hasText: "BUILD_FAILED (-32001)" }));
-      await p.see(p.page.locator(".cm-lint-marker-error"));
-      const [failure] = (await p.messages("-32001")).filter(({ kind }) => kind === "error");
+      await playground.waitUntilVisible(playground.banner.filter({ hasText: `src/App.tsx:${line}:14` }));
+      await playground.waitUntilVisible(
+        playground.consoleEntries("error").filter({ hasText: "BUILD_FAILED (-32001)" }),
+      );
+      await playground.waitUntilVisible(playground.page.locator(".cm-lint-marker-error"));
+      const [failure] = (await playground.messages("-32001")).filter(({ kind }) => kind === "error");
       assert.ok(failure?.summary.includes(`file: "src/App.tsx", line: ${line}`), failure?.summary);
-      await p.see(p.preview.getByRole("heading", { name: "Arrivals" }));
-      await p.screenshot("3-build-error");
-      await p.page.keyboard.press("Control+Home");
-      await p.banner.click();
-      await p.until("the cursor is on the line", async () => (await p.cursor())?.[0] === line || (await p.cursor()));
+      await playground.waitUntilVisible(playground.preview.getByRole("heading", { name: "Arrivals" }));
+      await playground.screenshot("3-build-error");
+      await playground.page.keyboard.press("Control+Home");
+      await playground.banner.click();
+      await playground.until(
+        "the cursor is on the line",
+        async () => (await playground.cursor())?.[0] === line || (await playground.cursor()),
+      );
     },
   ],
 
   [
     "a build succeeds after the user fixes the code",
-    async (p) => {
-      await p.eraseAtEnd(broken.length);
-      await p.banner.waitFor({ state: "detached" });
-      await p.see(p.status.filter({ hasText: "Built" }));
-      await p.see(p.preview.getByRole("heading", { name: "Arrivals" }));
+    async (playground) => {
+      await playground.eraseAtEnd(broken.length);
+      await playground.banner.waitFor({ state: "detached" });
+      await playground.waitUntilVisible(playground.status.filter({ hasText: "Built" }));
+      await playground.waitUntilVisible(playground.preview.getByRole("heading", { name: "Arrivals" }));
     },
   ],
 
   [
     "the preview shows the newest of several quick edits",
-    async (p) => {
-      await p.openFile("Board.tsx");
+    async (playground) => {
+      await playground.openFile("Board.tsx");
       // On a busy machine, a build may end before the next edit. The loop then makes three more edits.
       let edits = 0;
       let isCancelled = false;
       while (!isCancelled && edits < 24) {
-        await p.typeAtEnd("\n");
+        await playground.typeAtEnd("\n");
         for (let n = 0; n < 3; n++) {
           edits++;
-          await p.page.keyboard.insertText(`document.title = "edit ${edits}"; console.info("edit ${edits}.");`);
-          await p.page.keyboard.press("Control+s");
+          await playground.page.keyboard.insertText(
+            `document.title = "edit ${edits}"; console.info("edit ${edits}.");`,
+          );
+          await playground.page.keyboard.press("Control+s");
         }
-        isCancelled = (await p.messages("$/cancelRequest")).length > 0;
+        isCancelled = (await playground.messages("$/cancelRequest")).length > 0;
       }
-      await p.see(
-        p
+      await playground.waitUntilVisible(
+        playground
           .consoleEntries("info")
           .filter({ hasText: `edit ${edits}.` })
           .first(),
       );
       assert.ok(isCancelled, "an edit must cancel the running build");
-      assert.match(await p.editor.innerText(), /edit \d/);
-      await p.see(p.preview.getByRole("heading", { name: "Arrivals" }));
+      assert.match(await playground.editor.innerText(), /edit \d/);
+      await playground.waitUntilVisible(playground.preview.getByRole("heading", { name: "Arrivals" }));
     },
   ],
 
   [
     "ZenFS and the calls share a worker, and do not affect each other",
-    async (p) => {
-      const before = await p.zenfsRequests();
+    async (playground) => {
+      const before = await playground.zenfsRequests();
       assert.ok(before > 50, `ZenFS must have received more than 50 requests, got ${before}`);
-      await p.button("Build").first().click();
-      await p.until("the counter grows during the build", async () => (await p.zenfsRequests()) > before + 10);
-      await p.see(p.status.filter({ hasText: "Built" }));
-      assert.equal((await p.messages("_zenfs")).length, 0, "the message list must not show messages of ZenFS");
-      assert.equal(await p.consoleEntries("warn").count(), 0);
+      await playground.button("Build").first().click();
+      await playground.until(
+        "the counter grows during the build",
+        async () => (await playground.zenfsRequests()) > before + 10,
+      );
+      await playground.waitUntilVisible(playground.status.filter({ hasText: "Built" }));
+      assert.equal((await playground.messages("_zenfs")).length, 0, "the message list must not show messages of ZenFS");
+      assert.equal(await playground.consoleEntries("warn").count(), 0);
     },
   ],
 
   [
     "the user can add and delete files",
-    async (p) => {
-      await p.button("New file").click();
-      await p.page.getByLabel("Path of the new file").fill("src/tides.ts");
-      await p.page.keyboard.press("Enter");
-      await p.see(p.page.locator("pw-editor .path", { hasText: "tides.ts" }));
-      await p.button("Delete src/tides.ts").click();
-      await p.page.locator("pw-files").getByText("tides.ts").waitFor({ state: "detached" });
+    async (playground) => {
+      await playground.button("New file").click();
+      await playground.page.getByLabel("Path of the new file").fill("src/tides.ts");
+      await playground.page.keyboard.press("Enter");
+      await playground.waitUntilVisible(playground.page.locator("pw-editor .path", { hasText: "tides.ts" }));
+      await playground.button("Delete src/tides.ts").click();
+      await playground.page.locator("pw-files").getByText("tides.ts").waitFor({ state: "detached" });
     },
   ],
 
   [
     "the user can filter, pause and clear the message list",
-    async (p) => {
-      await p.page.getByRole("tab", { name: /Messages/ }).click();
-      await p.page.getByLabel("Boundary").selectOption("build");
-      await p.until(
+    async (playground) => {
+      await playground.page.getByRole("tab", { name: /Messages/ }).click();
+      await playground.page.getByLabel("Boundary").selectOption("build");
+      await playground.until(
         "only one boundary is listed",
-        async () => (await p.page.locator('pw-messages [data-boundary="preview"]').count()) === 0,
+        async () => (await playground.page.locator('pw-messages [data-boundary="preview"]').count()) === 0,
       );
-      await p.screenshot("4-messages");
-      await p.page.getByLabel("Boundary").selectOption("");
-      await p.button("Pause").click();
-      await p.button("Clear").click();
-      await p.button("Refresh").click();
-      await p.see(p.page.getByText("No message to show."));
-      await p.button("Resume").click();
-      await p.button("Refresh").click();
-      await p.until(
+      await playground.screenshot("4-messages");
+      await playground.page.getByLabel("Boundary").selectOption("");
+      await playground.button("Pause").click();
+      await playground.button("Clear").click();
+      await playground.button("Refresh").click();
+      await playground.waitUntilVisible(playground.page.getByText("No message to show."));
+      await playground.button("Resume").click();
+      await playground.button("Refresh").click();
+      await playground.until(
         "messages are listed again",
-        async () => (await p.page.locator("pw-messages .rows .row").count()) > 3,
+        async () => (await playground.page.locator("pw-messages .rows .row").count()) > 3,
       );
-      await p.page.getByRole("tab", { name: /Console/ }).click();
+      await playground.page.getByRole("tab", { name: /Console/ }).click();
     },
   ],
 
   [
     "the user can reach all panes with the keyboard",
-    async (p) => {
-      await p.editor.click();
-      await p.page.keyboard.press("F6");
-      assert.match(await p.focused(), /pw-preview input$/);
-      await p.page.keyboard.press("F6");
-      assert.match(await p.focused(), /pw-panel button$/);
-      await p.page.keyboard.press("ArrowRight");
-      await p.see(p.page.getByLabel("Filter the messages"));
-      await p.page.keyboard.press("ArrowLeft");
-      await p.page.keyboard.press("F6");
-      assert.match(await p.focused(), /pw-files button$/);
-      await p.page.keyboard.press("F6");
-      assert.match(await p.focused(), /pw-editor div$/);
-      await p.page.keyboard.press("Control+`");
-      assert.match(await p.focused(), /pw-panel button$/);
+    async (playground) => {
+      await playground.editor.click();
+      await playground.page.keyboard.press("F6");
+      assert.match(await playground.focused(), /pw-preview input$/);
+      await playground.page.keyboard.press("F6");
+      assert.match(await playground.focused(), /pw-panel button$/);
+      await playground.page.keyboard.press("ArrowRight");
+      await playground.waitUntilVisible(playground.page.getByLabel("Filter the messages"));
+      await playground.page.keyboard.press("ArrowLeft");
+      await playground.page.keyboard.press("F6");
+      assert.match(await playground.focused(), /pw-files button$/);
+      await playground.page.keyboard.press("F6");
+      assert.match(await playground.focused(), /pw-editor div$/);
+      await playground.page.keyboard.press("Control+`");
+      assert.match(await playground.focused(), /pw-panel button$/);
 
-      const splitter = p.page.getByRole("separator", { name: "Width of the file list" });
+      const splitter = playground.page.getByRole("separator", { name: "Width of the file list" });
       const before = Number(await splitter.getAttribute("aria-valuenow"));
       await splitter.focus();
-      await p.page.keyboard.press("ArrowRight");
-      await p.until(
+      await playground.page.keyboard.press("ArrowRight");
+      await playground.until(
         "the file list is wider",
         async () => Number(await splitter.getAttribute("aria-valuenow")) === before + 16,
       );
 
-      await p.editor.click();
-      await p.page.keyboard.press("Escape");
-      await p.page.keyboard.press("Tab");
-      assert.doesNotMatch(await p.focused(), /pw-editor div$/, "Escape and Tab must leave the editor");
+      await playground.editor.click();
+      await playground.page.keyboard.press("Escape");
+      await playground.page.keyboard.press("Tab");
+      assert.doesNotMatch(await playground.focused(), /pw-editor div$/, "Escape and Tab must leave the editor");
     },
   ],
 
   [
     "the colours follow the system until the user selects light or dark colours",
-    async (p) => {
-      const background = () => p.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    async (playground) => {
+      const background = () => playground.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
       const light = await background();
-      await p.page.emulateMedia({ colorScheme: "dark" });
-      await p.until("the background follows the system", async () => (await background()) !== light);
-      await p.screenshot("5-dark");
-      await p.button("Switch to light colours").click();
+      await playground.page.emulateMedia({ colorScheme: "dark" });
+      await playground.until("the background follows the system", async () => (await background()) !== light);
+      await playground.screenshot("5-dark");
+      await playground.button("Switch to light colours").click();
       assert.equal(await background(), light);
-      await p.button("Switch to dark colours").click();
+      await playground.button("Switch to dark colours").click();
       assert.notEqual(await background(), light);
     },
   ],
 
   [
     "all panes fit in a window with a width of 900 pixels",
-    async (p) => {
-      await p.page.setViewportSize({ width: 900, height: 700 });
-      const overflow = await p.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    async (playground) => {
+      await playground.page.setViewportSize({ width: 900, height: 700 });
+      const overflow = await playground.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       assert.equal(overflow, 0);
       for (const pane of ["pw-files", "pw-editor", "pw-preview", "pw-panel"]) {
-        const box = await p.page.locator(pane).boundingBox();
+        const box = await playground.page.locator(pane).boundingBox();
         assert.ok(box.x >= 0 && box.x + box.width <= 901 && box.width >= 120, `${pane} is at ${JSON.stringify(box)}`);
       }
-      await p.screenshot("6-narrow");
-      await p.page.setViewportSize({ width: 1280, height: 800 });
+      await playground.screenshot("6-narrow");
+      await playground.page.setViewportSize({ width: 1280, height: 800 });
     },
   ],
 
   [
     "Reset restores the sample project",
-    async (p) => {
-      await p.button("Reset").click();
-      await p.see(p.page.locator("pw-editor .path", { hasText: "App.tsx" }));
-      await p.see(p.status.filter({ hasText: "Built" }));
-      await p.openFile("Board.tsx");
-      assert.doesNotMatch(await p.editor.innerText(), /edit \d/);
+    async (playground) => {
+      await playground.button("Reset").click();
+      await playground.waitUntilVisible(playground.page.locator("pw-editor .path", { hasText: "App.tsx" }));
+      await playground.waitUntilVisible(playground.status.filter({ hasText: "Built" }));
+      await playground.openFile("Board.tsx");
+      assert.doesNotMatch(await playground.editor.innerText(), /edit \d/);
     },
   ],
 ];

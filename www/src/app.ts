@@ -11,8 +11,8 @@ import { Watch } from "./store";
 import { theme, toggleTheme } from "./theme";
 import { workspace } from "./workspace";
 
-const KEY = "portway-layout";
-const SIDES = { files: 190, preview: 460, panel: 230 };
+const STORAGE_KEY = "portway-layout";
+const DEFAULT_SIZES = { files: 190, preview: 460, panel: 230 };
 const MIN_SIZES = { files: 130, editor: 260, preview: 240, panel: 90, work: 160 };
 
 /** The layout of the playground: the panes, their sizes, and the global keys. */
@@ -93,11 +93,11 @@ class App extends LitElement {
     `,
   ];
 
-  declare sizes: typeof SIDES;
+  declare sizes: typeof DEFAULT_SIZES;
 
   constructor() {
     super();
-    this.sizes = { ...SIDES, ...savedSizes() };
+    this.sizes = { ...DEFAULT_SIZES, ...savedSizes() };
     new Watch(this, theme);
     addEventListener("resize", () => this.requestUpdate());
     addEventListener("keydown", (event) => this.#key(event));
@@ -135,17 +135,17 @@ class App extends LitElement {
     `;
   }
 
-  #splitter(pane: keyof typeof SIDES, label: string, value: number, min: number, max: number, reverse = false) {
+  #splitter(pane: keyof typeof DEFAULT_SIZES, label: string, value: number, min: number, max: number, reverse = false) {
     const resize = ({ detail }: CustomEvent<number>) => {
       this.sizes = { ...this.sizes, [pane]: detail };
-      localStorage.setItem(KEY, JSON.stringify(this.sizes));
+      localStorage.setItem(STORAGE_KEY, JSON.stringify(this.sizes));
     };
     return html`<pw-splitter orientation=${pane === "panel" ? "horizontal" : "vertical"} label=${label}
       .value=${value} .min=${min} .max=${Math.max(min, max)} ?reverse=${reverse} @resize=${resize}></pw-splitter>`;
   }
 
   /** Returns the sizes that the user has chosen, reduced so that all panes fit in the window. */
-  #fitted(): typeof SIDES {
+  #fitted(): typeof DEFAULT_SIZES {
     const files = Math.min(this.sizes.files, Math.max(MIN_SIZES.files, innerWidth * 0.25));
     const preview = Math.min(
       this.sizes.preview,
@@ -177,9 +177,9 @@ class App extends LitElement {
   }
 }
 
-function savedSizes(): Partial<typeof SIDES> {
+function savedSizes(): Partial<typeof DEFAULT_SIZES> {
   try {
-    return JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<typeof SIDES>;
+    return JSON.parse(localStorage.getItem(STORAGE_KEY) ?? "{}") as Partial<typeof DEFAULT_SIZES>;
   } catch {
     return {};
   }

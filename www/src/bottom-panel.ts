@@ -74,11 +74,11 @@ class BottomPanel extends LitElement {
     `,
   ];
 
-  declare shown: Tab;
+  declare selectedTab: Tab;
 
   constructor() {
     super();
-    this.shown = "console";
+    this.selectedTab = "console";
     new Watch(this, workspace.console.entries, workspace.messages.rows);
   }
 
@@ -95,20 +95,20 @@ class BottomPanel extends LitElement {
         </div>
         <span class="spacer"></span>
         ${
-          this.shown === "console"
+          this.selectedTab === "console"
             ? html`<button @click=${() => workspace.console.clear()}>${icons.clear}Clear</button>`
             : ""
         }
       </div>
-      <pw-console role="tabpanel" aria-label="Console" tabindex="0" ?hidden=${this.shown !== "console"}></pw-console>
-      <pw-messages role="tabpanel" aria-label="Messages" ?hidden=${this.shown !== "messages"}></pw-messages>
+      <pw-console role="tabpanel" aria-label="Console" tabindex="0" ?hidden=${this.selectedTab !== "console"}></pw-console>
+      <pw-messages role="tabpanel" aria-label="Messages" ?hidden=${this.selectedTab !== "messages"}></pw-messages>
     `;
   }
 
   #tab(name: Tab, label: string, count: string, errors: boolean) {
-    const selected = this.shown === name;
+    const selected = this.selectedTab === name;
     return html`<button role="tab" id=${name} aria-selected=${selected} tabindex=${selected ? 0 : -1}
-      @click=${() => (this.shown = name)}>
+      @click=${() => (this.selectedTab = name)}>
       ${label} <span class="count" ?data-errors=${errors}>${count}</span>
     </button>`;
   }
@@ -116,7 +116,7 @@ class BottomPanel extends LitElement {
   readonly #step = async (event: KeyboardEvent) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
     event.preventDefault();
-    this.shown = this.shown === "console" ? "messages" : "console";
+    this.selectedTab = this.selectedTab === "console" ? "messages" : "console";
     await this.updateComplete;
     this.focus();
   };

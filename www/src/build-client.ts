@@ -22,7 +22,7 @@ export interface BuildState {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-const NONE: readonly Diagnostic[] = [];
+const NO_DIAGNOSTICS: readonly Diagnostic[] = [];
 const ENTRY = "src/main.tsx";
 const CONFIG: BuildConfig = {
   root: ROOT,
@@ -45,9 +45,13 @@ const TIMEOUT = 60_000;
  * ZenFS. The two protocols are independent of each other.
  */
 export class BuildClient {
-  readonly state = new Store<BuildState>({ status: "starting", text: "Starting the compiler", diagnostics: NONE });
+  readonly state = new Store<BuildState>({
+    status: "starting",
+    text: "Starting the compiler",
+    diagnostics: NO_DIAGNOSTICS,
+  });
   /** The number of the worker's requests to the file system. */
-  readonly reads = new Store(0);
+  readonly fileSystemRequests = new Store(0);
   readonly #messages: MessageLog;
   readonly #console: ConsoleLog;
   #fileSystem: FileSystem | undefined;
@@ -66,7 +70,7 @@ export class BuildClient {
     // ZenFS declares the types of Node's channels. A worker of a browser has other types, but the required members.
     attachFS(worker as unknown as RPC.Channel, fileSystem);
     worker.addEventListener("message", (event: MessageEvent<{ _zenfs?: boolean } | undefined>) => {
-      if (event.data?._zenfs) this.reads.set(this.reads.value + 1);
+      if (event.data?._zenfs) this.fileSystemRequests.set(this.fileSystemRequests.value + 1);
     });
     worker.addEventListener("error", (event) =>
       this.#replaceWorker(event.message || "The build worker could not start"),
@@ -102,7 +106,7 @@ export class BuildClient {
       const params = { entry: ENTRY, config: CONFIG };
       const result = await this.#peer?.request("build", params, { signal: running.signal });
       if (!result || running.signal.aborted) return false;
-      await store(result.output);
+      await writeOutput(result.output);
       if (running.signal.aborted) return false;
       const size = result.output.reduce((sum, { contents, bytes }) => sum + (bytes?.byteLength ?? contents.length), 0);
       const took = Math.round(performance.now() - started);
@@ -137,7 +141,7 @@ export class BuildClient {
     this.#set("failed", message, [{ message }]);
   }
 
-  #set(status: BuildState["status"], text: string, diagnostics = NONE): void {
+  #set(status: BuildState["status"], text: string, diagnostics = NO_DIAGNOSTICS): void {
     // The errors of the last build stay visible while a build runs.
     this.state.set({ status, text, diagnostics: status === "building" ? this.state.value.diagnostics : diagnostics });
   }
@@ -149,7 +153,7 @@ function diagnosticsOf(error: unknown): readonly Diagnostic[] {
 }
 
 /** Writes the files of the newest build to the output folder, and removes all other files. */
-async function store(output: readonly BuildOutput[]): Promise<void> {
+async function writeOutput(output: readonly BuildOutput[]): Promise<void> {
   const wanted = new Set(output.map(({ path }) => `${DIST}${path}`));
   for (const old of await filesBelow(DIST)) if (!wanted.has(old)) await fs.promises.rm(old);
   for (const { path, contents, bytes } of output) {

@@ -11,7 +11,7 @@ import { tags } from "@lezer/highlight";
 import { basicSetup } from "codemirror";
 
 /** The theme. Its colours are custom properties of the page, so one theme is sufficient for light and dark pages. */
-const look = EditorView.theme({
+const editorTheme = EditorView.theme({
   "&": { height: "100%", color: "var(--text)", backgroundColor: "var(--surface)", fontSize: "13px" },
   "&.cm-focused": { outline: "none" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.6" },
@@ -54,7 +54,7 @@ export function editorSetup(path: string): Extension {
     basicSetup,
     // Tab indents; Escape and then Tab leaves the editor.
     keymap.of([indentWithTab]),
-    look,
+    editorTheme,
     syntaxHighlighting(colours),
     lintGutter(),
     languageOf(path),

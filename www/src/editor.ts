@@ -6,7 +6,7 @@ import type { Diagnostic } from "portway";
 import { controls } from "./controls-style";
 import { editorSetup } from "./editor-setup";
 import * as icons from "./icons";
-import { lengthOf, placeOf, positionOf } from "./source-position";
+import { lengthOf, formatPosition, positionOf } from "./source-position";
 import { Watch } from "./store";
 import { workspace } from "./workspace";
 
@@ -70,9 +70,9 @@ class Editor extends LitElement {
 
   readonly #states = new Map<string, EditorState>();
   #view: EditorView | undefined;
-  #shown = "";
+  #displayedPath = "";
   #generation = 0;
-  #marked: readonly Diagnostic[] | undefined;
+  #markedDiagnostics: readonly Diagnostic[] | undefined;
 
   constructor() {
     super();
@@ -100,7 +100,7 @@ class Editor extends LitElement {
 
   #banner(diagnostic: Diagnostic, count: number) {
     const position = positionOf(diagnostic);
-    const place = position ? html`<code>${placeOf(position)}</code> ` : nothing;
+    const place = position ? html`<code>${formatPosition(position)}</code> ` : nothing;
     const go = () => position && workspace.goTo(position);
     return html`<button class="banner" @click=${go}>
       ${icons.alert}<span>${place}${diagnostic.message}${count > 1 ? ` (and ${count - 1} more)` : nothing}</span>
@@ -108,26 +108,26 @@ class Editor extends LitElement {
   }
 
   override updated(): void {
-    void this.#show();
+    void this.#update();
   }
 
-  async #show(): Promise<void> {
+  async #update(): Promise<void> {
     const path = workspace.openFile.value;
     if (workspace.generation.value !== this.#generation) {
       this.#generation = workspace.generation.value;
       this.#states.clear();
-      this.#shown = "";
+      this.#displayedPath = "";
     }
     // A new file must not have the history of a deleted file with the same path.
     for (const known of this.#states.keys()) {
       if (!workspace.project.files.value.includes(known)) this.#states.delete(known);
     }
-    if (path !== this.#shown && this.#generation > 0) {
+    if (path !== this.#displayedPath && this.#generation > 0) {
       const state = this.#states.get(path) ?? (await this.#open(path));
-      if (path !== workspace.openFile.value || path === this.#shown) return;
-      if (this.#view && workspace.project.files.value.includes(this.#shown))
-        this.#states.set(this.#shown, this.#view.state);
-      this.#shown = path;
+      if (path !== workspace.openFile.value || path === this.#displayedPath) return;
+      if (this.#view && workspace.project.files.value.includes(this.#displayedPath))
+        this.#states.set(this.#displayedPath, this.#view.state);
+      this.#displayedPath = path;
       this.#display(state);
     }
     this.#mark();
@@ -148,7 +148,7 @@ class Editor extends LitElement {
     if (!parent) return;
     if (this.#view) this.#view.setState(state);
     else this.#view = new EditorView({ state, parent, root: this.renderRoot as ShadowRoot });
-    this.#marked = undefined;
+    this.#markedDiagnostics = undefined;
     this.#reportCursor(state);
   }
 
@@ -162,19 +162,19 @@ class Editor extends LitElement {
   #mark(): void {
     const view = this.#view;
     const { diagnostics } = workspace.builds.state.value;
-    if (!view || diagnostics === this.#marked) return;
-    this.#marked = diagnostics;
-    const mine = diagnostics.filter(({ file }) => file === this.#shown);
-    const marks = mine.map((diagnostic) => toEditorDiagnostic(view.state.doc, diagnostic));
+    if (!view || diagnostics === this.#markedDiagnostics) return;
+    this.#markedDiagnostics = diagnostics;
+    const ofThisFile = diagnostics.filter(({ file }) => file === this.#displayedPath);
+    const marks = ofThisFile.map((diagnostic) => toEditorDiagnostic(view.state.doc, diagnostic));
     view.dispatch(setDiagnostics(view.state, marks));
     // The banner reduces the height of the editor, which could hide the current line.
-    if (mine.length && view.hasFocus)
+    if (ofThisFile.length && view.hasFocus)
       view.dispatch({ effects: EditorView.scrollIntoView(view.state.selection.main.head) });
   }
 
   #moveToTarget(): void {
     const target = workspace.target.value;
-    if (!this.#view || target?.file !== this.#shown) return;
+    if (!this.#view || target?.file !== this.#displayedPath) return;
     workspace.target.set(undefined);
     const anchor = offsetOf(this.#view.state.doc, target.line, target.column);
     this.#view.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: "center" }) });

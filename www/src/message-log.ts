@@ -41,7 +41,7 @@ export class MessageLog {
   total = 0;
   #buffer: MessageRow[] = [];
   readonly #publish = oncePerFrame(() => this.rows.set([...this.#buffer]));
-  readonly #open = new Map<string, { method: string; time: number }>();
+  readonly #unanswered = new Map<string, { method: string; time: number }>();
 
   watch(boundary: string, transport: RPCTransport): RPCTransport {
     return {
@@ -94,8 +94,8 @@ export class MessageLog {
       return { ...base, kind: "request", method, id: String(id), summary };
     }
     const key = `${boundary} ${direction === "sent" ? "received" : "sent"} ${String(id)}`;
-    const request = this.#open.get(key);
-    this.#open.delete(key);
+    const request = this.#unanswered.get(key);
+    this.#unanswered.delete(key);
     return {
       ...base,
       kind: error ? "error" : "result",
@@ -108,8 +108,8 @@ export class MessageLog {
 
   /** Stores a request until its response. If the store is full, removes the oldest request. */
   #remember(key: string, method: string, time: number): void {
-    this.#open.set(key, { method, time });
-    const oldest = this.#open.size > LIMIT ? this.#open.keys().next().value : undefined;
-    if (oldest !== undefined) this.#open.delete(oldest);
+    this.#unanswered.set(key, { method, time });
+    const oldest = this.#unanswered.size > LIMIT ? this.#unanswered.keys().next().value : undefined;
+    if (oldest !== undefined) this.#unanswered.delete(oldest);
   }
 }

@@ -63,17 +63,17 @@ export class PreviewClient {
   }
 
   async navigate(url: string): Promise<void> {
-    await this.#steer((peer) => peer.request("navigate", { url }, { timeout: ANSWER_TIMEOUT_MS }));
+    await this.#callFrame((peer) => peer.request("navigate", { url }, { timeout: ANSWER_TIMEOUT_MS }));
   }
 
   async traverse(delta: number): Promise<void> {
-    await this.#steer((peer) => peer.request("traverse", { delta }, { timeout: ANSWER_TIMEOUT_MS }));
+    await this.#callFrame((peer) => peer.request("traverse", { delta }, { timeout: ANSWER_TIMEOUT_MS }));
   }
 
-  async #steer(order: (peer: JSONRPCPeer<FrameApi, HostApi>) => Promise<null>): Promise<void> {
+  async #callFrame(call: (peer: JSONRPCPeer<FrameApi, HostApi>) => Promise<null>): Promise<void> {
     try {
       await this.#whenLive();
-      if (this.#peer) await order(this.#peer);
+      if (this.#peer) await call(this.#peer);
     } catch (error) {
       this.#console.add("error", error instanceof Error ? error.message : String(error));
     }

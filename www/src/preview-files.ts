@@ -22,12 +22,12 @@ const TYPES: Record<string, string> = {
 /** Answers the preview's `fetch` from the build output, as a static web server with an SPA fallback does. */
 export async function servePreviewFile(url: string, method = "GET"): Promise<FetchResult> {
   const verb = method.toUpperCase();
-  if (verb !== "GET" && verb !== "HEAD") return text(405, `${verb} is not supported here`);
+  if (verb !== "GET" && verb !== "HEAD") return textResponse(405, `${verb} is not supported here`);
   const path = pathOf(url);
-  if (path === undefined) return text(400, "Not a valid address");
+  if (path === undefined) return textResponse(400, "Not a valid address");
 
   const file = await findFile(path);
-  if (file === undefined) return text(404, `Not found: ${path}`);
+  if (file === undefined) return textResponse(404, `Not found: ${path}`);
   const headers = { "Content-Type": TYPES[extensionOf(file)] ?? "application/octet-stream" };
   const contents = verb === "HEAD" ? new Uint8Array() : await fs.promises.readFile(file);
   return { status: 200, headers, body: toBase64(contents) };
@@ -60,7 +60,7 @@ function extensionOf(path: string): string {
   return dot > 0 ? name.slice(dot + 1).toLowerCase() : "";
 }
 
-function text(status: number, body: string): FetchResult {
+function textResponse(status: number, body: string): FetchResult {
   const headers = { "Content-Type": "text/plain; charset=utf-8" };
   return { status, headers, body: toBase64(new TextEncoder().encode(body)) };
 }

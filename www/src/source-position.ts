@@ -15,7 +15,7 @@ export function lengthOf({ column = 0, length = 0, snippet }: Diagnostic): numbe
   return unitsIn(snippet, column + length) - unitsIn(snippet, column);
 }
 
-export function placeOf({ file, line, column }: SourcePosition): string {
+export function formatPosition({ file, line, column }: SourcePosition): string {
   return `${file}:${line}:${column}`;
 }
 

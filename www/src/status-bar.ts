@@ -61,7 +61,7 @@ class StatusBar extends LitElement {
   constructor() {
     super();
     const { builds, cursor, preview } = workspace;
-    new Watch(this, builds.state, builds.reads, cursor, preview.status);
+    new Watch(this, builds.state, builds.fileSystemRequests, cursor, preview.status);
   }
 
   override render() {
@@ -74,7 +74,7 @@ class StatusBar extends LitElement {
       <span class="hidden" role="status" aria-live="polite">${spoken}</span>
       <span class="spacer"></span>
       <span class="reads" title="Requests of the build worker to the page's file system, on the same channel as the calls">
-        ZenFS requests: ${workspace.builds.reads.value}
+        ZenFS requests: ${workspace.builds.fileSystemRequests.value}
       </span>
       <span class="cursor">Ln ${line}, Col ${column}</span>
     `;

@@ -14,7 +14,7 @@ const {
   entries,
   notice,
   features,
-  package: facts,
+  package: manifestFields,
 } = JSON.parse(await readFile(process.argv[2], "utf8"));
 const wasm = "portway_bg.wasm";
 const glue = join(raw, "portway.js");
@@ -52,9 +52,9 @@ const glueReplacements = [
 ];
 
 function replaceGlue(source) {
-  for (const [part, own] of glueReplacements) {
+  for (const [part, replacement] of glueReplacements) {
     if (!part.test(source)) throw new Error(`the glue must match ${part}`);
-    source = source.replace(part, own);
+    source = source.replace(part, replacement);
   }
   return source;
 }
@@ -109,11 +109,13 @@ const internalMembers = [
   "acceptsLists",
   "addCredit",
   "addServer",
+  "awaitsPong",
   "beginPlain",
   "buffersUntilStarted",
   "cancelAtPeer",
   "closeEvents",
   "closedReason",
+  "copyForServer",
   "detach",
   "discardAll",
   "dispatch",
@@ -125,7 +127,6 @@ const internalMembers = [
   "executor",
   "extendOffer",
   "failAll",
-  "forServer",
   "handleMessage",
   "hasFailed",
   "hasSessionEnded",
@@ -133,17 +134,16 @@ const internalMembers = [
   "identity",
   "insert",
   "internals",
-  "isAsked",
+  "isClosed",
   "isDuplicate",
-  "isGone",
   "isIdle",
   "isLoaded",
   "isLocked",
   "isPlain",
-  "isReplyDropped",
   "isRunning",
   "isSession",
   "isStarted",
+  "isTargetClosed",
   "isWatched",
   "isolateMessage",
   "isolateParams",
@@ -156,6 +156,8 @@ const internalMembers = [
   "onAbort",
   "onForbiddenOrigin",
   "onIncompatibleVersion",
+  "onNewHello",
+  "onRefused",
   "onTrap",
   "prepare",
   "producer",
@@ -166,6 +168,7 @@ const internalMembers = [
   "release",
   "removeHandler",
   "removeServer",
+  "reportIfReplyDropped",
   "resetTimeout",
   "respond",
   "runUserCode",
@@ -180,9 +183,9 @@ const internalMembers = [
   "setObserver",
   "sharesLocks",
   "sharing",
+  "signalIfCreated",
   "silentMs",
   "startCall",
-  "startedSignal",
   "suppressReplies",
   "takeBatchReply",
   "takeParams",
@@ -261,7 +264,7 @@ async function licences({ inputs }) {
 }
 
 // Copies the declarations. A module without its own declarations exports those of the main module.
-async function declare() {
+async function copyDeclarations() {
   const own = (await readdir(join(root, types))).filter((file) => file.endsWith(".d.ts"));
   await Promise.all(own.map((file) => copyFile(join(root, types, file), join(stage, file))));
   const shared = 'export * from "./portway.js";\nexport { default } from "./portway.js";\n';
@@ -280,11 +283,11 @@ function manifest() {
   const module = (name) => ({ types: `./${name}.d.ts`, default: `./${name}.js` });
   return {
     name: "portway",
-    version: facts.version,
-    description: facts.description,
-    keywords: facts.keywords,
-    license: facts.license,
-    repository: facts.repository ?? undefined,
+    version: manifestFields.version,
+    description: manifestFields.description,
+    keywords: manifestFields.keywords,
+    license: manifestFields.license,
+    repository: manifestFields.repository ?? undefined,
     type: "module",
     sideEffects: ["./early.js", "./wasi-worker.js"],
     engines: { node: ">=20" },
@@ -329,7 +332,7 @@ for (const { reason } of bundles.filter(({ status }) => status === "rejected")) 
 if (process.exitCode) process.exit();
 const unused = internalMembers.filter((name) => !shortenedMembers.has(name));
 if (unused.length > 0) throw new Error(`package.mjs shortens members that no module has: ${unused.join(", ")}`);
-await declare();
+await copyDeclarations();
 await writeFile(join(stage, "NOTICE"), notices());
 await writeFile(join(stage, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
 await rm(out, { recursive: true, force: true });

@@ -1,13 +1,13 @@
 // Loads the wasm. This replaces the loader of wasm-bindgen, which is four times as large.
 
 import { initSync as start } from "portway-glue";
-import { setInstance, needsWasm } from "./driver/wasm-instance.js";
+import { setInstance, hasInstance } from "./driver/wasm-instance.js";
 import { finishEarly } from "./transport/early-buffer.js";
 import { compileModule, isModule } from "./driver/wasm-response.js";
 
 /** Starts the wasm from bytes or a compiled module, synchronously. Has no effect if the wasm already runs. */
 export function initSync(input) {
-  if (!needsWasm()) return;
+  if (hasInstance()) return;
   const module = isModule(input) ? input : new WebAssembly.Module(input);
   // A module without imports was not built from portway. The glue would fail to start it, but would still store it.
   if (WebAssembly.Module.imports(module).length === 0)
@@ -25,12 +25,12 @@ export function initSync(input) {
 export function makeInit(defaultInput, read = (location) => fetch(location)) {
   let started;
   return function init(input) {
-    if (!needsWasm()) return Promise.resolve();
+    if (hasInstance()) return Promise.resolve();
     started ??= compile(input, defaultInput, read)
       .then(initSync)
       .catch(throwWithHint)
       .catch((error) => {
-        if (needsWasm()) finishEarly(error);
+        if (!hasInstance()) finishEarly(error);
         throw error;
       })
       // All callers that wait share a failure. A later call tries again.

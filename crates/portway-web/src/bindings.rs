@@ -113,7 +113,7 @@ extern "C" {
     #[wasm_bindgen(method, catch)]
     pub fn notify(this: &JsRequest, method: &str, params: &JsValue) -> Result<(), JsValue>;
 
-    #[wasm_bindgen(js_name = endCode)]
+    #[wasm_bindgen(js_name = eventCodeOf)]
     pub fn end_code(error: &JsValue) -> u32;
 
     #[wasm_bindgen(js_name = errorCode)]
@@ -179,7 +179,7 @@ extern "C" {
 
 #[wasm_bindgen(module = "/js/rust/values.js")]
 extern "C" {
-    #[wasm_bindgen(js_name = problemOf)]
+    #[wasm_bindgen(js_name = conversionProblem)]
     pub fn problem_of(value: &JsValue, max_visits: f64) -> u32;
 
     #[wasm_bindgen(js_name = kindOf)]
@@ -188,7 +188,7 @@ extern "C" {
     pub fn number_of(value: &JsValue) -> f64;
     #[wasm_bindgen(js_name = textOf)]
     pub fn text_of(value: &JsValue, max_bytes: u32) -> Option<String>;
-    #[wasm_bindgen(js_name = startOf)]
+    #[wasm_bindgen(js_name = firstCharacters)]
     pub fn start_of(text: &JsValue, length: u32) -> String;
     #[wasm_bindgen(js_name = fieldsOf)]
     pub fn fields_of(object: &JsValue, names: &Array) -> JsValue;

@@ -12,7 +12,7 @@ const HEADER: usize = 9;
 /** The maximum length of a payload. The memory of the guest must have space for two copies of a payload. */
 const MAX_PAYLOAD_BYTES: u32 = 256 << 20;
 /** The minimum number of free bytes in the buffer before each read. */
-const PIECE: usize = 65536;
+const MIN_FREE_BYTES: usize = 65536;
 
 /** A frame. Its payload is in the buffer of the reader, and is valid until the next frame is read. */
 export class Frame {
@@ -20,30 +20,30 @@ export class Frame {
 }
 
 export class FrameReader {
-  private buffer: usize = heap.alloc(PIECE);
-  private capacity: usize = PIECE;
+  private buffer: usize = heap.alloc(MIN_FREE_BYTES);
+  private capacity: usize = MIN_FREE_BYTES;
   private start: usize = 0;
   private end: usize = 0;
 
   /** Waits for the next frame. Returns null at the end of the input. */
   next(): Frame | null {
-    let frame = this.take();
-    while (frame === null && this.fill()) frame = this.take();
+    let frame = this.nextBuffered();
+    while (frame === null && this.fill()) frame = this.nextBuffered();
     return frame;
   }
 
   /** Returns the next complete frame in the buffer, or null. Skips bytes that do not belong to a frame. */
-  private take(): Frame | null {
+  private nextBuffered(): Frame | null {
     while (this.start < this.end) {
       const at = this.buffer + this.start;
-      const there = this.end - this.start;
-      if (!beginsFrame(at, there)) {
+      const available = this.end - this.start;
+      if (!beginsFrame(at, available)) {
         this.start += 1;
         continue;
       }
-      if (there < HEADER) return null;
+      if (available < HEADER) return null;
       const length = <usize>load<u32>(at, 5);
-      if (there - HEADER < length) return null;
+      if (available - HEADER < length) return null;
       this.start += HEADER + length;
       return new Frame(load<u8>(at, 4), at + HEADER, length);
     }
@@ -53,13 +53,13 @@ export class FrameReader {
   /** Reads more bytes. Returns false at the end of the input. */
   private fill(): bool {
     const unread = this.end - this.start;
-    if (this.capacity - this.end < PIECE) {
+    if (this.capacity - this.end < MIN_FREE_BYTES) {
       // The unread bytes move to the start of the buffer. The buffer grows only after bytes have arrived, because the
       // length in a header may be wrong.
       memory.copy(this.buffer, this.buffer + this.start, unread);
       this.start = 0;
       this.end = unread;
-      if (this.capacity - unread < PIECE) {
+      if (this.capacity - unread < MIN_FREE_BYTES) {
         this.capacity = this.capacity * 2;
         this.buffer = heap.realloc(this.buffer, this.capacity);
       }
@@ -71,12 +71,12 @@ export class FrameReader {
 }
 
 /** Returns whether the bytes begin with a header, or are the beginning of a header. */
-function beginsFrame(at: usize, there: usize): bool {
-  for (let index: usize = 0; index < 4 && index < there; index++) {
+function beginsFrame(at: usize, available: usize): bool {
+  for (let index: usize = 0; index < 4 && index < available; index++) {
     if (load<u8>(at + index) != <u8>(MAGIC >> (<u32>index << 3))) return false;
   }
-  if (there > 4 && load<u8>(at, 4) > DATA) return false;
-  return there < HEADER || load<u32>(at, 5) <= MAX_PAYLOAD_BYTES;
+  if (available > 4 && load<u8>(at, 4) > DATA) return false;
+  return available < HEADER || load<u32>(at, 5) <= MAX_PAYLOAD_BYTES;
 }
 
 /** Copies a frame to one buffer and writes this buffer, so that no other output is mixed with the frame. */

@@ -5,7 +5,7 @@ import { CALL, CLOSE, DATA, FrameReader, OPEN, writeFrame } from "./frames";
 import { STDERR, STDOUT, writeLine } from "./stdio";
 
 /** The guest prints a line on stdout, between the frames, each time after this number of calls. */
-const REPORTED: u32 = 100;
+const CALLS_PER_LINE: u32 = 100;
 
 function main(): void {
   writeLine(STDOUT, "guest: ready");
@@ -24,7 +24,7 @@ function main(): void {
       writeFrame(CALL, changetype<usize>(bytes), bytes.byteLength);
     }
     calls += 1;
-    if (calls % REPORTED == 0) writeLine(STDOUT, "guest: " + calls.toString() + " calls so far");
+    if (calls % CALLS_PER_LINE == 0) writeLine(STDOUT, "guest: " + calls.toString() + " calls so far");
   }
 }
 

@@ -12,25 +12,25 @@ export const STDERR: u32 = 2;
 const STDIN: u32 = 0;
 
 /** The arguments of a WASI call: the address and length of one buffer, and then the number of transferred bytes. */
-const call = memory.data(3 * sizeof<usize>());
+const callArguments = memory.data(3 * sizeof<usize>());
 
 /** Waits for input. Returns the number of bytes that were read, or 0 at the end of the input. */
 export function read(address: usize, length: usize): usize {
-  store<usize>(call, address);
-  store<usize>(call, length, sizeof<usize>());
-  const fault = fd_read(STDIN, call, 1, call + 2 * sizeof<usize>());
-  if (fault) throw new Error("stdin cannot be read: WASI error " + fault.toString());
-  return load<usize>(call, 2 * sizeof<usize>());
+  store<usize>(callArguments, address);
+  store<usize>(callArguments, length, sizeof<usize>());
+  const errorCode = fd_read(STDIN, callArguments, 1, callArguments + 2 * sizeof<usize>());
+  if (errorCode) throw new Error("stdin cannot be read: WASI error " + errorCode.toString());
+  return load<usize>(callArguments, 2 * sizeof<usize>());
 }
 
 /** Writes all bytes. One call of `fd_write` may write only a part of the bytes to a pipe. */
 export function write(fd: u32, address: usize, length: usize): void {
   while (length > 0) {
-    store<usize>(call, address);
-    store<usize>(call, length, sizeof<usize>());
-    const fault = fd_write(fd, call, 1, call + 2 * sizeof<usize>());
-    if (fault) throw new Error("output cannot be written: WASI error " + fault.toString());
-    const written = load<usize>(call, 2 * sizeof<usize>());
+    store<usize>(callArguments, address);
+    store<usize>(callArguments, length, sizeof<usize>());
+    const errorCode = fd_write(fd, callArguments, 1, callArguments + 2 * sizeof<usize>());
+    if (errorCode) throw new Error("output cannot be written: WASI error " + errorCode.toString());
+    const written = load<usize>(callArguments, 2 * sizeof<usize>());
     address += written;
     length -= written;
   }

@@ -7,7 +7,7 @@ export const catalogue = [
   {
     module: "portway",
     title: "Portway",
-    own: true,
+    isPortway: true,
     typicalImport: `export { default, JSONRPCPeer, workerTransport } from "portway";`,
     more: { has: "`connect`", typicalImport: `export { default, connect } from "portway";` },
     wasm: "portway_bg.wasm",

@@ -17,7 +17,7 @@ export const endings = [
   {
     id: "uncloneable-argument-memory",
     text: "Calls whose argument cannot be cloned leak no memory",
-    alone: true,
+    runsLast: true,
     async probe(library) {
       const { call } = await connected(library, { build: () => 1 });
       const fail = async (times) => {

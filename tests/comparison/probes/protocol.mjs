@@ -99,9 +99,9 @@ export const protocol = [
     text: "Both peers call each other over one channel",
     async probe(library) {
       const { port1, port2 } = new MessageChannel();
-      const who = (name) => ({ who: ({ caller }) => `${name} to ${caller}` });
+      const whoMethods = (name) => ({ who: ({ caller }) => `${name} to ${caller}` });
       const { both, bothAsChild = both } = library;
-      const ends = Promise.all([both(port1, who("one")), bothAsChild(port2, who("two"))]);
+      const ends = Promise.all([both(port1, whoMethods("one")), bothAsChild(port2, whoMethods("two"))]);
       const [one, two] = await ends;
       const calls = [one.call("who", { caller: "one" }), two.call("who", { caller: "two" })];
       const { value, state } = await ending(Promise.all(calls));

@@ -175,6 +175,6 @@ globalThis.burst = (target, count, begins) => {
   if (begins) attacker.begin();
   attacker.burst(count);
   target.postMessage({ type: "settle" }, "*");
-  const { sent, received, bytesOut, bytesReceived, knows } = attacker;
-  return { sent, received, bytesOut, bytesReceived, knows };
+  const { sent, received, bytesOut, bytesReceived, knownIds } = attacker;
+  return { sent, received, bytesOut, bytesReceived, knownIds };
 };

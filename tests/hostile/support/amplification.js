@@ -23,21 +23,24 @@ globalThis.measured = [];
  * Compares a measurement with its row of bounds.json. `isStated` is true for the engine whose figures the row states.
  * Other engines must keep only `maxSent` and `maxBlocked`, which are the limits of all rows.
  */
-export function check({ id, where, what, ...row }, { bytesIn, bytesOut, ms, held }, isStated) {
-  const times = Math.max(0, bytesOut - CONSTANT) / bytesIn;
-  const stays = held === undefined ? undefined : Math.max(0, held - 128 * CONSTANT) / bytesIn;
+export function check({ id, where, what, ...row }, { bytesIn, bytesOut, ms, retainedBytes }, isStated) {
+  const sentPerByte = Math.max(0, bytesOut - CONSTANT) / bytesIn;
+  const retainedPerByte =
+    retainedBytes === undefined ? undefined : Math.max(0, retainedBytes - 128 * CONSTANT) / bytesIn;
   globalThis.measured.push({
     id,
     where,
-    sends: row.sends === null ? null : times,
+    sends: row.sends === null ? null : sentPerByte,
     blocks: ms,
-    ...(stays !== undefined && { holds: stays }),
+    ...(retainedPerByte !== undefined && { holds: retainedPerByte }),
   });
   const kb = (bytes) => `${(bytes / 1_000).toFixed(1)} KB`;
   figure(
-    `${where}: ${what}: ${kb(bytesIn)} in, ${kb(bytesOut)} out, ${ms.toFixed(1)} ms${held === undefined ? "" : `, ${kb(Math.max(0, held))} held`}`,
+    `${where}: ${what}: ${kb(bytesIn)} in, ${kb(bytesOut)} out, ${ms.toFixed(1)} ms${retainedBytes === undefined ? "" : `, ${kb(Math.max(0, retainedBytes))} held`}`,
   );
-  if (row.sends !== null) assert.isAtMost(times, isStated ? row.sends : bounds.maxSent, "bytes out for each byte in");
+  if (row.sends !== null)
+    assert.isAtMost(sentPerByte, isStated ? row.sends : bounds.maxSent, "bytes out for each byte in");
   assert.isAtMost(ms, isStated ? row.blocks : bounds.maxBlocked, "milliseconds for which it blocks the event loop");
-  if (stays !== undefined) assert.isAtMost(stays, row.holds + 0.5, "bytes that stay allocated for each byte in");
+  if (retainedPerByte !== undefined)
+    assert.isAtMost(retainedPerByte, row.holds + 0.5, "bytes that stay allocated for each byte in");
 }

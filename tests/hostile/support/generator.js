@@ -38,7 +38,7 @@ export class Random {
  * Whether the engine is WebKit. WebKitGTK 2.50.6 crashes after the transfer of a port that is closed or in use: its own
  * code then reads address 0x11a.
  */
-const CRASHES = /AppleWebKit(?!.*Chrome)/.test(globalThis.navigator?.userAgent ?? "");
+const isWebKit = /AppleWebKit(?!.*Chrome)/.test(globalThis.navigator?.userAgent ?? "");
 
 const FEATURES = ["batch", "cancel", "columns", "lane", "progress", "stream"];
 const MAX_KNOWN = 20;
@@ -66,12 +66,12 @@ const ODD = [
 const REASONS = ["closed", "left", "replaced", "", "x", undefined, null, 5, {}];
 
 /** Returns roughly the number of bytes of a value as JSON. */
-export function weigh(value, depth = 0) {
+export function jsonBytes(value, depth = 0) {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null || depth > 6) return 4;
   let sum = 2;
-  if (Array.isArray(value)) for (const item of value.slice(0, 1_000)) sum += 1 + weigh(item, depth + 1);
-  else for (const key in value) sum += key.length + 4 + weigh(value[key], depth + 1);
+  if (Array.isArray(value)) for (const item of value.slice(0, 1_000)) sum += 1 + jsonBytes(item, depth + 1);
+  else for (const key in value) sum += key.length + 4 + jsonBytes(value[key], depth + 1);
   return sum;
 }
 
@@ -106,16 +106,16 @@ export class Attacker {
   #ports = [];
   #lanes = [];
   /** The port or lane of the last received message. */
-  #live;
+  #lastRoute;
   #closed = [];
   /** For the id of each sent hello, the route of the session that this hello may begin. */
   #routes = new Map();
-  #lastRoute = 0;
+  #routeCount = 0;
 
   constructor(seed, by, post, { mayEnd = true, run = 0 } = {}) {
     this.#random = new Random(seed);
     this.#by = `${by}`;
-    this.#lastRoute = run * 1e6;
+    this.#routeCount = run * 1e6;
     this.#post = post;
     this.#mayEnd = mayEnd;
   }
@@ -123,29 +123,31 @@ export class Attacker {
   /** Handles a message that arrived over the boundary. */
   receive(data) {
     this.received++;
-    if (data?.portway !== undefined) this.#live = this.#lanes.find(({ lane }) => lane === data.portway) ?? this.#live;
+    if (data?.portway !== undefined)
+      this.#lastRoute = this.#lanes.find(({ lane }) => lane === data.portway) ?? this.#lastRoute;
     if (data?.method === "rpc.hello" && data.id !== this.#current) {
-      keep(this.#spent, this.#current);
+      remember(this.#spent, this.#current);
       this.#current = data.id;
     } else if (data?.result !== undefined) {
       const { id } = data;
       // In a plain session, the host also answers calls. The results of these calls may be null.
       const result = Object(data.result);
       const route = this.#routes.get(id);
-      if (result.session !== undefined) keep(this.#others, result.session);
-      if (result.port !== undefined && route !== undefined) this.#use(result.port, route);
-      else if (typeof result.lane === "string" && route !== undefined) keep(this.#lanes, { lane: result.lane, route });
+      if (result.session !== undefined) remember(this.#others, result.session);
+      if (result.port !== undefined && route !== undefined) this.#openPort(result.port, route);
+      else if (typeof result.lane === "string" && route !== undefined)
+        remember(this.#lanes, { lane: result.lane, route });
     }
-    this.#count(data);
+    this.#countReceived(data);
   }
 
   /** Adds overheard ids to the known ids. */
   learn({ current, ids }) {
     this.#current = current;
-    for (const id of ids) keep(this.#others, id);
+    for (const id of ids) remember(this.#others, id);
   }
 
-  get knows() {
+  get knownIds() {
     return {
       current: this.#current,
       ids: [...this.#spent, ...this.#own, ...this.#others, ...this.#keys].slice(-MAX_KNOWN),
@@ -157,7 +159,7 @@ export class Attacker {
     const id = `00000000${this.#random.id().slice(8)}`;
     this.#routes.set(id, this.#newRoute());
     this.sent++;
-    this.#out(
+    this.#postToBoundary(
       message({
         id,
         method: "rpc.hello",
@@ -168,7 +170,7 @@ export class Attacker {
 
   /** Sends `count` messages. */
   burst(count) {
-    for (let n = 0; n < count; n++) this.#one();
+    for (let n = 0; n < count; n++) this.#sendRandom();
   }
 
   /** Stops the use of all ports and lanes. Returns the ports, which now belong to past sessions. */
@@ -176,26 +178,26 @@ export class Attacker {
     const past = [...this.past, ...this.#ports].slice(-MAX_KNOWN);
     this.#ports = [];
     this.#lanes = [];
-    this.#live = undefined;
+    this.#lastRoute = undefined;
     return past;
   }
 
-  #count(data) {
-    this.bytesReceived += weigh(data);
+  #countReceived(data) {
+    this.bytesReceived += jsonBytes(data);
   }
 
-  #use(port, route) {
+  #openPort(port, route) {
     const one = { port, route };
     port.onmessage = ({ data }) => {
       this.received++;
       // The host also sends a goodbye over the port of a withdrawn response.
-      if (data?.method !== "rpc.bye") this.#live = one;
-      else if (this.#live === one) this.#live = undefined;
-      this.#count(data);
-      if (data?.method === "rpc.key") keep(this.#keys, data.params?.key);
+      if (data?.method !== "rpc.bye") this.#lastRoute = one;
+      else if (this.#lastRoute === one) this.#lastRoute = undefined;
+      this.#countReceived(data);
+      if (data?.method === "rpc.key") remember(this.#keys, data.params?.key);
     };
     this.ports.push(port);
-    keep(this.#ports, one);
+    remember(this.#ports, one);
     // The session begins with this message.
     if (this.#random.below(8) > 0) port.postMessage(message({ method: "rpc.ping" }));
   }
@@ -234,14 +236,14 @@ export class Attacker {
   }
 
   #newRoute() {
-    return `${this.#by} ${++this.#lastRoute}`;
+    return `${this.#by} ${++this.#routeCount}`;
   }
 
   #hello() {
     const random = this.#random;
     const id = this.#id();
     if (!this.#routes.has(id)) this.#routes.set(id, this.#newRoute());
-    keep(this.#own, id);
+    remember(this.#own, id);
     const channel = random.below(10) === 0 ? random.pick(ODD) : "";
     const params =
       random.below(30) === 0
@@ -274,19 +276,19 @@ export class Attacker {
     const kind = random.below(12);
     if (kind < 5) {
       const { port1, port2 } = new MessageChannel();
-      this.#use(port1, route);
-      if (kind === 0 && this.#mayEnd && !CRASHES) {
+      this.#openPort(port1, route);
+      if (kind === 0 && this.#mayEnd && !isWebKit) {
         // This port is closed before the other port of its channel is sent.
         port1.close();
-        keep(this.#closed, port2);
+        remember(this.#closed, port2);
       }
       result.port = port2;
       transfer.push(port2);
     } else if (kind === 5) {
       // Each lane has a new name, because a repeated name would belong to two routes.
       result.lane = random.below(4) > 0 ? random.id() : random.pick(ODD);
-      if (typeof result.lane === "string") keep(this.#lanes, { lane: result.lane, route });
-    } else if (kind === 6 && this.#mayEnd && !CRASHES && this.#ports.length > 0) {
+      if (typeof result.lane === "string") remember(this.#lanes, { lane: result.lane, route });
+    } else if (kind === 6 && this.#mayEnd && !isWebKit && this.#ports.length > 0) {
       // The host already has the other port of this channel. The attacker also sends its own port, if it still can be
       // transferred.
       const used = random.pick(this.#ports);
@@ -298,7 +300,7 @@ export class Attacker {
     return [message({ id, result }), transfer];
   }
 
-  #note() {
+  #sessionNotification() {
     const random = this.#random;
     const key = random.below(2) ? random.pick(this.#keys) : this.#id();
     switch (random.below(7)) {
@@ -368,21 +370,22 @@ export class Attacker {
     }
   }
 
-  #one() {
+  #sendRandom() {
     const random = this.#random;
     this.sent++;
     const kind = random.below(20);
     try {
-      if (kind < 4) return this.#out(...this.#hello());
-      if (kind < 7) return this.#out(...this.#answer());
+      if (kind < 4) return this.#postToBoundary(...this.#hello());
+      if (kind < 7) return this.#postToBoundary(...this.#answer());
       // Most notifications and calls are sent in the current session.
-      if (kind < 16 && this.#live !== undefined && random.below(3) > 0) return this.#through(this.#live, kind);
+      if (kind < 16 && this.#lastRoute !== undefined && random.below(3) > 0)
+        return this.#through(this.#lastRoute, kind);
       const [ports, lanes] = [this.past.length > 0 && random.below(3) === 0 ? this.past : this.#ports, this.#lanes];
       const isByPort = ports.length > 0 && random.below(4) > 0;
       if (isByPort) return this.#through(random.below(2) ? ports.at(-1) : random.pick(ports), kind);
       if (lanes.length > 0 && random.below(2) > 0) return this.#through(random.pick(lanes), kind);
-      if (kind === 19) return this.#out(random.pick(ODD));
-      this.#out(kind < 9 ? this.#note() : this.#call("boundary"));
+      if (kind === 19) return this.#postToBoundary(random.pick(ODD));
+      this.#postToBoundary(kind < 9 ? this.#sessionNotification() : this.#call("boundary"));
     } catch {
       // The port cannot be transferred any more.
     }
@@ -390,19 +393,19 @@ export class Attacker {
 
   /** Sends a notification or a call through a port or a lane. */
   #through({ port, lane, route }, kind) {
-    const one = kind < 9 ? this.#note() : this.#call(route);
-    if (port === undefined) return this.#out({ portway: lane, message: one });
-    this.bytesOut += weigh(one);
+    const one = kind < 9 ? this.#sessionNotification() : this.#call(route);
+    if (port === undefined) return this.#postToBoundary({ portway: lane, message: one });
+    this.bytesOut += jsonBytes(one);
     port.postMessage(one);
   }
 
-  #out(one, transfer = []) {
-    this.bytesOut += weigh(one);
+  #postToBoundary(one, transfer = []) {
+    this.bytesOut += jsonBytes(one);
     this.#post(one, transfer);
   }
 }
 
-function keep(list, item) {
+function remember(list, item) {
   if (item === undefined) return;
   list.push(item);
   if (list.length > MAX_KNOWN) {

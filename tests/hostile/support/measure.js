@@ -5,20 +5,20 @@ export function longestTask() {
   const { port1, port2 } = new MessageChannel();
   let last = performance.now();
   let longest = 0;
-  const turn = () => {
+  const recordTask = () => {
     const now = performance.now();
     longest = Math.max(longest, now - last);
     last = now;
   };
   port1.onmessage = () => {
-    turn();
+    recordTask();
     port2.postMessage(0);
   };
   port2.postMessage(0);
   return {
     /** Stops the tasks, and returns the longest time. */
     stop() {
-      turn();
+      recordTask();
       port1.close();
       return longest;
     },

@@ -39,7 +39,7 @@ export class Party {
   }
 
   /** Adds an iframe to this document. Resolves to the document of the iframe after it has loaded. */
-  async within(name, id = "inner") {
+  async addIframe(name, id = "inner") {
     await this.run(embed, id, addressOf(name));
     const index = await this.run(
       (id) => [...document.querySelectorAll("iframe")].findIndex((one) => one.id === id),
@@ -52,7 +52,7 @@ export class Party {
    * Opens a popup from this document. Resolves to the document of the popup after it has loaded, or to `undefined` if
    * the browser opens no popup.
    */
-  async opened(name) {
+  async openPopup(name) {
     const isOpen = await this.run(async (address) => {
       globalThis.popup = open(address, "_blank", "width=200,height=200");
       return popup !== null;
@@ -66,11 +66,11 @@ export class Party {
         undefined,
         (port) => void this.run((port) => popup.postMessage({ type: "control port" }, "*", [port]), port),
       );
-      const isThere = await Promise.race([
+      const hasAnswered = await Promise.race([
         party.run(() => true),
         new Promise((resolve) => setTimeout(resolve, 200, false)),
       ]);
-      if (isThere) return party;
+      if (hasAnswered) return party;
     }
     throw new Error("the popup must load within 10 s");
   }
@@ -90,7 +90,7 @@ export class Frame extends Party {
   }
 
   /** Loads a document of the party `name` in the iframe. The test no longer controls the former document. */
-  async go(name) {
+  async load(name) {
     await loaded(this.element, addressOf(name));
     return new Frame(this.element);
   }
@@ -118,9 +118,9 @@ export async function party(name, { sandbox } = {}) {
   const element = document.createElement("iframe");
   if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);
   element.src = addressOf(name);
-  const isLoaded = new Promise((resolve) => element.addEventListener("load", resolve, { once: true }));
+  const loadEvent = new Promise((resolve) => element.addEventListener("load", resolve, { once: true }));
   document.body.append(element);
   afterThisTest(() => element.remove());
-  await isLoaded;
+  await loadEvent;
   return new Frame(element);
 }

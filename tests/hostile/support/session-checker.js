@@ -1,6 +1,6 @@
 // Checks the sessions of the attacked peer, and the calls that reach its handlers.
 
-import { weigh } from "./generator.js";
+import { jsonBytes } from "./generator.js";
 
 /** Creates options for `connect`. `wrong` describes the sessions and calls that violate the protocol. */
 export class SessionChecker {
@@ -9,7 +9,7 @@ export class SessionChecker {
   sessions = 0;
   /** The route of the current session. The route of a plain session is "boundary". */
   #route;
-  #isOn = false;
+  #hasSession = false;
   #callers;
 
   /** Only the parties in `callers` may call, and only by the route of the current session. */
@@ -17,21 +17,21 @@ export class SessionChecker {
     this.#callers = callers;
   }
 
-  #note(what) {
+  #addFault(what) {
     if (this.wrong.length < 5) this.wrong.push(what);
   }
 
   #check(params) {
     this.calls++;
     const { by, route } = Object(params);
-    const seen = `${by}, by the route "${route}", in ${this.#isOn ? `the session "${this.#route}"` : "no session"}`;
-    if (!this.#callers.includes(by)) this.#note(`a call of ${seen}`);
-    else if (!this.#isOn || route !== this.#route) this.#note(`a call of ${seen}`);
+    const seen = `${by}, by the route "${route}", in ${this.#hasSession ? `the session "${this.#route}"` : "no session"}`;
+    if (!this.#callers.includes(by)) this.#addFault(`a call of ${seen}`);
+    else if (!this.#hasSession || route !== this.#route) this.#addFault(`a call of ${seen}`);
   }
 
   /** Forgets the session, because the test has destroyed the connection and creates another connection. */
   restart() {
-    this.#isOn = false;
+    this.#hasSession = false;
   }
 
   options(more) {
@@ -39,19 +39,19 @@ export class SessionChecker {
       onError() {},
       ...more,
       onSession: ({ features }) => {
-        if (this.#isOn) this.#note("a session began before the former session had ended");
+        if (this.#hasSession) this.#addFault("a session began before the former session had ended");
         this.sessions++;
-        this.#isOn = true;
+        this.#hasSession = true;
         // A plain peer has no features. The first feature of an attacker is its route.
         this.#route =
           features.find((feature) => /^[a-z]+ \d+$/.test(feature)) ?? (features.length === 0 ? "boundary" : undefined);
       },
       onLost: () => {
-        if (!this.#isOn) this.#note("onLost was called without a session");
-        this.#isOn = false;
+        if (!this.#hasSession) this.#addFault("onLost was called without a session");
+        this.#hasSession = false;
       },
       methods: {
-        secret: (params) => (this.#check(params), weigh(params)),
+        secret: (params) => (this.#check(params), jsonBytes(params)),
         slow: async (params) => {
           this.#check(params);
           await new Promise((resolve) => setTimeout(resolve, 5));

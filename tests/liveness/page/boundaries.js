@@ -14,18 +14,18 @@ const connectTimeout = 60_000;
 
 export const fixtureUrl = (file, origin = origins.own) => `${origin}/tests/liveness/fixtures/${file}`;
 
-/** The kinds of iframes, by name. `at` is the origin of the address, and `origin` is the origin of the document. */
-export const frameKinds = {
-  "own origin": { at: origins.own, origin: origins.own },
-  "another origin": { at: origins.other, origin: origins.other },
-  sandboxed: { at: origins.own, origin: "null", sandbox: "allow-scripts" },
+/** The kinds of iframes, by name. `addressOrigin` is the origin of the address, `origin` that of the document. */
+export const iframeKinds = {
+  "own origin": { addressOrigin: origins.own, origin: origins.own },
+  "another origin": { addressOrigin: origins.other, origin: origins.other },
+  sandboxed: { addressOrigin: origins.own, origin: "null", sandbox: "allow-scripts" },
 };
 
 export function frameElement(kind, file, query) {
-  const { at, sandbox } = frameKinds[kind];
+  const { addressOrigin, sandbox } = iframeKinds[kind];
   const element = document.createElement("iframe");
   if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);
-  element.src = `${fixtureUrl(file, at)}?${new URLSearchParams({ origin: origins.own, ...query })}`;
+  element.src = `${fixtureUrl(file, addressOrigin)}?${new URLSearchParams({ origin: origins.own, ...query })}`;
   document.body.append(element);
   return element;
 }
@@ -34,7 +34,7 @@ export function frameElement(kind, file, query) {
 export async function frame(kind, { heartbeat, ...options } = {}) {
   const query = heartbeat === undefined ? {} : { heartbeat };
   const element = frameElement(kind, "frame.html", query);
-  const { origin } = frameKinds[kind];
+  const { origin } = iframeKinds[kind];
   return { element, peer: await connect(element, { origin, connectTimeout, ...query, ...options }) };
 }
 
@@ -50,7 +50,7 @@ export async function connectedWorker({ heartbeat } = {}) {
 }
 
 /** Connects over a port to a worker whose script is `file`. With `nest.js`, a nested worker receives the port. */
-export async function workersPort(file) {
+export async function connectOverPort(file) {
   const { port1, port2 } = new MessageChannel();
   const holder = worker(file);
   holder.postMessage({ type: "port", port: port2 }, [port2]);
@@ -66,7 +66,7 @@ export function open(file, query = {}, origin = origins.own) {
 }
 
 /** Resolves after the document of a window or iframe has loaded the library; see `fixtures/holder.js`. */
-export async function ready(realm) {
+export async function untilReady(realm) {
   const deadline = performance.now() + connectTimeout;
   while (!realm.ready) {
     if (performance.now() > deadline) throw new Error(`a window must load within ${connectTimeout} ms`);

@@ -1,9 +1,9 @@
 // Iframes whose documents end.
 
-import { frame, frameKinds, origins } from "./boundaries.js";
+import { frame, iframeKinds, origins } from "./boundaries.js";
 import { measure } from "./measure.js";
 
-const close = ({ element, box }) => (box ?? element).remove();
+const close = ({ element, newParent }) => (newParent ?? element).remove();
 
 const deaths = {
   /** The iframe reloads itself, because no other window may reload an iframe of another origin. */
@@ -14,8 +14,8 @@ const deaths = {
   },
   "is removed": ({ element }) => element.remove(),
   "is moved in the document": (pair) => {
-    pair.box = document.body.appendChild(document.createElement("div"));
-    pair.box.append(pair.element);
+    pair.newParent = document.body.appendChild(document.createElement("div"));
+    pair.newParent.append(pair.element);
   },
 };
 
@@ -24,10 +24,10 @@ export const frames = {};
  * The milliseconds between two events. A document ends when the next document has arrived, and many requests at the
  * same time are slow.
  */
-const apart = 100;
-for (const kind of Object.keys(frameKinds)) {
+const pauseBetween = 100;
+for (const kind of Object.keys(iframeKinds)) {
   for (const [death, kill] of Object.entries(deaths)) {
-    frames[`an iframe (${kind}) ${death}`] = () => measure({ open: () => frame(kind), kill, close, apart });
+    frames[`an iframe (${kind}) ${death}`] = () => measure({ open: () => frame(kind), kill, close, pauseBetween });
   }
 }
 

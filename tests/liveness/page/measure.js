@@ -1,11 +1,11 @@
 // Measures the time from the end of a peer to the rejection of a pending call to it. Repeats each measurement.
 
-const asked =
+const runsSetting =
   typeof location === "undefined" ? process.env.PORTWAY_RUNS : new URLSearchParams(location.search).get("runs");
 /** The number of measurements of each kind. */
-export const RUNS = Number(asked ?? 20);
+export const RUNS = Number(runsSetting ?? 20);
 /** The milliseconds between two measurements, so that they start at different phases of the timers that poll a peer. */
-const APART = 25;
+const PAUSE_MS = 25;
 /** The milliseconds after which the next peer starts, even if the former peer has not failed yet. */
 const SLOW_START = 300;
 /** A call hangs if it has not ended after this number of milliseconds. */
@@ -14,13 +14,13 @@ const TEST_TIMEOUT_MS = 16_000;
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Calls `make` `count` times without a pause. Resolves to the results. */
-export const many = (count, make) => Promise.all(Array.from({ length: count }, (_, n) => make(n)));
+export const repeat = (count, make) => Promise.all(Array.from({ length: count }, (_, n) => make(n)));
 
 /**
  * Resolves to the reason and the time of the end of a call, by the clock of the realm that made the call. The returned
  * promise belongs to this realm, because promises of a closed window never settle.
  */
-export function ending(call, clock = performance) {
+export function endOf(call, clock = performance) {
   return new Promise((resolve) => {
     call.then(
       () => resolve({ at: clock.now(), reason: "answered" }),
@@ -37,30 +37,38 @@ const hung = () => pause(TEST_TIMEOUT_MS).then(() => ({ reason: "it hangs" }));
  * `open(n)` returns `{ peer, clock? }`: the peer that makes the call, and the clock of its realm. `kill(pair)` ends the
  * peer that receives the call. `killAll(pairs)` ends all these peers at the same time, and returns this time.
  */
-export async function measure({ runs = RUNS, open, kill, killAll, close = () => {}, timeout = 0, apart = APART }) {
-  const pairs = await many(runs, open);
-  const since = Array(runs);
-  const leave = (pair) => {
+export async function measure({
+  runs = RUNS,
+  open,
+  kill,
+  killAll,
+  close = () => {},
+  timeout = 0,
+  pauseBetween = PAUSE_MS,
+}) {
+  const pairs = await repeat(runs, open);
+  const startTimes = Array(runs);
+  const closePair = (pair) => {
     pair.peer.destroy();
     close(pair);
   };
   try {
-    const ends = pairs.map(({ peer, clock }) => ending(peer.request("never", [], { timeout }), clock));
+    const ends = pairs.map(({ peer, clock }) => endOf(peer.request("never", [], { timeout }), clock));
     // Each pair is closed when its call ends. Its iframe may load a new document, which would delay other measurements.
-    ends.forEach((end, n) => end.then(() => since[n] !== undefined && leave(pairs[n])));
+    ends.forEach((end, n) => end.then(() => startTimes[n] !== undefined && closePair(pairs[n])));
     // When a peer has answered this later call, it has received the earlier call.
     await Promise.all(pairs.map(({ peer }) => peer.request("echo", [], { timeout: TEST_TIMEOUT_MS })));
-    if (killAll !== undefined) since.fill(await killAll(pairs));
+    if (killAll !== undefined) startTimes.fill(await killAll(pairs));
     else {
       for (const [n, pair] of pairs.entries()) {
-        since[n] = (pair.clock ?? performance).now();
+        startTimes[n] = (pair.clock ?? performance).now();
         kill(pair);
-        await pause(apart);
+        await pause(pauseBetween);
       }
     }
-    return await outcomes(ends, since);
+    return await outcomes(ends, startTimes);
   } finally {
-    pairs.forEach(leave);
+    pairs.forEach(closePair);
   }
 }
 
@@ -69,18 +77,18 @@ export async function measure({ runs = RUNS, open, kill, killAll, close = () => 
  * `begin` calls `started`, the measured time begins with this call, because a busy machine may start a worker late.
  */
 export async function measureStart({ runs = RUNS, begin }) {
-  const since = [];
+  const startTimes = [];
   const ends = [];
   for (let n = 0; n < runs; n++) {
-    since.push(performance.now());
-    ends.push(ending(begin(n, () => (since[n] = performance.now()))));
+    startTimes.push(performance.now());
+    ends.push(endOf(begin(n, () => (startTimes[n] = performance.now()))));
     // If a peer fails quickly, the next peer starts afterwards. Workers that start at the same time delay each other.
     await Promise.race([ends[n], pause(SLOW_START)]);
   }
-  return outcomes(ends, since);
+  return outcomes(ends, startTimes);
 }
 
-async function outcomes(ends, since) {
+async function outcomes(ends, startTimes) {
   const all = await Promise.all(ends.map((end) => Promise.race([end, hung()])));
-  return all.map(({ at, ...rest }, n) => ({ ms: at === undefined ? undefined : at - since[n], ...rest }));
+  return all.map(({ at, ...rest }, n) => ({ ms: at === undefined ? undefined : at - startTimes[n], ...rest }));
 }

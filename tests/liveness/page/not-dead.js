@@ -2,32 +2,32 @@
 // answered.
 
 import { connectedWorker, frame } from "./boundaries.js";
-import { ending, many, pause, RUNS } from "./measure.js";
+import { endOf, repeat, pause, RUNS } from "./measure.js";
 import { spin } from "../fixtures/serve.js";
 
-/** A heartbeat in milliseconds, of which several elapse during `BLOCK`. */
-const SHORT = 500;
-const BLOCK = 3_000;
+/** A heartbeat in milliseconds, of which several elapse during `BLOCK_MS`. */
+const HEARTBEAT_MS = 500;
+const BLOCK_MS = 3_000;
 /** Longer than the default heartbeat, in milliseconds. */
-const LONG_BLOCK = 12_000;
+const LONG_BLOCK_MS = 12_000;
 
 /**
  * Makes calls without a response, and runs `meanwhile(pairs)`. Returns the reasons of those calls that have ended,
  * which is a fault. Also returns the reasons of later calls that are not answered.
  */
 async function stayAlive(open, meanwhile, { runs = RUNS, close = () => {} } = {}) {
-  const pairs = await many(runs, open);
+  const pairs = await repeat(runs, open);
   const ended = [];
   try {
-    for (const { peer } of pairs) ending(peer.request("never", [], { timeout: 0 })).then((end) => ended.push(end));
+    for (const { peer } of pairs) endOf(peer.request("never", [], { timeout: 0 })).then((end) => ended.push(end));
     // During this pause, the peers of each session start to check each other.
-    await pause(SHORT);
+    await pause(HEARTBEAT_MS);
     await meanwhile(pairs);
     // During this pause, delayed timers fire.
-    await pause(2 * SHORT);
-    const answers = await Promise.all(pairs.map(({ peer }) => ending(peer.request("echo"))));
-    const deaths = [...ended, ...answers.filter(({ reason }) => reason !== "answered")];
-    return deaths.map(({ reason }) => reason);
+    await pause(2 * HEARTBEAT_MS);
+    const answers = await Promise.all(pairs.map(({ peer }) => endOf(peer.request("echo"))));
+    const endedCalls = [...ended, ...answers.filter(({ reason }) => reason !== "answered")];
+    return endedCalls.map(({ reason }) => reason);
   } finally {
     for (const pair of pairs) {
       pair.peer.destroy();
@@ -36,30 +36,30 @@ async function stayAlive(open, meanwhile, { runs = RUNS, close = () => {} } = {}
   }
 }
 
-/** Runs `act`, and fails if the document receives no such event until `act` is complete. */
-async function during(event, act) {
-  let came = false;
-  document.addEventListener(event, () => (came = true), { once: true });
-  await act();
-  if (!came) throw new Error(`the document must receive a ${event} event`);
+/** Runs `action`, and fails if the document receives no such event until `action` is complete. */
+async function runDuringEvent(event, action) {
+  let hasFired = false;
+  document.addEventListener(event, () => (hasFired = true), { once: true });
+  await action();
+  if (!hasFired) throw new Error(`the document must receive a ${event} event`);
 }
 
 const remove = { close: ({ element }) => element.remove() };
 const terminate = { close: ({ worker }) => worker.terminate() };
-const sandboxed = () => frame("sandboxed", { heartbeat: SHORT });
+const sandboxed = () => frame("sandboxed", { heartbeat: HEARTBEAT_MS });
 
 export const notDead = {
   "a worker blocks for twelve seconds": () =>
     stayAlive(
       () => connectedWorker(),
-      (pairs) => Promise.all(pairs.map(({ peer }) => peer.request("block", [LONG_BLOCK], { timeout: 0 }))),
+      (pairs) => Promise.all(pairs.map(({ peer }) => peer.request("block", [LONG_BLOCK_MS], { timeout: 0 }))),
       // Each blocked worker needs a connection to the server, and a browser opens at most six connections.
       { ...terminate, runs: 4 },
     ),
   "this page blocks for three seconds, with a heartbeat of half a second": () =>
-    stayAlive(sandboxed, async () => spin(BLOCK), remove),
+    stayAlive(sandboxed, async () => spin(BLOCK_MS), remove),
   "this page is hidden, with a heartbeat of half a second": (driver) =>
-    stayAlive(sandboxed, () => during("visibilitychange", () => driver("hide the page", BLOCK)), remove),
+    stayAlive(sandboxed, () => runDuringEvent("visibilitychange", () => driver("hide the page", BLOCK_MS)), remove),
   "this page is frozen, with a heartbeat of half a second": (driver) =>
-    stayAlive(sandboxed, () => during("freeze", () => driver("freeze the page", BLOCK)), remove),
+    stayAlive(sandboxed, () => runDuringEvent("freeze", () => driver("freeze the page", BLOCK_MS)), remove),
 };

@@ -2,14 +2,14 @@
 // time. The page posts the outcomes to the runner. WebDriver cannot read them: the driver of WebKit waits for iframes
 // that reload, and never returns if such an iframe is removed.
 
-async function post(news) {
-  return (await fetch("/", { method: "POST", body: JSON.stringify(news) })).json();
+async function post(report) {
+  return (await fetch("/", { method: "POST", body: JSON.stringify(report) })).json();
 }
 
 /** Makes the driver do an action. Resolves to the result of the action. */
-async function driver(what, argument) {
+async function driver(action, argument) {
   if (typeof argument === "function") window.begin = argument;
-  const { error, answer } = await post({ what, argument });
+  const { error, answer } = await post({ action, argument });
   if (error !== undefined) throw new Error(error);
   return answer;
 }

@@ -1,7 +1,7 @@
 // Tests transports without `connect`. They detect some ends of a peer. After the other ends, only the timeout ends a
 // call.
 
-import { frameElement, frameKinds, portway, worker } from "./boundaries.js";
+import { frameElement, iframeKinds, portway, worker } from "./boundaries.js";
 import { measure, measureStart } from "./measure.js";
 
 const { JSONRPCPeer, portTransport, windowTransport, workerTransport } = portway;
@@ -10,22 +10,22 @@ const { JSONRPCPeer, portTransport, windowTransport, workerTransport } = portway
 const timeout = 1_500;
 
 /** Resolves when a window or a worker has posted the message `ready`. */
-function untilMessage(target, isFrom) {
+function untilMessage(target, isSender) {
   return new Promise((resolve) => {
     target.addEventListener("message", function listener(event) {
-      if (event.data?.type !== "ready" || !isFrom(event)) return;
+      if (event.data?.type !== "ready" || !isSender(event)) return;
       target.removeEventListener("message", listener);
       resolve();
     });
   });
 }
 
-const isReady = (element) => untilMessage(window, ({ source }) => source === element.contentWindow);
+const untilReady = (element) => untilMessage(window, ({ source }) => source === element.contentWindow);
 
 async function plainFrame() {
   const element = frameElement("own origin", "plain-frame.html");
-  await isReady(element);
-  const { origin } = frameKinds["own origin"];
+  await untilReady(element);
+  const { origin } = iframeKinds["own origin"];
   return { element, peer: new JSONRPCPeer(windowTransport(element.contentWindow, { origin })) };
 }
 
@@ -38,10 +38,10 @@ async function plainWorker() {
 /** Opens a channel. This page uses both of its ports. */
 function plainPort() {
   const { port1, port2 } = new MessageChannel();
-  const far = new JSONRPCPeer(portTransport(port2))
+  const otherPeer = new JSONRPCPeer(portTransport(port2))
     .method("never", () => new Promise(() => {}))
     .method("echo", () => {});
-  return { far, peer: new JSONRPCPeer(portTransport(port1)) };
+  return { otherPeer, peer: new JSONRPCPeer(portTransport(port1)) };
 }
 
 const close = ({ element }) => element.remove();
@@ -49,7 +49,7 @@ const close = ({ element }) => element.remove();
 /** WebKit loads nothing more if many iframes are removed while they load. So an iframe is removed after its reload. */
 const reload = {
   kill(pair) {
-    pair.reloaded = isReady(pair.element);
+    pair.reloaded = untilReady(pair.element);
     pair.element.contentWindow.postMessage({ type: "reload" });
   },
   close: ({ element, reloaded }) => reloaded?.then(() => element.remove()),
@@ -65,5 +65,5 @@ export const plain = {
   },
   "workerTransport: the worker is terminated": () => measure({ open: plainWorker, kill: terminate, timeout }),
   "portTransport: the peer destroys its server": () =>
-    measure({ open: plainPort, kill: ({ far }) => far.destroy(), timeout }),
+    measure({ open: plainPort, kill: ({ otherPeer }) => otherPeer.destroy(), timeout }),
 };

@@ -1,6 +1,6 @@
 // Tests ports whose peer ends, and a peer of this page that is destroyed.
 
-import { connectTimeout, frame, fixtureUrl, ready, workersPort } from "./boundaries.js";
+import { connectTimeout, frame, fixtureUrl, untilReady, connectOverPort } from "./boundaries.js";
 import { measure } from "./measure.js";
 
 const close = ({ worker }) => worker.terminate();
@@ -10,7 +10,7 @@ async function holder(parent) {
   const element = parent.document.createElement("iframe");
   element.src = fixtureUrl("holder.html");
   parent.document.body.append(element);
-  await ready(element.contentWindow);
+  await untilReady(element.contentWindow);
   return element;
 }
 
@@ -28,18 +28,18 @@ async function siblings() {
 export const ports = {
   "the holder of the other port destroys its peer": () =>
     measure({
-      open: () => workersPort("port-worker.js"),
+      open: () => connectOverPort("port-worker.js"),
       kill: ({ worker }) => worker.postMessage({ type: "close" }),
       close,
     }),
   "the worker that holds the other port is terminated by its owner": () =>
     measure({
-      open: () => workersPort("nest.js"),
+      open: () => connectOverPort("nest.js"),
       kill: ({ worker }) => worker.postMessage({ type: "terminate" }),
       close,
     }),
   "the owner of the worker that holds the other port is terminated": () =>
-    measure({ open: () => workersPort("nest.js"), kill: ({ worker }) => worker.terminate() }),
+    measure({ open: () => connectOverPort("nest.js"), kill: ({ worker }) => worker.terminate() }),
   "the parent of the iframe that holds the other port is removed": () =>
     measure({ open: siblings, kill: ({ outer }) => outer.remove(), close: ({ sibling }) => sibling.remove() }),
   "this peer is destroyed": () =>

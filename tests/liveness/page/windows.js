@@ -1,6 +1,6 @@
 // Tests windows that close: a popup that this page has called, and an opener that its popup has called.
 
-import { connect, connectTimeout, fixtureUrl, open, origins, ready } from "./boundaries.js";
+import { connect, connectTimeout, fixtureUrl, open, origins, untilReady } from "./boundaries.js";
 import { measure } from "./measure.js";
 
 async function popup(origin) {
@@ -11,8 +11,8 @@ async function popup(origin) {
 
 /** Opens a window and a popup of this window, and connects them. The page has references to both. */
 async function family() {
-  const parent = await ready(open("holder.html"));
-  const child = await ready(parent.open(fixtureUrl("holder.html"), "_blank", "popup,width=200,height=200"));
+  const parent = await untilReady(open("holder.html"));
+  const child = await untilReady(parent.open(fixtureUrl("holder.html"), "_blank", "popup,width=200,height=200"));
   const { methods } = await import(fixtureUrl("serve.js"));
   parent.connect(child, { connectTimeout, methods });
   return { opened: parent, child, peer: await child.connect(parent, { connectTimeout }), clock: child.performance };

@@ -9,15 +9,15 @@ const close = ({ worker }) => worker.terminate();
  * Measures workers that never connect. The measured time begins with the start of the script. If the script is missing,
  * it begins with the error of the browser.
  */
-function startOf(file, isThere = true) {
+function startOf(file, scriptExists = true) {
   return () => {
     const started = [];
-    const begin = (_, begins) => {
-      const one = worker(file);
-      started.push(one);
-      one.addEventListener("message", ({ data }) => data?.type === "starts" && begins());
-      if (!isThere) one.addEventListener("error", begins);
-      return connect(one);
+    const begin = (_, startClock) => {
+      const newWorker = worker(file);
+      started.push(newWorker);
+      newWorker.addEventListener("message", ({ data }) => data?.type === "starts" && startClock());
+      if (!scriptExists) newWorker.addEventListener("error", startClock);
+      return connect(newWorker);
     };
     return measureStart({ begin }).finally(() => started.forEach((worker) => worker.terminate()));
   };

@@ -67,7 +67,7 @@ export default async function facts(suite, { installation }) {
         cwd: root,
       });
       const crates = [...stdout.matchAll(/^(\S+) v(\S+)(?! \(\/)/gm)].map(([, name, version]) => `${name} ${version}`);
-      const ours = (title) => /^portway(-[a-z]+)? /.test(title);
+      const isOurCrate = (title) => /^portway(-[a-z]+)? /.test(title);
       const bundled = [];
       for (const file of modules) {
         const text = await readFile(join(folder, file), "utf8");
@@ -77,7 +77,7 @@ export default async function facts(suite, { installation }) {
         crates.some((title) => title.startsWith("wasm-bindgen ")) && bundled.length > 0,
         "the lists of crates and packages must not be empty",
       );
-      const wanted = new Set([...crates.filter((title) => !ours(title)), ...bundled]);
+      const wanted = new Set([...crates.filter((title) => !isOurCrate(title)), ...bundled]);
       const others = titles.filter((title) => !title.startsWith("core, alloc and compiler_builtins, of rustc "));
       assert.deepEqual(others.sort(), [...wanted].sort());
       assert.equal(titles.length, others.length + 1, "NOTICE must name the crates of Rust itself");
@@ -168,7 +168,7 @@ export default async function facts(suite, { installation }) {
     const { outputFiles } = await build({ ...options, logLevel: "silent", ...target });
     return outputFiles[0].text;
   };
-  const prints = async (script) => {
+  const output = async (script) => {
     const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: app });
     return stdout;
   };
@@ -191,7 +191,7 @@ export default async function facts(suite, { installation }) {
         async () => {
           const use = `import { RPCError } from "${entry}"; const e = new RPCError(-32001, "no");`;
           const script = await make(`${use} console.log(e instanceof Error, e.name, e.code, e.message);`);
-          assert.equal(await prints(script), "true RPCError -32001 no\n");
+          assert.equal(await output(script), "true RPCError -32001 no\n");
           assert.ok(script.length < 1_100, `the bundle has ${script.length} bytes`);
         },
       );
@@ -219,7 +219,7 @@ export default async function facts(suite, { installation }) {
     const use = 'import init from "portway"; init().catch(({ message, cause }) => console.log(message, cause.name));';
     const script = await bundle(use, { format: "iife", platform: "browser" });
     assert.equal(
-      await prints(script),
+      await output(script),
       'portway: portway_bg.wasm cannot be read: copy it there, import "portway/inline", or give init() its bytes TypeError\n',
     );
   });

@@ -14,12 +14,12 @@ const html = (script) =>
 
 export default async function guest(suite, { installation, browser }) {
   const assertWorks = async (url) => assert.deepEqual(await visit(browser, url), { outcome: { code: 7 }, faults: [] });
-  const built = (app) => withSite(join(app, "dist"), assertWorks, { headers });
+  const assertBuildWorks = (app) => withSite(join(app, "dist"), assertWorks, { headers });
 
   await suite.test("a WASI guest runs in a Vite build without configuration", async () => {
     const app = await installation.app("guest", "guest-vite");
     await runTool("vite", ["build", "--target", "es2022"], { cwd: app });
-    await built(app);
+    await assertBuildWorks(app);
   });
 
   await suite.test("a WASI guest runs on a Vite development server if only the headers are configured", async () => {
@@ -42,7 +42,7 @@ export default async function guest(suite, { installation, browser }) {
     const app = await installation.app("guest", "guest-webpack");
     await runTool("webpack", ["build", "--mode", "production"], { cwd: app });
     await writeFile(join(app, "dist/index.html"), html("main.js"));
-    await built(app);
+    await assertBuildWorks(app);
   });
 
   await suite.test(
@@ -52,7 +52,7 @@ export default async function guest(suite, { installation, browser }) {
       await runTool("esbuild", ["src/index.js", "--bundle", "--format=esm", "--outdir=dist"], { cwd: app });
       await writeFile(join(app, "dist/index.html"), html("index.js"));
       await copyFile(join(app, "node_modules/portway/wasi-worker.js"), join(app, "dist/wasi-worker.js"));
-      await built(app);
+      await assertBuildWorks(app);
     },
   );
 }

@@ -45,13 +45,13 @@ export default async function rust(suite, { installation, browser }) {
   }
 
   const app = await copyOf("rust-browser", join(installation.folder, "rust-browser"));
-  const built = await suite.test("a program for the browser can have its own start function", async () => {
+  const isBuilt = await suite.test("a program for the browser can have its own start function", async () => {
     const command =
       'eval "$(cargo xtask env)" && export CARGO_TARGET_DIR="$1" && exec wasm-pack build --target web --no-pack "$0"';
     await run("sh", ["-c", command, app, join(target, "wasm")], { cwd: root, timeout });
     return true;
   });
-  if (!built) return;
+  if (!isBuilt) return;
 
   await suite.test("the start function of a program for the browser makes a call", () =>
     withSite(app, async (url) => assert.deepEqual(await visit(browser, url), { outcome: 3, faults: [] })),

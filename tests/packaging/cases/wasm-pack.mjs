@@ -11,14 +11,14 @@ export default async function wasmPack(suite, { installation, browser }) {
   const app = join(installation.folder, "generated");
   await cp(join(root, "tests/packaging/apps/generated"), app, { recursive: true });
 
-  const built = await suite.test("plain wasm-pack builds the crate", async () => {
+  const isBuilt = await suite.test("plain wasm-pack builds the crate", async () => {
     // `cargo xtask env` prints the paths of the toolchain.
     const command =
       'eval "$(cargo xtask env)" && exec wasm-pack build npm --target web --out-name portway --out-dir "$0"';
     await run("sh", ["-c", command, join(app, "pkg")], { cwd: root, timeout: 500_000 });
     return true;
   });
-  if (!built) return;
+  if (!isBuilt) return;
 
   await suite.test("a page and its worker make calls with the output of plain wasm-pack", () =>
     withSite(app, async (url) => {

@@ -54,10 +54,10 @@
 
 (defun session-failure (connection method params)
   "Call METHOD with PARAMS over CONNECTION. Return code, message and data of its error."
-  (condition-case oops
+  (condition-case condition
       (list 'no-condition (jsonrpc-request connection method params))
     (jsonrpc-error
-     (let ((details (cddr oops)))
+     (let ((details (cddr condition)))
        (list (alist-get 'jsonrpc-error-code details)
              (alist-get 'jsonrpc-error-message details)
              (alist-get 'jsonrpc-error-data details))))))
@@ -196,9 +196,9 @@
                                (failed . ,(length failures))
                                (failures . ,(vconcat failures)))))))))
 
-(condition-case oops
+(condition-case condition
     (session-run)
-  (error (push (cons "the session" (format "%S" oops)) session-failures)))
+  (error (push (cons "the session" (format "%S" condition)) session-failures)))
 (session-report)
 (message "Emacs %s: %d passed, %d failed" emacs-version session-passed (length session-failures))
 (kill-emacs (if session-failures 1 0))

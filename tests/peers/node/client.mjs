@@ -15,7 +15,7 @@ const connection = rpc.createMessageConnection(
 connection.onRequest("answer", ({ question }) => (question === "how many?" ? 42 : null));
 connection.listen();
 
-const fails = (call) =>
+const errorOf = (call) =>
   call.then(
     (result) => assert.fail(`the call must fail, but returned ${result}`),
     (error) => error,
@@ -28,11 +28,11 @@ assert.deepEqual(await connection.sendRequest("echo", { text: "é€😀", list:
 assert.equal(await connection.sendRequest("add", 1, 2), 3);
 assert.equal(await connection.sendRequest("nothing"), null);
 
-const failure = await fails(connection.sendRequest("fail"));
+const failure = await errorOf(connection.sendRequest("fail"));
 assert.deepEqual([failure.code, failure.message, failure.data], [-32001, "no such file", ["main.rs"]]);
-assert.equal((await fails(connection.sendRequest("nope"))).code, rpc.ErrorCodes.MethodNotFound);
-assert.equal((await fails(connection.sendRequest("add", "one", "two"))).code, rpc.ErrorCodes.InvalidParams);
-assert.equal((await fails(connection.sendRequest("crash"))).code, rpc.ErrorCodes.InternalError);
+assert.equal((await errorOf(connection.sendRequest("nope"))).code, rpc.ErrorCodes.MethodNotFound);
+assert.equal((await errorOf(connection.sendRequest("add", "one", "two"))).code, rpc.ErrorCodes.InvalidParams);
+assert.equal((await errorOf(connection.sendRequest("crash"))).code, rpc.ErrorCodes.InternalError);
 
 // During this call, the server calls the client.
 assert.equal(await connection.sendRequest("ask", { question: "how many?" }), "how many? 42");
@@ -46,16 +46,16 @@ assert.deepEqual(
 
 // The response to a cancelled call is an error, and the handler of the call is dropped.
 const source = new rpc.CancellationTokenSource();
-const waiting = fails(connection.sendRequest("wait", {}, source.token));
+const pendingCall = errorOf(connection.sendRequest("wait", {}, source.token));
 await connection.sendRequest("started");
 source.cancel();
-assert.equal((await waiting).code, -32800);
+assert.equal((await pendingCall).code, -32800);
 assert.equal(await connection.sendRequest("dropped"), true);
 
 // Each of many calls at the same time must receive its own response.
-const many = Array.from({ length: 1_000 }, (_, number) => connection.sendRequest("echo", { number }));
+const calls = Array.from({ length: 1_000 }, (_, number) => connection.sendRequest("echo", { number }));
 assert.deepEqual(
-  (await Promise.all(many)).map(({ number }) => number),
+  (await Promise.all(calls)).map(({ number }) => number),
   Array.from({ length: 1_000 }, (_, number) => number),
 );
 

@@ -21,11 +21,11 @@ function start() {
   child.stderr.setEncoding("utf8").on("data", (text) => log.push(text));
   const reader = new rpc.StreamMessageReader(child.stdout);
   const connection = rpc.createMessageConnection(reader, new rpc.StreamMessageWriter(child.stdin));
-  const strays = [];
-  connection.onError((error) => strays.push(error));
-  connection.onUnhandledNotification((notification) => strays.push(notification));
+  const unexpectedMessages = [];
+  connection.onError((error) => unexpectedMessages.push(error));
+  connection.onUnhandledNotification((notification) => unexpectedMessages.push(notification));
   connection.listen();
-  return { child, connection, log, strays, exit: once(child, "exit").then(([code]) => code) };
+  return { child, connection, log, unexpectedMessages, exit: once(child, "exit").then(([code]) => code) };
 }
 
 /** Runs a test with its own daemon. The daemon must exit with the code 0, and must send no unexpected message. */
@@ -36,14 +36,14 @@ const check = (name, work) =>
       await work(daemon);
       daemon.child.stdin.end();
       assert.equal(await daemon.exit, 0, `the daemon must exit with 0; it logged ${daemon.log.join("")}`);
-      assert.deepEqual(daemon.strays, []);
+      assert.deepEqual(daemon.unexpectedMessages, []);
     } finally {
       daemon.child.kill("SIGKILL");
       daemon.connection.dispose();
     }
   });
 
-const fails = (call) =>
+const errorOf = (call) =>
   call.then(
     (result) => assert.fail(`the call must fail, but returned ${JSON.stringify(result)}`),
     (error) => error,
@@ -69,14 +69,14 @@ await check("all six methods return their results", async ({ connection, exit })
 });
 
 await check("errors arrive with code, message and data", async ({ connection }) => {
-  const unknown = await fails(connection.sendRequest("frobnicate"));
+  const unknown = await errorOf(connection.sendRequest("frobnicate"));
   assert.equal(unknown.code, rpc.ErrorCodes.MethodNotFound);
   assert.match(unknown.message, /^Method not found/);
-  const level = await fails(connection.sendRequest("setLogLevel", { level: "verbose" }));
+  const level = await errorOf(connection.sendRequest("setLogLevel", { level: "verbose" }));
   assert.equal(level.code, rpc.ErrorCodes.InvalidParams);
   assert.deepEqual([level.data.param, level.data.received, level.data.accepted], ["level", "verbose", LEVELS]);
   // vscode-jsonrpc puts a single value that is not an object into an array.
-  const params = await fails(connection.sendRequest("version", 5));
+  const params = await errorOf(connection.sendRequest("version", 5));
   assert.deepEqual([params.code, params.data.received], [rpc.ErrorCodes.InvalidParams, "array"]);
 });
 

@@ -24,9 +24,9 @@ import type { Stream } from "../../../crates/portway-web/js/driver/stream-consum
 import type { WipcTransport } from "../../../crates/portway-web/js/wipc/rpc-transport.js";
 
 /** Compiles if `Names` has no members. */
-declare function none<Names extends never>(): void;
+declare function assertEmpty<Names extends never>(): void;
 /** Compiles if a value of the source can be used as declared. */
-declare function suits<Declared, Source extends Declared>(): void;
+declare function assertAssignable<Declared, Source extends Declared>(): void;
 
 /** The members that the source has and the declarations lack. */
 type Undeclared<Source, Declared> = Exclude<keyof Source, keyof Declared>;
@@ -34,85 +34,87 @@ type Undeclared<Source, Declared> = Exclude<keyof Source, keyof Declared>;
 type Difference<Source, Declared> = Undeclared<Source, Declared> | Exclude<keyof Declared, keyof Source>;
 
 // The exports of each module.
-none<Difference<typeof web, typeof declared>>();
-none<Difference<typeof node, typeof declared>>();
-none<Difference<typeof inline, typeof declaredInline>>();
-none<Difference<typeof early, typeof declaredEarly>>();
-none<Difference<typeof socket, typeof declaredSocket>>();
-none<Difference<typeof wipc, typeof declaredWipc>>();
-none<Difference<typeof wipcNode, typeof declaredWipcNode>>();
-none<Difference<typeof wasi, typeof declaredWasi>>();
-none<Difference<typeof worker, typeof declaredWorker>>();
+assertEmpty<Difference<typeof web, typeof declared>>();
+assertEmpty<Difference<typeof node, typeof declared>>();
+assertEmpty<Difference<typeof inline, typeof declaredInline>>();
+assertEmpty<Difference<typeof early, typeof declaredEarly>>();
+assertEmpty<Difference<typeof socket, typeof declaredSocket>>();
+assertEmpty<Difference<typeof wipc, typeof declaredWipc>>();
+assertEmpty<Difference<typeof wipcNode, typeof declaredWipcNode>>();
+assertEmpty<Difference<typeof wasi, typeof declaredWasi>>();
+assertEmpty<Difference<typeof worker, typeof declaredWorker>>();
 
 // The members of each class, without those that only the library uses. `finishClass` adds the member for `using`.
 type Client = InstanceType<typeof web.JSONRPCClient> & Disposable;
-none<Difference<Client, declared.JSONRPCClient>>();
-suits<declared.JSONRPCClient, Client>();
+assertEmpty<Difference<Client, declared.JSONRPCClient>>();
+assertAssignable<declared.JSONRPCClient, Client>();
 
 type Server = InstanceType<typeof web.JSONRPCServer> & Disposable;
-none<Exclude<Difference<Server, declared.JSONRPCServer>, "errorData" | "methods" | "notifications">>();
-suits<declared.JSONRPCServer, Server>();
+assertEmpty<Exclude<Difference<Server, declared.JSONRPCServer>, "errorData" | "methods" | "notifications">>();
+assertAssignable<declared.JSONRPCServer, Server>();
 
 type Peer = InstanceType<typeof web.JSONRPCPeer> & Disposable;
-none<Difference<Peer, declared.JSONRPCPeer>>();
-suits<declared.JSONRPCPeer, Peer>();
+assertEmpty<Difference<Peer, declared.JSONRPCPeer>>();
+assertAssignable<declared.JSONRPCPeer, Peer>();
 
-none<Difference<web.RPCError, declared.RPCError>>();
-suits<declared.RPCError, web.RPCError>();
-none<Exclude<Difference<web.CallError, declared.CallError>, "forCall">>();
-suits<declared.CallError, web.CallError>();
+assertEmpty<Difference<web.RPCError, declared.RPCError>>();
+assertAssignable<declared.RPCError, web.RPCError>();
+assertEmpty<Exclude<Difference<web.CallError, declared.CallError>, "forCall">>();
+assertAssignable<declared.CallError, web.CallError>();
 
 // Only Vue reads `__v_skip`, so the package does not declare this member.
-none<Exclude<Difference<RequestContext, declared.HandlerContext>, "__v_skip">>();
-suits<declared.HandlerContext, RequestContext>();
-none<Exclude<Undeclared<Stream, AsyncIterableIterator<unknown>>, "__v_skip" | "id" | "item" | "message" | "slot">>();
-suits<AsyncIterableIterator<unknown>, Stream>();
+assertEmpty<Exclude<Difference<RequestContext, declared.HandlerContext>, "__v_skip">>();
+assertAssignable<declared.HandlerContext, RequestContext>();
+assertEmpty<
+  Exclude<Undeclared<Stream, AsyncIterableIterator<unknown>>, "__v_skip" | "id" | "item" | "message" | "slot">
+>();
+assertAssignable<AsyncIterableIterator<unknown>, Stream>();
 
 type ChannelInternals = "checkLength" | "isDestroyed" | "isFull" | "sendMessage" | "untilWritable" | "wake";
-none<Exclude<Difference<wipc.WipcChannel, declaredWipc.WipcChannel>, ChannelInternals>>();
-suits<declaredWipc.WipcChannel, wipc.WipcChannel>();
-none<Difference<wipc.WipcClosedError, declaredWipc.WipcClosedError>>();
-suits<declaredWipc.WipcClosedError, wipc.WipcClosedError>();
+assertEmpty<Exclude<Difference<wipc.WipcChannel, declaredWipc.WipcChannel>, ChannelInternals>>();
+assertAssignable<declaredWipc.WipcChannel, wipc.WipcChannel>();
+assertEmpty<Difference<wipc.WipcClosedError, declaredWipc.WipcClosedError>>();
+assertAssignable<declaredWipc.WipcClosedError, wipc.WipcClosedError>();
 type DecoderInternals = "isStopped" | "queuedBytes" | "resume" | "stop";
-none<Exclude<Difference<wipc.WipcDecoder, declaredWipc.WipcDecoder>, DecoderInternals>>();
-suits<declaredWipc.WipcDecoder, wipc.WipcDecoder>();
-none<Difference<wipc.WipcDecoderStream, declaredWipc.WipcDecoderStream>>();
-suits<declaredWipc.WipcDecoderStream, wipc.WipcDecoderStream>();
-none<Difference<wipc.WipcEncoderStream, declaredWipc.WipcEncoderStream>>();
-suits<declaredWipc.WipcEncoderStream, wipc.WipcEncoderStream>();
+assertEmpty<Exclude<Difference<wipc.WipcDecoder, declaredWipc.WipcDecoder>, DecoderInternals>>();
+assertAssignable<declaredWipc.WipcDecoder, wipc.WipcDecoder>();
+assertEmpty<Difference<wipc.WipcDecoderStream, declaredWipc.WipcDecoderStream>>();
+assertAssignable<declaredWipc.WipcDecoderStream, wipc.WipcDecoderStream>();
+assertEmpty<Difference<wipc.WipcEncoderStream, declaredWipc.WipcEncoderStream>>();
+assertAssignable<declaredWipc.WipcEncoderStream, wipc.WipcEncoderStream>();
 
 type Guest = Awaited<ReturnType<typeof wipcNode.spawnGuest>>;
-none<Difference<Guest, declaredWipcNode.WipcGuest>>();
-suits<declaredWipcNode.WipcGuest, Guest>();
+assertEmpty<Difference<Guest, declaredWipcNode.WipcGuest>>();
+assertAssignable<declaredWipcNode.WipcGuest, Guest>();
 type WasiGuest = Awaited<ReturnType<typeof wasi.startWasiGuest>>;
-none<Difference<WasiGuest, declaredWasi.WasiGuest>>();
-suits<declaredWasi.WasiGuest, WasiGuest>();
+assertEmpty<Difference<WasiGuest, declaredWasi.WasiGuest>>();
+assertAssignable<declaredWasi.WasiGuest, WasiGuest>();
 
-none<Difference<socket.ReconnectPolicy, declaredSocket.ReconnectPolicy>>();
+assertEmpty<Difference<socket.ReconnectPolicy, declaredSocket.ReconnectPolicy>>();
 
 // The objects that functions return, and the functions themselves.
-suits<typeof declaredSocket.webSocketTransport, typeof socket.webSocketTransport>();
-suits<typeof declaredSocket.subscribe, typeof socket.subscribe>();
-none<Undeclared<ReturnType<typeof web.portTransport>, declared.BuiltInTransport>>();
-type TransportInternals = "atWork" | "handleClose" | "idle" | "isFull" | "isWaiting" | "receive";
-none<Exclude<Undeclared<WipcTransport, declared.BuiltInTransport>, TransportInternals>>();
-none<Difference<ReturnType<typeof web.validateMessage>, declared.ValidationReport>>();
-none<Difference<typeof wipc.WipcType, typeof declaredWipc.WipcType>>();
-suits<typeof declared.default, typeof web.default>();
-suits<typeof declared.default, typeof node.default>();
-suits<typeof declared.default, typeof inline.default>();
-suits<typeof declared.initSync, typeof web.initSync>();
-suits<typeof declared.broadcastTransport, typeof web.broadcastTransport>();
-suits<typeof declared.connect, typeof node.connect>();
-suits<typeof declared.portTransport, typeof web.portTransport>();
-suits<typeof declared.selfTransport, typeof web.selfTransport>();
-suits<typeof declared.validateMessage, typeof web.validateMessage>();
-suits<typeof declared.windowTransport, typeof web.windowTransport>();
-suits<typeof declared.workerTransport, typeof web.workerTransport>();
-suits<typeof declared.workerTransport, typeof node.workerTransport>();
-suits<typeof declaredWipc.WipcType, typeof wipc.WipcType>();
-suits<typeof declaredWipc.encodeWipc, typeof wipc.encodeWipc>();
-suits<typeof declaredWipc.parseWipcJSON, typeof wipc.parseWipcJSON>();
-suits<typeof declaredWipcNode.spawnGuest, typeof wipcNode.spawnGuest>();
-suits<typeof declaredWipcNode.guestChannel, typeof wipcNode.guestChannel>();
-suits<typeof declaredWasi.startWasiGuest, typeof wasi.startWasiGuest>();
+assertAssignable<typeof declaredSocket.webSocketTransport, typeof socket.webSocketTransport>();
+assertAssignable<typeof declaredSocket.subscribe, typeof socket.subscribe>();
+assertEmpty<Undeclared<ReturnType<typeof web.portTransport>, declared.BuiltInTransport>>();
+type TransportInternals = "handleClose" | "idle" | "inFlightRequests" | "isFull" | "isWaiting" | "receive";
+assertEmpty<Exclude<Undeclared<WipcTransport, declared.BuiltInTransport>, TransportInternals>>();
+assertEmpty<Difference<ReturnType<typeof web.validateMessage>, declared.ValidationReport>>();
+assertEmpty<Difference<typeof wipc.WipcType, typeof declaredWipc.WipcType>>();
+assertAssignable<typeof declared.default, typeof web.default>();
+assertAssignable<typeof declared.default, typeof node.default>();
+assertAssignable<typeof declared.default, typeof inline.default>();
+assertAssignable<typeof declared.initSync, typeof web.initSync>();
+assertAssignable<typeof declared.broadcastTransport, typeof web.broadcastTransport>();
+assertAssignable<typeof declared.connect, typeof node.connect>();
+assertAssignable<typeof declared.portTransport, typeof web.portTransport>();
+assertAssignable<typeof declared.selfTransport, typeof web.selfTransport>();
+assertAssignable<typeof declared.validateMessage, typeof web.validateMessage>();
+assertAssignable<typeof declared.windowTransport, typeof web.windowTransport>();
+assertAssignable<typeof declared.workerTransport, typeof web.workerTransport>();
+assertAssignable<typeof declared.workerTransport, typeof node.workerTransport>();
+assertAssignable<typeof declaredWipc.WipcType, typeof wipc.WipcType>();
+assertAssignable<typeof declaredWipc.encodeWipc, typeof wipc.encodeWipc>();
+assertAssignable<typeof declaredWipc.parseWipcJSON, typeof wipc.parseWipcJSON>();
+assertAssignable<typeof declaredWipcNode.spawnGuest, typeof wipcNode.spawnGuest>();
+assertAssignable<typeof declaredWipcNode.guestChannel, typeof wipcNode.guestChannel>();
+assertAssignable<typeof declaredWasi.startWasiGuest, typeof wasi.startWasiGuest>();

@@ -10,10 +10,10 @@ export async function tryBackForwardCache(driver, origin, tally) {
   const count = (kind) => ((tally.files["back-forward-cache.mjs"] ??= { passed: 0, failed: 0 })[kind] += 1);
   try {
     await driver.get(`${origin}/tests/web/fixtures/cached-page.html`);
-    await until(driver, ({ ready }) => ready);
+    await untilState(driver, ({ ready }) => ready);
     await driver.get(`${origin}/tests/web/fixtures/scripted-iframe.html`);
     await driver.navigate().back();
-    const { log } = await until(
+    const { log } = await untilState(
       driver,
       ({ ready, log }) =>
         ready && (!log.includes("pagehide") || log.filter((line) => line.startsWith("answer")).length === 2),
@@ -50,12 +50,12 @@ const expectedEvents = [
   "answer 1",
 ];
 
-async function until(driver, holds) {
+async function untilState(driver, isExpected) {
   const deadline = Date.now() + TEST_TIMEOUT_MS;
   for (;;) {
     const text = await driver.executeScript(state).catch(() => undefined);
-    const now = text && JSON.parse(text);
-    if (now && holds(now)) return now;
+    const currentState = text && JSON.parse(text);
+    if (currentState && isExpected(currentState)) return currentState;
     if (Date.now() > deadline) throw new Error(`the page did not reach the expected state, got ${text}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

@@ -12,14 +12,14 @@ import { args, executablePath } from "../../chromium.mjs";
 const env = process.env;
 
 const engines = {
-  chromium: (more) => ({
+  chromium: (chromiumArguments) => ({
     driver: [env.PORTWAY_CHROMEDRIVER ?? "chromedriver"],
     port: (port) => `--port=${port}`,
     capabilities: {
       browserName: "chrome",
       "goog:chromeOptions": {
         binary: executablePath,
-        args: [...args, ...more],
+        args: [...args, ...chromiumArguments],
         // With this switch, chromedriver would disable the back/forward cache.
         excludeSwitches: ["disable-back-forward-cache"],
       },
@@ -48,13 +48,13 @@ const engines = {
 };
 
 /**
- * Starts the browser. Returns its WebDriver session and a function that ends both. `more` are further arguments for
- * Chromium. With `sharing`, a page that is isolated from other origins can share memory.
+ * Starts the browser. Returns its WebDriver session and a function that ends both. `chromiumArguments` are further
+ * arguments for Chromium. With `sharing`, a page that is isolated from other origins can share memory.
  */
-export async function startBrowser(engine, more = [], { sharing = false } = {}) {
-  const { driver, port, environment, capabilities } = engines[engine](more);
-  const number = await freePort();
-  const [command, ...args] = [...driver, port(number)];
+export async function startBrowser(engine, chromiumArguments = [], { sharing = false } = {}) {
+  const { driver, port, environment, capabilities } = engines[engine](chromiumArguments);
+  const portNumber = await freePort();
+  const [command, ...args] = [...driver, port(portNumber)];
   // `detached` puts the driver into a new process group, so that its children can be killed with it.
   // `JSC_useSharedArrayBuffer` makes WebKit share memory, even with pages that are not isolated. Other engines need no
   // switch.
@@ -73,9 +73,9 @@ export async function startBrowser(engine, more = [], { sharing = false } = {}) 
     }
   };
   try {
-    await Promise.race([failed, answering(number)]);
+    await Promise.race([failed, untilDriverResponds(portNumber)]);
     const session = new Builder()
-      .usingServer(`http://127.0.0.1:${number}`)
+      .usingServer(`http://127.0.0.1:${portNumber}`)
       .withCapabilities(new Capabilities(capabilities))
       .build();
     await Promise.race([failed, session.getSession()]);
@@ -93,7 +93,7 @@ export async function startBrowser(engine, more = [], { sharing = false } = {}) 
 }
 
 /** Waits until the driver on this port responds. */
-async function answering(port) {
+async function untilDriverResponds(port) {
   const deadline = Date.now() + 20_000;
   for (;;) {
     const status = await fetch(`http://127.0.0.1:${port}/status`).catch(() => undefined);

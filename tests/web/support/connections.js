@@ -51,7 +51,7 @@ export class ScriptedSession extends RemoteEnd {
   }
 
   /** Waits for a notification with this name, and returns the first. */
-  async noted(method) {
+  async notification(method) {
     await until(() => this.received.some((message) => message.method === method), `no ${method} arrived`);
     return this.received.find((message) => message.method === method);
   }
@@ -205,14 +205,16 @@ export function countTimers() {
 
 const isNote = ({ id, method }) => id === undefined && method?.startsWith("rpc.") && method !== "rpc.columns";
 
-/** Connects a peer to the test. `arrived` returns the peer's messages without notifications of the protocol. */
+/** Connects a peer to the test. `untilReceived` returns the peer's messages without notifications of the protocol. */
 export async function connectToScripted({ features = ["batch"], ...options } = {}) {
   const { port, scriptedPeer } = scriptedPort();
   const connecting = connected(port, options);
   const end = await scriptedPeer.open({ session: hexId(1), features });
   const peer = await connecting;
-  const came = () => end.received.filter((message) => !isNote(message));
+  const receivedMessages = () => end.received.filter((message) => !isNote(message));
   /** Waits for `count` messages, and returns all messages. */
-  const arrived = async (count) => (await until(() => came().length >= count, "some messages did not arrive"), came());
-  return { peer, end, scriptedPeer, arrived };
+  const untilReceived = async (count) => (
+    await until(() => receivedMessages().length >= count, "some messages did not arrive"), receivedMessages()
+  );
+  return { peer, end, scriptedPeer, untilReceived };
 }

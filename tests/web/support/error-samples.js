@@ -8,14 +8,14 @@ import { RPCError, inNode } from "./portway.js";
 export const SECRET = "s3cret";
 
 /** Returns an address, and the error status with which it responds. */
-async function failingAddress(afterwards) {
+async function failingAddress(afterThisTest) {
   if (!inNode) return { address: `${location.origin}/nothing-is-here`, status: 404 };
   const { createServer } = await import("node:http");
   const server = createServer((_, response) =>
     response.writeHead(403, { "set-cookie": `session=${SECRET}` }).end(SECRET),
   );
   await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
-  afterwards(() => {
+  afterThisTest(() => {
     server.close();
     server.closeAllConnections();
   });
@@ -23,8 +23,8 @@ async function failingAddress(afterwards) {
 }
 
 /** Returns the rejection of axios for an error status. */
-export async function axiosError(afterwards) {
-  const { address } = await failingAddress(afterwards);
+export async function axiosError(afterThisTest) {
+  const { address } = await failingAddress(afterThisTest);
   const headers = { Authorization: `Bearer ${SECRET}` };
   return rejection(axios.get(address, { headers, params: { path: `/home/${SECRET}` } }));
 }
@@ -71,21 +71,21 @@ const internal = (message, data) => ({ code: -32603, message, ...(data !== undef
 const nothing = internal("Internal error");
 
 /**
- * The thrown values. `make` gets a function that registers a cleanup after the test. If `isLater` is set, `make`
+ * The thrown values. `make` gets a function that registers a cleanup after the test. If `isAsync` is set, `make`
  * returns a promise. `sent` is the error object that is sent, or a function that returns it for the error.
  */
-export const thrown = [
+export const errorCases = [
   { name: "an Error", make: () => new Error("x"), sent: internal("x") },
   {
     name: "an AxiosError",
-    isLater: true,
+    isAsync: true,
     make: axiosError,
     sent: ({ message }) => internal(message, { name: "AxiosError", code: "ERR_BAD_REQUEST" }),
   },
   {
     name: "an error whose cause is an AxiosError",
-    isLater: true,
-    make: async (afterwards) => new Error("no such file", { cause: await axiosError(afterwards) }),
+    isAsync: true,
+    make: async (afterThisTest) => new Error("no such file", { cause: await axiosError(afterThisTest) }),
     sent: ({ cause: { message } }) =>
       internal("no such file", { cause: { name: "AxiosError", message, code: "ERR_BAD_REQUEST" } }),
   },
@@ -236,8 +236,8 @@ export const thrown = [
 ];
 
 /** Returns the error of a case in an object. A promise that resolves to a proxy would read members of the proxy. */
-export async function made({ make, isLater }, afterwards) {
-  return { error: isLater ? await make(afterwards) : make() };
+export async function errorOf({ make, isAsync }, afterThisTest) {
+  return { error: isAsync ? await make(afterThisTest) : make() };
 }
 
 /** Returns the response that is sent if a handler fails with the error of a case. */

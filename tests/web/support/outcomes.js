@@ -38,7 +38,7 @@ export async function until(condition, what = "the condition was not met", ms = 
 
 /** Returns a promise and the two functions that settle it. */
 export function deferred() {
-  const it = {};
-  it.promise = new Promise((resolve, reject) => Object.assign(it, { resolve, reject }));
-  return it;
+  const deferredPromise = {};
+  deferredPromise.promise = new Promise((resolve, reject) => Object.assign(deferredPromise, { resolve, reject }));
+  return deferredPromise;
 }

@@ -18,7 +18,7 @@ export class RemoteEnd {
   received = [];
   #port;
   #read = 0;
-  #asked = 0;
+  #drainCount = 0;
 
   constructor(port) {
     this.#port = port;
@@ -37,8 +37,8 @@ export class RemoteEnd {
   }
 
   /** Posts a request, and returns the unread messages that arrived before its response. */
-  async drain() {
-    const id = `drain ${++this.#asked}`;
+  async unreadBeforeResponse() {
+    const id = `drain ${++this.#drainCount}`;
     this.post({ jsonrpc: "2.0", method: "no such method", id });
     const isAnswer = (message) => message?.id === id;
     // The response may be in an array with other messages.

@@ -44,7 +44,7 @@ export function concat(parts) {
 }
 
 /** Creates a decoder that records its results. Each payload is copied. */
-export function keeping(options) {
+export function recordingDecoder(options) {
   const frames = [];
   const passed = [];
   const kept = { frames, truncated: undefined };
@@ -60,19 +60,19 @@ export function keeping(options) {
     decoder,
     /** The results in a comparable form. */
     get found() {
-      return outcome(frames, concat(passed), kept.truncated);
+      return comparableResult(frames, concat(passed), kept.truncated);
     },
   };
 }
 
 export function decoded(pieces, options) {
-  const kept = keeping(options);
+  const kept = recordingDecoder(options);
   for (const piece of pieces) kept.decoder.push(piece);
   kept.decoder.finish();
   return kept.found;
 }
 
-export function outcome(frames, passthrough, truncated) {
+export function comparableResult(frames, passthrough, truncated) {
   return { frames: frames.map(([type, payload]) => [type, hex(payload)]), passthrough: hex(passthrough), truncated };
 }
 
@@ -96,12 +96,12 @@ export function reference(bytes, maxPayload = 2 ** 32 - 1) {
     const end = isWhole ? at + 9 + view.getUint32(at + 5, true) : Infinity;
     if (end > bytes.length) {
       passthrough.push(...bytes.subarray(at));
-      return outcome(frames, passthrough, left);
+      return comparableResult(frames, passthrough, left);
     }
     frames.push([bytes[at + 4], bytes.subarray(at + 9, end)]);
     at = end;
   }
-  return outcome(frames, passthrough, undefined);
+  return comparableResult(frames, passthrough, undefined);
 }
 
 /** Returns two pairs of streams. Each pair reads the bytes that the other pair writes. */
@@ -129,7 +129,7 @@ export function channels(hostOptions, guestOptions) {
 export function scriptedPipe(options) {
   const [near, far] = pipes();
   const writer = far.writable.getWriter();
-  const kept = keeping();
+  const kept = recordingDecoder();
   const output = { isEnded: false };
   const reader = far.readable.getReader();
   const read = async () => {

@@ -56,7 +56,7 @@ async function run(
   const script = document.createElement("script");
   script.type = original.type;
   script.src = URL.createObjectURL(new Blob([await response.text()], { type: "text/javascript" }));
-  errors.name(script.src, path);
+  errors.setPath(script.src, path);
   await new Promise<void>((done) => {
     script.addEventListener("load", () => done());
     script.addEventListener("error", () => done());

@@ -22,7 +22,7 @@ export class ErrorReporter {
     this.#fetchFile = fetchFile;
   }
 
-  name(address: string, path: string): void {
+  setPath(address: string, path: string): void {
     this.#paths.set(address, path);
   }
 
@@ -46,7 +46,7 @@ export class ErrorReporter {
 
   async #locate(message: string, file: string, line: number, column: number, stack: string): Promise<void> {
     // Browsers count the columns of error events from 1.
-    const original = await this.#original(file, line, column - 1);
+    const original = await this.#originalPosition(file, line, column - 1);
     const { source, line: lineno, column: colno } = original ?? { source: this.#paths.get(file) ?? file, line, column };
     this.report({ message, source, lineno, colno, stack: await this.#mapStack(stack) });
   }
@@ -64,13 +64,13 @@ export class ErrorReporter {
   async #mapStack(stack: string): Promise<string> {
     let mapped = stack;
     for (const [whole, address, line, column] of stack.matchAll(/(blob:[^\s)]+?):(\d+):(\d+)/g)) {
-      const original = await this.#original(address ?? "", Number(line), Number(column) - 1);
+      const original = await this.#originalPosition(address ?? "", Number(line), Number(column) - 1);
       if (original) mapped = mapped.replaceAll(whole, `${original.source}:${original.line}:${original.column}`);
     }
     return mapped;
   }
 
-  async #original(address: string, line: number, column: number): Promise<Position | undefined> {
+  async #originalPosition(address: string, line: number, column: number): Promise<Position | undefined> {
     const path = this.#paths.get(address);
     if (path === undefined || line < 1) return undefined;
     const map = this.#maps.get(path) ?? this.#loadMap(path);

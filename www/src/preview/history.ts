@@ -11,14 +11,14 @@ const START: HistoryEntry = { url: "/", state: null, document: 0 };
  * `history` by objects of this module.
  */
 export class PreviewHistory {
-  readonly #announce: (state: NavigationState) => void;
+  readonly #onChange: (state: NavigationState) => void;
   readonly #reload: () => void;
   #entries: HistoryEntry[] = [START];
   #index = 0;
   readonly location: PreviewLocation;
 
-  constructor(saved: SavedHistory | null, announce: (state: NavigationState) => void, reload: () => void) {
-    this.#announce = announce;
+  constructor(saved: SavedHistory | null, onChange: (state: NavigationState) => void, reload: () => void) {
+    this.#onChange = onChange;
     this.#reload = reload;
     if (saved) {
       this.#entries = [...saved.entries];
@@ -42,12 +42,12 @@ export class PreviewHistory {
 
   pushState(state: unknown, _title: string, url?: string | URL | null): void {
     this.#push({ url: this.#checked(url), state, document: this.#current.document });
-    this.announce();
+    this.reportState();
   }
 
   replaceState(state: unknown, _title: string, url?: string | URL | null): void {
     this.#entries[this.#index] = { url: this.#checked(url), state, document: this.#current.document };
-    this.announce();
+    this.reportState();
   }
 
   back(): void {
@@ -67,7 +67,7 @@ export class PreviewHistory {
       this.#reload();
       return;
     }
-    this.announce();
+    this.reportState();
     dispatchEvent(new PopStateEvent("popstate", { state: target.state }));
   }
 
@@ -85,19 +85,21 @@ export class PreviewHistory {
   async open(path: string, replace = false): Promise<void> {
     const target = new URL(path, ORIGIN);
     const { pathname, search } = this.url;
-    const keeps = target.hash !== "" && target.pathname === pathname && target.search === search;
-    const document = keeps ? this.#current.document : Math.max(...this.#entries.map((entry) => entry.document)) + 1;
+    const keepsDocument = target.hash !== "" && target.pathname === pathname && target.search === search;
+    const document = keepsDocument
+      ? this.#current.document
+      : Math.max(...this.#entries.map((entry) => entry.document)) + 1;
     const entry = { url: path, state: null, document };
     if (replace) this.#entries[this.#index] = entry;
     else this.#push(entry);
-    if (!keeps) return this.#reload();
-    this.announce();
+    if (!keepsDocument) return this.#reload();
+    this.reportState();
     window.document.getElementById(target.hash.slice(1))?.scrollIntoView();
     dispatchEvent(new HashChangeEvent("hashchange"));
   }
 
-  announce(): void {
-    this.#announce({
+  reportState(): void {
+    this.#onChange({
       url: this.#current.url,
       canGoBack: this.#index > 0,
       canGoForward: this.#index < this.#entries.length - 1,

@@ -56,7 +56,7 @@ addEventListener("click", (event) => {
   else console.warn("The preview cannot open addresses of other sites:", link.getAttribute("href"));
 });
 
-history.announce();
+history.reportState();
 try {
   await showDocument(history.location.href, fetchFile, errors);
 } catch (error) {

@@ -13,17 +13,17 @@ export const registry = /* @__PURE__ */ (() => (globalThis[Symbol.for("portway.b
 
 /**
  * The connections that `connect` has made in this realm, oldest first. Each has a `target()`, a `channel`, and
- * `giveWay()`.
+ * `yieldToNewer()`.
  */
 export const connections = (registry.connections ??= new Set());
 
 function getOrCreate(map, key) {
-  if (!map.has(key)) map.set(key, { ends: new Set(), lastId: 0 });
+  if (!map.has(key)) map.set(key, { links: new Set(), lastId: 0 });
   return map.get(key);
 }
 
 /**
- * Returns the boundary of a port, a worker or a channel. `ends` are the links on the boundary. `lastId` is the id of
+ * Returns the boundary of a port, a worker or a channel. `links` are the links on the boundary. `lastId` is the id of
  * the last call of the link that was removed last.
  */
 export function boundaryOf(object) {
@@ -58,10 +58,10 @@ export function boundaryOfName(name) {
 export const transportInternals = new WeakMap();
 
 /** Adds a link to its boundary. The ids of its calls begin after the returned number. */
-export function addEnd(boundary, end) {
+export function addLink(boundary, link) {
   // Other links on the boundary may use small ids.
-  const isRandom = boundary.isShared || boundary.ends.size > 0;
-  boundary.ends.add(end);
+  const isRandom = boundary.isShared || boundary.links.size > 0;
+  boundary.links.add(link);
   return isRandom ? Math.floor(Math.random() * 2 ** 48) : boundary.lastId;
 }
 
@@ -69,23 +69,23 @@ export function addEnd(boundary, end) {
  * Removes a link. Answers to its calls may still arrive, so the ids of the next link begin after `lastId`, the id of
  * its last call.
  */
-export function removeEnd(boundary, end, lastId) {
-  boundary.ends.delete(end);
+export function removeLink(boundary, link, lastId) {
+  boundary.links.delete(link);
   boundary.lastId = lastId;
 }
 
 /** Returns the link that answers a request: the first link with the highest rank, or `own` if all ranks are 0. */
-export function chooseEnd({ ends }, own, method, origin, id) {
+export function chooseLink({ links }, own, method, origin, id) {
   let chosen = own;
   let highest = 0;
-  for (const end of ends) {
-    const rank = end.answerRank(method, origin, id);
-    if (rank > highest) [chosen, highest] = [end, rank];
+  for (const link of links) {
+    const rank = link.answerRank(method, origin, id);
+    if (rank > highest) [chosen, highest] = [link, rank];
   }
   return chosen;
 }
 
 /** Returns whether links other than `own` may have pending calls on a boundary. */
-export function hasOtherPendingCalls({ isShared, ends }, own) {
-  return isShared || [...ends].some((end) => end !== own && end.pending() > 0);
+export function hasOtherPendingCalls({ isShared, links }, own) {
+  return isShared || [...links].some((link) => link !== own && link.pending() > 0);
 }

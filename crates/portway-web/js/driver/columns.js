@@ -13,15 +13,15 @@ export const COLUMNS = "rpc.columns";
  */
 export function encodeColumns(messages) {
   const [first] = messages;
-  const isCall = first.method !== undefined;
+  const hasMethod = first.method !== undefined;
   const isNotification = first.id === undefined;
   const ids = [];
   const methods = [];
   const values = [];
   let hasOneMethod = true;
   for (const { id, method, params, result } of messages) {
-    const value = isCall ? params : result;
-    if (value === undefined || (method !== undefined) !== isCall || (id === undefined) !== isNotification)
+    const value = hasMethod ? params : result;
+    if (value === undefined || (method !== undefined) !== hasMethod || (id === undefined) !== isNotification)
       return undefined;
     ids.push(id);
     methods.push(method);
@@ -30,7 +30,7 @@ export function encodeColumns(messages) {
   }
   return requestOrNotification(COLUMNS, {
     ...(!isNotification && { ids }),
-    ...(isCall && { methods: hasOneMethod ? first.method : methods }),
+    ...(hasMethod && { methods: hasOneMethod ? first.method : methods }),
     values,
   });
 }

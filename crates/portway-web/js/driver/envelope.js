@@ -83,10 +83,10 @@ export function isMessage(value) {
  * such an error contains no responses that must be handled together. Items and progress are returned with the
  * responses, because they must be handled before their responses.
  */
-export function separateAnswers(list) {
+export function separateResponses(list) {
   if (!list.some(({ id, error }) => id === null && error !== undefined)) return [[], list];
-  const isAnswer = ({ method }) => [undefined, ITEM, PROGRESS].includes(method);
-  return [list.filter(isAnswer), list.filter((item) => !isAnswer(item))];
+  const belongsToResponses = ({ method }) => [undefined, ITEM, PROGRESS].includes(method);
+  return [list.filter(belongsToResponses), list.filter((item) => !belongsToResponses(item))];
 }
 
 /** Encoded ids that are at least this number contain a position in a batch. */

@@ -155,7 +155,7 @@ function reviveError(value, depth) {
  * keep headers, tokens and paths in other members.
  */
 export function serializeError(thrown, signal, errorData, link) {
-  const member = (key) => attempt(() => thrown[key]);
+  const member = (key) => orUndefined(() => thrown[key]);
   if (signal?.aborted && (thrown === signal.reason || member("name") === "AbortError")) {
     return { code: REQUEST_CANCELLED, message: "Request cancelled" };
   }
@@ -169,22 +169,22 @@ export function serializeError(thrown, signal, errorData, link) {
   };
   let data;
   if (errorData !== undefined) link.runUserCode(() => (data = errorData(thrown)));
-  if (data === undefined) data = ownData(thrown);
+  if (data === undefined) data = ownDataOf(thrown);
   if (data === undefined) data = defaultData(thrown, hasCode);
   if (data !== undefined) error.data = data;
   return error;
 }
 
 /** Returns the `data` of an error if it is an own property and not a getter. */
-function ownData(thrown) {
-  return attempt(() => /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(thrown, "data")).value);
+function ownDataOf(thrown) {
+  return orUndefined(() => /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(thrown, "data")).value);
 }
 
 /** Returns the `data` for a thrown error without own `data`: the members that the error object does not contain. */
 function defaultData(thrown, hasCode) {
   const budget = { values: MAX_ERROR_VALUES, characters: MAX_ERROR_CHARACTERS, seen: new Set() };
   const omitted = hasCode ? ["message", "code"] : ["message"];
-  return attempt(() => reduceError(thrown, 0, budget, omitted)) ?? undefined;
+  return orUndefined(() => reduceError(thrown, 0, budget, omitted)) ?? undefined;
 }
 
 /**
@@ -203,7 +203,7 @@ function reduceError(value, depth, budget, omitted = []) {
   if (type !== "object" || value === null) return value;
   if (depth > MAX_ERROR_DEPTH || budget.seen.has(value)) return undefined;
   budget.seen.add(value);
-  const reduceMember = (key) => attempt(() => reduceError(value[key], depth + 1, budget));
+  const reduceMember = (key) => orUndefined(() => reduceError(value[key], depth + 1, budget));
   if (Array.isArray(value)) {
     const items = Array.from({ length: Math.min(value.length, MAX_ERROR_VALUES) }, (_, n) => reduceMember(n));
     return items.filter((item) => item !== undefined);
@@ -215,7 +215,7 @@ function reduceError(value, depth, budget, omitted = []) {
     const isNested = key === "cause" || key === "errors";
     if (isNested ? member !== undefined : typeof member === "string" || typeof member === "number") copy[key] = member;
   }
-  const data = ownData(value);
+  const data = ownDataOf(value);
   if (data !== undefined) copy.data = data;
   if (depth === 0 && (copy.name === "Error" || copy.name === "RPCError")) delete copy.name;
   return Object.keys(copy).length > 0 ? copy : undefined;
@@ -226,12 +226,12 @@ function reduceError(value, depth, budget, omitted = []) {
  * source code of a function.
  */
 export function nameOf(problem) {
-  return attempt(() => String(problem.name)) ?? "Error";
+  return orUndefined(() => String(problem.name)) ?? "Error";
 }
 
 /** Returns the tag of an object, such as `[object Map]`. Objects of all realms have the same tags. */
 export function tagOf(value) {
-  return attempt(() => Object.prototype.toString.call(value));
+  return orUndefined(() => Object.prototype.toString.call(value));
 }
 
 /**
@@ -243,7 +243,7 @@ export function isInstance(value, name) {
 }
 
 /** Returns the result of a function, or undefined if it throws. Getters and proxies of the application may throw. */
-function attempt(run) {
+function orUndefined(run) {
   try {
     return run();
   } catch {

@@ -60,13 +60,13 @@ export class IncomingMessage {
 
   progress(value, transfer) {
     const { link } = this.#session;
-    if (!this.isReplyDropped() && link.isRunning(this))
+    if (!this.reportIfReplyDropped() && link.isRunning(this))
       link.sendNotification(PROGRESS, { [PROGRESS_TOKEN]: this.id, [PROGRESS_VALUE]: value }, transfer);
   }
 
   async yield() {
     await new Promise(queueTask);
-    this.startedSignal?.throwIfAborted();
+    this.signalIfCreated?.throwIfAborted();
   }
 
   transfer(list) {
@@ -74,7 +74,7 @@ export class IncomingMessage {
   }
 
   notify(method, params, options) {
-    if (!this.isReplyDropped()) this.#session.link.notify(method, params, options?.transfer);
+    if (!this.reportIfReplyDropped()) this.#session.link.notify(method, params, options?.transfer);
   }
 
   get hasSessionEnded() {
@@ -85,7 +85,7 @@ export class IncomingMessage {
    * Returns whether messages of the handler are dropped. If they are dropped because the session has ended, reports the
    * error of the session.
    */
-  isReplyDropped() {
+  reportIfReplyDropped() {
     if (destroyedServers.has(this.server)) return true;
     const { link, end } = this.#session;
     if (end !== undefined) link.report(end.forCall(this.method, this.id));
@@ -93,12 +93,12 @@ export class IncomingMessage {
   }
 
   /** The signal; undefined if the handler has not read it and the request was not aborted. */
-  get startedSignal() {
+  get signalIfCreated() {
     return this.#controller?.signal;
   }
 
   /** Returns a copy of this notification for the handler of one of several servers. The copy has no params. */
-  forServer(server) {
+  copyForServer(server) {
     const message = new IncomingMessage(this.#session, { method: this.method }, 0, undefined, this.origin);
     message.server = server;
     return message;

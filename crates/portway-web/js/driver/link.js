@@ -2,7 +2,7 @@
 // handlers. This is the hot path: wasm receives and returns only numbers, and a call allocates only its promise and its
 // message. The glossary in CONTRIBUTING.md explains terms such as boundary, session, slot, turn and credit.
 
-import { addEnd, boundaryOf, removeEnd, transportInternals } from "./boundaries.js";
+import { addLink, boundaryOf, removeLink, transportInternals } from "./boundaries.js";
 import { Clock, missingTimerError } from "./clock.js";
 import { ErrorReporter } from "./error-reporter.js";
 import { CallError, TRAPPED_ERROR, peerGoneError } from "./errors.js";
@@ -88,14 +88,14 @@ export class Link extends ErrorReporter {
     }
     super();
     this.#internals = internals ?? { boundary: boundaryOf(transport) };
-    this.#lastId = addEnd(this.#internals.boundary, this);
+    this.#lastId = addLink(this.#internals.boundary, this);
     const wasm = new WasmConnection(() => this.#onWasmTrap(), this.#lastId);
     this.#wasm = wasm;
     const pendingCalls = new PendingCalls(wasm);
     this.#pendingCalls = pendingCalls;
     this.#transport = transport;
     const dispatcher = this.#dispatcher;
-    dispatcher.atWork = transport.atWork;
+    dispatcher.inFlightRequests = transport.inFlightRequests;
     const sendQueue = new SendQueue(transport, (entry, problem) => this.#onSendFailed(entry, problem), this.report);
     this.#sendQueue = sendQueue;
     const executor = new OutputExecutor(this, wasm, pendingCalls, dispatcher, sendQueue);
@@ -342,7 +342,7 @@ export class Link extends ErrorReporter {
    * the link.
    */
   release(owner) {
-    this.#dispatcher.removeServer(owner, this.#transport.saysGoodbye?.());
+    this.#dispatcher.removeServer(owner, this.#transport.sendsGoodbye?.());
     this.#pendingCalls.abandonStreams(CLIENT_DESTROYED, owner);
     if (--this.#users === 0) this.#close();
     else this.#pendingCalls.abandonAll(CLIENT_DESTROYED, owner);
@@ -356,7 +356,7 @@ export class Link extends ErrorReporter {
     this.#executor.execute(this.#wasm.run(CLOSE));
     this.#wasm.free();
     this.#sendQueue.flush();
-    removeEnd(this.#internals.boundary, this, this.#lastId);
+    removeLink(this.#internals.boundary, this, this.#lastId);
     this.#internals.detach?.();
     for (const transport of this.#transports) transport.destroy?.();
     this.#dispatcher.abortAll();

@@ -1,10 +1,10 @@
 // The receiving side of a link. Reads messages, handles the notifications of the protocol itself, and passes all other
 // messages to wasm. This is the hot path: wasm receives and returns only numbers.
 
-import { chooseEnd, hasOtherPendingCalls } from "./boundaries.js";
+import { chooseLink, hasOtherPendingCalls } from "./boundaries.js";
 import { now } from "./clock.js";
 import { COLUMNS, decodeColumns } from "./columns.js";
-import { encodeId, hasName, isMessage, isMessageOrBatch, isResponse, separateAnswers } from "./envelope.js";
+import { encodeId, hasName, isMessage, isMessageOrBatch, isResponse, separateResponses } from "./envelope.js";
 import { TRAPPED_ERROR } from "./errors.js";
 import { IncomingMessage } from "./incoming-message.js";
 import { MAX_LIST_LENGTH } from "./limit-values.js";
@@ -77,8 +77,8 @@ export class MessageReceiver {
       if (!Array.isArray(message)) return this.#receiveSingle(message);
       if (this.#link.closed || !isMessageOrBatch(message)) return;
       if (!this.#sendQueue.acceptsLists || message.length > MAX_LIST_LENGTH) return this.#receiveBatch(message);
-      const [answers, others] = separateAnswers(message);
-      if (answers.length > 0) this.#receiveBatch(answers);
+      const [responses, others] = separateResponses(message);
+      if (responses.length > 0) this.#receiveBatch(responses);
       this.#receiveList(others, false);
     } catch (error) {
       this.#link.report(error);
@@ -151,26 +151,33 @@ export class MessageReceiver {
     const isolator = new ParamsIsolator();
     const origin = this.#internals.lastOrigin?.();
     const { batchItems, idLength } = this.#limits;
-    let calls = 0;
-    let answers = 0;
+    let callCount = 0;
+    let responseCount = 0;
     // All items are read before wasm is called: reading an item may throw, or call this method.
     for (const item of items) {
       if (isolator.isDuplicate(item)) continue;
-      const message = new IncomingMessage(session, item, idLength, calls > batchItems ? undefined : isolator, origin);
+      const message = new IncomingMessage(
+        session,
+        item,
+        idLength,
+        callCount > batchItems ? undefined : isolator,
+        origin,
+      );
       // Wasm refuses all calls of a batch that has more than `batchItems` calls. So it needs only one call above this
       // limit, and further calls are skipped. At most `capacity` answers belong to pending calls. Answers above the sum
       // of both limits are skipped, too.
-      const isAnswer = isResponse(message.shape);
-      if (isAnswer ? answers++ > this.#pendingCalls.capacity + batchItems : calls++ > batchItems) continue;
+      const isResponseItem = isResponse(message.shape);
+      if (isResponseItem ? responseCount++ > this.#pendingCalls.capacity + batchItems : callCount++ > batchItems)
+        continue;
       if (elements.length > 0 && message.id === undefined && [CANCEL, CREDIT].includes(message.method)) {
         later.push(message);
         continue;
       }
       if (message.method !== undefined && !this.#handleControlOrAccept(message, true)) continue;
       // Later items and progress of an answered call are ignored.
-      if (isAnswer) this.#pendingCalls.observers.delete(message.id);
+      if (isResponseItem) this.#pendingCalls.observers.delete(message.id);
       else if (!positions.has(message.id)) positions.set(message.id, elements.length);
-      batch.ids.push(isAnswer ? undefined : message.id);
+      batch.ids.push(isResponseItem ? undefined : message.id);
       elements.push(message);
     }
     if (this.#link.closed || session.end !== undefined || elements.length === 0) return;
@@ -208,7 +215,7 @@ export class MessageReceiver {
       }
     }
     if (this.#dispatcher.servers.length === 0) return false;
-    return id === undefined || this.#internals.boundary.ends.size < 2 || this.#shouldAnswer(message);
+    return id === undefined || this.#internals.boundary.links.size < 2 || this.#shouldAnswer(message);
   }
 
   /** Returns whether this link answers a request that other links on its boundary receive, too. */
@@ -218,17 +225,17 @@ export class MessageReceiver {
     // A rank of 0 means that this link does not receive the messages of the boundary. So the request has arrived in the
     // session of this link.
     if (link.answerRank(requested, origin, id) === 0) return true;
-    return link === chooseEnd(this.#internals.boundary, link, requested, origin, id);
+    return link === chooseLink(this.#internals.boundary, link, requested, origin, id);
   }
 
   /**
-   * Handles an unreadable message. `answers` has the ids of the calls that the message answers; an unknown id is
-   * undefined. `answers` is null if the message may or may not be an answer.
+   * Handles an unreadable message. `answeredIds` has the ids of the calls that the message answers; an unknown id is
+   * undefined. `answeredIds` is null if the message may or may not be an answer.
    */
-  receiveUnreadable(error, answers) {
-    if (answers === null) return this.#unreadableTimer.start(error);
+  receiveUnreadable(error, answeredIds) {
+    if (answeredIds === null) return this.#unreadableTimer.start(error);
     const link = this.#link;
-    for (const id of answers) {
+    for (const id of answeredIds) {
       if (link.closed || (id === undefined && hasOtherPendingCalls(this.#internals.boundary, link))) continue;
       this.#executor.execute(this.#wasm.run(RECEIVE_UNREADABLE, id ?? -1), { error });
     }

@@ -24,7 +24,7 @@ export class RequestDispatcher {
    * A set of the running requests, from a transport that limits them: `add` returns false to refuse a request.
    * @type {import("./in-flight-requests.js").InFlightRequests | undefined}
    */
-  atWork = undefined;
+  inFlightRequests = undefined;
   #link;
   /** The running requests, by slot. */
   #running = [];
@@ -36,8 +36,8 @@ export class RequestDispatcher {
    * Requests of ended sessions whose handlers still run. They count for a limited time. Otherwise, a peer could exceed
    * the limit of running requests by new sessions.
    */
-  #lingering = new Set();
-  #lingeringTimer;
+  #endedSessionRequests = new Set();
+  #endedSessionTimer;
 
   constructor(link) {
     this.#link = link;
@@ -54,12 +54,16 @@ export class RequestDispatcher {
     // An earlier message of the batch may have ended the session.
     if (request.hasSessionEnded) return this.#respond(request, undefined);
     this.#running[slot] = request;
-    if (this.#lingering.size >= LINGERING_FACTOR * this.#link.maxInFlight || this.atWork?.add(request) === false)
+    if (
+      this.#endedSessionRequests.size >= LINGERING_FACTOR * this.#link.maxInFlight ||
+      this.inFlightRequests?.add(request) === false
+    )
       return this.#answer(request, TOO_MANY);
     let result;
     try {
-      const sent = request.takeParams();
-      const params = request.method === STREAM ? parseStreamRequest(request, sent, this.#spareCredit()) : sent;
+      const sentParams = request.takeParams();
+      const params =
+        request.method === STREAM ? parseStreamRequest(request, sentParams, this.#spareCredit()) : sentParams;
       result = this.#findHandler("methods", request)?.(normalizeParams(params), request);
     } catch (thrown) {
       return this.#fail(request, thrown);
@@ -82,7 +86,7 @@ export class RequestDispatcher {
       }
       if (request.producer !== undefined) {
         const answer = () => this.#answer(request);
-        const source = this.atWork === undefined ? result : this.atWork.paced(iteratorOf(result));
+        const source = this.inFlightRequests === undefined ? result : this.inFlightRequests.paced(iteratorOf(result));
         return void request.producer
           .run(this.#link, this.#streamBudget, request, source)
           .then(answer, (thrown) => this.#fail(request, thrown));
@@ -105,8 +109,8 @@ export class RequestDispatcher {
   dispatchNotification(request) {
     if (request.hasSessionEnded) return;
     if (this.servers.length > 1) {
-      const listening = this.servers.filter(({ notifications }) => notifications.has(request.method));
-      if (listening.length > 1) return this.#notifyAll(listening, request);
+      const serversWithHandler = this.servers.filter(({ notifications }) => notifications.has(request.method));
+      if (serversWithHandler.length > 1) return this.#notifyAll(serversWithHandler, request);
     }
     const handler = this.#findHandler("notifications", request) ?? this.#findHandler("methods", request);
     if (handler !== undefined) this.#link.runUserCode(() => handler(normalizeParams(request.takeParams()), request));
@@ -117,7 +121,7 @@ export class RequestDispatcher {
     for (const server of servers) {
       // An earlier handler may have destroyed this server.
       const handler = server.notifications.get(request.method);
-      if (handler !== undefined) this.#link.runUserCode(() => handler(params, request.forServer(server)));
+      if (handler !== undefined) this.#link.runUserCode(() => handler(params, request.copyForServer(server)));
     }
   }
 
@@ -150,13 +154,13 @@ export class RequestDispatcher {
   }
 
   /**
-   * Removes a destroyed server, and aborts its requests. If `saysGoodbye` is true, the peer receives a goodbye
+   * Removes a destroyed server, and aborts its requests. If `sendsGoodbye` is true, the peer receives a goodbye
    * (`rpc.bye`). Otherwise the requests are answered with an error.
    */
-  removeServer(server, saysGoodbye) {
+  removeServer(server, sendsGoodbye) {
     this.servers = this.servers.filter((other) => other !== server);
     const requests = this.#running.filter((request) => request?.server === server);
-    if (!saysGoodbye) for (const request of requests) this.#answer(request, SERVER_DESTROYED);
+    if (!sendsGoodbye) for (const request of requests) this.#answer(request, SERVER_DESTROYED);
     destroyedServers.add(server);
     for (const request of requests) request.abort(SERVER_STOPPED);
   }
@@ -176,20 +180,21 @@ export class RequestDispatcher {
     const running = this.#running.filter((request) => request !== undefined);
     this.#running = [];
     this.#batchReplies.clear();
-    this.atWork?.clear();
+    this.inFlightRequests?.clear();
     for (const request of running) {
-      if (end !== undefined) this.#lingering.add(request);
+      if (end !== undefined) this.#endedSessionRequests.add(request);
       request.abort(end ?? SERVER_STOPPED);
     }
     // A handler that never ends must not block all later sessions, so the timer clears the set.
-    if (end === undefined) this.#clearLingering();
-    else if (this.#lingering.size > 0) this.#lingeringTimer ??= setTimer(() => this.#clearLingering(), CALL_TIMEOUT);
-    this.#lingeringTimer?.unref?.();
+    if (end === undefined) this.#clearEndedSessionRequests();
+    else if (this.#endedSessionRequests.size > 0)
+      this.#endedSessionTimer ??= setTimer(() => this.#clearEndedSessionRequests(), CALL_TIMEOUT);
+    this.#endedSessionTimer?.unref?.();
   }
 
-  #clearLingering() {
-    if (this.#lingeringTimer !== undefined) this.#lingeringTimer = clearTimeout(this.#lingeringTimer);
-    this.#lingering.clear();
+  #clearEndedSessionRequests() {
+    if (this.#endedSessionTimer !== undefined) this.#endedSessionTimer = clearTimeout(this.#endedSessionTimer);
+    this.#endedSessionRequests.clear();
   }
 
   /**
@@ -222,16 +227,16 @@ export class RequestDispatcher {
   #fail(request, thrown) {
     // `errorData` is only called for errors that are sent.
     const errorData = this.isRunning(request) ? request.server?.errorData : undefined;
-    this.#answer(request, serializeError(thrown, request.startedSignal, errorData, this.#link));
+    this.#answer(request, serializeError(thrown, request.signalIfCreated, errorData, this.#link));
   }
 
   /** Answers a request with an error object, or with a result if there is no error. */
   #answer(request, error, result) {
     // If the request is not running, the session or the link has ended, and the reply is dropped. A dropped error is
     // reported, unless the request was cancelled. A dropped result is not reported.
-    this.#lingering.delete(request);
+    this.#endedSessionRequests.delete(request);
     if (!this.isRunning(request))
-      return void (error === undefined || error.code === REQUEST_CANCELLED || request.isReplyDropped());
+      return void (error === undefined || error.code === REQUEST_CANCELLED || request.reportIfReplyDropped());
     const { id } = request;
     if (error !== undefined) request.transferList = undefined;
     const message =
@@ -245,7 +250,7 @@ export class RequestDispatcher {
 
   #respond(request, message) {
     this.#link.respond(request, message, request.batch === undefined ? 0 : this.#storeBatchReply(request, message));
-    this.atWork?.delete(request);
+    this.inFlightRequests?.delete(request);
   }
 
   #storeBatchReply({ transferList, method }, message) {

@@ -43,7 +43,7 @@ const nonEmptyQueues = /* @__PURE__ */ sharedRegistry();
  * send their goodbyes.
  */
 function sharedRegistry() {
-  const key = Symbol.for("portway.holding");
+  const key = Symbol.for("portway.nonEmptyQueues");
   if (globalThis[key] !== undefined) return globalThis[key];
   const queues = (globalThis[key] = new Set());
   const flushAll = () => queues.forEach((queue) => queue.flush());
@@ -116,7 +116,7 @@ export class SendQueue {
       const result = post(this.#transport, message, transfer);
       if (result !== undefined) this.#failOnRejection(result, [{ message, slot, method }]);
     } catch (error) {
-      this.#sendInstead({ message, transfer, slot, method }, error ?? UNKNOWN_ERROR);
+      this.#sendErrorReplies({ message, transfer, slot, method }, error ?? UNKNOWN_ERROR);
     }
   }
 
@@ -178,7 +178,7 @@ export class SendQueue {
   #failOnRejection(result, entries) {
     if (typeof result?.then === "function") {
       result.then(undefined, (problem) =>
-        entries.forEach((entry) => this.#sendInstead(entry, problem ?? UNKNOWN_ERROR)),
+        entries.forEach((entry) => this.#sendErrorReplies(entry, problem ?? UNKNOWN_ERROR)),
       );
     }
   }
@@ -231,7 +231,7 @@ export class SendQueue {
     const rest = entries.flatMap((entry) => {
       if (entry.producer?.hasFailed) return [];
       const problem = catchError(() => assertCloneable(entry));
-      return problem === undefined ? [entry] : this.#replace(entry, problem);
+      return problem === undefined ? [entry] : this.#errorRepliesFor(entry, problem);
     });
     if (this.#trySendAll(rest) === undefined) return;
     // All entries can be cloned, but the transport cannot send the array. It may be able to send them one by one.
@@ -243,18 +243,18 @@ export class SendQueue {
     const problem = catchError(() =>
       this.#failOnRejection(post(this.#transport, entry.message, entry.transfer), [entry]),
     );
-    if (problem !== undefined) this.#sendInstead(entry, problem);
+    if (problem !== undefined) this.#sendErrorReplies(entry, problem);
   }
 
-  #sendInstead(entry, problem) {
-    for (const { message } of this.#replace(entry, problem)) {
+  #sendErrorReplies(entry, problem) {
+    for (const { message } of this.#errorRepliesFor(entry, problem)) {
       const problem = catchError(() => this.#transport.send(message)?.then?.(undefined, this.#report));
       if (problem !== undefined) this.#report(problem);
     }
   }
 
   /** Returns the entries to send in place of an entry that cannot be sent: an error reply for a reply, or none. */
-  #replace(entry, problem) {
+  #errorRepliesFor(entry, problem) {
     if (!("method" in entry.message)) return [{ message: uncloneableReply(entry, problem) }];
     this.#onSendFailed(entry, problem);
     return [];

@@ -13,19 +13,19 @@ export function setInstance(wasm) {
   current = { run: wasm.__portway, users: new Set(), trap: undefined };
 }
 
-/** Returns whether there is no instance for new connections. */
-export function needsWasm() {
-  return current === undefined || current.trap !== undefined;
+/** Returns whether there is an instance for new connections. */
+export function hasInstance() {
+  return current !== undefined && current.trap === undefined;
 }
 
 /** Ends the use of the current instance, which has trapped with this error. */
-export function poison(error) {
+export function markTrapped(error) {
   current.trap ??= error;
   notifyTrapped(current);
 }
 
 /** Returns the instance for new connections. Throws if no instance runs. */
-function running() {
+function currentInstance() {
   if (current === undefined) throw new Error("portway is not loaded: `await init()` first");
   if (current.trap !== undefined) throw trapError(current);
   return current;
@@ -77,7 +77,7 @@ const NO_CONNECTION = -1;
 
 /** The state of a link in wasm. */
 export class WasmConnection {
-  #instance = running();
+  #instance = currentInstance();
   #handle;
   #user;
   /** Called if the wasm traps. */
@@ -113,5 +113,5 @@ export class WasmConnection {
 
 /** Runs a command without a connection. */
 export function runGlobalCommand(command, a, b, c) {
-  call(running(), 0, command, a, b, c);
+  call(currentInstance(), 0, command, a, b, c);
 }

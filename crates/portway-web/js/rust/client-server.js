@@ -51,7 +51,7 @@ export class RustClient {
   #problem;
   #callback;
   /** The functions that end a call, by its token. A later call with the same token reuses the functions. */
-  #ends = [];
+  #settlers = [];
 
   constructor(transport, limits) {
     const { link, problem } = linkOn(transport, limits);
@@ -66,12 +66,12 @@ export class RustClient {
 
   /** Starts a call. Returns the slot by which the call can be cancelled, or -1 if the call has ended. */
   begin(token, method, params, timeout, total, transfer, wantsProgress) {
-    const end = this.#end(token);
-    if (this.#link === undefined) return (end.reject(this.#problem), -1);
+    const settler = this.#settlerOf(token);
+    if (this.#link === undefined) return (settler.reject(this.#problem), -1);
     const onProgress = wantsProgress ? (value) => this.#callback(token, PROGRESS, value) : undefined;
     const totalTimeout = total < 0 ? undefined : total;
     const options = transfer === undefined && !wantsProgress ? undefined : { transfer, onProgress, totalTimeout };
-    return this.#link.startCall(this, method, params, timeout, options, end.resolve, end.reject) ?? -1;
+    return this.#link.startCall(this, method, params, timeout, options, settler.resolve, settler.reject) ?? -1;
   }
 
   cancel(slot) {
@@ -99,16 +99,16 @@ export class RustClient {
     this.#link?.release(this);
   }
 
-  #end(token) {
-    return (this.#ends[token] ??= {
+  #settlerOf(token) {
+    return (this.#settlers[token] ??= {
       resolve: (value) => this.#callback(token, RESULT, value),
-      reject: (error) => this.#callback(token, endCode(error), error),
+      reject: (error) => this.#callback(token, eventCodeOf(error), error),
     });
   }
 }
 
 /** Returns the event code of a call that has ended with an error. */
-export function endCode(error) {
+export function eventCodeOf(error) {
   if (error instanceof RPCError) return ERROR;
   return error instanceof CallError ? (REASONS[error.reason] ?? FAILED) : FAILED;
 }
@@ -212,7 +212,7 @@ class RustRequest {
     if (token < 0) return;
     this.#context.abort = () => this.#callback(CANCEL, token);
     // Over a synchronous transport, the request may be cancelled already.
-    if (this.#context.startedSignal?.aborted) this.#context.abort();
+    if (this.#context.signalIfCreated?.aborted) this.#context.abort();
   }
 
   /** Continues the handler from a task of Rust. Throws if the handler traps, which ends the task. */

@@ -2,7 +2,7 @@
 
 import { prepareSession } from "../session/open-session.js";
 import { untilTrap } from "./trap-guard.js";
-import { endCode } from "./client-server.js";
+import { eventCodeOf } from "./client-server.js";
 
 /**
  * Returns a transport and the function `open`, which starts the transport and resolves when the first session begins.
@@ -11,7 +11,7 @@ import { endCode } from "./client-server.js";
 export function sessionTo(target, origin, channel, heartbeat, timeout, sessionCallback, lossCallback) {
   const [onBegin, onEnd] = [untilTrap(sessionCallback), untilTrap(lossCallback)];
   const onSession = ({ number }) => onBegin(number);
-  const onLost = (error) => onEnd(endCode(error), error);
+  const onLost = (error) => onEnd(eventCodeOf(error), error);
   const { transport, open } = prepareSession(target, { origin, channel, heartbeat, onSession, onLost });
   return {
     transport,

@@ -2,7 +2,7 @@
 // stack overflow, exhausted memory, `unreachable`. A trap leaves the program in an inconsistent state. So the program
 // is never called again, and all users of its wasm are notified. The npm package does not contain this file.
 
-import { setInstance, poison } from "../driver/wasm-instance.js";
+import { setInstance, markTrapped } from "../driver/wasm-instance.js";
 import { finishEarly } from "../transport/early-buffer.js";
 
 /**
@@ -21,7 +21,7 @@ export function isTrapped() {
 function end(error) {
   if (run.isOver) return;
   run.isOver = true;
-  poison(error);
+  markTrapped(error);
   // Callers whose messages were buffered get an answer, too.
   finishEarly(null);
 }

@@ -39,19 +39,19 @@ function isNested(value) {
 }
 
 /** Returns the values in an object. Holes of an array are left out: there may be billions of them. */
-function partsOf(whole, tag) {
-  if (tag === SET) return [...whole];
+function partsOf(object, tag) {
+  if (tag === SET) return [...object];
   if (tag === BOXED_STRING) return [];
-  return tag === MAP_TAG ? [...whole.keys(), ...whole.values()] : Object.values(whole);
+  return tag === MAP_TAG ? [...object.keys(), ...object.values()] : Object.values(object);
 }
 
 /**
  * Returns the number of visits that the parts of an object cost, without the parts of nested objects. The characters of
  * a `String` object are visited one by one.
  */
-function visitsIn(whole, tag, parts) {
-  if (tag === BOXED_STRING) return whole.length;
-  if (Array.isArray(whole)) return Math.max(whole.length, parts.length);
+function visitsIn(object, tag, parts) {
+  if (tag === BOXED_STRING) return object.length;
+  if (Array.isArray(object)) return Math.max(object.length, parts.length);
   return tag === MAP_TAG || tag === SET ? parts.length : 2 * parts.length;
 }
 
@@ -60,28 +60,28 @@ function visitsIn(whole, tag, parts) {
  * string count as one visit. An object counts again for each reference to it. The count of an object is stored, so the
  * time depends on the size of the value, not on the number of visits. Buffers are counted when they are copied.
  */
-export function problemOf(value, maxVisits) {
+export function conversionProblem(value, maxVisits) {
   try {
-    return isNested(value) ? problemIn(value, maxVisits) : FITS;
+    return isNested(value) ? conversionProblemIn(value, maxVisits) : FITS;
   } catch {
     return UNREADABLE_VALUE;
   }
 }
 
-function problemIn(root, maxVisits) {
+function conversionProblemIn(root, maxVisits) {
   let visits = 1;
   /** The visits and levels of each object that contains others; undefined while the object is on the path. */
   let known;
   const path = [];
-  let whole = root;
-  while (whole !== undefined) {
+  let object = root;
+  while (object !== undefined) {
     if (path.length === MAX_NESTING) return TOO_DEEP;
-    const begun = visits;
+    const visitsBefore = visits;
     // The length is checked before the parts are collected, because collecting takes time.
-    if (Array.isArray(whole) && whole.length > maxVisits - visits) return TOO_MANY_VISITS;
-    const tag = tagOf(whole);
-    const parts = partsOf(whole, tag);
-    visits += visitsIn(whole, tag, parts);
+    if (Array.isArray(object) && object.length > maxVisits - visits) return TOO_MANY_VISITS;
+    const tag = tagOf(object);
+    const parts = partsOf(object, tag);
+    visits += visitsIn(object, tag, parts);
     let nested;
     for (const part of parts) {
       if (typeof part === "string") visits += part.length >>> 4;
@@ -89,19 +89,19 @@ function problemIn(root, maxVisits) {
     }
     if (visits > maxVisits) return TOO_MANY_VISITS;
     if (nested !== undefined) {
-      path.push({ whole, nested, begun, levels: 1 });
+      path.push({ object, nested, visitsBefore, levels: 1 });
       known ??= new Map();
-      known.set(whole, undefined);
+      known.set(object, undefined);
     } else if (path.length > 0) {
       path.at(-1).levels = Math.max(path.at(-1).levels, 2);
     }
-    whole = undefined;
-    while (path.length > 0 && whole === undefined) {
+    object = undefined;
+    while (path.length > 0 && object === undefined) {
       const top = path.at(-1);
       const part = top.nested.pop();
       if (part === undefined) {
         path.pop();
-        known.set(top.whole, { visits: visits - top.begun, levels: top.levels });
+        known.set(top.object, { visits: visits - top.visitsBefore, levels: top.levels });
         if (path.length > 0) path.at(-1).levels = Math.max(path.at(-1).levels, top.levels + 1);
       } else if (known.has(part)) {
         const cost = known.get(part);
@@ -111,7 +111,7 @@ function problemIn(root, maxVisits) {
         if (visits > maxVisits) return TOO_MANY_VISITS;
         top.levels = Math.max(top.levels, cost.levels + 1);
       } else {
-        whole = part;
+        object = part;
       }
     }
   }
@@ -161,7 +161,7 @@ export function textOf(value, maxLength) {
 }
 
 /** Returns the first characters of a string. */
-export function startOf(text, length) {
+export function firstCharacters(text, length) {
   return text.slice(0, length);
 }
 
@@ -173,9 +173,9 @@ export function fieldsOf(object, names) {
   try {
     const values = [];
     let missing;
-    for (let at = 0; at < names.length; at++) {
-      const value = object[names[at]];
-      if (value === undefined && !(names[at] in object)) (missing ??= []).push(at);
+    for (let index = 0; index < names.length; index++) {
+      const value = object[names[index]];
+      if (value === undefined && !(names[index] in object)) (missing ??= []).push(index);
       values.push(value);
     }
     return missing === undefined ? values : values.concat(missing);
@@ -194,7 +194,7 @@ export function elementsOf(value, maxCount) {
       const { length } = value;
       if (length > maxCount) return null;
       const copy = new Array(length);
-      for (let at = 0; at < length; at++) copy[at] = value[at];
+      for (let index = 0; index < length; index++) copy[index] = value[index];
       return copy;
     }
     const elements = [];

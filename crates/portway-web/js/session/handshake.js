@@ -49,7 +49,7 @@ export class Handshake {
   #previousId = this.id;
   #target;
   #channel;
-  #on;
+  #callbacks;
   #features;
   #timer;
   /** The peer of the current session. */
@@ -70,30 +70,30 @@ export class Handshake {
   isLocked = false;
 
   /**
-   * The handshake calls these functions of `on`:
+   * The handshake calls these functions of `callbacks`:
    * - `prepare(peer, onFirstMessage)` for each port that may become the port of a session;
    * - `begin(peer)` when a port has become the port of the session;
-   * - `replaced(origin)` for a hello with a new id during a session; returns whether a session should begin at once;
+   * - `onNewHello(origin)` for a hello with a new id during a session; returns whether a session should begin at once;
    * - `onForbiddenOrigin(origin)` for a hello of an origin that is not allowed;
    * - `onIncompatibleVersion(version)` for a peer of another version;
-   * - `refused(error)` for any other error that answers a hello.
+   * - `onRefused(error)` for any other error that answers a hello.
    */
-  constructor(target, channel, on) {
+  constructor(target, channel, callbacks) {
     this.#target = target;
     this.#features = target.virtualPort === undefined ? FEATURES : [...FEATURES, LANE];
     this.#channel = channel;
-    this.#on = on;
+    this.#callbacks = callbacks;
   }
 
   /** Sends hellos until a session begins. */
   start(delay = INITIAL_RETRY_DELAY_MS) {
     this.isStarted = true;
-    const early = this.#earlyHello;
+    const earlyHello = this.#earlyHello;
     this.#earlyHello = undefined;
-    if (early !== undefined) {
-      this.#handleHello(early);
+    if (earlyHello !== undefined) {
+      this.#handleHello(earlyHello);
       // The peer has received the refusal, and does not need a hello.
-      if (early.version !== VERSION) return;
+      if (earlyHello.version !== VERSION) return;
     }
     clearTimeout(this.#timer);
     this.#timer = setTimer(() => this.start(Math.min(2 * delay, MAX_RETRY_DELAY_MS)), delay);
@@ -135,7 +135,7 @@ export class Handshake {
       const { version, channel, features } = Object(params);
       if (!isId(id) || id === this.id || channel !== this.#channel || !isVersion(version)) return true;
       if (isAllowed) this.#handleHello({ id, origin, version, features: stringArray(features) });
-      else this.#on.onForbiddenOrigin(origin);
+      else this.#callbacks.onForbiddenOrigin(origin);
       return true;
     }
     if (method !== undefined || (id !== this.id && id !== this.#previousId)) return false;
@@ -153,9 +153,9 @@ export class Handshake {
     if (!isPort(port)) port = isId(lane) ? this.#target.virtualPort?.(lane) : undefined;
     // If `session` were the id of this side, this side would watch its own lock instead of the lock of the peer.
     if (!isId(session) || session === this.id || port === undefined || !isVersion(version)) return false;
-    if (version !== VERSION) return (this.#on.onIncompatibleVersion(version), false);
+    if (version !== VERSION) return (this.#callbacks.onIncompatibleVersion(version), false);
     const peer = { id: session, port, origin, features: stringArray(features) };
-    this.#on.prepare(peer);
+    this.#callbacks.prepare(peer);
     // The first message on the port opens the session for the peer.
     port.postMessage(requestOrNotification("rpc.ping"));
     this.#begin(peer);
@@ -183,7 +183,7 @@ export class Handshake {
     if (peer.version !== VERSION) return this.#refuse(peer);
     this.#hasReceivedHello = true;
     if (this.#session !== undefined) {
-      if (!this.#on.replaced(peer.origin)) return;
+      if (!this.#callbacks.onNewHello(peer.origin)) return;
       // No hello is sent: it could reach the replaced document before the goodbye does. The new document repeats its
       // own hello.
       if (this.id < peer.id) return;
@@ -209,7 +209,7 @@ export class Handshake {
     this.#offer = peer;
     this.#offeredAt = time;
     this.#offerKeptMs = GOODBYE_TIMEOUT;
-    this.#on.prepare(peer, () => {
+    this.#callbacks.prepare(peer, () => {
       if (this.#offer === peer) this.#begin(peer);
     });
     this.#target.post({ jsonrpc: "2.0", id: peer.id, result }, transfer, peer.origin);
@@ -220,17 +220,17 @@ export class Handshake {
     const data = { reason: INCOMPATIBLE_VERSION, version: VERSION };
     const error = { code: INVALID_REQUEST, message: "Incompatible version", data };
     this.#target.post({ jsonrpc: "2.0", id, error }, [], origin);
-    this.#on.onIncompatibleVersion(version);
+    this.#callbacks.onIncompatibleVersion(version);
   }
 
   /** Handles an error that answers the local hello. */
   #handleError(error, origin) {
     const { reason, version } = Object(error.data);
     if (reason === INCOMPATIBLE_VERSION && isVersion(version) && version !== VERSION)
-      return this.#on.onIncompatibleVersion(version);
+      return this.#callbacks.onIncompatibleVersion(version);
     // A peer that has sent a hello supports sessions. So another receiver on the same target has sent this error.
     if (this.#hasReceivedHello) return;
-    if (error.code !== METHOD_NOT_FOUND) return this.#on.refused(error);
+    if (error.code !== METHOD_NOT_FOUND) return this.#callbacks.onRefused(error);
     this.beginPlain(origin);
   }
 
@@ -246,6 +246,6 @@ export class Handshake {
     this.#revokeOffer("replaced");
     this.stop();
     this.#session = peer;
-    this.#on.begin(peer);
+    this.#callbacks.begin(peer);
   }
 }

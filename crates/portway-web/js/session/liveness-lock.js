@@ -1,7 +1,7 @@
 // A Web Lock that each side of a session holds. When the document or worker of a side ends, for any reason, the browser
 // releases the lock.
 
-const nameOf = (id) => `portway:${id}`;
+const lockName = (id) => `portway:${id}`;
 
 /**
  * Requests a lock. Resolves to the result of the callback. Resolves to undefined if the signal is aborted, or if this
@@ -23,20 +23,20 @@ async function request(...args) {
 export function holdLock(id, signal) {
   return new Promise((resolve) => {
     const hold = () => new Promise((release) => (resolve(true), signal.addEventListener("abort", release)));
-    request(nameOf(id), { signal }, hold).then(() => resolve(false));
+    request(lockName(id), { signal }, hold).then(() => resolve(false));
   });
 }
 
 /**
- * Watches the lock that the peer has named. Calls `onSeen` if the lock is held now, and `onReleased` when it becomes
- * free. Resolves when it is known whether the lock is held now. `isSure` means that this realm and the peer certainly
- * share locks: the peer has then released a lock that is free now. If `isSure` is false, a lock that is free now may
- * belong to a peer of another origin. Such a lock is not watched.
+ * Watches the lock that the peer has named. Calls `onHeld` if the lock is held now, and `onReleased` when it becomes
+ * free. Resolves when it is known whether the lock is held now. `sharesLocks` means that this realm and the peer
+ * certainly share locks: the peer has then released a lock that is free now. If `sharesLocks` is false, a lock that is
+ * free now may belong to a peer of another origin. Such a lock is not watched.
  */
-export async function watchLock(id, signal, isSure, onSeen, onReleased) {
-  const isSeen = await request(nameOf(id), { ifAvailable: true }, (lock) => lock === null);
-  if (signal.aborted || isSeen === undefined) return;
-  if (isSeen) onSeen();
-  else if (!isSure) return;
-  request(nameOf(id), { signal }, () => true).then((isFree) => isFree && onReleased());
+export async function watchLock(id, signal, sharesLocks, onHeld, onReleased) {
+  const isHeldByPeer = await request(lockName(id), { ifAvailable: true }, (lock) => lock === null);
+  if (signal.aborted || isHeldByPeer === undefined) return;
+  if (isHeldByPeer) onHeld();
+  else if (!sharesLocks) return;
+  request(lockName(id), { signal }, () => true).then((isFree) => isFree && onReleased());
 }

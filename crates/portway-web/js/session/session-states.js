@@ -17,6 +17,7 @@ export const CLOSED = 4;
 
 export const ANOTHER_DOCUMENT = "another document is in its window";
 
-export const sessionEnded = (text = "the peer has reloaded, navigated or closed") => callError("session-ended", text);
+export const sessionEndedError = (text = "the peer has reloaded, navigated or closed") =>
+  callError("session-ended", text);
 
-export const replaced = (cause) => peerGoneError("another connection has taken its place", cause);
+export const replacedError = (cause) => peerGoneError("another connection has taken its place", cause);

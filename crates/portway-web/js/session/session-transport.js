@@ -28,8 +28,8 @@ import {
   GOODBYE_PENDING,
   OPEN,
   RELOAD_SUSPECTED,
-  replaced,
-  sessionEnded,
+  replacedError,
+  sessionEndedError,
 } from "./session-states.js";
 import { whenLoaded } from "./connect-target.js";
 import { setTimer } from "../driver/timers.js";
@@ -69,7 +69,7 @@ export class SessionTransport {
   #notifyClosed;
   #hasPendingCalls;
   #pendingIds;
-  #report;
+  #reportError;
   #cleanups = [];
   /** An abort of its signal releases the lock of this side, and ends the watch of the peer's lock. */
   #lockAbort;
@@ -77,7 +77,7 @@ export class SessionTransport {
   #lockHeld;
   /** The error that the target has reported at its end. After this error, no session can follow. */
   #endError;
-  #isReported = false;
+  #isOpenReported = false;
   /** Whether the peer's lock replaces the heartbeat. */
   #seesPeerLock = false;
   /** Delays the error for a forbidden origin, whose document may soon be replaced by another one. */
@@ -102,12 +102,12 @@ export class SessionTransport {
     const interval = (this.#heartbeatMs || HEARTBEAT) / 3;
     this.#heartbeat = new Heartbeat(interval, target.currentWindow !== undefined, this.#check);
     this.#handshake = new Handshake(target, channel, this);
-    this.#connection = { channel, target: target.identity, giveWay: this.#giveWay };
+    this.#connection = { channel, target: target.identity, yieldToNewer: this.#yieldToNewer };
     transportInternals.set(this, this);
   }
 
   /** Whether the peer is notified when this side is destroyed. */
-  saysGoodbye = () => this.#peer !== undefined && !this.#peer.isPlain;
+  sendsGoodbye = () => this.#peer !== undefined && !this.#peer.isPlain;
   /** Whether this side receives requests on the boundary itself. Only a plain peer sends requests there. */
   receivesFrom = (origin) => this.#peer?.isPlain === true && this.#peer.origin === origin;
   lastOrigin = () => this.#peer?.origin;
@@ -117,7 +117,7 @@ export class SessionTransport {
       this.#target.listen(this.#onTargetMessage, this.#onTargetClosed, this.#onTargetError, this.#onLoad),
       addListeners(globalThis, {
         pagehide: () => {
-          if (this.#peer) this.#endSession(sessionEnded("this page was left"), true, "left");
+          if (this.#peer) this.#endSession(sessionEndedError("this page was left"), true, "left");
           // Browsers do not restore a page from their cache if it holds a lock.
           this.#releaseLock();
         },
@@ -128,7 +128,7 @@ export class SessionTransport {
         },
       }),
     ];
-    for (const other of connections) if (this.#isOnSameTarget(other)) other.giveWay();
+    for (const other of connections) if (this.#isOnSameTarget(other)) other.yieldToNewer();
     connections.add(this.#connection);
     this.#acquireLock();
     // If this side holds its lock before the handshake, the peer can watch that lock from the beginning of the session.
@@ -158,7 +158,7 @@ export class SessionTransport {
   }
 
   onError(report) {
-    this.#report = report;
+    this.#reportError = report;
   }
 
   onControl(method, params) {
@@ -172,7 +172,7 @@ export class SessionTransport {
       peer.key = params.key;
       if (this.#unknownGoodbyeKey === peer.key) this.#onGoodbyeCopy();
     } else if (method === "rpc.load") peer.isLoaded = true;
-    else if (method === "rpc.pong") peer.isAsked = false;
+    else if (method === "rpc.pong") peer.awaitsPong = false;
     else if (method === "rpc.lock" && !peer.isWatched) this.#watchPeerLock(peer);
   }
 
@@ -192,7 +192,7 @@ export class SessionTransport {
     } else if (this.#peer ? this.#peer.isPlain : this.#sessionCount === 0) {
       // A message of another origin was sent by another document. A new session begins with that document.
       if (this.#peer && origin !== this.#peer.origin) {
-        this.#endSession(sessionEnded(ANOTHER_DOCUMENT), true);
+        this.#endSession(sessionEndedError(ANOTHER_DOCUMENT), true);
         // The application may have destroyed its peer in `onLost`.
         if (this.#state === CLOSED) return;
         this.#handshake.beginPlain(origin);
@@ -210,7 +210,7 @@ export class SessionTransport {
     this.#endError = end;
     if (!this.#peer) return this.#endSession(end, false);
     // Messages on the port of the session may still arrive.
-    this.#endAfterGrace(this.#peer, this.#onPeerDead);
+    this.#endAfterGrace(this.#peer, this.#onPeerEnded);
   };
 
   /**
@@ -234,10 +234,10 @@ export class SessionTransport {
       },
       messageerror: () => {
         const error = messageError();
-        this.#report(error);
-        if (this.#peer === peer) this.#report(error, null);
+        this.#reportError(error);
+        if (this.#peer === peer) this.#reportError(error, null);
       },
-      close: () => this.#peer === peer && this.#endAfterGrace(peer, this.#onPeerDead),
+      close: () => this.#peer === peer && this.#endAfterGrace(peer, this.#onPeerEnded),
     });
     peer.port.start();
     peer.release = () => {
@@ -255,7 +255,7 @@ export class SessionTransport {
     this.coalesces = peer.features.includes("batch");
     this.columns = peer.features.includes("columns");
     this.#sessionCount++;
-    if (!this.#isReported)
+    if (!this.#isOpenReported)
       this.#earlyMessages = peer.isPlain ? this.#earlyMessages.filter(({ origin }) => origin === peer.origin) : [];
     if (!this.#lockAbort) this.#acquireLock();
     // The session is reported when the lock of the peer is watched, so that the end of the peer is noticed at once.
@@ -272,14 +272,14 @@ export class SessionTransport {
     // This message shows the link that the peer exists.
     this.#receiver(notification("rpc.pong"));
     const info = { number: this.#sessionCount, origin: peer.origin, features: peer.features };
-    runUserCode(() => this.#onSession?.(info), this.#report);
+    runUserCode(() => this.#onSession?.(info), this.#reportError);
     this.#queue?.flush(this.#pendingIds, (message, transfer) => this.#peer?.port.postMessage(message, transfer));
   }
 
   /** Handles a hello with a new id during a session. Returns whether another session should begin at once. */
-  replaced(origin) {
+  onNewHello(origin) {
     const peer = this.#peer;
-    const replace = () => this.#endSession(sessionEnded(), true, "replaced");
+    const replace = () => this.#endSession(sessionEndedError(), true, "replaced");
     if (peer.isPlain) {
       replace();
       // The application may have destroyed its peer in `onLost`.
@@ -308,13 +308,13 @@ export class SessionTransport {
     this.#endSession(this.#sessionCount === 0 ? error : peerGoneError(text, error), false);
   }
 
-  refused(error) {
+  onRefused(error) {
     if (this.#sessionCount === 0) this.#onFail(callError("refused", truncate(error.message), error));
   }
 
   #onGoodbye(reason) {
-    const error = reason === "replaced" ? replaced() : this.#target.closedReason();
-    this.#endSession(error ?? sessionEnded(), error === undefined);
+    const error = reason === "replaced" ? replacedError() : this.#target.closedReason();
+    this.#endSession(error ?? sessionEndedError(), error === undefined);
     if (reason === "replaced") this.#close();
   }
 
@@ -327,9 +327,9 @@ export class SessionTransport {
   }
 
   /** Ends the session of a peer that has ended without a goodbye. */
-  #onPeerDead = () => {
+  #onPeerEnded = () => {
     const error = this.#endError ?? this.#target.closedReason();
-    if (!error && this.#target.currentWindow) this.#endSession(sessionEnded(), true);
+    if (!error && this.#target.currentWindow) this.#endSession(sessionEndedError(), true);
     else this.#endSession(error ?? peerGoneError("the worker or process has ended"), false);
   };
 
@@ -356,16 +356,16 @@ export class SessionTransport {
     if (this.#sessionCount === 0) return this.#onFail(error);
     // The newest connection on a target gets the next session.
     if (reconnects && [...connections].findLast(this.#isOnSameTarget) !== this.#connection) {
-      this.#endSession(replaced(error), false, reason);
+      this.#endSession(replacedError(error), false, reason);
       return this.#close();
     }
-    const hadSession = this.#peer;
+    const previousPeer = this.#peer;
     this.#release(reason);
     this.#queue = reconnects ? new SessionQueue() : undefined;
     if (!reconnects) this.#heartbeat.stop();
     this.#notifyClosed?.(error, reconnects);
-    if (hadSession) runUserCode(() => this.#onLost?.(error), this.#report);
-    if (!this.#isReported && !reconnects) this.#onFail(error);
+    if (previousPeer) runUserCode(() => this.#onLost?.(error), this.#reportError);
+    if (!this.#isOpenReported && !reconnects) this.#onFail(error);
   }
 
   /** Releases the session, and sends the goodbye if there is a reason for one. */
@@ -383,7 +383,7 @@ export class SessionTransport {
     this.#state = CONNECTING;
     this.#peer = undefined;
     this.coalesces = this.columns = false;
-    this.#earlyMessages = this.#isReported ? undefined : [];
+    this.#earlyMessages = this.#isOpenReported ? undefined : [];
     this.#handshake.end();
   }
 
@@ -399,9 +399,9 @@ export class SessionTransport {
   }
 
   /** Ends this connection for a newer one. A session lasts until the peer begins one with the newer connection. */
-  #giveWay = () => {
+  #yieldToNewer = () => {
     if (this.#peer) return;
-    this.#endSession(replaced(), false);
+    this.#endSession(replacedError(), false);
     this.#close();
   };
 
@@ -412,7 +412,7 @@ export class SessionTransport {
     const { closedReason, currentWindow } = this.#target;
     const error = closedReason();
     if (error !== undefined) return this.#endSession(error, false);
-    if (this.#peer && this.#window !== currentWindow?.()) this.#endSession(sessionEnded(ANOTHER_DOCUMENT), true);
+    if (this.#peer && this.#window !== currentWindow?.()) this.#endSession(sessionEndedError(ANOTHER_DOCUMENT), true);
     const heartbeat = this.#heartbeat;
     const isSuspected = this.#state === RELOAD_SUSPECTED;
     const maxSilence = isSuspected ? RELOAD_SILENCE : this.#heartbeatMs;
@@ -420,7 +420,7 @@ export class SessionTransport {
       (isSuspected || this.#state === OPEN) && maxSilence > 0 && !this.#peer.isPlain && !this.#seesPeerLock;
     if (isMeasured && heartbeat.silentMs >= maxSilence - 1) {
       heartbeat.silentMs = 0;
-      if (isSuspected) return this.#endSession(sessionEnded(ANOTHER_DOCUMENT), true);
+      if (isSuspected) return this.#endSession(sessionEndedError(ANOTHER_DOCUMENT), true);
       this.#notifyClosed?.(callError("unresponsive", `the peer has been silent for ${this.#heartbeatMs} ms`), true);
     } else if (isMeasured && heartbeat.silentMs > 0) {
       notify(this.#peer, "rpc.ping");
@@ -454,19 +454,19 @@ export class SessionTransport {
   #watchPeerLock(peer) {
     peer.isWatched = true;
     // Only a worker or a window of this origin certainly shares locks. Any other peer may name a lock of this side.
-    const isSure = this.#target.sharesLocks === true;
-    const isShared = isSure || (peer.origin === globalThis.origin && peer.origin !== "null");
-    const onSeen = () => (this.#seesPeerLock = isShared);
+    const sharesLocks = this.#target.sharesLocks === true;
+    const isShared = sharesLocks || (peer.origin === globalThis.origin && peer.origin !== "null");
+    const onHeld = () => (this.#seesPeerLock = isShared);
     const onReleased = () => this.#endAfterGrace(peer, () => this.#verifyEnd(peer));
-    return watchLock(peer.id, this.#lockAbort.signal, isSure, onSeen, onReleased);
+    return watchLock(peer.id, this.#lockAbort.signal, sharesLocks, onHeld, onReleased);
   }
 
   /** Pings a peer whose lock is free, since a script may have stolen it. Without an answer, the peer has ended. */
   #verifyEnd(peer) {
-    peer.isAsked = true;
+    peer.awaitsPong = true;
     notify(peer, "rpc.ping");
     const decide = () => {
-      if (peer.isAsked) return this.#onPeerDead();
+      if (peer.awaitsPong) return this.#onPeerEnded();
       // From here on, the heartbeat replaces the lock.
       this.#seesPeerLock = false;
       this.#restartHeartbeat();
@@ -477,8 +477,8 @@ export class SessionTransport {
 
   /** Reports the first session to the application. */
   #reportOpen() {
-    if (this.#isReported) return;
-    this.#isReported = true;
+    if (this.#isOpenReported) return;
+    this.#isOpenReported = true;
     this.#onOpen();
     // The code that awaits `connect` runs first, and can add handlers.
     queueTask(this.#deliverEarlyMessages);
@@ -493,7 +493,7 @@ export class SessionTransport {
 
   #receive(message, origin) {
     this.#heartbeat.silentMs = 0;
-    if (this.#earlyMessages?.length === MAX_SESSION_QUEUE && this.#isReported) this.#deliverEarlyMessages();
+    if (this.#earlyMessages?.length === MAX_SESSION_QUEUE && this.#isOpenReported) this.#deliverEarlyMessages();
     if (this.#earlyMessages === undefined) this.#receiver(message);
     else if (this.#earlyMessages.length < MAX_SESSION_QUEUE) this.#earlyMessages.push({ message, origin });
   }

@@ -33,8 +33,8 @@ import { closePort, isClosedPort } from "../driver/transfer-list.js";
  * @property {boolean} [buffersUntilStarted]
  * @property {object} [early]
  * @property {string[]} [closeEvents]
- * @property {any} [isGone] A function that returns whether the window of the peer is closed.
- * @property {() => boolean} [isDead]
+ * @property {any} [isTargetClosed] A function that returns whether the window of the peer is closed.
+ * @property {() => boolean} [isClosed]
  * @property {() => void} [destroy]
  * @property {(origin?: string) => string | undefined} [lastOrigin]
  */
@@ -79,8 +79,8 @@ function transport(options) {
 /**
  * Returns the members of a hub that listens to `source`. If `buffersUntilStarted` is true, the hub begins to listen
  * when it has a handler. Any other hub listens at once. `early` is the sender, if `portway/early` may have buffered its
- * messages. `closeEvents` are the events for the loss of the peer. Where no event reports the loss, `isGone` is polled.
- * `isDead` returns whether the source was closed before. `lastOrigin` is the `metadata` of the receive queue.
+ * messages. `closeEvents` are the events for the loss of the peer. Where no event reports the loss, `isTargetClosed` is
+ * polled. `isClosed` returns whether the source was closed before. `lastOrigin` is the `metadata` of the receive queue.
  * @param {HubOptions} options
  */
 function listenTo({
@@ -90,8 +90,8 @@ function listenTo({
   buffersUntilStarted,
   early,
   closeEvents = [],
-  isGone,
-  isDead,
+  isTargetClosed,
+  isClosed,
   destroy,
   lastOrigin,
 }) {
@@ -106,13 +106,13 @@ function listenTo({
   let isWaiting = () => false;
   let hasReceived = false;
   const poller = new Heartbeat(Infinity, true, () => {
-    if (isGone()) reportClosed(peerGoneError());
+    if (isTargetClosed()) reportClosed(peerGoneError());
     return isWaiting();
   });
   const sendAndPoll = (message, transfer) => {
     // Reading `closed` of a window takes long, so usually only the timer reads it. A transfer reads it first, because
     // objects that are transferred to a closed window are lost.
-    if ((poller.isIdle || transfer !== undefined) && isGone()) throw peerGoneError();
+    if ((poller.isIdle || transfer !== undefined) && isTargetClosed()) throw peerGoneError();
     if (poller.isIdle) poller.start();
     send(message, transfer);
   };
@@ -147,7 +147,7 @@ function listenTo({
   if (!buffersUntilStarted) start();
   if (early !== undefined) takeBuffered(early, isForUs).forEach(listeners.message);
   return {
-    send: isGone === undefined ? send : sendAndPoll,
+    send: isTargetClosed === undefined ? send : sendAndPoll,
     /** Only WIPC transports use the second parameter. */
     onMessage(handler, isServing, user) {
       queue.setHandler(handler, user);
@@ -158,7 +158,7 @@ function listenTo({
     },
     onClose(handler, isAnyWaiting) {
       reportClosed = handler;
-      if (isDead?.()) Promise.resolve().then(() => reportClosed(portClosedError()));
+      if (isClosed?.()) Promise.resolve().then(() => reportClosed(portClosedError()));
       isWaiting = isAnyWaiting ?? isWaiting;
     },
     onError(handler) {
@@ -214,7 +214,7 @@ export function portTransport(port) {
     buffersUntilStarted: true,
     // Not every engine has this event.
     closeEvents: ["close"],
-    isDead: () => isClosedPort(port),
+    isClosed: () => isClosedPort(port),
     send(message, transfer) {
       // Engines also check this, but only after they have detached the other objects.
       if (transfer?.includes(port))
@@ -249,8 +249,8 @@ export function selfTransport() {
 
 /** Returns a transport over a channel, to all contexts of this origin that use it. */
 export function broadcastTransport(nameOrChannel) {
-  const own = typeof nameOrChannel === "string";
-  const channel = own ? new BroadcastChannel(nameOrChannel) : nameOrChannel;
+  const isOwnChannel = typeof nameOrChannel === "string";
+  const channel = isOwnChannel ? new BroadcastChannel(nameOrChannel) : nameOrChannel;
   requireMethods(channel, "channel", "postMessage", "addEventListener");
   if (typeof channel.name !== "string") {
     throw new TypeError("channel must be a BroadcastChannel or its name; for a port, use portTransport(port)");
@@ -263,7 +263,7 @@ export function broadcastTransport(nameOrChannel) {
       if (transfer?.length > 0) throw new TypeError("a BroadcastChannel cannot transfer objects");
       channel.postMessage(message);
     },
-    destroy: own ? () => channel.close() : undefined,
+    destroy: isOwnChannel ? () => channel.close() : undefined,
   });
 }
 
@@ -290,7 +290,7 @@ export function windowTransport(target, sourceOrOptions, positionalOrigin) {
     receivesFrom: (origin) => allowsOrigin(allowed, origin),
     lastOrigin,
     source,
-    isGone: () => target.closed,
+    isTargetClosed: () => target.closed,
     early: source === globalThis ? target : undefined,
     accepts(event) {
       if (!allowsEvent(event, target, allowed)) return false;

@@ -8,9 +8,9 @@ const language = new Set(
   ),
 );
 // The module loader of Node needs these globals.
-const lent = entry.endsWith("portway") ? ["process", "Buffer", "URL"] : ["process", "URL"];
+const neededByLoader = entry.endsWith("portway") ? ["process", "Buffer", "URL"] : ["process", "URL"];
 for (const name of Object.getOwnPropertyNames(globalThis)) {
-  if (!language.has(name) && !lent.includes(name)) delete globalThis[name];
+  if (!language.has(name) && !neededByLoader.includes(name)) delete globalThis[name];
 }
 await import(entry === "portway/portway.js" ? "../node_modules/portway/portway.js" : entry);
 log("imported");

@@ -32,9 +32,9 @@ export function watch(call) {
 }
 
 /** Waits until a condition is true, by the real clock. */
-async function until(isSo) {
-  for (let n = 0; !isSo(); n++) {
-    if (n === 1_000) throw new Error(`the condition must become true within 10 s: ${isSo}`);
+async function until(condition) {
+  for (let n = 0; !condition(); n++) {
+    if (n === 1_000) throw new Error(`the condition must become true within 10 s: ${condition}`);
     await pause(10);
   }
 }
@@ -132,13 +132,13 @@ export function clockTests(library, fake, fresh) {
     async "a call that is pending when the fake clock stops ends at the timeout of the next call or before"() {
       fake.use({});
       const client = new JSONRPCClient(silent(), { timeout: 100 });
-      const left = watch(client.request("left over"));
+      const earlierCall = watch(client.request("left over"));
       await fake.advance(50);
       fake.real();
       const later = watch(client.request("later"));
-      equal(left.end, "waits");
+      equal(earlierCall.end, "waits");
       await until(() => later.end === "timeout");
-      equal(left.end, "timeout");
+      equal(earlierCall.end, "timeout");
       const last = watch(client.request("last"));
       await until(() => last.end === "timeout");
     },

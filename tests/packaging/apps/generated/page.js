@@ -1,6 +1,6 @@
 import init, { JSONRPCPeer, RPCError, workerTransport } from "./pkg/portway.js";
 
-async function story() {
+async function runCalls() {
   await init();
   const worker = new Worker("worker.js", { type: "module" });
   await new Promise((done) => worker.addEventListener("message", done, { once: true }));
@@ -11,7 +11,7 @@ async function story() {
   return { greeting, refusal: refusal instanceof RPCError && refusal.code };
 }
 
-story().then(
+runCalls().then(
   (outcome) => (globalThis.outcome = outcome),
   (error) => (globalThis.outcome = { error: String(error) }),
 );

@@ -14,14 +14,14 @@ const client = new JSONRPCClient(portTransport(port2));
 
 const sum = await client.request("add", [20, 22]);
 const refusal = await client.request("refuse").catch((error) => error);
-const late = await client.request("never", undefined, { timeout: 50 }).catch((error) => error);
+const timeoutError = await client.request("never", undefined, { timeout: 50 }).catch((error) => error);
 client.destroy();
 server.destroy();
 console.log(
   JSON.stringify({
     sum,
     refusal: refusal instanceof RPCError && refusal.code,
-    late: late instanceof CallError && late.message,
+    late: timeoutError instanceof CallError && timeoutError.message,
   }),
 );
 // Both peers are destroyed, so the process must exit by itself.

@@ -1,7 +1,7 @@
 // A page with a worker and an iframe of its own origin. All scripts are modules that no bundler has changed.
 import init, { JSONRPCPeer, windowTransport, workerTransport } from "./node_modules/portway/portway.js";
 
-async function story() {
+async function runCalls() {
   await init();
 
   const worker = new Worker("worker.js", { type: "module" });
@@ -21,7 +21,7 @@ async function story() {
   return { worker: await fromWorker, frame: await toFrame.request("greet") };
 }
 
-story().then(
+runCalls().then(
   (outcome) => (globalThis.outcome = outcome),
   (error) => (globalThis.outcome = { error: `${error.name}: ${error.message}` }),
 );

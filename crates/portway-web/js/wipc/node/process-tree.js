@@ -95,9 +95,11 @@ export class ProcessTree {
     // The list could not be read.
     if (all.length === 0) return;
     // Known descendants may have ended, or may have changed their group.
-    const now = (known) => all.find(({ id, start }) => id === known.id && start === known.start);
+    const currentEntryOf = (known) => all.find(({ id, start }) => id === known.id && start === known.start);
     // Members of the group are kept during the search, to find their children.
-    const found = new Map(this.#descendants.map(now).flatMap((process) => (process ? [[process.id, process]] : [])));
+    const found = new Map(
+      this.#descendants.map(currentEntryOf).flatMap((process) => (process ? [[process.id, process]] : [])),
+    );
     const hasGroup = this.#hasGroup();
     const isOurs = ({ id, parent, group }) =>
       (parent === this.#leader && !this.#hasExited) ||

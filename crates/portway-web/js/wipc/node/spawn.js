@@ -5,7 +5,7 @@ import { CLOSE_TIMEOUT, OUTPUT_GRACE, TERM_GRACE } from "../../driver/limit-valu
 import { spawn } from "node:child_process";
 import { WipcChannel } from "../../entry/wipc.js";
 import { startTimer } from "../timers.js";
-import { beforeExit } from "./last-signals.js";
+import { beforeExit } from "./before-exit.js";
 import { HAS_GROUPS, ProcessTree } from "./process-tree.js";
 import { toReadableStream, toWritableStream } from "./web-streams.js";
 

@@ -108,10 +108,10 @@ export class GuestRing {
     bytes.set(first);
     bytes.set(this.#ring.subarray(0, length - first.length), first.length);
     this.#next = (this.#next + length) % this.#ring.length;
-    const before = Atomics.sub(this.#words, STDIN, length);
-    const left = (before & COUNT_MASK) - length;
+    const previousState = Atomics.sub(this.#words, STDIN, length);
+    const remaining = (previousState & COUNT_MASK) - length;
     // A guest may read single bytes. So `onRoom`, which posts a message, is not called for each of them.
-    if (before & WAITING_FLAG && left <= this.#ring.length / 2) {
+    if (previousState & WAITING_FLAG && remaining <= this.#ring.length / 2) {
       Atomics.and(this.#words, STDIN, ~WAITING_FLAG);
       this.#onRoom();
     }

@@ -1,7 +1,7 @@
 // A page and its worker, in a form that every bundler supports.
 import init, { ErrorCode, JSONRPCPeer, RPCError, workerTransport } from "portway";
 
-async function story() {
+async function runCalls() {
   await init();
   const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
   const peer = new JSONRPCPeer(workerTransport(worker));
@@ -27,7 +27,7 @@ async function story() {
   };
 }
 
-story().then(
+runCalls().then(
   (outcome) => (globalThis.outcome = outcome),
   (error) => (globalThis.outcome = { error: String(error) }),
 );
