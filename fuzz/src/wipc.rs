@@ -15,7 +15,7 @@ pub fn wipc(bytes: &[u8]) {
     let length = usize::from(cut % 64) + 1;
 
     let expected = expected(max_payload, stream);
-    assert_eq!(expected.put_together(), stream);
+    assert_eq!(expected.rebuild(), stream);
     assert_eq!(find_in(max_payload, [stream]), expected, "whole");
     assert_eq!(find_in(max_payload, stream.chunks(1)), expected, "byte by byte");
     assert_eq!(find_in(max_payload, stream.chunks(length)), expected, "in pieces of {length}");
@@ -53,7 +53,7 @@ fn check_abandoning(max_payload: u32, stream: &[u8], length: usize, clock: usize
     abandon_all(&mut decoder, &mut finds);
     assert_eq!(finds.frames.last().map(|(_, frame_type, _)| *frame_type), Some(FrameType::Close), "the frame is lost");
     assert_eq!(decoder.finish(), None);
-    assert_eq!(finds.put_together(), [stream, &good].concat());
+    assert_eq!(finds.rebuild(), [stream, &good].concat());
 }
 
 fn abandon_all(decoder: &mut Decoder, finds: &mut Finds) {

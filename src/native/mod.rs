@@ -5,6 +5,7 @@
 //! notifications.
 
 mod accept_error;
+mod backpressure;
 mod browser_guard;
 mod call;
 pub(crate) mod child;
@@ -28,7 +29,6 @@ mod process_tree;
 #[path = "process_tree_windows.rs"]
 mod process_tree;
 mod response_stream;
-mod room;
 mod server;
 #[cfg(unix)]
 mod socket_file;
