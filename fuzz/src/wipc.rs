@@ -21,7 +21,7 @@ pub fn wipc(bytes: &[u8]) {
     assert_eq!(find_in(max_payload, stream.chunks(length)), expected, "in pieces of {length}");
 
     check_abandoning(max_payload, stream, length, usize::from(clock));
-    let held = measure(|| {
+    let memory = measure(|| {
         let mut decoder = Decoder::with_max_payload(max_payload);
         for mut piece in stream.chunks(length) {
             while decoder.next(&mut piece).is_some() {}
@@ -30,7 +30,7 @@ pub fn wipc(bytes: &[u8]) {
     });
     // While a buffer grows, its old and its new memory exist. The new memory may be twice as large as its content.
     let max = 3 * stream.len() as u64 + 512;
-    assert!(held.bytes_max <= max, "the decoder must use at most {max} bytes of memory, used {}", held.bytes_max);
+    assert!(memory.bytes_max <= max, "the decoder must use at most {max} bytes of memory, used {}", memory.bytes_max);
 }
 
 /// Abandons the incomplete frame after one piece and at the end of the stream. The decoder must return every byte, and

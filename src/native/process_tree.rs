@@ -302,8 +302,8 @@ mod tests {
             inside.args([options, "--kill-child"]).arg(std::env::current_exe()?).env(IS_INSIDE, "1");
             let name = "native::process_tree::tests::processes_of_another_namespace_are_not_read";
             let output = inside.args(["--exact", name]).output()?;
-            let said = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert!(output.status.success() && said.contains("1 passed"), "{said}");
+            let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}");
         }
         Ok(())
     }

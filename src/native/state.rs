@@ -24,8 +24,8 @@ use crate::profile::CancelNotification;
 /// Maximum capacity of a buffer that is reused, in bytes. A larger buffer is freed after it is written.
 pub(super) const RETAINED_CAPACITY: usize = 64 * 1024;
 
-/// The number of bytes that an ended call adds to [`State::ended_unwritten`], in addition to its method and params. The
-/// number is an estimate for the rest of its request and for its cancellation.
+/// The number of bytes that an ended call adds to [`State::ended_unwritten_bytes`], in addition to its method and
+/// params. The number is an estimate for the rest of its request and for its cancellation.
 pub(super) const ENDED_CALL_BYTES: usize = 128;
 
 /// The result of a call.

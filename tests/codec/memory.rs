@@ -73,7 +73,7 @@ fn an_idle_decoder_releases_its_buffer() {
     for framing in [Framing::ContentLength, Framing::Newline] {
         let mut stream = Vec::new();
         framing.encode(&"x".repeat(MESSAGE), &mut stream);
-        let held = measure(|| {
+        let memory = measure(|| {
             let mut decoder = FrameDecoder::new(framing, &limits(MESSAGE, HEADER));
             for mut input in stream.chunks(1_000) {
                 while decoder.next(&mut input).is_some() {}
@@ -81,7 +81,7 @@ fn an_idle_decoder_releases_its_buffer() {
             // The decoder is not dropped, so that `bytes_current` includes its memory.
             std::mem::forget(decoder);
         });
-        assert!(held.bytes_current <= 8_192, "{framing:?}: {} bytes", held.bytes_current);
+        assert!(memory.bytes_current <= 8_192, "{framing:?}: {} bytes", memory.bytes_current);
     }
 }
 

@@ -313,13 +313,13 @@ fn nothing_is_lost_when_headers_are_abandoned_repeatedly() {
 fn a_header_alone_reserves_nothing() {
     for length in [1_000_000, u32::MAX as usize] {
         let stream = [&header(FrameType::Data, length).unwrap()[..], b"{"].concat();
-        let held = measure(|| {
+        let memory = measure(|| {
             let mut decoder = Decoder::new();
             for mut piece in stream.chunks(3) {
                 assert_eq!(decoder.next(&mut piece), None);
             }
         });
-        assert!(held.bytes_max < 1_000, "{} bytes", held.bytes_max);
+        assert!(memory.bytes_max < 1_000, "{} bytes", memory.bytes_max);
     }
 }
 

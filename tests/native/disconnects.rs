@@ -257,8 +257,8 @@ fn final_messages(framing: Framing, count: usize) -> Vec<u8> {
     bytes
 }
 
-/// Starts a peer whose handler of `note` takes a millisecond. Calls a method, runs `after_call`, and expects the response
-/// and `count` notifications.
+/// Starts a peer whose handler of `note` takes a millisecond. Calls a method, runs `after_call`, and expects the
+/// response and `count` notifications.
 async fn expect_final_messages(transport: Transport, after_call: impl FnOnce() -> Test, count: usize) -> Test {
     let peer = Peer::new(transport);
     let received = Arc::new(AtomicUsize::new(0));

@@ -250,9 +250,9 @@ async fn a_guest_that_is_sent_close_reads_the_end_of_its_input_and_is_killed_if_
 async fn a_dropped_close_leaves_nothing_behind() -> Test {
     // A process of the guest keeps its input and its output open.
     let listener = Arc::new(());
-    let held = Arc::clone(&listener);
+    let captured = Arc::clone(&listener);
     let host = shell("exec 3<&0; sleep 30 <&3 3<&- & exec sleep 600")?
-        .with_receiver(|receiver| receiver.on_passthrough(move |_| drop(Arc::clone(&held))));
+        .with_receiver(|receiver| receiver.on_passthrough(move |_| drop(Arc::clone(&captured))));
     let sender = host.sender();
     assert!(timeout(Duration::from_millis(50), host.close(b"")).await.is_err());
     let start = Instant::now();

@@ -92,9 +92,9 @@ fn check(framing: Framing, case: &Case, stream: &[u8]) {
     }
     // If more bytes are decoded again than this bound, the decoder may drop the bytes of rejected bodies.
     if case.clock.is_none() && (1..4 * stream.len()).contains(&whole.reread) {
-        let mut by_hand = Reader::new(framing, &case.limits);
-        by_hand.feed_without_reject(stream);
-        assert_eq!(by_hand.found, whole.found, "the bytes of rejected bodies are not decoded like new input");
+        let mut without_reject = Reader::new(framing, &case.limits);
+        without_reject.feed_without_reject(stream);
+        assert_eq!(without_reject.found, whole.found, "the bytes of rejected bodies are not decoded like new input");
     }
     check_next_frame(framing, case.read_in(framing, stream, |part| [part].into_iter()));
     for reader in [&mut whole, &mut one_by_one, &mut in_pieces] {
@@ -162,8 +162,12 @@ fn check_memory(framing: Framing, case: &Case, stream: &[u8]) {
     // The factor is 4: the buffer, the event buffer, the bytes of rejected bodies, and the copy of these bytes.
     let max = 4 * (message_bytes.min(stream.len()) + header_bytes.min(stream.len())) + 512;
     for pieces in [stream.chunks(1), stream.chunks(case.cuts[0])] {
-        let held = measure(|| skim(framing, &case.limits, pieces)).bytes_max;
-        assert!(held <= max as u64, "{held} bytes of memory are in use for a stream of {} bytes", stream.len());
+        let max_memory = measure(|| skim(framing, &case.limits, pieces)).bytes_max;
+        assert!(
+            max_memory <= max as u64,
+            "{max_memory} bytes of memory are in use for a stream of {} bytes",
+            stream.len()
+        );
     }
 }
 

@@ -60,7 +60,7 @@ impl Builder {
         self
     }
 
-    /// Leaves standard output unread until [`Daemon::read_on`] is called. The pipe stays open.
+    /// Leaves standard output unread until [`Daemon::start_reading`] is called. The pipe stays open.
     pub(crate) fn with_unread_stdout(mut self) -> Self {
         self.is_stdout_unread = true;
         self
@@ -283,7 +283,7 @@ impl Daemon {
         self.wait_for_log_line_within(TEST_TIMEOUT, parts)
     }
 
-    /// Waits for a line as [`Self::logs`] does, up to `patience`.
+    /// Waits for a line as [`Self::wait_for_log_line`] does, up to `limit`.
     pub(crate) fn wait_for_log_line_within(&mut self, limit: Duration, parts: &[&str]) -> String {
         let deadline = Instant::now() + limit;
         loop {

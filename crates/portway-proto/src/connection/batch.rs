@@ -171,11 +171,11 @@ impl<P: Payload> Connection<P> {
     /// stored responses together exceed the limit of bytes. [`begin_batch`](Self::begin_batch) cannot check this
     /// condition, because the sizes of the results are not known yet.
     pub(super) fn within_byte_limit(&self, outcome: Result<P, P::Error>, batch: Option<u32>) -> Result<P, P::Error> {
-        let held = self.reply_batches.bytes();
-        if P::REPLY_BYTES == 0 || batch.is_none() || held == 0 {
+        let reply_bytes = self.reply_batches.bytes();
+        if P::REPLY_BYTES == 0 || batch.is_none() || reply_bytes == 0 {
             return outcome;
         }
-        let bytes = held.saturating_add(P::REPLY_BYTES).saturating_add(bytes_of_outcome(&outcome));
+        let bytes = reply_bytes.saturating_add(P::REPLY_BYTES).saturating_add(bytes_of_outcome(&outcome));
         if bytes <= self.config.limits.in_flight_bytes {
             return outcome;
         }

@@ -67,7 +67,7 @@ impl Deadlines {
     pub(super) fn insert(&mut self, slot: u32, timeout: u64) {
         let queue_key = self.queue_for(timeout);
         let Some(queue) = self.queues.get_mut(queue_key as usize) else { return };
-        let wanted = self.now.saturating_add(queue.clock_delay);
+        let next_reading = self.now.saturating_add(queue.clock_delay);
         let previous = queue.tail;
         if queue.head == NONE {
             queue.head = slot;
@@ -85,7 +85,7 @@ impl Deadlines {
         if let Some(node) = self.nodes.get_mut(slot) {
             *node = Node { deadline: 0, queue: queue_key, previous, next: NONE };
         }
-        self.next = Some(self.next.map_or(wanted, |next| next.min(wanted)));
+        self.next = Some(self.next.map_or(next_reading, |next| next.min(next_reading)));
     }
 
     /// Ends the timeout of a slot, if the slot has one.
@@ -154,8 +154,8 @@ impl Deadlines {
             };
             // With a grain, periodic readings are due while a queue has calls. A later call with the same timeout then
             // needs no earlier reading, so the driver does not set its timer again.
-            let wanted = if self.grain == 0 { deadline } else { deadline.min(reading) };
-            self.next = Some(self.next.map_or(wanted, |next| next.min(wanted)));
+            let next_reading = if self.grain == 0 { deadline } else { deadline.min(reading) };
+            self.next = Some(self.next.map_or(next_reading, |next| next.min(next_reading)));
         }
     }
 
