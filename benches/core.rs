@@ -22,7 +22,7 @@ mod native {
     const REQUEST: &[u8] =
         br#"{"jsonrpc":"2.0","method":"build","params":{"entry":"src/App.tsx","minify":true},"id":17}"#;
 
-    fn read(text: &[u8]) -> Incoming<Text> {
+    fn decode_message(text: &[u8]) -> Incoming<Text> {
         decode(text, &Profile::GENERIC, &Limits::DEFAULT)
     }
 
@@ -54,7 +54,8 @@ mod native {
         let mut group = criterion.benchmark_group("parse");
         for (name, text) in [("request", REQUEST), ("request of 100 KB", &large), ("batch of 256", &batch)] {
             group.throughput(Throughput::Bytes(text.len() as u64));
-            group.bench_function(format!("{name}, portway"), |bencher| bencher.iter(|| read(black_box(text))));
+            group
+                .bench_function(format!("{name}, portway"), |bencher| bencher.iter(|| decode_message(black_box(text))));
             group.bench_function(format!("{name}, serde_json alone"), |bencher| {
                 bencher.iter(|| serde_json::from_slice::<Value>(black_box(text)));
             });
@@ -67,7 +68,7 @@ mod native {
         let mut group = criterion.benchmark_group("dispatch");
         group.bench_function("request to response, portway", |bencher| {
             let mut connection = connection();
-            bencher.iter(|| answer(&mut connection, black_box(REQUEST)));
+            bencher.iter(|| handle_and_respond(&mut connection, black_box(REQUEST)));
         });
         group.bench_function("request to response, serde_json alone", |bencher| {
             bencher.iter(|| {
@@ -79,8 +80,8 @@ mod native {
         group.finish();
     }
 
-    fn answer(connection: &mut Connection<Text>, text: &[u8]) -> Option<String> {
-        connection.handle(read(text));
+    fn handle_and_respond(connection: &mut Connection<Text>, text: &[u8]) -> Option<String> {
+        connection.handle(decode_message(text));
         while let Some(event) = connection.poll_event() {
             if let Event::Request { key, params: Some(params), .. } = event {
                 connection.respond(key, Ok(params));
@@ -100,10 +101,10 @@ mod native {
             let responses: Vec<_> =
                 (1..=PENDING).map(|id| format!(r#"{{"jsonrpc":"2.0","result":1,"id":{id}}}"#)).collect();
             bencher.iter_batched_ref(
-                waiting,
+                connection_with_pending_calls,
                 |connection| {
                     for response in &responses {
-                        connection.handle(read(response.as_bytes()));
+                        connection.handle(decode_message(response.as_bytes()));
                         black_box(connection.poll_event());
                     }
                 },
@@ -112,7 +113,7 @@ mod native {
         });
         group.bench_function("expiry", |bencher| {
             bencher.iter_batched_ref(
-                waiting,
+                connection_with_pending_calls,
                 |connection| {
                     connection.handle_timeout(3 * TIMEOUT);
                     while let Some(event) = connection.poll_event() {
@@ -134,7 +135,7 @@ mod native {
         last
     }
 
-    fn waiting() -> Connection<Text> {
+    fn connection_with_pending_calls() -> Connection<Text> {
         let mut connection = connection();
         call_all(&mut connection);
         connection.handle_timeout(0);

@@ -4,13 +4,13 @@ use portway_proto::MAX_ECHO_LENGTH;
 
 /// Returns the first 100 characters of a name that a peer sent.
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
-pub(crate) fn beginning(text: &str) -> &str {
+pub(crate) fn first_100_characters(text: &str) -> &str {
     text.char_indices().nth(MAX_ECHO_LENGTH).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
 /// Shortens the text of an error of serde, which may repeat a value from a peer. A long text is reduced to its first
 /// and last 50 characters: its beginning states the fault, and its end states the expected value.
-pub(crate) fn ends(text: String) -> String {
+pub(crate) fn shorten_middle(text: String) -> String {
     let half = MAX_ECHO_LENGTH / 2;
     if text.chars().nth(MAX_ECHO_LENGTH).is_none() {
         return text;
@@ -25,20 +25,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_cut_after_100_characters() {
+    fn a_name_is_shortened_to_100_characters() {
         let name = "é".repeat(100);
-        assert_eq!(beginning(&name), name);
-        assert_eq!(beginning(&format!("{name}x")), name);
-        assert_eq!(beginning(""), "");
+        assert_eq!(first_100_characters(&name), name);
+        assert_eq!(first_100_characters(&format!("{name}x")), name);
+        assert_eq!(first_100_characters(""), "");
     }
 
     #[test]
-    fn of_a_long_text_the_two_ends_are_kept() {
+    fn a_long_text_is_reduced_to_its_beginning_and_its_end() {
         let text = format!("invalid type: string \"{}\", expected u8", "é".repeat(1_000));
-        let kept = ends(text);
+        let kept = shorten_middle(text);
         assert!(kept.starts_with("invalid type: string \"é") && kept.ends_with("é\", expected u8"), "{kept}");
         assert_eq!(kept.chars().count(), 101);
         let text = "é".repeat(100);
-        assert_eq!(ends(text.clone()), text);
+        assert_eq!(shorten_middle(text.clone()), text);
     }
 }

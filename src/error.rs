@@ -56,7 +56,7 @@ pub(crate) fn unserializable_result(problem: impl fmt::Display) -> RpcError {
 /// Returns the error for a method that is not registered.
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 pub(crate) fn method_not_found(method: &str) -> RpcError {
-    RpcError::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {}", echo::beginning(method)))
+    RpcError::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {}", echo::first_100_characters(method)))
 }
 
 /// Returns the error for a request whose handler panicked. The error omits the message of the panic, which may contain

@@ -63,5 +63,5 @@ pub(crate) fn read_result<R: DeserializeOwned>(result: &RawValue) -> Result<R, S
 fn without_position(problem: &serde_json::Error) -> String {
     let text = problem.to_string();
     let position = format!(" at line {} column {}", problem.line(), problem.column());
-    echo::ends(text.strip_suffix(&position).map_or_else(|| text.clone(), ToString::to_string))
+    echo::shorten_middle(text.strip_suffix(&position).map_or_else(|| text.clone(), ToString::to_string))
 }

@@ -44,12 +44,12 @@ fn each_call_ends_once_and_each_request_is_answered_once() {
 }
 
 #[test]
-fn frames_are_found_however_a_stream_is_cut() {
+fn frames_are_found_in_any_pieces_of_a_stream() {
     run("content_length", targets::content_length);
 }
 
 #[test]
-fn lines_are_found_however_a_stream_is_cut() {
+fn lines_are_found_in_any_pieces_of_a_stream() {
     run("newline", targets::newline);
 }
 

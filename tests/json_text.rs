@@ -45,7 +45,7 @@ fn nested(levels: usize) -> String {
 }
 
 #[test]
-fn the_json_test_suite_is_read_as_it_demands() {
+fn the_json_test_suite_is_read_as_specified() {
     json_test_suite::run();
 }
 
@@ -62,7 +62,7 @@ fn a_hundred_thousand_open_brackets_are_a_parse_error() {
 }
 
 #[test]
-fn bytes_that_are_no_utf_8_are_a_parse_error() {
+fn bytes_that_are_not_utf_8_are_a_parse_error() {
     for bad in [&b"\xff"[..], b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\xf8\x88\x80\x80\x80"] {
         let text = [br#"{"jsonrpc":"2.0","id":1,"method":"echo","params":[""#, bad, br#""]}"#].concat();
         assert_eq!(refusal(decode(&text)), Some(PARSE_ERROR), "{bad:?}");
@@ -72,7 +72,7 @@ fn bytes_that_are_no_utf_8_are_a_parse_error() {
 }
 
 #[test]
-fn nesting_is_taken_up_to_the_limit() {
+fn nesting_is_accepted_up_to_the_limit() {
     // The message itself is the first level.
     assert!(matches!(decode(request("1", &nested(127)).as_bytes()), Incoming::Single(Ok(Message::Request(_)))));
     let Some(Unusable::Reject(rejected)) = refusal(decode(request("1", &nested(128)).as_bytes())) else {
@@ -82,7 +82,7 @@ fn nesting_is_taken_up_to_the_limit() {
 }
 
 #[test]
-fn a_batch_is_a_level_too() {
+fn a_batch_counts_as_a_level() {
     let batch = |levels| decode(format!("[{}]", request("1", &nested(levels))).as_bytes());
     let Incoming::Batch(entries) = batch(126) else { panic!("not a batch") };
     assert!(matches!(entries.as_slice(), [Ok(Message::Request(_))]));
@@ -112,7 +112,7 @@ fn a_notification_nested_too_deep_is_not_answered() {
 }
 
 #[test]
-fn a_message_is_taken_up_to_its_limit_in_bytes() {
+fn a_message_is_accepted_up_to_its_limit_in_bytes() {
     let text = request("1", r#"["é€😀"]"#);
     let limits = |message_bytes| {
         let mut limits = Limits::DEFAULT;
@@ -158,7 +158,7 @@ fn a_message_over_the_limit_is_refused_before_anything_of_it_is_copied() {
 }
 
 #[test]
-fn an_id_is_taken_up_to_its_limit_in_characters() {
+fn an_id_is_accepted_up_to_its_limit_in_characters() {
     let mut limits = Limits::DEFAULT;
     limits.id_length = 9;
     let refused = |id: &str| refusal(json::decode(request(id, "[]").as_bytes(), &Profile::GENERIC, &limits));
@@ -174,7 +174,7 @@ fn an_id_is_taken_up_to_its_limit_in_characters() {
 }
 
 #[test]
-fn no_more_of_a_batch_is_read_than_it_takes_to_refuse_it() {
+fn a_batch_over_the_limit_is_not_read_completely() {
     let mut limits = Limits::DEFAULT;
     limits.batch_items = 3;
     let read = |profile| match json::decode(b"[1,2,3,4,5,6,7]", &profile, &limits) {
@@ -213,7 +213,7 @@ fn on_a_shared_transport_foreign_messages_are_ignored() {
 }
 
 #[test]
-fn a_payload_of_several_lines_is_written_on_one() {
+fn a_payload_of_several_lines_is_written_on_one_line() {
     let text = request("1", "[\r\n  {\n    \"a\":\t\"\\n\"\n  }\n]");
     let Incoming::Single(Ok(message)) = decode(text.as_bytes()) else { panic!("refused") };
     assert_eq!(json::encode(&Outgoing::Single(message)), request("1", "[  {    \"a\":\t\"\\n\"  }]"));
@@ -365,7 +365,7 @@ fn any_message() -> impl Strategy<Value = Message<Payload>> {
 
 proptest! {
     #[test]
-    fn any_bytes_give_something(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_decoded_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = decode(&bytes);
     }
 
@@ -409,14 +409,14 @@ proptest! {
     }
 
     #[test]
-    fn a_message_comes_back_as_it_was_sent(message in any_message()) {
+    fn a_decoded_message_equals_the_encoded_message(message in any_message()) {
         let text = json::encode(&Outgoing::Single(message));
         prop_assert!(!text.contains(['\n', '\r']));
         prop_assert_eq!(text_of(decode(text.as_bytes())), text);
     }
 
     #[test]
-    fn a_batch_comes_back_as_it_was_sent(messages in prop::collection::vec(any_message(), 1..5)) {
+    fn a_decoded_batch_equals_the_encoded_batch(messages in prop::collection::vec(any_message(), 1..5)) {
         let text = json::encode(&Outgoing::Batch(messages));
         prop_assert_eq!(text_of(decode(text.as_bytes())), text);
     }

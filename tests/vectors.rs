@@ -24,12 +24,12 @@ fn the_examples_of_the_specification_are_answered_as_specified() {
 }
 
 #[test]
-fn envelopes_of_every_kind_are_answered_as_their_vectors_say() {
+fn envelopes_of_every_kind_are_answered_as_their_vectors_specify() {
     run(include_str!("data/envelope.json"), check_reply);
 }
 
 #[test]
-fn calls_end_as_their_vectors_say() {
+fn calls_end_as_their_vectors_specify() {
     run(include_str!("data/responses.json"), check_outcome);
 }
 

@@ -17,7 +17,7 @@ use std::fs;
 use std::ops::Range;
 
 use portway::codec::wipc::{Decoder, Event, Frame, FrameType, encode};
-use wipc_any_input::Dice;
+use wipc_any_input::Random;
 
 const TEXT: usize = 1 << 30;
 const FRAMES: usize = 100_000;
@@ -71,8 +71,8 @@ impl Expected {
 }
 
 #[test]
-fn every_frame_is_found_in_a_gibibyte_of_text_and_little_is_held() {
-    let mut dice = Dice::new(7);
+fn all_frames_in_a_gibibyte_of_text_are_found_with_little_memory() {
+    let mut dice = Random::new(7);
     let block = block();
     let line_end = block.iter().position(|byte| *byte == b'\n').unwrap();
     let mut decoder = Decoder::new();

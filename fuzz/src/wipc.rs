@@ -15,13 +15,13 @@ pub fn wipc(bytes: &[u8]) {
     let length = usize::from(cut % 64) + 1;
 
     let expected = expected(max_payload, stream);
-    assert_eq!(expected.put_together(), stream);
+    assert_eq!(expected.rebuild(), stream);
     assert_eq!(find_in(max_payload, [stream]), expected, "whole");
     assert_eq!(find_in(max_payload, stream.chunks(1)), expected, "byte by byte");
     assert_eq!(find_in(max_payload, stream.chunks(length)), expected, "in pieces of {length}");
 
     check_abandoning(max_payload, stream, length, usize::from(clock));
-    let held = measure(|| {
+    let memory = measure(|| {
         let mut decoder = Decoder::with_max_payload(max_payload);
         for mut piece in stream.chunks(length) {
             while decoder.next(&mut piece).is_some() {}
@@ -30,7 +30,7 @@ pub fn wipc(bytes: &[u8]) {
     });
     // While a buffer grows, its old and its new memory exist. The new memory may be twice as large as its content.
     let max = 3 * stream.len() as u64 + 512;
-    assert!(held.bytes_max <= max, "the decoder must use at most {max} bytes of memory, used {}", held.bytes_max);
+    assert!(memory.bytes_max <= max, "the decoder must use at most {max} bytes of memory, used {}", memory.bytes_max);
 }
 
 /// Abandons the incomplete frame after one piece and at the end of the stream. The decoder must return every byte, and
@@ -53,7 +53,7 @@ fn check_abandoning(max_payload: u32, stream: &[u8], length: usize, clock: usize
     abandon_all(&mut decoder, &mut finds);
     assert_eq!(finds.frames.last().map(|(_, frame_type, _)| *frame_type), Some(FrameType::Close), "the frame is lost");
     assert_eq!(decoder.finish(), None);
-    assert_eq!(finds.put_together(), [stream, &good].concat());
+    assert_eq!(finds.rebuild(), [stream, &good].concat());
 }
 
 fn abandon_all(decoder: &mut Decoder, finds: &mut Finds) {

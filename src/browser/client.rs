@@ -61,7 +61,7 @@ const PEER_DIED: u32 = 13;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Client {
-    owner: Rc<Owner>,
+    owner: Rc<OwnedHandle>,
     timeout: Option<Duration>,
 }
 
@@ -69,7 +69,7 @@ impl Client {
     /// Creates a client whose calls time out after 10 seconds.
     #[must_use]
     pub fn new(transport: Transport) -> Self {
-        Self { owner: Rc::new(Owner::new(&transport)), timeout: Some(CALL_TIMEOUT) }
+        Self { owner: Rc::new(OwnedHandle::new(&transport)), timeout: Some(CALL_TIMEOUT) }
     }
 
     /// Sets the timeout of the calls and streams that are made with the returned clone. `None` disables it.
@@ -149,14 +149,14 @@ impl Client {
 
 /// The state that the clones of a client share.
 #[derive(Debug)]
-struct Owner {
+struct OwnedHandle {
     link: Rc<ClientHandle>,
     /// The function that JavaScript calls with the events of calls. `drop` first destroys the client, so JavaScript
     /// does not call a freed function.
     _callback: Closure<dyn Fn(u32, u32, JsValue)>,
 }
 
-impl Owner {
+impl OwnedHandle {
     fn new(transport: &Transport) -> Self {
         let role = ClientRole::new(transport.take(), &transport.js_limits());
         let max_visits = transport.max_visits();
@@ -168,7 +168,7 @@ impl Owner {
     }
 }
 
-impl Drop for Owner {
+impl Drop for OwnedHandle {
     fn drop(&mut self) {
         self.link.destroy();
     }
@@ -323,7 +323,7 @@ impl ClientHandle {
             }
             return;
         }
-        let end = if event == RESULT { Ok(value) } else { Err(failure(event, value, self.max_visits)) };
+        let end = if event == RESULT { Ok(value) } else { Err(error_of_event(event, value, self.max_visits)) };
         self.end(token, |status| match status {
             CallStatus::Waiting(_) => Some(CallStatus::Ended(end)),
             // Another call may use the slot from now on. The status `Ended` prevents a cancellation of this other call.
@@ -353,7 +353,7 @@ impl ClientHandle {
 }
 
 /// Returns the error of a call for its event number.
-pub(super) fn failure(event: u32, value: JsValue, max_visits: usize) -> CallError {
+pub(super) fn error_of_event(event: u32, value: JsValue, max_visits: usize) -> CallError {
     match event {
         ERROR => RpcError::from_js(&value, max_visits).map_or_else(CallError::unreadable, CallError::from_answer),
         TIMED_OUT => CallError::TimedOut,

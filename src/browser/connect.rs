@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::Closure;
 use wasm_bindgen_futures::JsFuture;
 
 use super::call::milliseconds;
-use super::client::failure;
+use super::client::error_of_event;
 use super::limits::{CONNECT_TIMEOUT, HEARTBEAT};
 use super::peer::Peer;
 use super::transport::{Origin, Transport, TransportError};
@@ -101,7 +101,7 @@ impl Connect {
         let (on_session, on_lost) = (self.on_session, self.on_lost);
         let begins = Closure::new(on_session);
         let max_visits = self.limits.conversion_visits;
-        let ends = Closure::new(move |event, error| on_lost(failure(event, error, max_visits)));
+        let ends = Closure::new(move |event, error| on_lost(error_of_event(event, error, max_visits)));
         let heartbeat = self.heartbeat.map_or(0.0, |every| milliseconds(Some(every)));
         let timeout = milliseconds(self.timeout);
         let session = session_to(&self.target, &self.origin, &self.channel, heartbeat, timeout, &begins, &ends)

@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::JsValue;
 
+use super::conversion_limits::ReadError;
 use super::deserializer;
-use super::visits::ReadError;
 use crate::echo;
 use crate::error::{CallError, PARAMS_NOT_STRUCTURED};
 use portway_web::bindings::problem_of;

@@ -14,9 +14,9 @@ use serde::de::{
 };
 use wasm_bindgen::{JsCast, JsValue};
 
+use super::conversion_limits::{BYTES_PER_VISIT, ReadError, Visits};
 use super::limits::MAX_NESTING;
 use super::parts::{Bytes, Elements, Entries, Fields, field_names};
-use super::visits::{BYTES_PER_VISIT, ReadError, Visits};
 use portway_proto::MAX_ECHO_LENGTH;
 use portway_web::bindings::{
     bytes_of, elements_of, entries_of, fields_of, kind_of, number_of, own_entries_of, start_of, text_of,
@@ -89,7 +89,7 @@ impl<'b> Value<'b> {
 
     /// Returns the text of a string, or `None` for another value. A text that would need too many visits is not copied.
     fn text(&self) -> Result<Option<String>, ReadError> {
-        let max_bytes = self.visits.left().saturating_mul(BYTES_PER_VISIT as u32);
+        let max_bytes = self.visits.remaining().saturating_mul(BYTES_PER_VISIT as u32);
         match text_of(&self.value, max_bytes) {
             Some(text) => {
                 self.visits.spend(text.len() / BYTES_PER_VISIT)?;
@@ -112,7 +112,7 @@ impl<'b> Value<'b> {
 
     fn entries(&self) -> Result<Entries<'b>, ReadError> {
         let levels = self.levels_inside()?;
-        let entries = self.visits.parts(entries_of(&self.value, self.visits.left()))?;
+        let entries = self.visits.parts(entries_of(&self.value, self.visits.remaining()))?;
         Ok(Entries(Elements::new(entries, levels, self.visits)))
     }
 
@@ -301,7 +301,7 @@ impl<'de> de::Deserializer<'de> for Value<'_> {
         match self.kind() {
             ARRAY | ITERABLE | MAP => {
                 let levels = self.levels_inside()?;
-                let elements = self.visits.parts(elements_of(&self.value, self.visits.left()))?;
+                let elements = self.visits.parts(elements_of(&self.value, self.visits.remaining()))?;
                 visitor.visit_seq(Elements::new(elements, levels, self.visits))
             }
             BYTES => visitor.visit_seq(Bytes { bytes: self.bytes()?.into_iter(), visits: self.visits }),

@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use wasm_bindgen::JsValue;
 
+use super::conversion_limits::ReadError;
 use super::convert::{from_js, to_js};
-use super::visits::ReadError;
 use portway_web::bindings::{error_code, error_data, error_message, error_name, new_call_error, new_rpc_error};
 
 use crate::ErrorCode;

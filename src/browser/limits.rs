@@ -13,4 +13,4 @@ pub(crate) const STREAM_WINDOW: u32 = 16;
 /// Maximum nesting of a value that becomes a Rust type, in levels.
 pub(crate) const MAX_NESTING: u32 = 128;
 /// Maximum length, in characters, of the error text for a value of the wrong type.
-pub(crate) const MAX_ERROR_TEXT: usize = 1_000;
+pub(crate) const MAX_ERROR_LENGTH: usize = 1_000;

@@ -9,6 +9,7 @@ mod call;
 mod client;
 mod connect;
 mod context;
+mod conversion_limits;
 mod convert;
 mod deserializer;
 mod error;
@@ -20,7 +21,6 @@ mod running_request;
 mod server;
 mod transport;
 mod trap_guard;
-mod visits;
 
 pub use self::call::Call;
 pub use self::client::Client;

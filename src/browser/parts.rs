@@ -11,8 +11,8 @@ use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, V
 use serde::forward_to_deserialize_any;
 use wasm_bindgen::JsValue;
 
+use super::conversion_limits::{BYTES_PER_VISIT, ReadError, SIZE_PER_VISIT, Visits};
 use super::deserializer::Value;
-use super::visits::{BYTES_PER_VISIT, ReadError, SIZE_PER_VISIT, Visits};
 use portway_web::bindings::number_of;
 
 /// The elements of an array. The array is a copy, so no other code can change it.

@@ -13,7 +13,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
 use super::call::milliseconds;
-use super::client::{ClientHandle, failure};
+use super::client::{ClientHandle, error_of_event};
 use super::convert::from_js;
 use super::limits::STREAM_WINDOW;
 use crate::error::CallError;
@@ -110,7 +110,7 @@ impl<T> Stream for Items<T> {
                 let step: IteratorResult = step.unchecked_into();
                 (!step.done()).then(|| (this.decode)(step.value(), this.max_visits))
             }
-            Err(problem) => Some(Err(failure(end_code(&problem), problem, this.max_visits))),
+            Err(problem) => Some(Err(error_of_event(end_code(&problem), problem, this.max_visits))),
         };
         if !matches!(item, Some(Ok(_))) {
             this.state = StreamState::Done;

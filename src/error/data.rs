@@ -39,7 +39,9 @@ impl ErrorData {
     pub(super) fn deserialize<T: DeserializeOwned>(&self) -> Result<T, String> {
         match self {
             #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
-            Self::Json(text) => serde_json::from_str(text.get()).map_err(|problem| echo::ends(problem.to_string())),
+            Self::Json(text) => {
+                serde_json::from_str(text.get()).map_err(|problem| echo::shorten_middle(problem.to_string()))
+            }
             #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "browser"))]
             Self::Js(data) => data.deserialize(),
         }

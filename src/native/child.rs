@@ -129,14 +129,14 @@ impl ChildProcess {
 
     /// Returns whether any descendant remains after the exit of the process. Until the next check is due, returns true
     /// without a check.
-    fn remains(&mut self, now: Instant) -> bool {
+    fn has_remaining_processes(&mut self, now: Instant) -> bool {
         if self.next_check.is_some_and(|next| now < next) {
             return true;
         }
-        let remains = self.tree.as_mut().is_some_and(ProcessTree::remains);
+        let has_remaining = self.tree.as_mut().is_some_and(ProcessTree::has_remaining_processes);
         self.next_check = Some(Instant::now() + self.check_interval);
         self.check_interval = (self.check_interval * 2).min(MAX_CHECK_INTERVAL);
-        remains
+        has_remaining
     }
 
     /// Polls for the exit of the process. Descendants may still run. After a kill, the wait for the exit ends after
@@ -176,7 +176,7 @@ impl ChildProcess {
             let now = Instant::now();
             if self.exit.is_none() && self.poll_status(context).is_pending() {
                 // The process is still running.
-            } else if matches!(self.state, State::Killed(_)) || !self.remains(now) {
+            } else if matches!(self.state, State::Killed(_)) || !self.has_remaining_processes(now) {
                 self.state = State::Ended;
                 continue;
             }
@@ -238,7 +238,7 @@ mod tests {
     /// The system may refuse to end a process of another user. This test cannot start such a process. Instead, it sets
     /// the state `Killed` for a process that still runs.
     #[tokio::test]
-    async fn the_wait_for_a_process_that_cannot_be_ended_is_given_up() -> io::Result<()> {
+    async fn the_wait_for_a_process_that_cannot_be_ended_is_limited() -> io::Result<()> {
         let mut command = Command::new("sleep");
         let mut process = ChildProcess::new(command.arg("60").kill_on_drop(true).spawn()?);
         process.state = State::Killed(Instant::now());

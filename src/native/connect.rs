@@ -35,7 +35,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 ///
 /// # Errors
 /// The errors of connect(2), or [`io::ErrorKind::TimedOut`] if the queue stays full. The error does not name the path.
-pub async fn connect_unix(path: impl AsRef<Path>, limit: Duration) -> io::Result<UnixStream> {
+pub async fn connect_unix(path: impl AsRef<Path>, max_wait: Duration) -> io::Result<UnixStream> {
     let path = path.as_ref();
     let path = in_abstract_namespace(path).map_or(Cow::Borrowed(path), Cow::Owned);
     let start = Instant::now();
@@ -44,7 +44,7 @@ pub async fn connect_unix(path: impl AsRef<Path>, limit: Duration) -> io::Result
             // Linux reports a full queue as EAGAIN (connect(2)). TCP needs no such loop, because the system itself
             // waits.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                if start.elapsed() >= limit {
+                if start.elapsed() >= max_wait {
                     return Err(io::Error::new(io::ErrorKind::TimedOut, "the queue of the listener is full"));
                 }
                 sleep(RETRY_INTERVAL).await;

@@ -202,14 +202,14 @@ impl FrameHandler {
             Some(Framing::Newline) => true,
             Some(Framing::Wipc) => why == Unreadable::Stalled,
         };
-        if may_be_text && !json::glance(text, |_| {}).has_version {
+        if may_be_text && !json::find_response_ids(text, |_| {}).has_version {
             return;
         }
         let handle = |id| self.link.with_state(|state| state.handle_entry(Err(Unusable::Unreadable { id, why }), None));
-        let glance = json::glance(text, |id| handle(Some(id)));
+        let message = json::find_response_ids(text, |id| handle(Some(id)));
         // Like a readable message, the text confirms the framing.
-        self.has_received_message |= glance.has_version;
-        if glance.is_nameless && self.link.pending_calls() > 0 {
+        self.has_received_message |= message.has_version;
+        if message.may_be_response_without_id && self.link.pending_calls() > 0 {
             handle(None);
         }
     }
@@ -245,10 +245,10 @@ impl FrameHandler {
             return;
         }
         let entry = match entry {
-            Ok(Message::Request(request)) if self.link.must_refuse() => {
+            Ok(Message::Request(request)) if self.link.must_refuse_input() => {
                 Err(Unusable::Reject(Rejected { id: request.id, fault: Fault::Refused(Reason::TooManyRequests) }))
             }
-            Ok(Message::Notification(notification)) if self.link.must_refuse() => {
+            Ok(Message::Notification(notification)) if self.link.must_refuse_input() => {
                 let method = &notification.method;
                 return self.link.diagnostics.report(Diagnostic::DroppedNotification { method });
             }

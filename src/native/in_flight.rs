@@ -188,7 +188,7 @@ impl Link {
                 None => method_not_found(&method),
                 Some(_) => RpcError::internal(format!(
                     "method \"{}\" returns a stream; use stream()",
-                    echo::beginning(&method)
+                    echo::first_100_characters(&method)
                 )),
             };
             return self.respond(key, &method, Err(error));
@@ -218,7 +218,7 @@ impl Link {
                 None => method_not_found(method),
                 Some(_) => RpcError::internal(format!(
                     "method \"{}\" does not return a stream; use call()",
-                    echo::beginning(method)
+                    echo::first_100_characters(method)
                 )),
             };
             return self.respond(key, method, Err(error));

@@ -389,7 +389,7 @@ impl Link {
     pub(super) fn take_work(&self) -> Work {
         let mut state = self.lock();
         state.driver = None;
-        state.is_due = false;
+        state.has_new_work = false;
         Work {
             event: state.connection.poll_event(),
             link_state: state.link_state.clone(),
@@ -400,7 +400,7 @@ impl Link {
     /// Registers the waker of the driver. Returns `false`, and registers nothing, if the driver has new work.
     pub(super) fn sleep(&self, context: &TaskContext<'_>) -> bool {
         let mut state = self.lock();
-        if state.is_due {
+        if state.has_new_work {
             return false;
         }
         state.driver = Some(context.waker().clone());

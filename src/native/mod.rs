@@ -5,6 +5,7 @@
 //! notifications.
 
 mod accept_error;
+mod backpressure;
 mod browser_guard;
 mod call;
 pub(crate) mod child;
@@ -32,7 +33,6 @@ mod process_tree;
 mod process_tree;
 mod relay;
 mod response_stream;
-mod room;
 mod server;
 mod service;
 #[cfg(unix)]

@@ -87,13 +87,13 @@ impl ProcessTree {
     }
 
     /// Returns whether any process remains after the exit of the leader.
-    pub(super) fn remains(&mut self) -> bool {
+    pub(super) fn has_remaining_processes(&mut self) -> bool {
         let has_group = self.has_group();
         if !has_group && self.descendants.is_empty() {
             return false;
         }
         // One process can be read faster than all processes.
-        if self.alive.is_some_and(|known| read(known.id).is_some_and(|now| now.is_still(&known))) {
+        if self.alive.is_some_and(|known| read(known.id).is_some_and(|now| now.is_running_in_same_group(&known))) {
             return true;
         }
         let all = processes();
@@ -158,7 +158,7 @@ impl Process {
     }
 
     /// Returns whether `self` is the same process as `other`, is running, and is in the same group.
-    fn is_still(&self, other: &Self) -> bool {
+    fn is_running_in_same_group(&self, other: &Self) -> bool {
         self.is_same(other) && self.group == other.group && !self.is_zombie
     }
 }
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_descendant_is_known_as_it_is_now() {
+    fn an_update_refreshes_the_group_and_the_state_of_a_descendant() {
         let mut stray = process(10, LEADER, 10);
         let mut tree = tree(&[stray]);
         assert_eq!(ids(&tree), [10]);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_group_with_the_id_of_the_leader_is_none_of_ours() {
+    fn a_later_group_with_the_id_of_the_leader_is_not_part_of_the_tree() {
         let mut tree = tree(&[process(10, LEADER, 10), process(11, LEADER, LEADER), process(12, 11, 12)]);
         assert_eq!(ids(&tree), [10, 12]);
         // The leader was waited for, and its group has ended. Other processes now have its id as their id or group.
@@ -302,8 +302,8 @@ mod tests {
             inside.args([options, "--kill-child"]).arg(std::env::current_exe()?).env(IS_INSIDE, "1");
             let name = "native::process_tree::tests::processes_of_another_namespace_are_not_read";
             let output = inside.args(["--exact", name]).output()?;
-            let said = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert!(output.status.success() && said.contains("1 passed"), "{said}");
+            let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}");
         }
         Ok(())
     }

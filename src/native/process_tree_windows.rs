@@ -35,7 +35,7 @@ impl ProcessTree {
     pub(super) const fn record_descendants(&self) {}
 
     /// Returns whether any process remains after the exit of the leader.
-    pub(super) fn remains(&mut self) -> bool {
+    pub(super) fn has_remaining_processes(&mut self) -> bool {
         let processes = self.job.as_ref().and_then(|job| job.query_process_id_list().ok());
         processes.is_some_and(|ids| ids.iter().any(|id| *id != self.leader))
     }

@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_has_taken_the_name_just_now_keeps_it() -> io::Result<()> {
+    fn a_file_that_was_just_created_under_the_name_is_kept() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("a.sock");
         let old = Socket::bind(&path)?;
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_place_of_the_new_folder_leads_nowhere() -> io::Result<()> {
+    fn a_symbolic_link_in_place_of_the_new_folder_is_not_followed() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("a.sock");
         let _socket = Socket::bind(&path)?;
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn the_new_folder_is_for_its_owner_alone_and_another_each_time() -> io::Result<()> {
+    fn the_new_folder_is_private_and_has_another_name_each_time() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
         let location = Location::of(&folder.path().join("a.sock"))?;
         let (one, other) = (new_folder(&location)?, new_folder(&location)?);

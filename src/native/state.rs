@@ -25,8 +25,8 @@ use crate::profile::CancelNotification;
 /// Maximum capacity of a buffer that is reused, in bytes. A larger buffer is freed after it is written.
 pub(super) const RETAINED_CAPACITY: usize = 64 * 1024;
 
-/// The number of bytes that an ended call adds to [`State::ended_unwritten`], in addition to its method and params. The
-/// number is an estimate for the rest of its request and for its cancellation.
+/// The number of bytes that an ended call adds to [`State::ended_unwritten_bytes`], in addition to its method and
+/// params. The number is an estimate for the rest of its request and for its cancellation.
 pub(super) const ENDED_CALL_BYTES: usize = 128;
 
 /// The result of a call.
@@ -55,7 +55,7 @@ pub(super) struct State {
     written_of_buffer: usize,
     /// An upper bound of the unwritten bytes of calls that have ended without a response. It is set to 0 when the
     /// driver takes the next buffer.
-    pub(super) ended_unwritten: usize,
+    pub(super) ended_unwritten_bytes: usize,
     /// The text of one encoded message. The capacity of the string is reused.
     pub(super) text: String,
     pub(super) link_state: LinkState,
@@ -65,7 +65,7 @@ pub(super) struct State {
     /// The waker of the driver, or `None` while the driver runs.
     pub(super) driver: Option<Waker>,
     /// Whether the driver has new work since its last check.
-    pub(super) is_due: bool,
+    pub(super) has_new_work: bool,
     /// The futures that wait for room in the output, or for the end of the link.
     pub(super) waiters: WakerSet,
 }
@@ -139,13 +139,13 @@ impl State {
             responses_being_written: 0,
             written_before: 0,
             written_of_buffer: 0,
-            ended_unwritten: 0,
+            ended_unwritten_bytes: 0,
             text: String::new(),
             link_state: LinkState::Open,
             write_state: WriteState::Open,
             end_error: None,
             driver: None,
-            is_due: false,
+            has_new_work: false,
             waiters: WakerSet::default(),
         }
     }
@@ -281,7 +281,7 @@ impl State {
 
     /// Records that the driver has new work. Returns the waker of the driver, or `None` while the driver runs.
     pub(super) const fn wake(&mut self) -> Option<Waker> {
-        self.is_due = true;
+        self.has_new_work = true;
         self.driver.take()
     }
 
@@ -292,7 +292,7 @@ impl State {
     /// Counts a call that has ended without a response. The request of the call remains in the output.
     pub(super) fn count_ended(&mut self, call: &PendingCall) {
         if !self.is_request_written(call) {
-            self.ended_unwritten = self.ended_unwritten.saturating_add(call.bytes);
+            self.ended_unwritten_bytes = self.ended_unwritten_bytes.saturating_add(call.bytes);
         }
     }
 
@@ -300,7 +300,7 @@ impl State {
     /// without a limit.
     pub(super) fn is_congested_by_ended(&self) -> bool {
         let max_bytes = self.connection.config().limits.unwritten_bytes;
-        self.ended_unwritten > max_bytes && self.backlog().saturating_sub(self.response_backlog()) > max_bytes
+        self.ended_unwritten_bytes > max_bytes && self.backlog().saturating_sub(self.response_backlog()) > max_bytes
     }
 
     /// Checks that messages can still be sent.
@@ -340,7 +340,7 @@ impl State {
         self.written_of_buffer = 0;
         self.being_written = written.size();
         self.responses_being_written = mem::take(&mut self.unwritten_responses);
-        self.ended_unwritten = 0;
+        self.ended_unwritten_bytes = 0;
     }
 
     pub(super) fn drop_unwritten(&mut self) {

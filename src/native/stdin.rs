@@ -41,20 +41,20 @@ struct Thread {
 
 impl Thread {
     fn start() -> io::Result<Self> {
-        let (requests, wanted) = channel();
-        let (done, chunks) = unbounded_channel();
-        thread::Builder::new().name("stdin".into()).spawn(move || read(&wanted, &done))?;
+        let (requests, received_requests) = channel();
+        let (sent_chunks, chunks) = unbounded_channel();
+        thread::Builder::new().name("stdin".into()).spawn(move || read(&received_requests, &sent_chunks))?;
         Ok(Self { requests, chunks, is_reading: false })
     }
 }
 
 /// Reads one chunk for each request, so that the thread never reads more than the caller requested.
-fn read(wanted: &Receiver<Chunk>, done: &UnboundedSender<io::Result<Chunk>>) {
-    while let Ok(mut chunk) = wanted.recv() {
+fn read(requests: &Receiver<Chunk>, chunks: &UnboundedSender<io::Result<Chunk>>) {
+    while let Ok(mut chunk) = requests.recv() {
         chunk.bytes.resize(CHUNK_BYTES, 0);
         let count = stdio::stdin().read(&mut chunk.bytes);
         let chunk = count.map(|count| Chunk { start: 0, end: count, ..chunk });
-        if done.send(chunk).is_err() {
+        if chunks.send(chunk).is_err() {
             return;
         }
     }

@@ -107,9 +107,9 @@ impl Channel {
             reader: Box::new(reader),
             decoder: Decoder::new(),
             chunk: Vec::new(),
-            from: 0,
-            to: 0,
-            is_over: false,
+            undecoded_start: 0,
+            undecoded_end: 0,
+            has_ended: false,
             is_guest,
             output,
             _handles: handles,
@@ -312,10 +312,10 @@ pub struct Receiver {
     decoder: Decoder,
     chunk: Vec<u8>,
     /// The bytes of the chunk from `from` to `to` are not decoded yet.
-    from: usize,
-    to: usize,
+    undecoded_start: usize,
+    undecoded_end: usize,
     /// Whether the input has ended or failed, or a guest received `CLOSE`.
-    is_over: bool,
+    has_ended: bool,
     is_guest: bool,
     output: Arc<Output>,
     _handles: Arc<Handles>,
@@ -364,13 +364,13 @@ impl Receiver {
             consume_budget().await;
             if let Some(frame) = self.take() {
                 if frame.frame_type == FrameType::Close && self.is_guest {
-                    self.is_over = true;
+                    self.has_ended = true;
                 } else if frame.frame_type == FrameType::Close {
                     self.output.advance_to(WriteState::CloseReceived);
                 }
                 return Ok(Some(frame));
             }
-            if self.is_over {
+            if self.has_ended {
                 return Ok(None);
             }
             self.chunk.resize(READ_BYTES, 0);
@@ -386,29 +386,29 @@ impl Receiver {
                     }
                 },
             };
-            (self.from, self.to) = (0, 0);
+            (self.undecoded_start, self.undecoded_end) = (0, 0);
             match count {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    self.is_over = true;
+                    self.has_ended = true;
                     return Err(error);
                 }
                 Ok(0) => {
-                    self.is_over = true;
+                    self.has_ended = true;
                     return self.finish();
                 }
-                Ok(count) => self.to = count,
+                Ok(count) => self.undecoded_end = count,
             }
         }
     }
 
     /// Returns the next frame in the chunk.
     fn take(&mut self) -> Option<OwnedFrame> {
-        let mut input = self.chunk.get(self.from..self.to)?;
+        let mut input = self.chunk.get(self.undecoded_start..self.undecoded_end)?;
         while let Some(event) = self.decoder.next(&mut input) {
             match event {
                 Event::Frame(frame) => {
-                    self.from = self.to - input.len();
+                    self.undecoded_start = self.undecoded_end - input.len();
                     return Some(OwnedFrame { frame_type: frame.frame_type, payload: frame.payload.to_vec() });
                 }
                 Event::Passthrough(bytes) => {
@@ -419,7 +419,7 @@ impl Receiver {
                 Event::Oversize { .. } | Event::Dropped { .. } | Event::Truncated { .. } => {}
             }
         }
-        (self.from, self.to) = (0, 0);
+        (self.undecoded_start, self.undecoded_end) = (0, 0);
         None
     }
 
@@ -439,8 +439,8 @@ impl Receiver {
                 Event::Passthrough(bytes) => {
                     emit_passthrough(&mut self.on_passthrough, bytes);
                 }
-                Event::Truncated { held } => {
-                    let problem = format!("the stream ended within a frame, after {held} of its bytes");
+                Event::Truncated { received_bytes } => {
+                    let problem = format!("the stream ended within a frame, after {received_bytes} of its bytes");
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
                 }
                 Event::Frame(_) | Event::Oversize { .. } | Event::Dropped { .. } => {}
@@ -459,6 +459,6 @@ fn emit_passthrough(listener: &mut Option<Box<OnPassthrough>>, bytes: &[u8]) {
 
 impl fmt::Debug for Receiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receiver").field("is_over", &self.is_over).finish_non_exhaustive()
+        f.debug_struct("Receiver").field("is_over", &self.has_ended).finish_non_exhaustive()
     }
 }

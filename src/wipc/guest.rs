@@ -36,10 +36,10 @@ pub struct Guest<R = Stdin, W = Stdout> {
     decoder: Decoder,
     chunk: Vec<u8>,
     /// The bytes of the chunk from `from` to `to` are not decoded yet.
-    from: usize,
-    to: usize,
+    undecoded_start: usize,
+    undecoded_end: usize,
     /// Whether the input has ended, or `CLOSE` was received.
-    is_over: bool,
+    has_ended: bool,
     /// Whether `CLOSE` was sent.
     has_closed: bool,
     /// Whether the last received frame represents a `CALL` that was too long, see `limit_calls`.
@@ -70,9 +70,9 @@ impl<R: Read, W: Write> Guest<R, W> {
             output,
             decoder: Decoder::new(),
             chunk: Vec::new(),
-            from: 0,
-            to: 0,
-            is_over: false,
+            undecoded_start: 0,
+            undecoded_end: 0,
+            has_ended: false,
             has_closed: false,
             is_oversize: false,
         }
@@ -110,7 +110,7 @@ impl<R: Read, W: Write> Guest<R, W> {
     /// Returns the error of the input. Returns [`io::ErrorKind::UnexpectedEof`] if the input ends within a frame.
     pub fn receive(&mut self) -> io::Result<Option<OwnedFrame>> {
         loop {
-            let mut input = self.chunk.get(self.from..self.to).unwrap_or_default();
+            let mut input = self.chunk.get(self.undecoded_start..self.undecoded_end).unwrap_or_default();
             while let Some(event) = self.decoder.next(&mut input) {
                 let frame = match event {
                     Event::Frame(frame) => frame,
@@ -119,22 +119,22 @@ impl<R: Read, W: Write> Guest<R, W> {
                 };
                 self.is_oversize = matches!(event, Event::Oversize { .. });
                 let frame = OwnedFrame { frame_type: frame.frame_type, payload: frame.payload.to_vec() };
-                self.from = self.to - input.len();
-                self.is_over |= frame.frame_type == FrameType::Close;
+                self.undecoded_start = self.undecoded_end - input.len();
+                self.has_ended |= frame.frame_type == FrameType::Close;
                 return Ok(Some(frame));
             }
-            (self.from, self.to) = (0, 0);
-            if self.is_over {
+            (self.undecoded_start, self.undecoded_end) = (0, 0);
+            if self.has_ended {
                 return Ok(None);
             }
             if self.chunk.is_empty() {
                 self.chunk = vec![0; READ_BYTES];
             }
-            self.to = match self.input.read(&mut self.chunk) {
+            self.undecoded_end = match self.input.read(&mut self.chunk) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
                 Err(error) => return Err(error),
                 Ok(0) => {
-                    self.is_over = true;
+                    self.has_ended = true;
                     return self.finish();
                 }
                 Ok(count) => count,
@@ -160,8 +160,8 @@ impl<R: Read, W: Write> Guest<R, W> {
 
     fn finish(&mut self) -> io::Result<Option<OwnedFrame>> {
         while let Some(event) = self.decoder.finish() {
-            if let Event::Truncated { held } = event {
-                let problem = format!("the input ended within a frame, after {held} of its bytes");
+            if let Event::Truncated { received_bytes } = event {
+                let problem = format!("the input ended within a frame, after {received_bytes} of its bytes");
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
             }
         }
@@ -171,6 +171,6 @@ impl<R: Read, W: Write> Guest<R, W> {
 
 impl<R, W> fmt::Debug for Guest<R, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guest").field("is_over", &self.is_over).finish_non_exhaustive()
+        f.debug_struct("Guest").field("is_over", &self.has_ended).finish_non_exhaustive()
     }
 }

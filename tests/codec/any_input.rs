@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn the_same_is_found_however_the_input_is_cut(
+    fn the_events_do_not_depend_on_the_pieces_of_the_input(
         parts in prop::collection::vec(any_part(), 0..6),
         places in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
     ) {
@@ -120,7 +120,7 @@ proptest! {
     }
 
     #[test]
-    fn a_frame_is_found_behind_anything_without_a_length_and_a_type(
+    fn a_frame_is_found_after_noise_without_header_names(
         parts in prop::collection::vec((any_garbage(), "[{]\\PC{0,40}[}]"), 1..6),
         places in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
     ) {
@@ -140,14 +140,14 @@ proptest! {
     }
 
     #[test]
-    fn a_line_is_found_behind_anything_that_ends_with_one(garbage in any_garbage(), content in "[{][ -~]{0,40}[}]") {
+    fn a_line_is_found_after_noise_with_a_line_end(garbage in any_garbage(), content in "[{][ -~]{0,40}[}]") {
         let bytes = [&garbage[..], b"\n", content.as_bytes(), b"\n"].concat();
         let found = find_in(Framing::Newline, &small(), [&bytes[..]]);
         prop_assert_eq!(found.last(), Some(&body(&content)));
     }
 
     #[test]
-    fn after_a_time_out_a_frame_is_found_behind_any_input(
+    fn a_frame_is_found_after_a_time_out_of_any_input(
         parts in prop::collection::vec((any_garbage(), any::<bool>()), 0..6),
         content in "[{][ -~]{0,40}[}]",
     ) {

@@ -23,7 +23,7 @@ fn a_length_counts_bytes_of_utf_8() {
 }
 
 #[test]
-fn characters_that_are_cut_by_a_read_come_whole() {
+fn characters_split_between_two_reads_are_decoded() {
     let stream = frame("[\"é€😀\"]") + &frame("{}");
     for at in 0..stream.len() {
         let (first, second) = stream.as_bytes().split_at(at);
@@ -33,7 +33,7 @@ fn characters_that_are_cut_by_a_read_come_whole() {
 }
 
 #[test]
-fn frames_back_to_back_come_one_by_one_in_order() {
+fn consecutive_frames_are_separate_events_in_order() {
     let bodies: Vec<String> = (0..100).map(|number| format!("[{number}]")).collect();
     let stream: String = bodies.iter().map(|text| frame(text)).collect();
     assert_eq!(read(stream), bodies.iter().map(|text| body(text)).collect::<Vec<_>>());
@@ -51,7 +51,7 @@ fn a_whole_frame_is_borrowed_from_the_input() {
 }
 
 #[test]
-fn a_frame_is_given_as_soon_as_its_last_byte_has_come() {
+fn a_frame_is_returned_when_its_last_byte_arrives() {
     let stream = frame("[1]");
     let (most, last) = stream.as_bytes().split_at(stream.len() - 1);
     let mut decoder = Decoder::new(&Limits::DEFAULT);
@@ -65,7 +65,7 @@ fn an_empty_body_is_a_body() {
 }
 
 #[test]
-fn a_body_that_never_came_is_an_empty_one() {
+fn a_missing_body_is_an_empty_body() {
     let next = frame("{}");
     let typed = format!("Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n{next}");
     let other = format!("X-Other : 1\r\n{next}");
@@ -103,7 +103,7 @@ fn the_end_of_the_input_inside_a_message_is_reported() {
 }
 
 #[test]
-fn after_its_end_a_decoder_is_as_new() {
+fn a_decoder_can_be_reused_after_the_end_of_its_input() {
     let mut decoder = Decoder::new(&Limits::DEFAULT);
     assert_eq!(decoder.next(&mut &b"Content-Length: 5\r\nX"[..]), None);
     assert!(decoder.finish().is_some());
@@ -111,7 +111,7 @@ fn after_its_end_a_decoder_is_as_new() {
 }
 
 #[test]
-fn a_body_of_another_type_is_given_but_refused() {
+fn a_body_of_another_type_is_refused_with_its_text() {
     for (header, reason) in [
         ("Content-Type: application/json", Reason::UnsupportedContentType),
         ("content-type:", Reason::UnsupportedContentType),

@@ -36,8 +36,8 @@ pub(crate) fn oversize(length: impl Into<Option<u64>>) -> Found {
     Found::Fault(FrameFault::Oversize { length: length.into() })
 }
 
-pub(crate) fn truncated(held: usize) -> Found {
-    Found::Fault(FrameFault::Truncated { held })
+pub(crate) fn truncated(received_bytes: usize) -> Found {
+    Found::Fault(FrameFault::Truncated { received_bytes })
 }
 
 pub(crate) fn frame(body: &str) -> String {

@@ -47,7 +47,7 @@ fn written_messages_are_read_back() {
 }
 
 #[test]
-fn bytes_are_given_back_where_a_message_can_swallow_others() {
+fn rejected_bytes_are_decoded_again_only_with_content_length() {
     for (framing, expected) in [(Framing::ContentLength, vec![body("{}")]), (Framing::Newline, vec![])] {
         let mut decoder = FrameDecoder::new(framing, &Limits::DEFAULT);
         let mut input = &b"Content-Length: 25\r\n\r\n[]Content-Length: 2\r\n\r\n{}\n"[..];
@@ -64,17 +64,17 @@ fn bytes_are_given_back_where_a_message_can_swallow_others() {
 }
 
 #[test]
-fn faults_are_answered_as_their_kind_is() {
+fn each_fault_has_its_error_code_and_reason() {
     for (fault, code, reason) in [
         (FrameFault::Oversize { length: Some(1) }, ErrorCode::INVALID_REQUEST, Some("oversize")),
         (FrameFault::HeaderTooLarge, ErrorCode::INVALID_REQUEST, Some("header-too-large")),
         (FrameFault::InvalidHeader, ErrorCode::PARSE_ERROR, None),
-        (FrameFault::Truncated { held: 1 }, ErrorCode::PARSE_ERROR, None),
+        (FrameFault::Truncated { received_bytes: 1 }, ErrorCode::PARSE_ERROR, None),
     ] {
         let answer = fault.fault().unwrap();
         assert_eq!((answer.code(), answer.reason().map(Reason::as_str)), (code, reason), "{fault:?}");
     }
-    assert_eq!(FrameFault::TimedOut { held: 1 }.fault(), None);
+    assert_eq!(FrameFault::TimedOut { received_bytes: 1 }.fault(), None);
     assert_eq!(Reason::UnsupportedContentType.as_str(), "unsupported-content-type");
     assert_eq!(Reason::BadCharset.as_str(), "bad-charset");
     assert_eq!(Fault::Refused(Reason::BadCharset).code(), ErrorCode::INVALID_REQUEST);

@@ -3,7 +3,7 @@
 use crate::found::{Found, HEADER_TOO_LARGE, INVALID_HEADER, body, frame, more_noise, noise, read};
 
 #[test]
-fn names_are_read_in_any_case_with_blanks_around_the_colon_and_behind_the_length() {
+fn names_are_read_in_any_case_with_blanks_around_the_colon_and_after_the_length() {
     for header in [
         "content-length:2",
         "CONTENT-LENGTH : 2",
@@ -18,7 +18,7 @@ fn names_are_read_in_any_case_with_blanks_around_the_colon_and_behind_the_length
 }
 
 #[test]
-fn lines_may_end_with_a_mere_line_feed() {
+fn lines_may_end_with_only_a_line_feed() {
     assert_eq!(read("Content-Length: 2\n\n{}"), [body("{}")]);
     assert_eq!(read("Content-Length: 2\r\n\n{}"), [body("{}")]);
     assert_eq!(read("Content-Length: 2\nX-Other: 1\n\r\n{}"), [body("{}")]);
@@ -47,7 +47,7 @@ fn blank_lines_between_frames_are_ignored() {
 }
 
 #[test]
-fn a_length_that_comes_twice_is_taken_if_it_is_the_same() {
+fn a_repeated_length_is_accepted_if_both_are_equal() {
     let twice = |first: &str, second: &str| {
         let stream = format!("Content-Length: {first}\r\nContent-Length: {second}\r\n\r\n{{}}{}", frame("[]"));
         read(stream)
@@ -81,7 +81,7 @@ fn a_header_without_a_length_is_one_fault() {
 }
 
 #[test]
-fn a_header_is_taken_up_to_its_limit_in_bytes() {
+fn a_header_is_accepted_up_to_its_limit_in_bytes() {
     let stream = |padding: usize| {
         let header = format!("Content-Length: 2\r\nX-Padding: {}\r\n", "x".repeat(padding));
         (header.len(), format!("{header}\r\n{{}}{}", frame("[]")))
@@ -127,7 +127,7 @@ fn an_oversized_header_without_a_length_has_no_body() {
 }
 
 #[test]
-fn a_length_that_is_too_large_for_a_header_ends_with_its_header() {
+fn a_length_longer_than_a_header_is_one_fault() {
     let digits = "0".repeat(9_000);
     let found = read(format!("Content-Length: {digits}2\r\n\r\n{{}}{}", frame("[]")));
     assert_eq!(found.first(), Some(&HEADER_TOO_LARGE));
@@ -135,7 +135,7 @@ fn a_length_that_is_too_large_for_a_header_ends_with_its_header() {
 }
 
 #[test]
-fn a_header_that_is_too_large_may_be_all_that_was_sent() {
+fn an_oversized_header_may_have_no_body() {
     for sent in ["", "{", "cont", "c"] {
         let many = "X-Other: 1\r\n".repeat(1_000);
         let stream = format!("{many}Content-Length: 500\r\n\r\n{}", frame("[]"));

@@ -25,7 +25,7 @@ fn peak_memory(framing: Framing, stream: &[u8], piece: usize) -> u64 {
 }
 
 #[test]
-fn no_stream_makes_a_decoder_hold_more_than_its_limits() {
+fn the_memory_of_a_decoder_is_bounded() {
     let long = 250_000;
     let streams = [
         format!("Content-Length: {long}\r\n\r\n{}", "x".repeat(long)),
@@ -69,11 +69,11 @@ fn whole_frames_are_read_without_an_allocation() {
 }
 
 #[test]
-fn a_decoder_that_waits_holds_little() {
+fn an_idle_decoder_releases_its_buffer() {
     for framing in [Framing::ContentLength, Framing::Newline] {
         let mut stream = Vec::new();
         framing.encode(&"x".repeat(MESSAGE), &mut stream);
-        let held = measure(|| {
+        let memory = measure(|| {
             let mut decoder = FrameDecoder::new(framing, &limits(MESSAGE, HEADER));
             for mut input in stream.chunks(1_000) {
                 while decoder.next(&mut input).is_some() {}
@@ -81,7 +81,7 @@ fn a_decoder_that_waits_holds_little() {
             // The decoder is not dropped, so that `bytes_current` includes its memory.
             std::mem::forget(decoder);
         });
-        assert!(held.bytes_current <= 8_192, "{framing:?}: {} bytes", held.bytes_current);
+        assert!(memory.bytes_current <= 8_192, "{framing:?}: {} bytes", memory.bytes_current);
     }
 }
 

@@ -33,7 +33,7 @@ fn a_last_line_without_a_line_end_is_a_message() {
 }
 
 #[test]
-fn long_lines_come_whole() {
+fn long_lines_are_one_event() {
     for length in [65_536, 1 << 20] {
         let line = "x".repeat(length);
         assert_eq!(read_lines(&Limits::DEFAULT, format!("{line}\n{{}}\n")), [body(&line), body("{}")]);
@@ -41,7 +41,7 @@ fn long_lines_come_whole() {
 }
 
 #[test]
-fn a_line_is_taken_up_to_its_limit_in_bytes() {
+fn a_line_is_accepted_up_to_its_limit_in_bytes() {
     let limits = limits(5, 0);
     for (line, end) in [("12345", "\n"), ("12345", "\r\n"), ("12345", ""), ("  12345", "\n"), ("1234\r", "\r\n")] {
         assert_eq!(read_lines(&limits, format!("{line}{end}")), [body(line.trim_start())], "{line:?}{end:?}");

@@ -3,7 +3,7 @@
 use crate::found::{Found, body, frame, limits, more_noise, oversize, read, read_within};
 
 #[test]
-fn a_body_is_taken_up_to_its_limit_in_bytes() {
+fn a_body_is_accepted_up_to_its_limit_in_bytes() {
     let limits = limits(10, 8_192);
     assert_eq!(read_within(&limits, frame("[3456789]]") + &frame("[]")), [body("[3456789]]"), body("[]")]);
     assert_eq!(read_within(&limits, frame("[34567890]]") + &frame("[]")), [oversize(11), body("[]")]);
@@ -17,7 +17,7 @@ fn the_default_limit_is_10_485_760_bytes() {
 }
 
 #[test]
-fn it_is_reported_right_after_the_header_and_the_body_is_dropped() {
+fn an_oversized_body_is_reported_after_its_header_and_dropped() {
     for (length, reported) in [
         ("1073741824", Some(1 << 30)),
         ("99999999999", Some(99_999_999_999)),
@@ -51,7 +51,7 @@ fn the_frame_after_a_dropped_body_is_read() {
 }
 
 #[test]
-fn the_rest_of_it_is_not_a_second_error() {
+fn the_rest_of_an_oversized_body_is_not_a_second_error() {
     let stream = format!("Content-Length: 11\r\n\r\n{}{}", "{}".repeat(7), frame("{}"));
     assert_eq!(read_within(&limits(10, 8_192), stream), [oversize(11), more_noise("}{}"), body("{}")]);
 }

@@ -35,7 +35,7 @@ fn printed_text_is_noise_and_the_next_frame_is_read() {
 }
 
 #[test]
-fn lines_of_a_carriage_return_that_look_like_headers_are_taken_for_them() {
+fn lines_with_crlf_that_look_like_headers_are_read_as_headers() {
     assert_eq!(read("INFO: ready\r\n".to_owned() + &frame("{}")), [body("{}")]);
 }
 
@@ -56,7 +56,7 @@ fn noise_between_the_lines_of_a_header_does_not_end_it() {
 }
 
 #[test]
-fn noise_behind_half_a_header_ends_it() {
+fn noise_after_an_incomplete_header_ends_the_header() {
     for half in ["Content-Length: 5\r\n", "Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Type: a/b\r\n"] {
         let found = read(format!("{half}*** crash\n{}", frame("{}")));
         assert_eq!(found.last(), Some(&body("{}")), "{half}");
@@ -69,7 +69,7 @@ fn noise_behind_half_a_header_ends_it() {
 }
 
 #[test]
-fn a_header_counts_wherever_in_a_line_it_stands() {
+fn a_header_is_read_at_any_position_of_a_line() {
     for before in [
         "}",
         "\"}]",
@@ -96,7 +96,7 @@ fn a_header_counts_wherever_in_a_line_it_stands() {
 }
 
 #[test]
-fn a_header_that_breaks_off_does_not_hide_the_frame_behind_it() {
+fn an_incomplete_header_does_not_hide_the_next_frame() {
     let header = "Content-Type: application/vscode-jsonrpc\r\nContent-Length: 5";
     for length in 1..header.len() {
         let broken = &header[..length];
@@ -121,7 +121,7 @@ fn a_length_mentioned_in_text_is_not_that_of_a_frame() {
 }
 
 #[test]
-fn a_garbled_length_does_not_hide_the_frame_behind_it() {
+fn a_garbled_length_does_not_hide_the_next_frame() {
     for garbled in ["Content-Length: 12x\r\n", "Content-Length: \r\n", "Content-Length: 5"] {
         let found = read(format!("{garbled}{}", frame("{}")));
         assert_eq!(found, [INVALID_HEADER, body("{}")], "{garbled}");
@@ -166,7 +166,7 @@ fn read_and_reject(chunks: &[&[u8]]) -> Vec<Found> {
 }
 
 #[test]
-fn a_header_that_a_length_swallowed_is_taken_back() {
+fn a_header_within_a_rejected_body_is_decoded() {
     for excess in 1..60 {
         let text = r#"{"id":1}"#;
         let stream = format!(
@@ -185,7 +185,7 @@ fn a_header_that_a_length_swallowed_is_taken_back() {
 }
 
 #[test]
-fn headers_that_swallow_each_other_are_taken_back_one_by_one() {
+fn nested_rejected_bodies_are_decoded_again() {
     let inner = format!("[1,Content-Length: 30\r\n\r\n[2,{}", frame("[3]"));
     let stream = frame(&inner) + &frame("[4]");
     let found = read_and_reject(&[stream.as_bytes()]);
@@ -213,7 +213,7 @@ fn only_a_whole_line_or_a_last_beginning_is_a_header_in_a_body() {
 }
 
 #[test]
-fn returning_bytes_ends_when_nothing_else_happens() {
+fn repeated_decoding_of_rejected_bytes_is_bounded() {
     // The body of each header is the whole rest of the stream. So after each rejection, the decoder reads the rest
     // again.
     let mut rest = " ".repeat(40_000);
@@ -247,7 +247,7 @@ fn time_to_give_back(frames: usize) -> Duration {
 }
 
 #[test]
-fn giving_back_costs_no_more_for_each_byte_of_a_long_message() {
+fn the_cost_of_rejected_bytes_is_linear() {
     // A message of 16 times the length must take about 16 times as long. If the decoder copied the rest for each frame,
     // the message would take 256 times as long.
     let ratio = || time_to_give_back(48_000).as_secs_f64() / time_to_give_back(3_000).as_secs_f64();

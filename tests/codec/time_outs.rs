@@ -61,13 +61,13 @@ fn a_message_of_one_read_is_never_unfinished() {
 }
 
 #[test]
-fn no_part_of_an_abandoned_message_comes_back() {
+fn no_part_of_an_abandoned_message_is_decoded() {
     let stream = frame("{\"a\":[1,2,3]}");
     for length in 1..stream.len() {
         let (sent, late) = stream.split_at(length);
         let mut decoder = decoder(Framing::ContentLength);
         assert_eq!(feed_all(&mut decoder, sent), []);
-        assert_eq!(decoder.time_out(), FrameFault::TimedOut { held: length });
+        assert_eq!(decoder.time_out(), FrameFault::TimedOut { received_bytes: length });
         assert_eq!(decoder.unfinished(), None);
         assert_eq!(feed_all(&mut decoder, &frame("[1]")), [body("[1]")]);
 
@@ -87,10 +87,10 @@ fn time_outs_may_occur_repeatedly() {
     let mut decoder = decoder(Framing::ContentLength);
     for _ in 0..100 {
         feed_all(&mut decoder, "Content-Length: 100\r\n\r\n{");
-        assert_eq!(decoder.time_out(), FrameFault::TimedOut { held: 24 });
+        assert_eq!(decoder.time_out(), FrameFault::TimedOut { received_bytes: 24 });
     }
     assert_eq!(feed_all(&mut decoder, &frame("{}")), [body("{}")]);
-    assert_eq!(decoder.time_out(), FrameFault::TimedOut { held: 0 });
+    assert_eq!(decoder.time_out(), FrameFault::TimedOut { received_bytes: 0 });
     assert_eq!(feed_all(&mut decoder, &frame("{}")), [body("{}")]);
 }
 
@@ -134,13 +134,13 @@ fn an_abandoned_line_is_dropped_to_its_end() {
     feed_all(&mut decoder, "{\"a\"");
     let begun = decoder.unfinished();
     assert!(begun.is_some());
-    assert_eq!(decoder.time_out(), FrameFault::TimedOut { held: 4 });
+    assert_eq!(decoder.time_out(), FrameFault::TimedOut { received_bytes: 4 });
     assert_eq!(decoder.unfinished(), None);
     assert_eq!(feed_all(&mut decoder, ":1"), []);
     assert_eq!(decoder.unfinished(), None);
     assert_eq!(feed_all(&mut decoder, "}\n[1]\n"), [body("[1]")]);
     // A timeout between messages drops no bytes.
-    assert_eq!(decoder.time_out(), FrameFault::TimedOut { held: 0 });
+    assert_eq!(decoder.time_out(), FrameFault::TimedOut { received_bytes: 0 });
     assert_eq!(feed_all(&mut decoder, "[2]\n["), [body("[2]")]);
     assert!(decoder.unfinished() > begun);
     let mut found = Vec::new();
@@ -153,7 +153,7 @@ fn a_line_that_is_dropped_for_its_length_has_begun() {
     let mut decoder = FrameDecoder::new(Framing::Newline, &limits(10, 8_192));
     assert_eq!(feed_all(&mut decoder, &"x".repeat(20)), [oversize(None)]);
     assert!(decoder.unfinished().is_some());
-    assert_eq!(decoder.time_out(), FrameFault::TimedOut { held: 0 });
+    assert_eq!(decoder.time_out(), FrameFault::TimedOut { received_bytes: 0 });
     assert_eq!(decoder.unfinished(), None);
     assert_eq!(feed_all(&mut decoder, "x\n[]\n"), [body("[]")]);
 }

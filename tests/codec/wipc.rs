@@ -4,7 +4,7 @@ use allocation_counter::measure;
 use portway::codec::wipc::{Decoder, Event, Frame, FrameType, MAX_PAYLOAD, PayloadTooLong, encode, header};
 use portway::message::Unreadable;
 
-use crate::wipc_any_input::{Dice, Finds, any_stream, check, cut, find_in};
+use crate::wipc_any_input::{Finds, Random, any_stream, check, cut, find_in};
 
 fn frame(frame_type: FrameType, payload: impl AsRef<[u8]>) -> Vec<u8> {
     let mut out = Vec::new();
@@ -57,7 +57,7 @@ fn a_payload_that_32_bits_cannot_count_is_refused() {
 }
 
 #[test]
-fn a_call_that_is_too_long_is_found_at_its_header_and_dropped_as_it_comes() {
+fn an_oversized_call_is_reported_after_its_header_and_dropped() {
     let stream = [b"text".to_vec(), call([7; 21]), call([8; 20]), frame(FrameType::Data, [9; 21])].concat();
     for length in [1, 7, 13, 14, stream.len()] {
         let mut decoder = Decoder::new().with_max_call(20);
@@ -118,12 +118,12 @@ fn an_oversized_and_truncated_call_is_reported_and_not_passed_through() {
     let mut rest = &stream[..15];
     assert_eq!(decoder.next(&mut rest), Some(Event::Oversize { length: 10 }));
     assert_eq!(decoder.next(&mut rest), None);
-    assert_eq!(decoder.finish(), Some(Event::Truncated { held: 15 }));
+    assert_eq!(decoder.finish(), Some(Event::Truncated { received_bytes: 15 }));
     assert_eq!(decoder.finish(), None);
 }
 
 #[test]
-fn types_and_bytes_and_names_belong_together() {
+fn each_type_has_its_byte_and_its_name() {
     let types = [FrameType::Open, FrameType::Close, FrameType::Call, FrameType::Data];
     for (code, frame_type) in types.into_iter().enumerate() {
         assert_eq!(FrameType::from_code(code as u8), Some(frame_type));
@@ -142,7 +142,7 @@ fn each_type_is_read_with_and_without_a_payload_in_either_direction() {
 }
 
 #[test]
-fn a_payload_is_any_bytes_the_magic_and_whole_frames_among_them() {
+fn a_payload_may_contain_the_magic_and_whole_frames() {
     for payload in [&[0, 255, 87, 73, 80, 67][..], b"WIPC", &call("inside"), &(0..=255).collect::<Vec<u8>>()] {
         assert_eq!(read(call(payload)), one(b"", FrameType::Call, payload, b""));
     }
@@ -158,7 +158,7 @@ fn text_between_frames_is_passed_through_in_order() {
 }
 
 #[test]
-fn a_frame_is_found_behind_any_part_of_the_magic() {
+fn a_frame_is_found_after_any_part_of_the_magic() {
     for before in ["W", "WI", "WIP", "WW", "WIW", "WIPWIP", "WWIWIP", "WIPC", "WIPCWIPC", "WIPCW", "wipc"] {
         let stream = [before.as_bytes(), &call("{}")].concat();
         assert_eq!(read(stream), one(before.as_bytes(), FrameType::Call, b"{}", b""), "{before}");
@@ -198,7 +198,7 @@ fn a_length_over_the_limit_is_not_a_header() {
 }
 
 #[test]
-fn the_end_inside_a_frame_passes_it_through_and_is_reported() {
+fn an_incomplete_frame_at_the_end_is_passed_through_and_reported() {
     let stream = call("0123456789");
     for length in 4..stream.len() {
         let finds = read(&stream[..length]);
@@ -220,7 +220,7 @@ fn frames_in_a_frame_that_is_cut_off_are_its_payload() {
 }
 
 #[test]
-fn an_abandoned_header_is_text_and_the_frames_it_hid_are_found() {
+fn an_abandoned_header_is_text_and_later_frames_are_found() {
     for length in [3, 17, 1_000] {
         let hides = header(FrameType::Data, 0x7fff_ffff).unwrap();
         let stream = [&hides[..], b"text", &call("1"), &hides, &call("2")].concat();
@@ -276,7 +276,7 @@ fn any_bytes_in_any_pieces_are_decoded_as_specified() {
 #[test]
 fn nothing_is_lost_when_headers_are_abandoned_repeatedly() {
     for seed in 0..100_000 {
-        let mut dice = Dice::new(seed);
+        let mut dice = Random::new(seed);
         let mut stream = any_stream(&mut dice);
         let mut decoder = Decoder::new();
         let mut found = Vec::new();
@@ -313,13 +313,13 @@ fn nothing_is_lost_when_headers_are_abandoned_repeatedly() {
 fn a_header_alone_reserves_nothing() {
     for length in [1_000_000, u32::MAX as usize] {
         let stream = [&header(FrameType::Data, length).unwrap()[..], b"{"].concat();
-        let held = measure(|| {
+        let memory = measure(|| {
             let mut decoder = Decoder::new();
             for mut piece in stream.chunks(3) {
                 assert_eq!(decoder.next(&mut piece), None);
             }
         });
-        assert!(held.bytes_max < 1_000, "{} bytes", held.bytes_max);
+        assert!(memory.bytes_max < 1_000, "{} bytes", memory.bytes_max);
     }
 }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// The cases that a decoder may accept or reject, and that this decoder accepts.
-const TAKEN: &[&str] = &[
+const ACCEPTED: &[&str] = &[
     "i_number_double_huge_neg_exp.json",
     "i_number_real_underflow.json",
     "i_number_too_big_neg_int.json",
@@ -44,13 +44,13 @@ pub(crate) fn run() {
     let cases: Vec<Case> = serde_json::from_str(include_str!("../data/json_text.json")).unwrap();
     let mut counts = [0; 3];
     let mut not_text = 0;
-    let mut taken = Vec::new();
+    let mut accepted = Vec::new();
     for case in &cases {
         let (name, input) = (case.name.as_str(), case.bytes());
         let shown = String::from_utf8_lossy(input.get(..200).unwrap_or(&input));
         let is_json = !is_parse_error(&decode(&input));
         let in_params = [br#"{"jsonrpc":"2.0","id":1,"method":"echo","params":["#, &input[..], b"]}"].concat();
-        let is_taken = matches!(decode(&in_params), Incoming::Single(Ok(Message::Request(_))));
+        let is_accepted = matches!(decode(&in_params), Incoming::Single(Ok(Message::Request(_))));
         not_text += usize::from(std::str::from_utf8(&input).is_err());
         let verdict = match name.as_bytes() {
             [b'y', ..] => 0,
@@ -59,13 +59,13 @@ pub(crate) fn run() {
         };
         counts[verdict] += 1;
         match verdict {
-            0 => assert!(is_json && is_taken, "{name}: {shown}"),
+            0 => assert!(is_json && is_accepted, "{name}: {shown}"),
             1 => assert!(!is_json, "{name}: {shown}"),
-            _ if is_taken => taken.push(name),
+            _ if is_accepted => accepted.push(name),
             _ => {}
         }
     }
-    assert_eq!(taken, TAKEN);
+    assert_eq!(accepted, ACCEPTED);
     // The file must have each case of the suite once. 25 of the cases are not UTF-8.
     assert_eq!((counts, not_text), ([95, 188, 35], 25));
     let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
@@ -75,7 +75,7 @@ pub(crate) fn run() {
 /// Decodes base64 (RFC 4648 §4). Panics at an invalid character, since the file of the cases has none.
 fn from_base64(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let (mut held, mut bits) = (0_u32, 0);
+    let (mut pending_bits, mut bits) = (0_u32, 0);
     for letter in text.bytes().filter(|letter| *letter != b'=') {
         let value = match letter {
             b'A'..=b'Z' => letter - b'A',
@@ -85,12 +85,12 @@ fn from_base64(text: &str) -> Vec<u8> {
             b'/' => 63,
             other => panic!("{other} is not a character of base64"),
         };
-        held = (held << 6) | u32::from(value);
+        pending_bits = (pending_bits << 6) | u32::from(value);
         bits += 6;
         if bits >= 8 {
             bits -= 8;
-            bytes.push((held >> bits) as u8);
-            held &= (1 << bits) - 1;
+            bytes.push((pending_bits >> bits) as u8);
+            pending_bits &= (1 << bits) - 1;
         }
     }
     bytes

@@ -105,12 +105,12 @@ impl Tree {
     }
 
     /// Waits until all processes of the program have exited, for at most `limit`. Returns the processes that still run.
-    pub fn left_after(&self, limit: Duration) -> Vec<String> {
+    pub fn processes_after(&self, limit: Duration) -> Vec<String> {
         let start = Instant::now();
         loop {
-            let left = self.left();
-            if left.is_empty() || start.elapsed() > limit {
-                return left;
+            let running_processes = self.left();
+            if running_processes.is_empty() || start.elapsed() > limit {
+                return running_processes;
             }
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -364,7 +364,7 @@ const WRAPPER: &str = "
 ";
 
 /// Returns a command that runs `WRAPPER`, which starts the program. Returns `None` if Node is not installed.
-pub fn behind_node(command: &Command, when: When) -> Option<Command> {
+pub fn command_under_node(command: &Command, when: When) -> Option<Command> {
     if Command::new("node").arg("--version").stdout(Stdio::null()).status().is_err() {
         eprintln!("node is not in PATH: this test is skipped");
         return None;
@@ -386,9 +386,9 @@ pub fn until_nonblocking(descriptor: &impl AsFd) {
 }
 
 /// Checks exchanges with a program that a script for Node has started.
-pub fn serves_behind_node(subject: Subject) {
+pub fn serves_under_node(subject: Subject) {
     for when in [When::AtTheStart, When::Later] {
-        let Some(command) = behind_node(&(subject.command)(), when) else { return };
+        let Some(command) = command_under_node(&(subject.command)(), when) else { return };
         let mut running = Running::start_as(command, subject, Streams::Both, Kind::Pipes, false);
         running.read_preamble();
         if when == When::Later {

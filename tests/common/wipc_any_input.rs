@@ -23,12 +23,12 @@ impl Finds {
                 self.passthrough.extend_from_slice(bytes);
             }
             Event::Oversize { .. } | Event::Dropped { .. } => panic!("this event needs a limit of calls"),
-            Event::Truncated { held } => self.truncated = Some(held),
+            Event::Truncated { received_bytes } => self.truncated = Some(received_bytes),
         }
     }
 
     /// Returns the stream, rebuilt from its content.
-    pub fn put_together(&self) -> Vec<u8> {
+    pub fn rebuild(&self) -> Vec<u8> {
         let mut stream = Vec::new();
         let mut from = 0;
         for (place, frame_type, payload) in &self.frames {
@@ -86,9 +86,9 @@ pub fn expected(max_payload: u32, stream: &[u8]) -> Finds {
 }
 
 /// A xorshift generator, which returns the same numbers for the same seed.
-pub struct Dice(u64);
+pub struct Random(u64);
 
-impl Dice {
+impl Random {
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
@@ -102,7 +102,7 @@ impl Dice {
 }
 
 /// Returns a stream of valid frames, damaged frames and parts of frames.
-pub fn any_stream(dice: &mut Dice) -> Vec<u8> {
+pub fn any_stream(dice: &mut Random) -> Vec<u8> {
     let mut stream = Vec::new();
     for _ in 0..dice.below(7) {
         let payload: Vec<u8> = match dice.below(4) {
@@ -129,7 +129,7 @@ pub fn any_stream(dice: &mut Dice) -> Vec<u8> {
 }
 
 /// Cuts a stream at random positions.
-pub fn cut<'s>(dice: &mut Dice, mut stream: &'s [u8]) -> Vec<&'s [u8]> {
+pub fn cut<'s>(dice: &mut Random, mut stream: &'s [u8]) -> Vec<&'s [u8]> {
     let longest = [1, 3, 10, 40][dice.below(4)];
     let mut pieces = Vec::new();
     while !stream.is_empty() {
@@ -142,11 +142,11 @@ pub fn cut<'s>(dice: &mut Dice, mut stream: &'s [u8]) -> Vec<&'s [u8]> {
 
 /// Checks that the decoder finds the content of a stream, whole and in pieces; `seed` identifies the stream.
 pub fn check(seed: u64) {
-    let mut dice = Dice::new(seed);
+    let mut dice = Random::new(seed);
     let stream = any_stream(&mut dice);
     let max_payload = [MAX_PAYLOAD, MAX_PAYLOAD, 20, 0][dice.below(4)];
     let expected = expected(max_payload, &stream);
-    assert_eq!(expected.put_together(), stream, "seed {seed}");
+    assert_eq!(expected.rebuild(), stream, "seed {seed}");
     let pieces = cut(&mut dice, &stream);
     assert_eq!(find_in(max_payload, pieces), expected, "in pieces, seed {seed}: {stream:?}");
     assert_eq!(find_in(max_payload, [&stream[..]]), expected, "whole, seed {seed}: {stream:?}");

@@ -69,7 +69,7 @@ fn the_cost_of_one_message_for_a_server_is_within_its_row() -> Test {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("a.sock");
         let (role, connect): (_, fn(&Path) -> _) = match row.id.as_str() {
-            "lines" | "digits" => ("serve lines", Connection::by_lines),
+            "lines" | "digits" => ("serve lines", Connection::to_lines_server),
             _ => ("serve", Connection::to),
         };
         let _server = Running::server_in(&path, role)?;
@@ -96,7 +96,7 @@ fn the_cost_of_one_message_for_a_server_is_within_its_row() -> Test {
                 // The blank line separates the noise from the next frame.
                 connection.stream.write_all(b"\r\n\r\n")?;
             }
-            connection.before()?;
+            connection.messages_before_answer()?;
             out = connection.bytes;
             least = least.min(longest);
             if least.as_secs_f64() * 1_000.0 <= max_ms {

@@ -12,9 +12,9 @@ use crate::process::TEST_TIMEOUT;
 
 pub(crate) struct Connection {
     pub(crate) stream: UnixStream,
-    held: Vec<u8>,
+    buffer: Vec<u8>,
     /// Whether messages are lines.
-    lines: bool,
+    has_lines: bool,
     /// The number of received bytes.
     pub(crate) bytes: usize,
 }
@@ -28,17 +28,17 @@ impl Connection {
         let stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(TEST_TIMEOUT))?;
         stream.set_write_timeout(Some(TEST_TIMEOUT))?;
-        Ok(Self { stream, held: Vec::new(), lines: false, bytes: 0 })
+        Ok(Self { stream, buffer: Vec::new(), has_lines: false, bytes: 0 })
     }
 
     /// Connects to a server with one message a line.
-    pub(crate) fn by_lines(path: &Path) -> io::Result<Self> {
-        Ok(Self { lines: true, ..Self::to(path)? })
+    pub(crate) fn to_lines_server(path: &Path) -> io::Result<Self> {
+        Ok(Self { has_lines: true, ..Self::to(path)? })
     }
 
     pub(crate) fn send(&mut self, message: &Value) -> io::Result<usize> {
         let text = message.to_string();
-        let frame = if self.lines { format!("{text}\n").into_bytes() } else { frame(&text) };
+        let frame = if self.has_lines { format!("{text}\n").into_bytes() } else { frame(&text) };
         self.stream.write_all(&frame)?;
         Ok(frame.len())
     }
@@ -47,18 +47,18 @@ impl Connection {
     pub(crate) fn receive(&mut self) -> io::Result<Value> {
         let mut chunk = vec![0; 1 << 16];
         loop {
-            if self.lines
-                && let Some(end) = self.held.iter().position(|byte| *byte == b'\n')
+            if self.has_lines
+                && let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n')
             {
-                return Ok(serde_json::from_slice(&self.held.drain(..=end).collect::<Vec<_>>())?);
+                return Ok(serde_json::from_slice(&self.buffer.drain(..=end).collect::<Vec<_>>())?);
             }
-            if let Some(end) = self.held.windows(4).position(|window| window == b"\r\n\r\n") {
-                let header = String::from_utf8_lossy(&self.held[..end]).into_owned();
+            if let Some(end) = self.buffer.windows(4).position(|window| window == b"\r\n\r\n") {
+                let header = String::from_utf8_lossy(&self.buffer[..end]).into_owned();
                 let length: usize =
                     header.trim_start_matches("Content-Length: ").trim().parse().map_err(io::Error::other)?;
-                if self.held.len() >= end + 4 + length {
-                    let message = serde_json::from_slice(&self.held[end + 4..end + 4 + length])?;
-                    self.held.drain(..end + 4 + length);
+                if self.buffer.len() >= end + 4 + length {
+                    let message = serde_json::from_slice(&self.buffer[end + 4..end + 4 + length])?;
+                    self.buffer.drain(..end + 4 + length);
                     return Ok(message);
                 }
             }
@@ -67,12 +67,12 @@ impl Connection {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             self.bytes += count;
-            self.held.extend_from_slice(&chunk[..count]);
+            self.buffer.extend_from_slice(&chunk[..count]);
         }
     }
 
     /// Sends a request. Returns all messages that arrive before its answer.
-    pub(crate) fn before(&mut self) -> io::Result<Vec<Value>> {
+    pub(crate) fn messages_before_answer(&mut self) -> io::Result<Vec<Value>> {
         self.send(&json!({"jsonrpc": "2.0", "id": "before", "method": "no such method"}))?;
         let mut messages = Vec::new();
         loop {

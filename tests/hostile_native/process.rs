@@ -28,13 +28,13 @@ pub(crate) fn in_full() -> bool {
 /// Returns a command that runs this program in a role.
 pub(crate) fn role(name: &str, path: &Path) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
-    command.args(["--exact", "process::this_program_plays_a_role_if_it_is_asked_to", "--nocapture"]);
+    command.args(["--exact", "process::runs_the_role_of_the_environment", "--nocapture"]);
     command.env(ROLE, name).env(PATH, path);
     command
 }
 
 #[test]
-fn this_program_plays_a_role_if_it_is_asked_to() {
+fn runs_the_role_of_the_environment() {
     let Ok(name) = env::var(ROLE) else { return };
     let path = env::var_os(PATH).unwrap_or_default();
     let path = Path::new(&path);

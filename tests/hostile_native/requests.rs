@@ -9,7 +9,7 @@ use crate::connection::{Connection, frame, longest_run};
 use crate::process::{Running, Test};
 
 /// Returns a server, its folder, and a connection to the server.
-fn attacked() -> Result<(Running, tempfile::TempDir, Connection), Box<dyn std::error::Error>> {
+fn server_with_connection() -> Result<(Running, tempfile::TempDir, Connection), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     let server = Running::server(&path)?;
@@ -18,12 +18,12 @@ fn attacked() -> Result<(Running, tempfile::TempDir, Connection), Box<dyn std::e
 }
 
 #[test]
-fn an_id_of_more_than_1_024_characters_is_refused_and_repeated_by_nothing() -> Test {
-    let (_server, _folder, mut connection) = attacked()?;
+fn an_id_of_more_than_1_024_characters_is_refused_and_never_repeated() -> Test {
+    let (_server, _folder, mut connection) = server_with_connection()?;
     for length in [1_025, 100_000, 9_000_000] {
         connection.send(&json!({"jsonrpc": "2.0", "id": "x".repeat(length), "method": "steps"}))?;
     }
-    let answers = connection.before()?;
+    let answers = connection.messages_before_answer()?;
     assert_eq!(answers.len(), 3, "each request must have one answer, and no handler may run");
     for answer in &answers {
         assert_eq!(answer["id"], Value::Null);
@@ -36,7 +36,7 @@ fn an_id_of_more_than_1_024_characters_is_refused_and_repeated_by_nothing() -> T
 
 #[test]
 fn an_id_of_1_024_characters_is_served() -> Test {
-    let (_server, _folder, mut connection) = attacked()?;
+    let (_server, _folder, mut connection) = server_with_connection()?;
     let id = "x".repeat(1_024);
     connection.send(&json!({"jsonrpc": "2.0", "id": id, "method": "echo", "params": [1]}))?;
     let answer = connection.receive()?;
@@ -46,14 +46,14 @@ fn an_id_of_1_024_characters_is_served() -> Test {
 
 #[test]
 fn a_name_of_more_than_1_024_characters_is_refused_and_not_repeated() -> Test {
-    let (_server, _folder, mut connection) = attacked()?;
+    let (_server, _folder, mut connection) = server_with_connection()?;
     for length in [1_025, 1_000_000] {
         let name = "x".repeat(length);
         connection.send(&json!({"jsonrpc": "2.0", "id": length, "method": name}))?;
         connection.send(&json!({"jsonrpc": "2.0", "method": name}))?;
         connection.send(&json!([{"jsonrpc": "2.0", "id": length, "method": name}]))?;
     }
-    let answers = connection.before()?;
+    let answers = connection.messages_before_answer()?;
     assert_eq!(answers.len(), 4);
     for answer in answers.iter().map(|answer| if answer.is_array() { &answer[0] } else { answer }) {
         assert_eq!(answer["error"]["code"], -32_600, "{:.200}", answer.to_string());
@@ -64,7 +64,7 @@ fn a_name_of_more_than_1_024_characters_is_refused_and_not_repeated() -> Test {
 
 #[test]
 fn no_error_repeats_more_than_100_characters_of_a_message() -> Test {
-    let (_server, _folder, mut connection) = attacked()?;
+    let (_server, _folder, mut connection) = server_with_connection()?;
     let long = "x".repeat(1_024);
     let stream = |method: &str| json!({"method": method, "credit": 1});
     for (id, (method, params)) in [
@@ -86,7 +86,7 @@ fn no_error_repeats_more_than_100_characters_of_a_message() -> Test {
     connection.stream.write_all(&frame(&long))?;
     connection.stream.write_all(&frame(&format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"{long}")))?;
     connection.stream.write_all(format!("{long}\r\n\r\n").as_bytes())?;
-    for answer in connection.before()? {
+    for answer in connection.messages_before_answer()? {
         assert!(longest_run(&answer.to_string()) <= 100, "{:.300}", answer.to_string());
     }
     Ok(())
@@ -94,7 +94,7 @@ fn no_error_repeats_more_than_100_characters_of_a_message() -> Test {
 
 #[test]
 fn running_requests_are_bounded_in_bytes() -> Test {
-    let (server, folder, mut connection) = attacked()?;
+    let (server, folder, mut connection) = server_with_connection()?;
     let before = server.peak_mib()?;
     let filler = "x".repeat(1_000_000);
     connection.stream.set_write_timeout(Some(Duration::from_secs(2)))?;
@@ -114,7 +114,7 @@ fn running_requests_are_bounded_in_bytes() -> Test {
 }
 
 #[test]
-fn requests_that_are_cancelled_before_their_turn_are_not_held() -> Test {
+fn cancelled_waiting_requests_release_their_memory() -> Test {
     let pairs = 300;
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
@@ -148,7 +148,7 @@ fn replies_that_wait_for_their_batch_are_bounded_in_bytes() -> Test {
     let invalid = |_: usize| json!(1);
     let kinds: [(&dyn Fn(usize) -> Value, i64); 3] = [(&refused, 400), (&unknown, 200), (&invalid, 1_000)];
     for (number, (element, batches)) in kinds.into_iter().enumerate() {
-        let (server, folder, mut connection) = attacked()?;
+        let (server, folder, mut connection) = server_with_connection()?;
         let before = server.peak_mib()?;
         let rest: Vec<Value> = (0..999).map(element).collect();
         let mut refused = 0;
@@ -156,7 +156,7 @@ fn replies_that_wait_for_their_batch_are_bounded_in_bytes() -> Test {
             let mut batch = vec![json!({"jsonrpc": "2.0", "id": id, "method": "hang", "params": []})];
             batch.extend_from_slice(&rest);
             connection.send(&Value::Array(batch))?;
-            for answers in connection.before()? {
+            for answers in connection.messages_before_answer()? {
                 // A refused batch is answered at once and completely. So the server buffers no reply to it.
                 let answers = answers.as_array().ok_or("the answer must be a batch")?;
                 let first = answers.iter().find(|answer| answer["id"] == id).ok_or("the request must be answered")?;
@@ -175,8 +175,8 @@ fn replies_that_wait_for_their_batch_are_bounded_in_bytes() -> Test {
 }
 
 #[test]
-fn noise_and_broken_messages_leave_a_server_that_serves_and_holds_nothing() -> Test {
-    let (server, _folder, mut connection) = attacked()?;
+fn a_server_serves_and_buffers_nothing_after_noise_and_broken_messages() -> Test {
+    let (server, _folder, mut connection) = server_with_connection()?;
     let before = server.peak_mib()?;
     let deep = "[".repeat(1_000_000);
     let broken = [

@@ -9,7 +9,7 @@ use crate::connection::{Connection, frame};
 use crate::process::{Running, Test, in_full, role};
 
 #[test]
-fn a_socket_file_is_for_its_owner_alone_from_its_first_moment() -> Test {
+fn a_new_socket_file_is_accessible_only_to_its_owner() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     let mut seen = 0_u32;
@@ -53,7 +53,7 @@ fn half_messages_cost_their_sent_bytes_and_delay_no_other_peer() -> Test {
 }
 
 #[test]
-fn a_peer_that_reads_nothing_is_read_no_more_and_others_are_served() -> Test {
+fn the_server_stops_reading_a_peer_that_reads_nothing_and_serves_others() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     let server = Running::server(&path)?;

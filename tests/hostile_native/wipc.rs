@@ -60,7 +60,7 @@ fn resident_mib() -> io::Result<u64> {
 }
 
 #[tokio::test]
-async fn a_guest_makes_its_host_keep_no_message_above_the_limit() -> Test {
+async fn a_host_buffers_no_message_over_the_limit() -> Test {
     for name in ["guest that announces", "guest that floods", "guest of headers", "guest that answers"] {
         let before = resident_mib()?;
         let command = role(name, Path::new(""));
@@ -103,7 +103,7 @@ impl Guest {
 }
 
 #[test]
-fn a_host_that_reads_nothing_is_read_no_more() -> Test {
+fn the_server_stops_reading_a_host_that_reads_nothing() -> Test {
     let mut guest = Guest::start()?;
     let before = guest.running.peak_mib()?;
     let pid = guest.running.0.id();

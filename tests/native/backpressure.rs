@@ -9,13 +9,13 @@ use portway::{CallError, Client, Context, Diagnostic, Framing, Peer, RpcError, S
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::wire::{TEST_TIMEOUT, frame, limits, wire_of};
+use crate::wire::{TEST_TIMEOUT, frame, limits, transport_with_remote_end_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
 #[tokio::test]
 async fn reading_goes_on_while_replies_wait_to_be_written_up_to_the_limit() -> Test {
-    let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
+    let (transport, mut there) = transport_with_remote_end_of(4_096, Framing::ContentLength)?;
     let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 300_000);
     let server = Server::new(transport.with_limits(limits));
     server.method_sync("big", |(): (), _: Context| Ok::<_, RpcError>("x".repeat(100_000)));
@@ -38,9 +38,9 @@ async fn reading_goes_on_while_replies_wait_to_be_written_up_to_the_limit() -> T
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_peer_that_does_not_read_is_not_called_for_ever_by_calls_that_have_ended() -> Test {
+async fn calls_to_a_peer_that_does_not_read_are_refused() -> Test {
     for cancels in [false, true] {
-        let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
+        let (transport, mut there) = transport_with_remote_end_of(4_096, Framing::ContentLength)?;
         let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000);
         let client = Client::new(transport.with_limits(limits)).with_timeout(Duration::from_millis(100));
         let filler = "x".repeat(10_000);
@@ -78,7 +78,7 @@ async fn a_peer_that_does_not_read_is_not_called_for_ever_by_calls_that_have_end
 
 #[tokio::test]
 async fn notifications_to_a_peer_that_does_not_read_are_refused_and_none_is_lost() -> Test {
-    let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
+    let (transport, mut there) = transport_with_remote_end_of(4_096, Framing::ContentLength)?;
     let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000);
     let client = Client::new(transport.with_limits(limits));
     let mut sent = 0;
@@ -107,7 +107,7 @@ async fn notifications_to_a_peer_that_does_not_read_are_refused_and_none_is_lost
 
 #[tokio::test]
 async fn a_cancel_does_not_wait_for_the_peer_to_read() -> Test {
-    let (transport, there) = wire_of(64, Framing::ContentLength)?;
+    let (transport, there) = transport_with_remote_end_of(64, Framing::ContentLength)?;
     let client = Client::new(transport);
     let call = client.call::<()>("big", &["x".repeat(100_000)]).start();
     tokio::task::yield_now().await;
@@ -119,7 +119,7 @@ async fn a_cancel_does_not_wait_for_the_peer_to_read() -> Test {
 
 #[tokio::test]
 async fn a_large_reply_through_a_small_pipe_is_complete() -> Test {
-    let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
+    let (transport, mut there) = transport_with_remote_end_of(4_096, Framing::ContentLength)?;
     let server = Server::new(transport);
     server.method("echo", |value: Value, _: Context| async move { Ok::<_, RpcError>(value) });
     server.forget();
@@ -133,7 +133,7 @@ async fn a_large_reply_through_a_small_pipe_is_complete() -> Test {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn frames_of_many_writers_never_mix() -> Test {
-    let (transport, mut there) = wire_of(100, Framing::ContentLength)?;
+    let (transport, mut there) = transport_with_remote_end_of(100, Framing::ContentLength)?;
     let client = Client::new(transport);
     for writer in 0..8 {
         let client = client.clone();
@@ -158,7 +158,7 @@ async fn frames_of_many_writers_never_mix() -> Test {
 
 #[tokio::test]
 async fn requests_beyond_the_limit_are_refused_and_the_others_are_answered() -> Test {
-    let (transport, mut there) = wire_of(64 * 1024, Framing::ContentLength)?;
+    let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::ContentLength)?;
     let limits = limits(|limits: &mut Limits| limits.in_flight = 2);
     let server = Server::new(transport.with_limits(limits));
     server.method("wait", |(): (), _: Context| async {
@@ -176,7 +176,7 @@ async fn requests_beyond_the_limit_are_refused_and_the_others_are_answered() -> 
 
 #[tokio::test]
 async fn requests_with_more_bytes_than_the_limit_are_refused_and_the_others_go_on() -> Test {
-    let (transport, mut there) = wire_of(64 * 1024, Framing::ContentLength)?;
+    let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::ContentLength)?;
     let server = Server::new(transport);
     server.method("wait", |_: Value, _: Context| async {
         std::future::pending::<()>().await;
@@ -219,9 +219,9 @@ async fn send_until_pause(
 }
 
 #[tokio::test]
-async fn where_one_request_runs_at_a_time_reading_pauses_while_too_much_waits_for_it() -> Test {
-    for (method, id, bytes) in [("then", "7", 50_000), ("told", "", 50_000), ("told", "", 0)] {
-        let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
+async fn a_sequential_server_pauses_reading_while_its_queue_is_full() -> Test {
+    for (method, id, bytes) in [("then", "7", 50_000), ("notified", "", 50_000), ("notified", "", 0)] {
+        let (transport, mut there) = transport_with_remote_end_of(4_096, Framing::ContentLength)?;
         let limits = limits(|limits: &mut Limits| limits.in_flight_bytes = 300_000);
         let (open, gate) = tokio::sync::oneshot::channel::<()>();
         let gate = std::sync::Mutex::new(Some(gate));
@@ -264,7 +264,7 @@ async fn a_peer_that_does_not_read_is_not_read_in_every_role_and_framing() -> Te
     };
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         for role in ["client", "server", "peer"] {
-            let (transport, mut there) = wire_of(4_096, framing)?;
+            let (transport, mut there) = transport_with_remote_end_of(4_096, framing)?;
             let transport = transport.with_limits(limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000));
             let (client, peer);
             match role {
@@ -310,7 +310,7 @@ async fn answers_are_read_before_the_peer_has_read_all_calls() -> Test {
 #[tokio::test]
 async fn running_notifications_are_bounded_like_requests_and_dropped_beyond() -> Test {
     for (params, in_flight, in_flight_bytes) in [("[]", 2, usize::MAX), (r#"["xxxxxxxx"]"#, 1_024, 30)] {
-        let (transport, mut there) = wire_of(64 * 1024, Framing::ContentLength)?;
+        let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::ContentLength)?;
         let limits = limits(|limits: &mut Limits| {
             (limits.in_flight, limits.in_flight_bytes) = (in_flight, in_flight_bytes);
         });
@@ -363,7 +363,7 @@ async fn running_notifications_are_bounded_like_requests_and_dropped_beyond() ->
 #[tokio::test]
 async fn credit_that_the_peer_does_not_read_pauses_reading() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
-        let (transport, mut there) = wire_of(4_096, framing)?;
+        let (transport, mut there) = transport_with_remote_end_of(4_096, framing)?;
         let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 20_000);
         let client = Client::new(transport.with_limits(limits));
         let mut items = client.stream::<u32>("count", &()).window(1);
@@ -413,7 +413,7 @@ fn a_rejected_message_does_not_allocate_a_list_of_its_members() -> Test {
         let mut outcome = Ok(Value::Null);
         let memory = allocation_counter::measure(|| {
             outcome = runtime.block_on(async {
-                let (transport, mut there) = wire_of(4_096, Framing::ContentLength)?;
+                let (transport, mut there) = transport_with_remote_end_of(4_096, Framing::ContentLength)?;
                 let server = Server::new(transport.on_diagnostic(|diagnostic| {
                     assert!(matches!(diagnostic, Diagnostic::Rejected { method: Some("m"), .. }), "{diagnostic:?}");
                 }));

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::wire::{TEST_TIMEOUT, wire, wire_of};
+use crate::wire::{TEST_TIMEOUT, transport_with_remote_end, transport_with_remote_end_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -57,9 +57,9 @@ const CANCELS: [&str; 4] = [
 ];
 
 #[tokio::test]
-async fn a_cancel_alone_is_read_however_its_names_are_written() -> Test {
+async fn a_single_cancel_is_read_with_any_spelling_of_its_names() -> Test {
     for cancel in CANCELS {
-        let (transport, mut there) = wire()?;
+        let (transport, mut there) = transport_with_remote_end()?;
         serve(transport);
         there.send(HANG).await?;
         there.send(cancel).await?;
@@ -76,7 +76,7 @@ async fn a_cancel_in_a_batch_cancels_an_earlier_element() -> Test {
     for profile in [Profile::GENERIC, sequential] {
         for cancel in CANCELS {
             for batch in [format!("[{HANG},{cancel},{ECHO}]"), format!("[{HANG},{ECHO},{cancel}]")] {
-                let (transport, mut there) = wire()?;
+                let (transport, mut there) = transport_with_remote_end()?;
                 serve(transport.with_profile(profile));
                 there.send(&batch).await?;
                 let answer = there.receive().await.map_err(|problem| format!("{batch}: {problem}"))?;
@@ -89,8 +89,8 @@ async fn a_cancel_in_a_batch_cancels_an_earlier_element() -> Test {
 }
 
 #[tokio::test]
-async fn a_cancel_in_a_batch_before_its_request_means_nothing() -> Test {
-    let (transport, mut there) = wire()?;
+async fn a_cancel_in_a_batch_before_its_request_has_no_effect() -> Test {
+    let (transport, mut there) = transport_with_remote_end()?;
     serve(transport);
     let cancel = CANCELS[0];
     there.send(&format!("[{cancel},{HANG}]")).await?;
@@ -103,7 +103,7 @@ async fn a_cancel_in_a_batch_before_its_request_means_nothing() -> Test {
 
 #[tokio::test]
 async fn a_cancel_in_a_batch_that_ends_with_the_input_is_read() -> Test {
-    let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+    let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     serve(transport);
     there.send_bytes(format!("[{HANG},{ECHO},{}]", CANCELS[0]).as_bytes()).await?;
     there.finish().await?;
@@ -114,7 +114,7 @@ async fn a_cancel_in_a_batch_that_ends_with_the_input_is_read() -> Test {
 
 #[tokio::test]
 async fn a_batch_that_is_refused_cancels_nothing() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let limits = crate::wire::limits(|limits| limits.batch_items = 2);
     serve(transport.with_limits(limits));
     there.send(HANG).await?;
@@ -126,9 +126,9 @@ async fn a_batch_that_is_refused_cancels_nothing() -> Test {
 }
 
 #[tokio::test]
-async fn progress_in_a_batch_comes_before_the_answer_behind_it() -> Test {
+async fn progress_before_an_answer_in_a_batch_is_reported_first() -> Test {
     for (method, token) in [("method", "token"), (r"\u006dethod", r"t\u006fken")] {
-        let (transport, mut there) = wire()?;
+        let (transport, mut there) = transport_with_remote_end()?;
         let client = Client::new(transport);
         let (sender, mut seen) = mpsc::unbounded_channel();
         let listener = move |value: u32| {
@@ -149,9 +149,9 @@ async fn progress_in_a_batch_comes_before_the_answer_behind_it() -> Test {
 }
 
 #[tokio::test]
-async fn items_in_a_batch_come_before_the_end_behind_them() -> Test {
+async fn items_before_the_end_in_a_batch_are_returned_first() -> Test {
     for (method, id) in [("method", "id"), (r"\u006dethod", r"\u0069d")] {
-        let (transport, mut there) = wire()?;
+        let (transport, mut there) = transport_with_remote_end()?;
         let client = Client::new(transport);
         let mut items = client.stream::<u32>("count", &());
         let items = tokio::spawn(async move {
@@ -172,9 +172,9 @@ async fn items_in_a_batch_come_before_the_end_behind_them() -> Test {
 }
 
 #[tokio::test]
-async fn credit_in_a_batch_is_for_the_stream_that_is_asked_for_before_it() -> Test {
+async fn credit_in_a_batch_is_for_the_stream_that_is_requested_before_it() -> Test {
     for (method, id) in [("method", "id"), (r"\u006dethod", r"\u0069d")] {
-        let (transport, mut there) = wire()?;
+        let (transport, mut there) = transport_with_remote_end()?;
         serve(transport);
         let stream =
             r#"{"jsonrpc":"2.0","id":"s","method":"rpc.stream","params":{"method":"count","params":[9],"credit":1}}"#;
@@ -192,7 +192,7 @@ async fn credit_in_a_batch_is_for_the_stream_that_is_asked_for_before_it() -> Te
 /// An error with the id `null` may be the answer to a batch. A hostile peer can send many such errors, so the search
 /// for the batch must not visit all pending calls.
 #[test]
-fn an_error_under_no_id_costs_the_same_beside_many_calls() -> Test {
+fn an_error_without_an_id_costs_the_same_beside_many_calls() -> Test {
     let cost = |others: usize| -> Result<Duration, Box<dyn Error>> {
         let mut connection = Connection::<Box<RawValue>>::new(Config::new(Profile::GENERIC));
         for _ in 0..others {

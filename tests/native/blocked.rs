@@ -28,7 +28,7 @@ fn socket() -> Result<(Client, Blocking), Box<dyn Error>> {
 }
 
 #[tokio::test]
-async fn an_answer_that_came_while_the_thread_was_blocked_is_read_before_its_call_times_out() -> Test {
+async fn an_answer_that_arrived_while_the_thread_was_blocked_is_read_before_its_call_times_out() -> Test {
     for bytes in [1, 100_000] {
         let (client, mut far) = socket()?;
         let call = client.call::<String>("late", &()).timeout(SOON).start();
@@ -44,7 +44,7 @@ async fn an_answer_that_came_while_the_thread_was_blocked_is_read_before_its_cal
 }
 
 #[tokio::test]
-async fn the_rest_of_a_message_that_came_while_the_thread_was_blocked_is_read_before_it_times_out() -> Test {
+async fn the_rest_of_a_message_that_arrived_while_the_thread_was_blocked_is_read_before_it_times_out() -> Test {
     let (near, mut far) = Blocking::pair()?;
     near.set_nonblocking(true)?;
     let (reader, writer) = UnixStream::from_std(near)?.into_split();

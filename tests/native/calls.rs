@@ -11,13 +11,13 @@ use portway::Limits;
 use portway::{CallError, Client, Closed, Context, ErrorCode, Peer, RpcError, Server, Transport};
 use serde_json::{Value, json};
 
-use crate::wire::{TEST_TIMEOUT, limits, wire};
+use crate::wire::{TEST_TIMEOUT, limits, transport_with_remote_end};
 
 type Test = Result<(), Box<dyn Error>>;
 
 #[tokio::test]
-async fn a_call_is_sent_as_the_specification_has_it_and_gets_its_result() -> Test {
-    let (transport, mut there) = wire()?;
+async fn a_call_has_the_form_of_the_specification_and_returns_its_result() -> Test {
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let call = client.call::<u32>("add", &[1, 2]).start();
     assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": 1, "method": "add", "params": [1, 2] }));
@@ -28,8 +28,8 @@ async fn a_call_is_sent_as_the_specification_has_it_and_gets_its_result() -> Tes
 }
 
 #[tokio::test]
-async fn a_call_without_params_leaves_them_out() -> Test {
-    let (transport, mut there) = wire()?;
+async fn a_call_without_params_has_no_member_params() -> Test {
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let _call = client.call::<()>("ready", &()).start();
     assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": 1, "method": "ready" }));
@@ -38,7 +38,7 @@ async fn a_call_without_params_leaves_them_out() -> Test {
 
 #[tokio::test]
 async fn params_that_are_neither_object_nor_array_are_an_error_and_nothing_is_sent() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     assert!(matches!(client.call::<()>("add", "text").await, Err(CallError::Params(_))));
     assert!(matches!(client.notify("add", &5), Err(CallError::Params(_))));
@@ -49,7 +49,7 @@ async fn params_that_are_neither_object_nor_array_are_an_error_and_nothing_is_se
 
 #[tokio::test]
 async fn answers_in_any_order_reach_their_calls() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let calls: Vec<_> = (0..1_000).map(|number| client.call::<u64>("echo", &[number]).start()).collect();
     let mut requests = Vec::new();
@@ -69,7 +69,7 @@ async fn answers_in_any_order_reach_their_calls() -> Test {
 
 #[tokio::test]
 async fn an_error_comes_with_its_code_message_and_data() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let call = client.call::<()>("build", &()).start();
     there.receive().await?;
@@ -80,7 +80,7 @@ async fn an_error_comes_with_its_code_message_and_data() -> Test {
 }
 
 #[tokio::test]
-async fn the_death_of_a_peer_or_of_a_handler_is_distinguished_from_its_errors() -> Test {
+async fn a_crashed_peer_or_handler_is_distinguished_from_an_error() -> Test {
     let reason = |reason: &str| json!({ "code": -32603, "message": "m", "data": { "reason": reason } });
     let remote = |code: i64| RpcError::new(ErrorCode::new(code), "m");
     for (error, expected) in [
@@ -94,7 +94,7 @@ async fn the_death_of_a_peer_or_of_a_handler_is_distinguished_from_its_errors() 
             CallError::Remote(remote(5).with_data(&json!({ "reason": "peer-died" }))),
         ),
     ] {
-        let (transport, mut there) = wire()?;
+        let (transport, mut there) = transport_with_remote_end()?;
         let client = Client::new(transport);
         let call = client.call::<()>("work", &()).start();
         there.receive().await?;
@@ -130,7 +130,7 @@ fn no_error_of_a_chain_repeats_its_source() {
 
 #[tokio::test]
 async fn a_result_of_another_type_is_an_error() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let call = client.call::<u32>("count", &()).start();
     there.receive().await?;
@@ -141,7 +141,7 @@ async fn a_result_of_another_type_is_an_error() -> Test {
 
 #[tokio::test]
 async fn an_answer_with_neither_result_nor_error_ends_its_call() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let call = client.call::<u32>("count", &()).start();
     there.receive().await?;
@@ -151,8 +151,8 @@ async fn an_answer_with_neither_result_nor_error_ends_its_call() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_ends_when_its_time_is_up_and_not_before() -> Test {
-    let (transport, mut there) = wire()?;
+async fn a_call_ends_at_its_timeout() -> Test {
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let start = tokio::time::Instant::now();
     let call = client.call::<u32>("slow", &());
@@ -175,7 +175,7 @@ async fn a_call_ends_when_its_time_is_up_and_not_before() -> Test {
 
 #[tokio::test(start_paused = true)]
 async fn an_earlier_deadline_beside_a_later_one_is_met() -> Test {
-    let (transport, _there) = wire()?;
+    let (transport, _there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let long = client.call::<()>("long", &()).timeout(Duration::from_secs(3_600)).start();
     tokio::time::sleep(Duration::from_millis(5)).await;
@@ -189,7 +189,7 @@ async fn an_earlier_deadline_beside_a_later_one_is_met() -> Test {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_without_a_timeout_waits() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport).with_timeout(None);
     let call = client.call::<u32>("slow", &()).start();
     there.receive().await?;
@@ -201,7 +201,7 @@ async fn a_call_without_a_timeout_waits() -> Test {
 
 #[tokio::test]
 async fn a_call_that_is_dropped_is_cancelled() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     drop(client.call::<()>("never sent", &()));
     drop(client.call::<()>("build", &()).start());
@@ -284,7 +284,7 @@ async fn progress_reaches_the_call_that_asked() -> Test {
 fn the_listener_of_a_call_that_is_refused_may_own_the_link() -> Test {
     async fn calls() -> Test {
         // The link has ended.
-        let (transport, there) = wire()?;
+        let (transport, there) = transport_with_remote_end()?;
         let client = Client::new(transport);
         drop(there);
         client.closed().await;
@@ -293,7 +293,7 @@ fn the_listener_of_a_call_that_is_refused_may_own_the_link() -> Test {
         assert_eq!(call.await, Err(CallError::PeerGone));
 
         // There are too many calls.
-        let (transport, _there) = wire()?;
+        let (transport, _there) = transport_with_remote_end()?;
         let client = Client::new(transport.with_limits(limits(|limits: &mut Limits| limits.pending_calls = 1)));
         let first = client.call::<u32>("a", &()).start();
         let call = client.call::<u32>("b", &());
@@ -316,7 +316,7 @@ fn the_listener_of_a_call_that_is_refused_may_own_the_link() -> Test {
 
 #[tokio::test]
 async fn too_many_calls_are_refused_and_the_others_go_on() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport.with_limits(limits(|limits: &mut Limits| limits.pending_calls = 2)));
     let first = client.call::<u32>("a", &()).start();
     let _second = client.call::<u32>("b", &()).start();

@@ -14,13 +14,13 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::serving::ReportsDrop;
-use crate::wire::{TEST_TIMEOUT, frame, wire, wire_of};
+use crate::wire::{TEST_TIMEOUT, frame, transport_with_remote_end, transport_with_remote_end_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
 #[tokio::test]
 async fn the_end_of_the_stream_ends_all_calls_and_later_ones_fail_at_once() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let calls: Vec<_> = (0..100).map(|_| client.call::<()>("wait", &()).start()).collect();
     there.receive().await?;
@@ -36,8 +36,8 @@ async fn the_end_of_the_stream_ends_all_calls_and_later_ones_fail_at_once() -> T
 }
 
 #[tokio::test]
-async fn an_end_inside_of_a_message_is_another_end() -> Test {
-    let (transport, mut there) = wire()?;
+async fn an_end_within_a_message_is_distinguished_from_other_ends() -> Test {
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let call = client.call::<()>("wait", &()).start();
     there.receive().await?;
@@ -71,7 +71,7 @@ async fn a_peer_that_only_stops_reading_is_noticed_at_the_next_write() -> Test {
 
 #[tokio::test]
 async fn destroy_ends_all_calls_once_and_twice_is_harmless() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let call = client.call::<()>("wait", &()).start();
     there.receive().await?;
@@ -86,7 +86,7 @@ async fn destroy_ends_all_calls_once_and_twice_is_harmless() -> Test {
 
 #[tokio::test]
 async fn messages_sent_before_the_last_client_is_dropped_are_written() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let clone = client.clone();
     client.notify("first", &())?;
@@ -101,7 +101,7 @@ async fn messages_sent_before_the_last_client_is_dropped_are_written() -> Test {
 
 #[tokio::test]
 async fn at_the_end_of_the_input_running_requests_are_finished_and_answered() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     server.method("slow", |(): (), _: Context| async {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -117,7 +117,7 @@ async fn at_the_end_of_the_input_running_requests_are_finished_and_answered() ->
 
 #[tokio::test]
 async fn a_grace_of_duration_max_is_accepted() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport.with_grace(Duration::MAX));
     server.method("slow", |(): (), _: Context| async move {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -133,7 +133,7 @@ async fn a_grace_of_duration_max_is_accepted() -> Test {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_exceeds_the_grace_period_is_dropped_without_an_answer() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(transport.with_grace(Duration::from_secs(2)));
     server.method("endless", move |(): (), _: Context| {
@@ -157,7 +157,7 @@ async fn a_request_that_exceeds_the_grace_period_is_dropped_without_an_answer() 
 
 #[tokio::test]
 async fn a_stopped_server_stops_reading_and_answers_running_requests() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     let stopper = server.stopper();
     server.method("shutdown", move |(): (), _: Context| {
@@ -188,13 +188,13 @@ async fn a_stopped_server_stops_reading_and_answers_running_requests() -> Test {
 
 #[tokio::test]
 async fn a_server_that_is_dropped_while_it_runs_ends_its_link_and_its_work() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(transport);
-    let begun = sender.clone();
+    let begun_sender = sender.clone();
     server.method("endless", move |(): (), _: Context| {
         let guard = ReportsDrop(sender.clone(), "dropped");
-        let _ = begun.send("begun");
+        let _ = begun_sender.send("begun");
         async move {
             std::future::pending::<()>().await;
             drop(guard);
@@ -212,7 +212,7 @@ async fn a_server_that_is_dropped_while_it_runs_ends_its_link_and_its_work() -> 
 
 #[tokio::test]
 async fn a_peer_that_is_dropped_ends_its_clients() -> Test {
-    let (here, _there) = wire()?;
+    let (here, _there) = transport_with_remote_end()?;
     let peer = Peer::new(here);
     let client = peer.client().clone();
     let call = client.call::<()>("wait", &()).start();
@@ -238,7 +238,7 @@ async fn a_handler_that_destroys_its_own_peer_is_safe() -> Test {
 
 #[tokio::test]
 async fn a_peer_that_does_not_read_is_abandoned_after_the_grace_period() -> Test {
-    let (transport, mut there) = wire_of(64, Framing::ContentLength)?;
+    let (transport, mut there) = transport_with_remote_end_of(64, Framing::ContentLength)?;
     let client = Client::new(transport.with_grace(Duration::from_millis(50)));
     client.notify("large", &["x".repeat(10_000)])?;
     client.destroy();
@@ -257,9 +257,9 @@ fn final_messages(framing: Framing, count: usize) -> Vec<u8> {
     bytes
 }
 
-/// Starts a peer whose handler of `note` takes a millisecond. Calls a method, runs `begun`, and expects the response
-/// and `count` notifications.
-async fn expect_final_messages(transport: Transport, begun: impl FnOnce() -> Test, count: usize) -> Test {
+/// Starts a peer whose handler of `note` takes a millisecond. Calls a method, runs `after_call`, and expects the
+/// response and `count` notifications.
+async fn expect_final_messages(transport: Transport, after_call: impl FnOnce() -> Test, count: usize) -> Test {
     let peer = Peer::new(transport);
     let received = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&received);
@@ -273,7 +273,7 @@ async fn expect_final_messages(transport: Transport, begun: impl FnOnce() -> Tes
     let call = peer.client().call::<String>("a", &()).start();
     let running = tokio::spawn(peer.run());
     tokio::time::sleep(Duration::from_millis(20)).await;
-    begun()?;
+    after_call()?;
     assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok("the answer".to_owned()));
     assert_eq!(received.load(Ordering::Relaxed), count);
     timeout(TEST_TIMEOUT, running).await??;
@@ -288,13 +288,13 @@ async fn messages_before_the_end_are_handled_by_slow_handlers() -> Test {
     here.set_nonblocking(true)?;
     let (reader, writer) = tokio::net::UnixStream::from_std(here)?.into_split();
     let transport = Transport::new(reader, writer, Framing::Newline)?;
-    let say = move || {
+    let send_final_messages = move || {
         there.write_all(&final_messages(Framing::Newline, COUNT))?;
         let mut call = [0; 1_000];
         let _ = there.read(&mut call)?;
         Ok(())
     };
-    expect_final_messages(transport, say, COUNT).await?;
+    expect_final_messages(transport, send_final_messages, COUNT).await?;
 
     // The peer is a process that exits.
     let folder = tempfile::tempdir()?;
@@ -307,7 +307,7 @@ async fn messages_before_the_end_are_handled_by_slow_handlers() -> Test {
 
 #[tokio::test]
 async fn a_listener_of_progress_that_panics_ends_nothing() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (report, mut reported) = mpsc::unbounded_channel();
     let client = Client::new(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::Panicked { method, .. } = diagnostic {

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, ReadBuf, sink};
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::timeout;
 
-use crate::wire::{TEST_TIMEOUT, frame, limits, wire, wire_of};
+use crate::wire::{TEST_TIMEOUT, frame, limits, transport_with_remote_end, transport_with_remote_end_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -47,7 +47,7 @@ impl AsyncRead for Pieces {
 }
 
 #[tokio::test]
-async fn an_input_that_never_waits_leaves_others_their_turns() -> Test {
+async fn other_tasks_run_while_an_input_never_waits() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let (turns, counting) = counter();
         let client = Client::new(Transport::new(Pieces { left: 100_000 }, sink(), framing)?);
@@ -61,9 +61,9 @@ async fn an_input_that_never_waits_leaves_others_their_turns() -> Test {
 }
 
 #[tokio::test]
-async fn rescanned_bytes_count_towards_the_turn_of_a_link_like_new_ones() -> Test {
+async fn the_link_yields_while_it_decodes_rejected_bytes_again() -> Test {
     const LENGTH: usize = 1_000_000;
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (turns, counting) = counter();
     let (sender, received) = mpsc::channel();
     let counted = Arc::clone(&turns);
@@ -94,9 +94,9 @@ async fn rescanned_bytes_count_towards_the_turn_of_a_link_like_new_ones() -> Tes
 }
 
 #[tokio::test]
-async fn the_handlers_of_one_batch_leave_others_their_turns() -> Test {
+async fn other_tasks_run_while_the_handlers_of_one_batch_run() -> Test {
     const CALLS: usize = 1_000;
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (turns, counting) = counter();
     let (report, reported) = mpsc::channel();
     let counted = Arc::clone(&turns);
@@ -128,7 +128,7 @@ async fn the_handlers_of_one_batch_leave_others_their_turns() -> Test {
 #[tokio::test]
 async fn a_link_that_ends_within_a_batch_answers_the_calls_before() -> Test {
     const CALLS: usize = 1_000;
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     let stopper = server.stopper();
     let count = Arc::new(AtomicUsize::new(0));
@@ -159,7 +159,7 @@ fn block(milliseconds: u64) {
 async fn a_message_that_is_complete_is_not_timed_out_while_its_link_is_behind() -> Test {
     const CALLS: usize = 600;
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
-        let (transport, mut there) = wire_of(1 << 20, framing)?;
+        let (transport, mut there) = transport_with_remote_end_of(1 << 20, framing)?;
         let transport = transport.with_limits(limits(|limits| limits.partial_frame_ms = 300));
         let (report, mut answered) = tokio::sync::mpsc::unbounded_channel();
         let server = Server::new(transport.with_payload_timeout(Duration::from_millis(300)));

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncWrite, AsyncWriteExt, DuplexStream};
 use tokio::time::timeout;
 
-use crate::wire::{TEST_TIMEOUT, limits, wire_of};
+use crate::wire::{TEST_TIMEOUT, limits, transport_with_remote_end_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -51,7 +51,7 @@ fn frame_of(framing: Framing, text: &str) -> Vec<u8> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_ends_a_call_once_its_request_has_left_but_for_its_last_byte() -> Test {
+async fn an_answer_is_accepted_once_its_request_is_written_except_the_last_byte() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let length = frame_of(framing, r#"{"jsonrpc":"2.0","id":1,"method":"ask","params":[1]}"#).len();
         // The writer accepts no byte of the second request, so its answer is always forged.
@@ -73,7 +73,7 @@ async fn an_answer_ends_a_call_once_its_request_has_left_but_for_its_last_byte()
 }
 
 #[tokio::test(start_paused = true)]
-async fn forged_answers_do_not_have_a_caller_hold_requests_without_end() -> Test {
+async fn forged_answers_do_not_grow_the_queue() -> Test {
     let forms: [fn(u32) -> String; 4] = [
         |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1}}"#),
         |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":1,"message":"no"}}}}"#),
@@ -148,7 +148,7 @@ async fn forged_progress_and_items_are_ignored() -> Test {
 #[tokio::test]
 async fn responses_to_written_requests_are_accepted_while_later_requests_are_written() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
-        let (transport, mut there) = wire_of(1_000, framing)?;
+        let (transport, mut there) = transport_with_remote_end_of(1_000, framing)?;
         // If an answered call counted as a call that ended before it was written, a later call would be refused.
         let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000);
         let client = Client::new(transport.with_limits(limits));

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::wire::{RemoteEnd, TEST_TIMEOUT, frame, limits, wire, wire_of};
+use crate::wire::{RemoteEnd, TEST_TIMEOUT, frame, limits, transport_with_remote_end, transport_with_remote_end_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -42,7 +42,7 @@ async fn errors_before_pong(there: &mut RemoteEnd) -> Result<Vec<Value>, Box<dyn
 
 /// Sends bytes and then a valid request. Returns the errors with which the server answers the bytes.
 async fn answers_to(bytes: &[u8]) -> Result<Vec<Value>, Box<dyn Error>> {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     serving(transport);
     there.send_bytes(bytes).await?;
     there.send(PING).await?;
@@ -58,7 +58,7 @@ fn error(code: i64, message: &str, reason: Option<&str>) -> Value {
 }
 
 #[tokio::test]
-async fn a_server_answers_once_for_each_slip_and_serves_on() -> Test {
+async fn each_fault_is_answered_once_and_the_next_request_is_served() -> Test {
     let parse_error = || error(-32700, "Parse error", None);
     let short = {
         let mut bytes = frame(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
@@ -91,7 +91,7 @@ async fn a_server_answers_once_for_each_slip_and_serves_on() -> Test {
 }
 
 #[tokio::test]
-async fn a_length_that_is_too_long_takes_no_message_with_it() -> Test {
+async fn the_message_after_a_length_that_is_too_long_is_served() -> Test {
     let answers = answers_to(b"Content-Length: 43\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}").await?;
     assert_eq!(answers, [error(-32700, "Parse error", None)]);
     Ok(())
@@ -115,7 +115,7 @@ async fn a_message_with_a_refused_header_is_answered_with_its_id() -> Test {
 
 #[tokio::test(start_paused = true)]
 async fn a_stalled_message_is_abandoned_without_a_reply() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     serving(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::Frame(fault) = diagnostic {
@@ -124,7 +124,7 @@ async fn a_stalled_message_is_abandoned_without_a_reply() -> Test {
     }));
     let start = tokio::time::Instant::now();
     there.send_bytes(b"Content-Length: 100\r\n\r\n{\"jsonrpc\"").await?;
-    assert_eq!(received.recv().await, Some(FrameFault::TimedOut { held: 33 }));
+    assert_eq!(received.recv().await, Some(FrameFault::TimedOut { received_bytes: 33 }));
     assert!((30_000..30_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
     there.send(PING).await?;
     assert_eq!(errors_before_pong(&mut there).await?, [] as [Value; 0]);
@@ -137,7 +137,7 @@ async fn a_stalled_message_is_abandoned_without_a_reply() -> Test {
 
 #[tokio::test(start_paused = true)]
 async fn stalled_messages_are_abandoned_one_after_the_other() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     serving(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::Frame(fault) = diagnostic {
@@ -147,7 +147,7 @@ async fn stalled_messages_are_abandoned_one_after_the_other() -> Test {
     for part in ["Content-Le", "Content-Length: 100\r\n\r\n{\"jsonrpc\"", "Content-Length: 37\r\n\r\n"] {
         let start = tokio::time::Instant::now();
         there.send_bytes(part.as_bytes()).await?;
-        assert_eq!(received.recv().await, Some(FrameFault::TimedOut { held: part.len() }));
+        assert_eq!(received.recv().await, Some(FrameFault::TimedOut { received_bytes: part.len() }));
         assert!((30_000..30_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
     }
     there.send(PING).await?;
@@ -158,7 +158,7 @@ async fn stalled_messages_are_abandoned_one_after_the_other() -> Test {
 
 #[tokio::test(start_paused = true)]
 async fn a_stalled_message_over_the_limit_is_abandoned_with_its_received_part() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let limits = limits(|limits: &mut Limits| limits.message_bytes = 100);
     serving(transport.with_limits(limits).on_diagnostic(move |diagnostic| {
@@ -175,7 +175,7 @@ async fn a_stalled_message_over_the_limit_is_abandoned_with_its_received_part() 
         }
         assert_eq!(received.recv().await, Some(FrameFault::Oversize { length: Some(1_000) }));
         let came = header.len() + pieces.concat().len();
-        assert_eq!(received.recv().await, Some(FrameFault::TimedOut { held: came }));
+        assert_eq!(received.recv().await, Some(FrameFault::TimedOut { received_bytes: came }));
     }
     there.send(PING).await?;
     assert_eq!(errors_before_pong(&mut there).await?.len(), 3, "each message must have one answer");
@@ -184,7 +184,7 @@ async fn a_stalled_message_over_the_limit_is_abandoned_with_its_received_part() 
 
 #[tokio::test]
 async fn a_client_hands_noise_to_the_application_and_answers_nothing() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let client = Client::new(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::Noise(bytes) = diagnostic {
@@ -207,8 +207,8 @@ async fn a_client_hands_noise_to_the_application_and_answers_nothing() -> Test {
 }
 
 #[tokio::test]
-async fn one_byte_at_a_time_is_a_message_too() -> Test {
-    let (transport, mut there) = wire_of(1, Framing::ContentLength)?;
+async fn a_message_may_arrive_one_byte_at_a_time() -> Test {
+    let (transport, mut there) = transport_with_remote_end_of(1, Framing::ContentLength)?;
     let server = Server::new(transport);
     server.method("echo", |(text,): (String,), _: Context| async move { Ok::<_, RpcError>(text) });
     server.forget();
@@ -247,7 +247,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Interrupted<R> {
 }
 
 #[tokio::test]
-async fn an_input_that_is_interrupted_before_every_byte_is_read_all_the_same() -> Test {
+async fn an_input_that_is_interrupted_before_every_byte_is_read_completely() -> Test {
     let (near, far) = tokio::io::duplex(64 * 1024);
     let mut there = RemoteEnd::new(far);
     let (input, output) = tokio::io::split(near);
@@ -267,7 +267,7 @@ async fn an_input_that_is_interrupted_before_every_byte_is_read_all_the_same() -
 
 #[tokio::test]
 async fn lines_are_a_framing_too() -> Test {
-    let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+    let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     let server = Server::new(transport);
     server.method("echo", |(text,): (String,), _: Context| async move { Ok::<_, RpcError>(text) });
     server.forget();
@@ -283,8 +283,8 @@ async fn lines_are_a_framing_too() -> Test {
 }
 
 #[tokio::test]
-async fn several_lines_in_a_row_that_are_no_json_are_answered_once() -> Test {
-    let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+async fn several_lines_in_a_row_that_are_not_json_are_answered_once() -> Test {
+    let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     Server::new(transport).forget();
     let sent = [
         &b"{\n\"jsonrpc\": \"2.0\",\n\n\"id\": 1\n}\n"[..],
@@ -307,7 +307,7 @@ async fn several_lines_in_a_row_that_are_no_json_are_answered_once() -> Test {
 
 #[tokio::test]
 async fn a_banner_before_the_first_line_is_ignored_by_a_client() -> Test {
-    let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+    let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     let client = Client::new(transport);
     let call = client.call::<u32>("count", &()).start();
     there.receive_line().await?;
@@ -318,8 +318,8 @@ async fn a_banner_before_the_first_line_is_ignored_by_a_client() -> Test {
 }
 
 #[tokio::test]
-async fn ten_lines_that_are_no_message_are_a_clear_failure() -> Test {
-    let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+async fn ten_lines_that_are_not_messages_are_a_clear_failure() -> Test {
+    let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     let client = Client::new(transport);
     let call = client.call::<u32>("count", &()).start();
     there.receive_line().await?;
@@ -333,7 +333,7 @@ async fn ten_lines_that_are_no_message_are_a_clear_failure() -> Test {
 #[tokio::test]
 async fn lines_that_are_not_messages_end_no_link_after_its_first_message() -> Test {
     for first in ["{\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n", "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":NaN}\n"] {
-        let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+        let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
         let client = Client::new(transport);
         let call = client.call::<u32>("count", &()).start();
         there.receive_line().await?;
@@ -348,7 +348,7 @@ async fn lines_that_are_not_messages_end_no_link_after_its_first_message() -> Te
 
 #[tokio::test]
 async fn a_peer_that_speaks_another_framing_is_named() -> Test {
-    let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+    let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     let client = Client::new(transport);
     let call = client.call::<u32>("count", &()).start();
     there.receive_line().await?;
@@ -356,7 +356,7 @@ async fn a_peer_that_speaks_another_framing_is_named() -> Test {
     let lost = Closed::OtherFraming { peer: Framing::ContentLength, own: Framing::Newline };
     assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Lost(lost)));
 
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let peer = Peer::new(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::OtherFraming { peer, own } = diagnostic {
@@ -371,8 +371,8 @@ async fn a_peer_that_speaks_another_framing_is_named() -> Test {
 }
 
 #[tokio::test]
-async fn a_message_over_the_limit_is_refused_before_it_comes() -> Test {
-    let (transport, mut there) = wire()?;
+async fn a_message_over_the_limit_is_refused_before_its_body_arrives() -> Test {
+    let (transport, mut there) = transport_with_remote_end()?;
     serving(transport.with_limits(limits(|limits: &mut Limits| limits.message_bytes = 100)));
     there.send_bytes(b"Content-Length: 101\r\n\r\n").await?;
     assert_eq!(there.receive().await?, error(-32600, "Invalid Request", Some("oversize")));
@@ -384,7 +384,7 @@ async fn a_message_over_the_limit_is_refused_before_it_comes() -> Test {
 
 #[tokio::test]
 async fn a_rejected_message_is_reported_with_its_id_null_included() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     serving(transport.on_diagnostic(move |diagnostic| {
         let line = match diagnostic {

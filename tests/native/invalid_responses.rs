@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::wire::{RemoteEnd, TEST_TIMEOUT, limits, wire_of};
+use crate::wire::{RemoteEnd, TEST_TIMEOUT, limits, transport_with_remote_end_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -28,7 +28,7 @@ async fn waiting(
     count: usize,
     change: impl FnOnce(Transport) -> Transport,
 ) -> Result<(Client, Vec<Call<Value>>, RemoteEnd), Box<dyn Error>> {
-    let (transport, mut there) = wire_of(64 * 1024, framing)?;
+    let (transport, mut there) = transport_with_remote_end_of(64 * 1024, framing)?;
     let limits = limits(|limits: &mut Limits| limits.message_bytes = 2_000);
     let client = Client::new(change(transport.with_limits(limits)));
     let calls: Vec<_> = (0..count).map(|_| client.call("wait", &()).timeout(None).start()).collect();
@@ -151,7 +151,7 @@ async fn an_answer_without_an_id_ends_none_of_several_calls_and_is_reported() ->
 
 #[tokio::test]
 async fn the_late_answer_to_a_call_that_was_dropped_ends_no_other() -> Test {
-    let (transport, mut there) = wire_of(64 * 1024, Framing::ContentLength)?;
+    let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::ContentLength)?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let client = Client::new(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::UnreadableAnswer(why) = diagnostic {
@@ -176,7 +176,7 @@ async fn the_late_answer_to_a_call_that_was_dropped_ends_no_other() -> Test {
 #[tokio::test]
 async fn an_unreadable_call_of_the_peer_ends_no_own_call() -> Test {
     for framing in FRAMINGS {
-        let (transport, mut there) = wire_of(64 * 1024, framing)?;
+        let (transport, mut there) = transport_with_remote_end_of(64 * 1024, framing)?;
         let peer = Peer::new(transport.with_limits(limits(|limits: &mut Limits| limits.message_bytes = 2_000)));
         let call = peer.call::<Value>("wait", &()).timeout(None).start();
         there.receive_frame(framing).await?;
@@ -258,7 +258,7 @@ async fn an_answer_that_stops_ends_its_call() -> Test {
 async fn an_answer_whose_bytes_keep_coming_is_accepted_however_long_it_takes() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline] {
         for serves in [false, true] {
-            let (transport, mut there) = wire_of(64 * 1024, framing)?;
+            let (transport, mut there) = transport_with_remote_end_of(64 * 1024, framing)?;
             let (client, _peer) = if serves {
                 let peer = Peer::new(transport);
                 (peer.client().clone(), Some(peer))
@@ -274,7 +274,7 @@ async fn an_answer_whose_bytes_keep_coming_is_accepted_however_long_it_takes() -
             assert_eq!(call.await, Ok("here".into()), "{framing}");
             // Without a pending call, the timeout of a message counts from its first byte.
             let (sender, mut received) = mpsc::unbounded_channel();
-            let (transport, mut there) = wire_of(64 * 1024, framing)?;
+            let (transport, mut there) = transport_with_remote_end_of(64 * 1024, framing)?;
             let client = Client::new(transport.on_diagnostic(move |diagnostic| {
                 if let Diagnostic::Frame(fault) = diagnostic {
                     let _ = sender.send(fault);

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
-use crate::wire::{RemoteEnd, TEST_TIMEOUT, frame, wire, wire_of};
+use crate::wire::{RemoteEnd, TEST_TIMEOUT, frame, transport_with_remote_end, transport_with_remote_end_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -103,7 +103,7 @@ fn serving(transport: Transport) {
 }
 
 fn served() -> Result<RemoteEnd, Box<dyn Error>> {
-    let (transport, there) = wire_of(1024 * 1024, Framing::ContentLength)?;
+    let (transport, there) = transport_with_remote_end_of(1024 * 1024, Framing::ContentLength)?;
     serving(transport);
     Ok(there)
 }
@@ -125,20 +125,20 @@ async fn answers(messages: &[String]) -> Result<Vec<Value>, Box<dyn Error>> {
     }
 }
 
-fn is_refused(answer: &Value, id: &Value, reason: &str) {
+fn assert_refused(answer: &Value, id: &Value, reason: &str) {
     let error = &answer["error"];
     assert_eq!((&answer["id"], &error["code"], &error["data"]["reason"]), (id, &json!(-32600), &json!(reason)));
 }
 
-fn is_about(elapsed: Duration, milliseconds: u64) {
+fn assert_about(elapsed: Duration, milliseconds: u64) {
     assert!((milliseconds..milliseconds + 100).contains(&(elapsed.as_millis() as u64)), "{elapsed:?}");
 }
 
-async fn call_timeout(most: u64) -> Test {
-    let (transport, _there) = wire()?;
+async fn call_timeout(limit: u64) -> Test {
+    let (transport, _there) = transport_with_remote_end()?;
     let start = Instant::now();
     assert_eq!(Client::new(transport).call::<()>("a", &()).await, Err(CallError::TimedOut));
-    is_about(start.elapsed(), most);
+    assert_about(start.elapsed(), limit);
     Ok(())
 }
 
@@ -157,7 +157,7 @@ async fn in_flight(most: u64) -> Test {
     for id in 0..=most {
         there.send(&request(&json!(id), "never", &json!([]))).await?;
     }
-    is_refused(&there.receive().await?, &json!(most), "too-many-requests");
+    assert_refused(&there.receive().await?, &json!(most), "too-many-requests");
     Ok(())
 }
 
@@ -180,7 +180,7 @@ async fn batch_items(most: u64) -> Test {
         Value::from(items).to_string()
     };
     let answers = answers(&[batch(most + 1), batch(most)]).await?;
-    is_refused(&answers[0], &Value::Null, "batch-too-large");
+    assert_refused(&answers[0], &Value::Null, "batch-too-large");
     assert_eq!(answers[1].as_array().map(|answers| answers.len() as u64), Some(most));
     Ok(())
 }
@@ -193,7 +193,7 @@ async fn id_length(most: u64) -> Test {
         let messages = [id.clone(), longer].map(|id| request(&json!(id), "now", &json!([])));
         let answers = answers(&messages).await?;
         assert_eq!(answers[0]["id"], id.as_str());
-        is_refused(&answers[1], &Value::Null, "id-too-long");
+        assert_refused(&answers[1], &Value::Null, "id-too-long");
     }
     Ok(())
 }
@@ -216,7 +216,7 @@ async fn error_echo(most: u64) -> Test {
 }
 
 async fn stream_window(most: u64) -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let mut items = client.stream::<u32>("a", &());
     let first = tokio::spawn(async move { items.next().await });
@@ -261,7 +261,7 @@ async fn message_bytes(most: u64) -> Test {
     assert_eq!((message(most).len(), message(most + 1).len()), (most, most + 1));
     let answers = answers(&[message(most), message(most + 1)]).await?;
     assert_eq!(answers[0]["result"], 1);
-    is_refused(&answers[1], &Value::Null, "oversize");
+    assert_refused(&answers[1], &Value::Null, "oversize");
     Ok(())
 }
 
@@ -275,12 +275,12 @@ async fn header_bytes(most: u64) -> Test {
     there.send_bytes(framed(most as usize).as_bytes()).await?;
     assert_eq!(there.receive().await?["result"], 1);
     there.send_bytes(framed(most as usize + 1).as_bytes()).await?;
-    is_refused(&there.receive().await?, &Value::Null, "header-too-large");
+    assert_refused(&there.receive().await?, &Value::Null, "header-too-large");
     Ok(())
 }
 
 async fn partial_frame(most: u64) -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     serving(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::Frame(fault) = diagnostic {
@@ -296,8 +296,8 @@ async fn partial_frame(most: u64) -> Test {
     assert_eq!(there.receive().await?["result"], 1);
     let began = Instant::now();
     there.send_bytes(start).await?;
-    assert_eq!(received.recv().await, Some(FrameFault::TimedOut { held: 30 }));
-    is_about(began.elapsed(), most);
+    assert_eq!(received.recv().await, Some(FrameFault::TimedOut { received_bytes: 30 }));
+    assert_about(began.elapsed(), most);
     Ok(())
 }
 
@@ -310,13 +310,13 @@ async fn depth(most: u64) -> Test {
     let most = most as usize;
     let answers = answers(&[message(most), message(most + 1)]).await?;
     assert_eq!(answers[0]["result"], 1);
-    is_refused(&answers[1], &json!(most + 1), "nesting-too-deep");
+    assert_refused(&answers[1], &json!(most + 1), "nesting-too-deep");
     Ok(())
 }
 
 async fn unwritten_bytes(most: u64) -> Test {
     for framing in [Framing::ContentLength, Framing::Wipc] {
-        let (transport, mut there) = wire_of(4_096, framing)?;
+        let (transport, mut there) = transport_with_remote_end_of(4_096, framing)?;
         let server = Server::new(transport);
         let begun = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&begun);
@@ -342,7 +342,7 @@ async fn unwritten_bytes(most: u64) -> Test {
 
 async fn lines_without_message(most: u64) -> Test {
     for (lines, is_over) in [(most - 1, false), (most, true)] {
-        let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+        let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
         let client = Client::new(transport);
         let call = client.call::<u32>("a", &()).start();
         there.receive_line().await?;
@@ -356,7 +356,7 @@ async fn lines_without_message(most: u64) -> Test {
 
 async fn link_grace(most: u64) -> Test {
     for (work, is_answered) in [(most - 50, true), (most + 50, false)] {
-        let (transport, mut there) = wire()?;
+        let (transport, mut there) = transport_with_remote_end()?;
         let server = Server::new(transport);
         server.method("slow", move |(): (), _: Context| async move {
             tokio::time::sleep(Duration::from_millis(work)).await;

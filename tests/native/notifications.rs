@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
-use crate::wire::{TEST_TIMEOUT, wire};
+use crate::wire::{TEST_TIMEOUT, transport_with_remote_end};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -48,7 +48,7 @@ async fn notifications_are_handled_in_the_order_in_which_they_arrive() -> Test {
 
 #[tokio::test]
 async fn a_faulty_notification_is_reported_here_and_not_to_the_peer() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(transport.on_diagnostic(move |diagnostic| {
         let line = match diagnostic {
@@ -72,7 +72,7 @@ async fn a_faulty_notification_is_reported_here_and_not_to_the_peer() -> Test {
 
 #[tokio::test]
 async fn a_panic_in_the_work_of_a_notification_is_reported() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::Panicked { method, message } = diagnostic {
@@ -93,7 +93,7 @@ async fn a_panic_in_the_work_of_a_notification_is_reported() -> Test {
 
 #[tokio::test]
 async fn a_handler_may_notify_the_caller() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     server.method_sync("open", |(): (), context: Context| {
         context.notify("opened", &(context.method(),))?;
@@ -108,7 +108,7 @@ async fn a_handler_may_notify_the_caller() -> Test {
 
 #[tokio::test]
 async fn the_end_of_the_link_cancels_the_work_of_a_notification() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(transport);
     server.on_notify("watch", move |(): (), context: Context| {
@@ -128,8 +128,8 @@ async fn the_end_of_the_link_cancels_the_work_of_a_notification() -> Test {
 }
 
 #[tokio::test]
-async fn params_that_do_not_fit_are_reported_without_a_position_in_the_text() -> Test {
-    let (transport, mut there) = wire()?;
+async fn params_of_a_wrong_type_are_reported_without_a_position_in_the_text() -> Test {
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     server.method_sync("add", |_: (u32, u32), _: Context| Ok::<_, RpcError>(()));
     server.forget();
@@ -173,7 +173,7 @@ fn hanging_server(transport: Transport, count: &Arc<AtomicUsize>) -> Server {
 #[tokio::test(flavor = "multi_thread")]
 async fn handlers_of_notifications_are_dropped_with_their_link_however_it_ends() -> Test {
     for end in ["the peer goes", "the server is dropped", "the server stops"] {
-        let (transport, mut there) = wire()?;
+        let (transport, mut there) = transport_with_remote_end()?;
         let at_work = Arc::new(AtomicUsize::new(0));
         let server = hanging_server(transport.with_grace(Duration::from_millis(100)), &at_work);
         let stopper = server.stopper();
@@ -204,7 +204,7 @@ async fn handlers_of_notifications_are_dropped_with_their_link_however_it_ends()
 
 #[tokio::test]
 async fn a_running_notification_is_finished_within_the_grace_period_when_the_input_ends() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(transport);
     server.method("save", move |(): (), _: Context| {
@@ -226,32 +226,32 @@ async fn a_running_notification_is_finished_within_the_grace_period_when_the_inp
 }
 
 /// A waker that does nothing.
-struct Nobody;
+struct NoopWaker;
 
-impl Wake for Nobody {
+impl Wake for NoopWaker {
     fn wake(self: Arc<Self>) {}
 }
 
 /// Tests the futures that wait for the end of a link or of a request.
 #[tokio::test]
 async fn a_dropped_future_removes_its_waker() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let peer = Peer::new(transport.with_grace(Duration::from_millis(100)));
     let client = peer.client().clone();
-    let (give, mut given) = mpsc::unbounded_channel();
-    let also = give.clone();
-    peer.on_notify("note", move |(): (), context: Context| drop(give.send(context)));
+    let (contexts_sender, mut contexts) = mpsc::unbounded_channel();
+    let second_sender = contexts_sender.clone();
+    peer.on_notify("note", move |(): (), context: Context| drop(contexts_sender.send(context)));
     peer.method("hang", move |(): (), context: Context| {
-        let _ = also.send(context);
+        let _ = second_sender.send(context);
         std::future::pending::<Result<(), RpcError>>()
     });
     peer.forget();
     there.send(r#"{"jsonrpc":"2.0","method":"note"}"#).await?;
     there.send(r#"{"jsonrpc":"2.0","id":1,"method":"hang"}"#).await?;
-    let (note, request) = (given.recv().await.ok_or("none")?, given.recv().await.ok_or("none")?);
+    let (note, request) = (contexts.recv().await.ok_or("none")?, contexts.recv().await.ok_or("none")?);
     for _ in 0..100 {
         // Each round has a new waker, so that the futures cannot reuse a registered waker.
-        let task = Arc::new(Nobody);
+        let task = Arc::new(NoopWaker);
         let kept = Arc::downgrade(&task);
         let waker = Waker::from(task);
         let mut context = TaskContext::from_waker(&waker);

@@ -5,7 +5,7 @@ use std::error::Error;
 use crate::portable;
 
 #[test]
-fn each_call_error_is_described_by_one_match() {
+fn one_match_on_both_apis_describes_each_call_error() {
     for (found, expected) in portable::descriptions() {
         assert_eq!(found, expected);
     }

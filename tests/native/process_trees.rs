@@ -45,7 +45,7 @@ async fn a_server_behind_a_wrapper_gets_sigterm_and_ends_with_the_link() -> Test
         let client = started(&tree).await?;
         client.destroy();
         timeout(LIMIT, client.closed()).await?;
-        assert_eq!(tree.left_after(Duration::ZERO), [""; 0], "{shape:?}");
+        assert_eq!(tree.processes_after(Duration::ZERO), [""; 0], "{shape:?}");
         assert!(tree.has_saved(), "{shape:?}");
     }
     Ok(())
@@ -60,7 +60,7 @@ async fn a_process_that_ignores_the_signal_is_killed() -> Test {
         client.destroy();
         timeout(LIMIT, client.closed()).await?;
         assert!(start.elapsed() >= GRACE, "{shape:?}");
-        assert_eq!(tree.left_after(LIMIT), [""; 0], "{shape:?}");
+        assert_eq!(tree.processes_after(LIMIT), [""; 0], "{shape:?}");
     }
     Ok(())
 }
@@ -70,7 +70,7 @@ async fn a_client_that_is_dropped_leaves_nothing_behind() -> Test {
     for shape in [Shape::Shell, Shape::ForksAgain, Shape::OtherGroupAndAlone] {
         let tree = Tree::new(shape, true)?;
         drop(started(&tree).await?);
-        assert_eq!(tree.left_after(LIMIT), [""; 0], "{shape:?}");
+        assert_eq!(tree.processes_after(LIMIT), [""; 0], "{shape:?}");
         assert!(tree.has_saved(), "{shape:?}");
     }
     Ok(())
@@ -94,7 +94,7 @@ fn a_runtime_that_ends_or_an_owner_that_panics_leaves_nothing_behind() -> Test {
                 Ok(outcome) => outcome?,
                 Err(_) => assert!(panics, "{shape:?}"),
             }
-            assert_eq!(tree.left_after(LIMIT), [""; 0], "{shape:?}, {panics}");
+            assert_eq!(tree.processes_after(LIMIT), [""; 0], "{shape:?}, {panics}");
         }
     }
     Ok(())
@@ -110,7 +110,7 @@ async fn a_watched_process_leaves_nothing_behind() -> Test {
         let call = process.client().call::<bool>("start", &()).timeout(None);
         assert_eq!(timeout(LIMIT * 6, call).await?, Ok(true));
         drop(process);
-        assert_eq!(tree.left_after(LIMIT), [""; 0], "{shape:?}");
+        assert_eq!(tree.processes_after(LIMIT), [""; 0], "{shape:?}");
         assert!(tree.has_saved(), "{shape:?}");
     }
     Ok(())
@@ -127,7 +127,7 @@ async fn the_descendants_of_a_process_that_has_died_end_without_the_grace() -> T
         let client = Client::new(transport.with_grace(TEST_TIMEOUT * 3));
         assert_eq!(timeout(LIMIT, client.call::<bool>("start", &())).await?, Ok(true));
         assert!(matches!(timeout(LIMIT, client.closed()).await?, Closed::Exited(_)));
-        assert_eq!(tree.left_after(LIMIT), [""; 0]);
+        assert_eq!(tree.processes_after(LIMIT), [""; 0]);
         assert_eq!(tree.has_saved(), handles_term);
     }
     Ok(())
@@ -140,7 +140,7 @@ async fn a_process_that_is_stopped_ends_with_the_link() -> Test {
     assert!(Command::new("kill").args(["-STOP", &tree.wait()?.to_string()]).status().await?.success());
     client.destroy();
     timeout(LIMIT, client.closed()).await?;
-    assert_eq!(tree.left_after(Duration::ZERO), [""; 0]);
+    assert_eq!(tree.processes_after(Duration::ZERO), [""; 0]);
     assert!(tree.has_saved());
     Ok(())
 }
@@ -157,7 +157,7 @@ async fn a_process_that_was_started_elsewhere_ends_with_the_link_as_well() -> Te
     assert_eq!(timeout(LIMIT, client.call::<bool>("start", &())).await?, Ok(true));
     client.destroy();
     timeout(LIMIT, client.closed()).await?;
-    assert_eq!(tree.left_after(Duration::ZERO), [""; 0]);
+    assert_eq!(tree.processes_after(Duration::ZERO), [""; 0]);
     assert!(tree.has_saved());
     Ok(())
 }
@@ -172,7 +172,7 @@ fn reads() -> Result<usize, Box<dyn Error>> {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_process_that_stays_does_not_have_all_processes_read_all_the_time() -> Test {
+async fn all_processes_are_read_only_at_intervals_while_a_process_stays() -> Test {
     let grace = Duration::from_secs(3);
     for leftover in ["sh", "setsid sh"] {
         let mut command = Command::new("sh");

@@ -35,7 +35,7 @@ fn is_alive(process: u32) -> bool {
     !state.is_empty() && !state.contains(") Z ")
 }
 
-async fn until_gone(process: u32) -> Duration {
+async fn time_until_exit(process: u32) -> Duration {
     let start = Instant::now();
     while is_alive(process) && start.elapsed() < TEST_TIMEOUT {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -53,7 +53,7 @@ async fn a_process_answers_and_its_status_is_known_when_it_has_ended() -> Test {
 }
 
 #[tokio::test]
-async fn a_process_that_dies_ends_all_calls() -> Test {
+async fn the_exit_of_a_process_ends_all_calls() -> Test {
     let client = Client::new(shell("read line; kill -9 $$")?);
     let calls: Vec<_> = (0..10).map(|_| client.call::<()>("count", &()).timeout(None).start()).collect();
     for call in calls {
@@ -84,13 +84,13 @@ async fn a_missing_program_is_an_error_at_once() {
 }
 
 /// Returns a script that writes a megabyte and a line to standard error, and then answers.
-fn complaining() -> String {
+fn script_with_long_stderr() -> String {
     format!("read line; head -c 1000000 /dev/zero >&2; echo done >&2; {}; cat >/dev/null", answering("1"))
 }
 
 #[tokio::test]
 async fn a_megabyte_on_an_unread_standard_error_does_not_block() -> Test {
-    let complaining = complaining();
+    let complaining = script_with_long_stderr();
     // The library closes a pipe for standard error. A process may then continue or exit, but must not block.
     for (stderr, script, expected) in [
         (Stdio::null(), complaining.clone(), Ok(1)),
@@ -109,7 +109,7 @@ async fn a_megabyte_on_an_unread_standard_error_does_not_block() -> Test {
 fn standard_error_of_a_process_goes_to_that_of_its_host() -> Test {
     // The host is this program, which runs only the test below.
     let output = std::process::Command::new(std::env::current_exe()?)
-        .args(["--exact", "processes::host_of_a_process_that_complains", "--ignored", "--nocapture"])
+        .args(["--exact", "processes::host_of_a_process_with_long_stderr", "--ignored", "--nocapture"])
         .stdin(Stdio::null())
         .output()?;
     let said = String::from_utf8_lossy(&output.stdout);
@@ -121,8 +121,8 @@ fn standard_error_of_a_process_goes_to_that_of_its_host() -> Test {
 
 #[tokio::test]
 #[ignore = "this test writes to standard error; the test above runs it in a separate process"]
-async fn host_of_a_process_that_complains() -> Test {
-    let client = Client::new(shell(&complaining())?);
+async fn host_of_a_process_with_long_stderr() -> Test {
+    let client = Client::new(shell(&script_with_long_stderr())?);
     assert_eq!(timeout(TEST_TIMEOUT, client.call::<u32>("count", &())).await?, Ok(1));
     Ok(())
 }
@@ -135,7 +135,7 @@ async fn a_process_ends_with_its_client() -> Test {
     let process = pid_in(&file).await?;
     assert!(is_alive(process));
     client.destroy();
-    assert!(until_gone(process).await < Duration::from_secs(2));
+    assert!(time_until_exit(process).await < Duration::from_secs(2));
     Ok(())
 }
 
@@ -147,7 +147,7 @@ async fn a_process_that_does_not_end_is_killed() -> Test {
     let client = Client::new(shell(&script)?.with_grace(Duration::from_millis(100)));
     let process = pid_in(&file).await?;
     drop(client);
-    assert!(until_gone(process).await < Duration::from_secs(5));
+    assert!(time_until_exit(process).await < Duration::from_secs(5));
     Ok(())
 }
 
@@ -267,7 +267,7 @@ async fn a_restarted_process_gets_no_message_for_its_predecessor() -> Test {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     drop(process);
-    until_gone(pid).await;
+    time_until_exit(pid).await;
     let body = r#"{"jsonrpc":"2.0","method":"after"}"#;
     assert_eq!(fs::read_to_string(path("input"))?, format!("Content-Length: {}\r\n\r\n{body}", body.len()));
     Ok(())
@@ -278,7 +278,7 @@ fn count_of(file: &Path) -> u32 {
 }
 
 #[tokio::test]
-async fn standard_error_is_read_line_by_line_however_much_it_is() -> Test {
+async fn standard_error_of_any_length_is_read_line_by_line() -> Test {
     let (sender, mut lines) = mpsc::unbounded_channel();
     let script =
         "printf 'one\\ntw' >&2; sleep 0.05; printf 'o\\n' >&2; head -c 3000000 /dev/zero >&2; printf '\\nlast' >&2";
@@ -312,7 +312,7 @@ async fn a_watched_process_ends_when_it_is_dropped_and_is_not_started_again() ->
         .start(|_| {})?;
     let pid = pid_in(&file).await?;
     drop(process);
-    assert!(until_gone(pid).await < Duration::from_secs(3));
+    assert!(time_until_exit(pid).await < Duration::from_secs(3));
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!(pid_in(&file).await?, pid);
     Ok(())
@@ -354,12 +354,12 @@ async fn a_process_that_is_being_started_again_while_its_handle_is_dropped_ends(
     drop(process);
     is_dropped.store(true, Ordering::Relaxed);
     let pid = pid_in(&path("pid")).await?;
-    assert!(until_gone(pid).await < TEST_TIMEOUT / 2, "the second process must end");
+    assert!(time_until_exit(pid).await < TEST_TIMEOUT / 2, "the second process must end");
     Ok(())
 }
 
 #[tokio::test]
-async fn a_process_is_over_when_a_function_of_the_application_panics() -> Test {
+async fn a_process_ends_when_a_function_of_the_application_panics() -> Test {
     let process = Process::new("sh", ["-c", "exit 3"], Framing::ContentLength)
         .on_exit(|_, _| std::panic::resume_unwind(Box::new("as the test wants it")))
         .start(|_| {})?;

@@ -18,7 +18,7 @@ use tokio::task::{block_in_place, yield_now};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::serving::ReportsDrop;
-use crate::wire::{RemoteEnd, TEST_TIMEOUT, frame, wire};
+use crate::wire::{RemoteEnd, TEST_TIMEOUT, frame, transport_with_remote_end};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -28,7 +28,7 @@ fn requests(count: u64) -> Vec<u8> {
     (1..=count).flat_map(|id| frame(&request(id))).collect()
 }
 
-async fn are_answered_in_order(there: &mut RemoteEnd, count: u64) -> Test {
+async fn assert_answered_in_order(there: &mut RemoteEnd, count: u64) -> Test {
     for id in 1..=count {
         assert_eq!(there.receive().await?, json!({ "jsonrpc": "2.0", "id": id, "result": id }));
     }
@@ -38,7 +38,7 @@ async fn are_answered_in_order(there: &mut RemoteEnd, count: u64) -> Test {
 
 #[tokio::test]
 async fn a_stopped_server_answers_the_running_request_and_starts_no_waiting_one() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (begins, mut begun) = unbounded_channel();
     let (open, gate) = oneshot::channel::<()>();
     let gate = std::sync::Mutex::new(Some(gate));
@@ -62,7 +62,7 @@ async fn a_stopped_server_answers_the_running_request_and_starts_no_waiting_one(
     there.send_bytes(&requests(1)).await?;
     yield_now().await;
     assert!(open.send(()).is_ok());
-    are_answered_in_order(&mut there, 1).await?;
+    assert_answered_in_order(&mut there, 1).await?;
     assert_eq!(timeout(TEST_TIMEOUT, running).await??, Closed::Local);
     assert_eq!(begun.recv().await, None, "a request was begun after the stop");
     Ok(())
@@ -70,7 +70,7 @@ async fn a_stopped_server_answers_the_running_request_and_starts_no_waiting_one(
 
 #[tokio::test]
 async fn a_handler_that_stops_its_server_is_the_last_to_run() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (begins, mut begun) = unbounded_channel();
     let server = Server::new(transport.with_profile(Profile::DAEMON));
     let stopper = server.stopper();
@@ -87,7 +87,7 @@ async fn a_handler_that_stops_its_server_is_the_last_to_run() -> Test {
     });
     let running = tokio::spawn(server.run());
     there.send_bytes(&requests(10)).await?;
-    are_answered_in_order(&mut there, 3).await?;
+    assert_answered_in_order(&mut there, 3).await?;
     assert_eq!(timeout(TEST_TIMEOUT, running).await??, Closed::Local);
     for number in 1..=3 {
         assert_eq!(begun.recv().await, Some(number));
@@ -98,7 +98,7 @@ async fn a_handler_that_stops_its_server_is_the_last_to_run() -> Test {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_exceeds_the_grace_period_after_a_stop_is_dropped_without_an_answer() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = unbounded_channel();
     let server = Server::new(transport.with_profile(Profile::DAEMON).with_grace(Duration::from_secs(2)));
     let stopper = server.stopper();
@@ -125,8 +125,8 @@ async fn a_request_that_exceeds_the_grace_period_after_a_stop_is_dropped_without
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_end_of_the_input_all_that_wait_have_one_grace() -> Test {
-    let (transport, mut there) = wire()?;
+async fn after_the_end_of_the_input_all_waiting_requests_share_one_grace_period() -> Test {
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport.with_profile(Profile::DAEMON).with_grace(Duration::from_secs(2)));
     server.method("work", |(number,): (u64,), _: Context| async move {
         tokio::time::sleep(Duration::from_millis(450)).await;
@@ -136,16 +136,16 @@ async fn at_the_end_of_the_input_all_that_wait_have_one_grace() -> Test {
     let running = tokio::spawn(server.run());
     there.send_bytes(&requests(10)).await?;
     there.finish().await?;
-    are_answered_in_order(&mut there, 4).await?;
+    assert_answered_in_order(&mut there, 4).await?;
     assert_eq!(running.await?, Closed::End);
     assert!((2_000..2_100).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn at_the_end_of_the_input_all_that_wait_are_answered_in_order() -> Test {
+async fn after_the_end_of_the_input_all_waiting_requests_are_answered_in_order() -> Test {
     for round in 0..200 {
-        let (transport, mut there) = wire()?;
+        let (transport, mut there) = transport_with_remote_end()?;
         let server = Server::new(transport.with_profile(Profile::DAEMON));
         server.method("work", move |(number,): (u64,), _: Context| async move {
             match (number + round) % 4 {
@@ -159,7 +159,7 @@ async fn at_the_end_of_the_input_all_that_wait_are_answered_in_order() -> Test {
         let running = tokio::spawn(server.run());
         there.send_bytes(&requests(30)).await?;
         there.finish().await?;
-        are_answered_in_order(&mut there, 30).await?;
+        assert_answered_in_order(&mut there, 30).await?;
         assert_eq!(timeout(TEST_TIMEOUT, running).await??, Closed::End);
     }
     Ok(())
@@ -213,14 +213,14 @@ async fn a_request_that_is_answered_while_the_one_before_is_written_does_not_end
     let running = tokio::spawn(server.run());
     there.send_bytes(&requests(5)).await?;
     there.finish().await?;
-    are_answered_in_order(&mut there, 5).await?;
+    assert_answered_in_order(&mut there, 5).await?;
     assert_eq!(timeout(TEST_TIMEOUT, running).await??, Closed::End);
     Ok(())
 }
 
 #[tokio::test]
 async fn credit_for_a_stream_that_waits_for_its_turn_is_kept() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport.with_profile(Profile::DAEMON));
     let (open, gate) = oneshot::channel::<()>();
     let gate = std::sync::Mutex::new(Some(gate));
@@ -256,7 +256,7 @@ async fn credit_for_a_stream_that_waits_for_its_turn_is_kept() -> Test {
 #[tokio::test]
 async fn credit_is_read_although_the_queue_behind_the_stream_is_full() -> Test {
     for is_late in [false, true] {
-        let (transport, mut there) = wire()?;
+        let (transport, mut there) = transport_with_remote_end()?;
         let mut limits = Limits::DEFAULT;
         limits.in_flight = 3;
         let server = Server::new(transport.with_profile(Profile::DAEMON).with_limits(limits));

@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::wire::{TEST_TIMEOUT, wire, wire_of};
+use crate::wire::{TEST_TIMEOUT, transport_with_remote_end, transport_with_remote_end_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -34,8 +34,8 @@ fn adding(server: &Server) {
 }
 
 #[tokio::test]
-async fn a_request_is_answered_with_its_id_as_it_came() -> Test {
-    let (transport, mut there) = wire()?;
+async fn a_request_is_answered_with_its_unchanged_id() -> Test {
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     adding(&server);
     server.forget();
@@ -70,7 +70,7 @@ async fn unknown_methods_bad_params_and_failures_each_have_their_error() -> Test
 }
 
 #[tokio::test]
-async fn params_that_do_not_fit_are_not_repeated_at_length() -> Test {
+async fn params_of_a_wrong_type_are_not_repeated_at_length() -> Test {
     let (here, there) = Transport::pair()?;
     let server = Server::new(there);
     adding(&server);
@@ -88,7 +88,7 @@ async fn params_that_do_not_fit_are_not_repeated_at_length() -> Test {
 }
 
 #[tokio::test]
-async fn a_call_error_brings_no_text_of_its_source_to_another_caller() -> Test {
+async fn the_text_of_a_source_error_is_not_sent_to_another_caller() -> Test {
     let (here, there) = Transport::pair()?;
     let server = Server::new(there);
     let (inner, inner_there) = Transport::pair()?;
@@ -129,7 +129,7 @@ impl AsyncRead for Broken {
 #[tokio::test]
 async fn a_handler_that_panics_is_an_internal_error_without_its_text() -> Test {
     let (here, there) = Transport::pair()?;
-    let (sender, mut texts_told) = mpsc::unbounded_channel();
+    let (sender, mut panic_texts) = mpsc::unbounded_channel();
     let there = there.on_diagnostic(move |diagnostic| {
         if let portway::Diagnostic::Panicked { method, message } = diagnostic {
             let _ = sender.send(format!("{method}: {message}"));
@@ -145,19 +145,19 @@ async fn a_handler_that_panics_is_an_internal_error_without_its_text() -> Test {
         panics("a secret");
         Ok::<_, RpcError>(())
     });
-    server.on_notify("told", |(): (), _: Context| panics("told"));
+    server.on_notify("notified", |(): (), _: Context| panics("notified"));
     server.forget();
     let client = Client::new(here);
-    client.notify("told", &())?;
+    client.notify("notified", &())?;
     for method in ["at once", "later", "at once"] {
         let error = client.call::<()>(method, &()).await;
         assert_eq!(error, Err(CallError::HandlerPanicked), "{method}");
     }
     let mut texts = Vec::new();
     for _ in 0..4 {
-        texts.push(timeout(TEST_TIMEOUT, texts_told.recv()).await?.unwrap_or_default());
+        texts.push(timeout(TEST_TIMEOUT, panic_texts.recv()).await?.unwrap_or_default());
     }
-    assert_eq!(texts, ["told: told", "at once: secret 1", "later: a secret", "at once: secret 1"]);
+    assert_eq!(texts, ["notified: notified", "at once: secret 1", "later: a secret", "at once: secret 1"]);
     Ok(())
 }
 
@@ -168,7 +168,7 @@ fn panics(text: &str) {
 
 #[tokio::test]
 async fn requests_overlap_and_each_is_answered_when_it_is_done() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (open, gate) = oneshot::channel::<()>();
     let gate = std::sync::Mutex::new(Some(gate));
     let server = Server::new(transport);
@@ -192,13 +192,13 @@ async fn requests_overlap_and_each_is_answered_when_it_is_done() -> Test {
 }
 
 #[tokio::test]
-async fn params_that_are_absent_null_or_empty_are_the_same_to_a_handler_that_takes_none_or_defaults() -> Test {
+async fn a_handler_without_params_or_with_defaults_accepts_absent_null_and_empty_params() -> Test {
     #[derive(Default, serde::Deserialize)]
     #[serde(default)]
     struct Options {
         depth: u32,
     }
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     server.method_sync("none", |(): (), _: Context| Ok::<_, RpcError>("none"));
     server.method_sync("defaults", |options: Options, _: Context| Ok::<_, RpcError>(options.depth));
@@ -221,7 +221,7 @@ async fn params_that_are_absent_null_or_empty_are_the_same_to_a_handler_that_tak
 
 #[tokio::test]
 async fn a_language_server_answers_a_quick_request_while_a_slow_one_runs_and_cancels_that_one() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport.with_profile(Profile::LSP));
     server.method("references", |(): (), _: Context| std::future::pending::<Result<(), RpcError>>());
     server.method_sync("hover", |(): (), _: Context| Ok::<_, RpcError>("a word"));
@@ -240,7 +240,7 @@ async fn a_language_server_answers_a_quick_request_while_a_slow_one_runs_and_can
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_a_sequential_profile_requests_run_one_by_one_and_are_answered_in_order() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let busy = Arc::new(AtomicBool::new(false));
     let server = Server::new(transport.with_profile(Profile::DAEMON));
     server.method("work", move |(number,): (u64,), _: Context| {
@@ -274,7 +274,7 @@ async fn with_a_sequential_profile_requests_run_one_by_one_and_are_answered_in_o
 
 #[tokio::test]
 async fn a_cancelled_request_is_answered_and_its_work_is_dropped() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut events) = mpsc::unbounded_channel();
     let server = Server::new(transport);
     server.method("build", move |(): (), context: Context| {
@@ -320,7 +320,7 @@ impl Drop for ReportsDrop {
 
 #[tokio::test]
 async fn a_batch_is_answered_by_a_batch() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     adding(&server);
     server.forget();
@@ -334,7 +334,7 @@ async fn a_batch_is_answered_by_a_batch() -> Test {
 
 #[tokio::test]
 async fn a_client_answers_requests_of_its_peer() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     there.send(r#"{"jsonrpc":"2.0","id":1,"method":"workspace/configuration","params":{}}"#).await?;
     assert_eq!(there.receive().await?["error"]["code"], -32601);
@@ -344,7 +344,7 @@ async fn a_client_answers_requests_of_its_peer() -> Test {
 
 #[tokio::test]
 async fn names_that_are_reserved_are_not_registered() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut names) = mpsc::unbounded_channel();
     let server = Server::new(transport.on_diagnostic(move |diagnostic| {
         if let portway::Diagnostic::ReservedName { method } = diagnostic {
@@ -362,8 +362,8 @@ async fn names_that_are_reserved_are_not_registered() -> Test {
 /// An agent calls its editor while it handles a request of the editor. If the editor cancels its request, the call of
 /// the agent is cancelled, too.
 #[tokio::test]
-async fn a_cancelled_request_takes_its_own_calls_back_in_the_form_of_the_profile() -> Test {
-    let (transport, mut there) = wire_of(64 * 1024, Framing::Newline)?;
+async fn the_cancellation_of_a_request_cancels_the_calls_of_its_handler() -> Test {
+    let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     let peer = Peer::new(transport.with_profile(Profile::ACP));
     let client = peer.client().clone();
     peer.method("session/prompt", move |(): (), _: Context| {
@@ -386,7 +386,7 @@ async fn a_cancelled_request_takes_its_own_calls_back_in_the_form_of_the_profile
 
 #[tokio::test]
 async fn an_error_repeats_at_most_100_characters_of_a_message() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     adding(&server);
     server.stream_method("count", |(): (), _: Context| futures_util::stream::iter([Ok::<_, RpcError>(1)]));
@@ -424,7 +424,7 @@ async fn an_error_repeats_at_most_100_characters_of_a_message() -> Test {
 
 #[tokio::test]
 async fn a_long_id_is_repeated_by_neither_progress_nor_items() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     server.method("work", |(): (), context: Context| async move {
         for step in 0..100 {

@@ -96,7 +96,7 @@ async fn requests_of_a_browser_on_a_tcp_port_are_refused() -> Test {
 }
 
 #[tokio::test]
-async fn nobody_listens() {
+async fn connecting_to_a_missing_socket_fails() {
     let folder = std::env::temp_dir().join("portway-nobody.sock");
     let missing = Transport::unix(&folder, Framing::ContentLength).await;
     assert_eq!(missing.err().map(|error| error.kind()), Some(io::ErrorKind::NotFound));
@@ -228,7 +228,7 @@ async fn a_socket_that_is_bound_and_then_listens_is_not_replaced() -> Test {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_several_listeners_that_replace_a_socket_at_once_one_keeps_its_file() -> Test {
+async fn one_of_several_listeners_that_replace_a_socket_at_once_keeps_its_file() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     for round in 0..30 {
@@ -271,7 +271,7 @@ async fn a_listener_leaves_a_newer_socket_of_its_name_alone() -> Test {
 }
 
 #[tokio::test]
-async fn to_remove_a_socket_destroys_no_other_file() -> Test {
+async fn removing_a_socket_removes_no_other_file() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     // These are names that a simple implementation would choose for a temporary file.
@@ -365,7 +365,7 @@ async fn a_symbolic_link_to_a_socket_is_not_a_socket() -> Test {
 }
 
 #[tokio::test]
-async fn connections_know_nothing_of_each_other() -> Test {
+async fn connections_are_independent() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     let connections = Arc::new(AtomicUsize::new(0));
@@ -409,13 +409,14 @@ async fn a_server_that_is_stopped_ends_the_calls_of_its_clients() -> Test {
 }
 
 #[tokio::test]
-async fn a_busy_socket_is_asked_again() -> Test {
+async fn connecting_to_a_busy_socket_is_retried() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
     // The server does not accept connections yet, and its queue has little space.
-    let door = rustix::net::socket(rustix::net::AddressFamily::UNIX, rustix::net::SocketType::STREAM, None)?;
-    rustix::net::bind(&door, &rustix::net::SocketAddrUnix::new(&path)?)?;
-    rustix::net::listen(&door, 1)?;
+    let listening_socket =
+        rustix::net::socket(rustix::net::AddressFamily::UNIX, rustix::net::SocketType::STREAM, None)?;
+    rustix::net::bind(&listening_socket, &rustix::net::SocketAddrUnix::new(&path)?)?;
+    rustix::net::listen(&listening_socket, 1)?;
     let waiting: Vec<_> = (0..4)
         .map(|_| {
             let path = path.clone();
@@ -424,10 +425,11 @@ async fn a_busy_socket_is_asked_again() -> Test {
         .collect();
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(waiting.iter().any(|task| !task.is_finished()), "some connections must wait for the queue");
-    let doorman = tokio::task::spawn_blocking(move || (0..4).try_for_each(|_| rustix::net::accept(&door).map(drop)));
+    let accepting =
+        tokio::task::spawn_blocking(move || (0..4).try_for_each(|_| rustix::net::accept(&listening_socket).map(drop)));
     for task in waiting {
         timeout(TEST_TIMEOUT, task).await???;
     }
-    timeout(TEST_TIMEOUT, doorman).await???;
+    timeout(TEST_TIMEOUT, accepting).await???;
     Ok(())
 }

@@ -9,20 +9,20 @@ use portway::{Context, Framing, RpcError, Server, Transport};
 use serde_json::value::RawValue;
 
 use crate::non_blocking::{
-    Kind, Running, Streams, Subject, When, carries_100_megabytes_each_way, serves_behind_node,
+    Kind, Running, Streams, Subject, When, carries_100_megabytes_each_way, serves_under_node,
     serves_whenever_the_flag_is_set, write_all,
 };
 use crate::wire::frame;
 
 fn program(role: &str) -> Command {
     let mut command = Command::new(env::current_exe().unwrap_or_default());
-    command.args(["--exact", "standard_streams::this_program_serves_if_it_is_asked_to", "--nocapture"]);
+    command.args(["--exact", "standard_streams::runs_the_server_of_the_environment", "--nocapture"]);
     command.env("ROLE_OF_SERVER", role);
     command
 }
 
 #[test]
-fn this_program_serves_if_it_is_asked_to() {
+fn runs_the_server_of_the_environment() {
     let Ok(role) = env::var("ROLE_OF_SERVER") else { return };
     let mut first = String::new();
     let served = match role.as_str() {
@@ -60,8 +60,8 @@ fn a_server_serves_whenever_its_streams_become_non_blocking() {
 }
 
 #[test]
-fn a_server_serves_behind_a_script_for_node_that_touches_its_streams() {
-    serves_behind_node(SERVER);
+fn a_server_serves_under_a_node_script_that_uses_its_streams() {
+    serves_under_node(SERVER);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::time::timeout;
 
-use crate::wire::{RemoteEnd, TEST_TIMEOUT, wire_of};
+use crate::wire::{RemoteEnd, TEST_TIMEOUT, transport_with_remote_end_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -79,7 +79,7 @@ async fn check(profile: Option<&str>, steps: &[Step]) -> Test {
         Some("acp") => Profile::ACP,
         Some(unknown) => return Err(format!("the profile must be acp, got {unknown}").into()),
     };
-    let (transport, mut there) = wire_of(64 * 1024, Framing::ContentLength)?;
+    let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::ContentLength)?;
     let peer = Peer::new(transport.with_profile(profile));
     let (notify, mut notifications) = mpsc::unbounded_channel();
     serve(&peer, notify);

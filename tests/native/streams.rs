@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::serving::ReportsDrop;
-use crate::wire::{TEST_TIMEOUT, wire};
+use crate::wire::{TEST_TIMEOUT, transport_with_remote_end};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -33,7 +33,7 @@ fn counting(transport: Transport) -> Arc<AtomicU32> {
 }
 
 #[tokio::test]
-async fn all_items_come_in_order_and_then_the_end() -> Test {
+async fn all_items_arrive_in_order_before_the_end() -> Test {
     let (here, there) = Transport::pair()?;
     counting(there);
     let client = Client::new(here);
@@ -67,8 +67,8 @@ async fn items_without_a_consumer_are_not_produced() -> Test {
 }
 
 #[tokio::test]
-async fn the_wire_is_that_of_the_protocol() -> Test {
-    let (transport, mut there) = wire()?;
+async fn the_messages_have_the_form_of_the_protocol() -> Test {
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let mut items = client.stream::<u32>("count", &(3,)).window(2);
     let first = tokio::spawn(async move { (items.next().await, items) });
@@ -92,7 +92,7 @@ async fn the_wire_is_that_of_the_protocol() -> Test {
 
 #[tokio::test]
 async fn more_items_than_were_asked_for_end_the_stream() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let mut items = client.stream::<u32>("count", &()).window(1);
     let all =
@@ -159,7 +159,7 @@ async fn a_stream_for_a_call_and_a_call_for_a_stream_are_distinguished() -> Test
 
 #[tokio::test(start_paused = true)]
 async fn the_timeout_counts_only_while_a_consumer_waits() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let mut items = client.stream::<u32>("slow", &()).timeout(Duration::from_secs(5));
     let send = |value: u32| {
@@ -184,7 +184,7 @@ async fn the_timeout_counts_only_while_a_consumer_waits() -> Test {
 
 #[tokio::test]
 async fn the_end_of_the_link_ends_streams() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let mut items = client.stream::<u32>("count", &());
     let item = tokio::spawn(async move { items.next().await });
@@ -196,7 +196,7 @@ async fn the_end_of_the_link_ends_streams() -> Test {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_waits_for_credit_does_not_hold_the_end_of_the_link() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     server.stream_method("count", |(): (), _: Context| stream::iter((0..5).map(Ok::<u32, RpcError>)));
     let running = tokio::spawn(server.run());
@@ -220,7 +220,7 @@ fn asked(id: u32, credit: u32) -> String {
 #[tokio::test]
 async fn streams_that_never_wait_take_turns_with_other_tasks() -> Test {
     for (streams, credit) in [(1, 60_000), (64, 1_000)] {
-        let (transport, mut there) = wire()?;
+        let (transport, mut there) = transport_with_remote_end()?;
         let made = counting(transport);
         let all: Vec<_> = (1..=streams).map(|id| asked(id, credit)).collect();
         there.send(&format!("[{}]", all.join(","))).await?;
@@ -240,8 +240,8 @@ async fn streams_that_never_wait_take_turns_with_other_tasks() -> Test {
 }
 
 #[tokio::test]
-async fn all_streams_of_a_peer_have_a_bound_of_credit_together() -> Test {
-    let (transport, mut there) = wire()?;
+async fn the_credit_of_all_streams_of_a_peer_is_bounded() -> Test {
+    let (transport, mut there) = transport_with_remote_end()?;
     let made = counting(transport);
     let mut items = [0, 0];
     let mut answers = Vec::new();

@@ -34,7 +34,7 @@ fn serving(peer: &Peer) {
     });
     peer.server()
         .stream_method("count", |(below,): (u64,), _: Context| stream::iter((0..below).map(Ok::<_, RpcError>)));
-    peer.on_notify("told", |_: (u64,), _: Context| {});
+    peer.on_notify("notified", |_: (u64,), _: Context| {});
 }
 
 /// Runs random operations until the link has ended. Returns the number of operations.
@@ -56,7 +56,7 @@ async fn caller(client: Client, seed: u64) -> u64 {
                 let items = client.stream::<u64>("count", &(number,)).window(4);
                 items.take(number as usize / 2).fold(Ok(0), |sum, item| async move { Ok(sum? + item?) }).await
             }
-            5 => client.notify("told", &(number,)).map(|()| number),
+            5 => client.notify("notified", &(number,)).map(|()| number),
             _ => client.call::<u64>("echo", &(number,)).await.inspect(|echo| assert_eq!(*echo, number)),
         };
         match outcome {
@@ -79,7 +79,7 @@ fn unexpected(error: &CallError) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn no_call_is_left_waiting_whenever_the_link_ends() -> Result<(), Box<dyn Error>> {
+async fn no_call_stays_pending_whenever_the_link_ends() -> Result<(), Box<dyn Error>> {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let mut calls = 0;
     for round in 0..150 {

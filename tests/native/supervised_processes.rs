@@ -31,7 +31,7 @@ async fn count(client: &Client) -> Result<Result<u32, CallError>, Box<dyn Error>
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_client_of_a_new_process_is_there_before_its_set_up() -> Test {
+async fn the_client_of_a_new_process_is_available_during_its_set_up() -> Test {
     let folder = tempfile::tempdir()?;
     let (sender, mut starts) = mpsc::unbounded_channel();
     let process = counting(&folder).on_exit(|_, starts| (starts < 3).then_some(Duration::ZERO)).start(move |_| {
@@ -95,7 +95,7 @@ async fn a_process_that_is_shut_down_leaves_nothing_behind_and_is_not_started_ag
     let call = process.client().call::<bool>("start", &()).timeout(None);
     assert_eq!(timeout(TEST_TIMEOUT, call).await?, Ok(true));
     assert_eq!(timeout(TEST_TIMEOUT, process.shutdown()).await?, Closed::Local);
-    assert_eq!(tree.left_after(Duration::ZERO), [""; 0]);
+    assert_eq!(tree.processes_after(Duration::ZERO), [""; 0]);
     assert!(tree.has_saved());
     assert_eq!(starts.recv().await, Some(1));
     assert_eq!(timeout(TEST_TIMEOUT, starts.recv()).await?, None);
@@ -136,18 +136,18 @@ async fn a_panic_in_a_function_of_a_watched_process_is_reported_and_ends_nothing
     let folder = tempfile::tempdir()?;
     let panicked = Names::default();
     let reported = Arc::clone(&panicked);
-    let (say, mut lines) = mpsc::unbounded_channel();
-    let (ask, mut exits) = mpsc::unbounded_channel();
+    let (lines_sender, mut lines) = mpsc::unbounded_channel();
+    let (exits_sender, mut exits) = mpsc::unbounded_channel();
     let sets_up = Mutex::new(0);
     let process = counting(&folder)
         .with(move |transport| reporting(transport, &reported))
         .on_stderr(move |line| {
-            let _ = say.send(line.to_owned());
+            let _ = lines_sender.send(line.to_owned());
             panics();
         })
         .on_start(|_, _| panics())
         .on_exit(move |why, starts| {
-            let _ = ask.send((why.clone(), starts));
+            let _ = exits_sender.send((why.clone(), starts));
             if starts < 3 { Some(Duration::ZERO) } else { panics() }
         })
         .start(move |_| {

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::serving::ReportsDrop;
-use crate::wire::{RemoteEnd, TEST_TIMEOUT, wire, wire_of};
+use crate::wire::{RemoteEnd, TEST_TIMEOUT, transport_with_remote_end, transport_with_remote_end_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -23,7 +23,7 @@ const STEP: Duration = Duration::from_millis(100);
 #[tokio::test(start_paused = true)]
 async fn a_call_that_times_out_is_cancelled_at_the_peer() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
-        let (transport, mut there) = wire_of(64 * 1024, framing)?;
+        let (transport, mut there) = transport_with_remote_end_of(64 * 1024, framing)?;
         let client = Client::new(transport).with_timeout(STEP);
         assert_eq!(client.call::<()>("slow", &()).await, Err(CallError::TimedOut));
         assert_eq!(there.receive_frame(framing).await?["method"], "slow");
@@ -38,7 +38,7 @@ async fn a_call_that_times_out_is_cancelled_at_the_peer() -> Test {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_times_out_is_cancelled_in_the_form_of_its_profile() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport.with_profile(Profile::ACP)).with_timeout(STEP);
     assert_eq!(client.call::<()>("slow", &()).await, Err(CallError::TimedOut));
     there.receive().await?;
@@ -49,7 +49,7 @@ async fn a_call_that_times_out_is_cancelled_in_the_form_of_its_profile() -> Test
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_times_out_is_cancelled_once() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let mut items = client.stream::<u32>("slow", &()).timeout(STEP);
     assert_eq!(items.next().await, Some(Err(CallError::TimedOut)));
@@ -87,16 +87,16 @@ async fn the_handler_of_a_call_that_timed_out_does_not_delay_the_end() -> Test {
 }
 
 /// A call that the test answers.
-struct Working {
+struct CallWithProgress {
     call: portway::Call<u32>,
     there: RemoteEnd,
     start: Instant,
     seen: Arc<Mutex<Vec<u32>>>,
 }
 
-impl Working {
+impl CallWithProgress {
     async fn new(make: impl FnOnce(portway::Call<u32>) -> portway::Call<u32>) -> Result<Self, Box<dyn Error>> {
-        let (transport, mut there) = wire()?;
+        let (transport, mut there) = transport_with_remote_end()?;
         // The leaked client keeps the link open until the end of the test.
         let client = Box::leak(Box::new(Client::new(transport).with_timeout(STEP)));
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -116,7 +116,7 @@ impl Working {
     }
 
     /// Sends progress until the call ends. Returns the time until then, in milliseconds.
-    async fn end(mut self) -> Result<u128, Box<dyn Error>> {
+    async fn milliseconds_until_timeout(mut self) -> Result<u128, Box<dyn Error>> {
         let Self { call, there, start, .. } = &mut self;
         let progress = r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":1}}"#;
         let working = async {
@@ -137,7 +137,7 @@ impl Working {
 
 #[tokio::test(start_paused = true)]
 async fn progress_restarts_the_timeout_of_its_call() -> Test {
-    let mut working = Working::new(|call| call).await?;
+    let mut working = CallWithProgress::new(|call| call).await?;
     for value in 1..=20 {
         sleep(STEP * 3 / 4).await;
         working.progress(value).await?;
@@ -151,7 +151,7 @@ async fn progress_restarts_the_timeout_of_its_call() -> Test {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_progress_ceases_times_out() -> Test {
-    let mut working = Working::new(|call| call).await?;
+    let mut working = CallWithProgress::new(|call| call).await?;
     sleep(STEP / 2).await;
     working.progress(1).await?;
     assert_eq!(working.call.await, Err(CallError::TimedOut));
@@ -162,7 +162,7 @@ async fn a_call_whose_progress_ceases_times_out() -> Test {
 
 #[tokio::test(start_paused = true)]
 async fn progress_does_not_restart_the_timeout_of_a_call_without_a_listener() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport).with_timeout(STEP);
     let call = client.call::<()>("deaf", &()).start();
     there.receive().await?;
@@ -189,7 +189,7 @@ fn logged(transport: Transport) -> (Transport, Arc<Mutex<Vec<Id>>>) {
 #[tokio::test(start_paused = true)]
 async fn the_answer_to_a_call_that_was_cancelled_or_timed_out_is_not_logged() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
-        let (transport, mut there) = wire_of(64 * 1024, framing)?;
+        let (transport, mut there) = transport_with_remote_end_of(64 * 1024, framing)?;
         let (transport, unmatched) = logged(transport);
         let client = Client::new(transport).with_timeout(STEP);
         drop(client.call::<()>("dropped", &()).start());
@@ -220,21 +220,24 @@ async fn the_answer_to_a_call_that_was_cancelled_or_timed_out_is_not_logged() ->
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_restarts_the_timeout_up_to_a_total() -> Test {
-    let sixty_times = Working::new(|call| call).await?.end().await?;
+async fn progress_restarts_the_timeout_but_not_the_total_timeout() -> Test {
+    let sixty_times = CallWithProgress::new(|call| call).await?.milliseconds_until_timeout().await?;
     assert!((6_000..6_030).contains(&sixty_times), "{sixty_times}");
-    let total = Working::new(|call| call.total_timeout(STEP * 7)).await?.end().await?;
+    let total = CallWithProgress::new(|call| call.total_timeout(STEP * 7)).await?.milliseconds_until_timeout().await?;
     assert!((700..730).contains(&total), "{total}");
-    let alone = Working::new(|call| call.timeout(None).total_timeout(STEP * 7)).await?.end().await?;
+    let alone = CallWithProgress::new(|call| call.timeout(None).total_timeout(STEP * 7))
+        .await?
+        .milliseconds_until_timeout()
+        .await?;
     assert!((700..730).contains(&alone), "{alone}");
-    let endless = Working::new(|call| call.total_timeout(None)).await?;
-    assert!(timeout(STEP * 1_000, endless.end()).await.is_err());
+    let endless = CallWithProgress::new(|call| call.total_timeout(None)).await?;
+    assert!(timeout(STEP * 1_000, endless.milliseconds_until_timeout()).await.is_err());
     Ok(())
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_total_timeout_holds_without_any_progress() -> Test {
-    let (transport, mut there) = wire()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport).with_timeout(None);
     let start = Instant::now();
     assert_eq!(client.call::<()>("slow", &()).total_timeout(STEP).await, Err(CallError::TimedOut));

@@ -18,16 +18,16 @@ pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 pub(crate) struct RemoteEnd {
     reader: ReadHalf<DuplexStream>,
     writer: Option<WriteHalf<DuplexStream>>,
-    held: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 /// Returns a transport, and the remote end of its stream.
-pub(crate) fn wire() -> io::Result<(Transport, RemoteEnd)> {
-    wire_of(64 * 1024, Framing::ContentLength)
+pub(crate) fn transport_with_remote_end() -> io::Result<(Transport, RemoteEnd)> {
+    transport_with_remote_end_of(64 * 1024, Framing::ContentLength)
 }
 
 /// Returns a transport over a stream of this capacity, and the remote end of the stream.
-pub(crate) fn wire_of(capacity: usize, framing: Framing) -> io::Result<(Transport, RemoteEnd)> {
+pub(crate) fn transport_with_remote_end_of(capacity: usize, framing: Framing) -> io::Result<(Transport, RemoteEnd)> {
     let (near, far) = tokio::io::duplex(capacity);
     let (reader, writer) = tokio::io::split(near);
     let transport = Transport::new(reader, writer, framing)?;
@@ -41,7 +41,7 @@ pub(crate) fn frame(text: &str) -> Vec<u8> {
 impl RemoteEnd {
     pub(crate) fn new(end: DuplexStream) -> Self {
         let (reader, writer) = tokio::io::split(end);
-        Self { reader, writer: Some(writer), held: Vec::new() }
+        Self { reader, writer: Some(writer), buffer: Vec::new() }
     }
 
     pub(crate) async fn send(&mut self, text: &str) -> io::Result<()> {
@@ -66,9 +66,9 @@ impl RemoteEnd {
     /// Returns the next message. Its frame must have the exact form that the library writes.
     pub(crate) async fn receive(&mut self) -> io::Result<Value> {
         loop {
-            if let Some((body, used)) = complete(&self.held)? {
-                let message = serde_json::from_slice(self.held.get(body..used).unwrap_or_default())?;
-                self.held.drain(..used);
+            if let Some((body, used)) = complete(&self.buffer)? {
+                let message = serde_json::from_slice(self.buffer.get(body..used).unwrap_or_default())?;
+                self.buffer.drain(..used);
                 return Ok(message);
             }
             if self.read().await? == 0 {
@@ -84,11 +84,11 @@ impl RemoteEnd {
             Framing::Newline => Ok(serde_json::from_str(&self.receive_line().await?)?),
             Framing::Wipc => loop {
                 let mut decoder = FrameDecoder::new(Framing::Wipc, &Limits::DEFAULT);
-                let mut rest = self.held.as_slice();
+                let mut rest = self.buffer.as_slice();
                 if let Some(Event::Body(body)) = decoder.next(&mut rest) {
                     let message = serde_json::from_slice(body)?;
-                    let used = self.held.len() - rest.len();
-                    self.held.drain(..used);
+                    let used = self.buffer.len() - rest.len();
+                    self.buffer.drain(..used);
                     return Ok(message);
                 }
                 if self.read().await? == 0 {
@@ -101,8 +101,8 @@ impl RemoteEnd {
     /// Returns the next line, for the framing with one message a line.
     pub(crate) async fn receive_line(&mut self) -> io::Result<String> {
         loop {
-            if let Some(end) = self.held.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.held.drain(..=end).collect();
+            if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.buffer.drain(..=end).collect();
                 return String::from_utf8(line).map_err(io::Error::other);
             }
             if self.read().await? == 0 {
@@ -114,13 +114,13 @@ impl RemoteEnd {
     /// Reads until the end of the stream. Returns the unread text.
     pub(crate) async fn rest(&mut self) -> io::Result<String> {
         while self.read().await? > 0 {}
-        String::from_utf8(std::mem::take(&mut self.held)).map_err(io::Error::other)
+        String::from_utf8(std::mem::take(&mut self.buffer)).map_err(io::Error::other)
     }
 
     async fn read(&mut self) -> io::Result<usize> {
         let mut chunk = vec![0; 64 * 1024];
         let count = timeout(TEST_TIMEOUT, self.reader.read(&mut chunk)).await??;
-        self.held.extend_from_slice(chunk.get(..count).unwrap_or_default());
+        self.buffer.extend_from_slice(chunk.get(..count).unwrap_or_default());
         Ok(count)
     }
 }

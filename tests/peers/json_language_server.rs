@@ -32,7 +32,7 @@ async fn session() -> Option<(Editor, Value)> {
 }
 
 #[tokio::test]
-async fn a_whole_session_with_the_json_language_server() {
+async fn the_json_language_server_answers_a_complete_session() {
     let Some((mut editor, capabilities)) = session().await else { return };
     assert_eq!(capabilities["hoverProvider"], true);
     assert!(capabilities["completionProvider"].is_object());
@@ -72,7 +72,7 @@ async fn a_whole_session_with_the_json_language_server() {
 }
 
 #[tokio::test]
-async fn a_method_that_the_json_language_server_has_not_is_not_found() {
+async fn an_unknown_method_of_the_json_language_server_is_not_found() {
     let Some((editor, _)) = session().await else { return };
     let failure = editor.peer.call::<Value>("textDocument/frobnicate", &json!({})).await.unwrap_err();
     assert_eq!(failure.remote().map(|error| error.code.value()), Some(-32601), "{failure:?}");
@@ -80,7 +80,7 @@ async fn a_method_that_the_json_language_server_has_not_is_not_found() {
 }
 
 #[tokio::test]
-async fn hundreds_of_calls_at_once_are_each_answered_by_the_json_language_server() {
+async fn the_json_language_server_answers_300_concurrent_calls() {
     let Some((editor, _)) = session().await else { return };
     let uri = uri("many.json");
     let lines: Vec<String> = (0..300).map(|number| format!("  \"key{number}\": {number}")).collect();

@@ -71,12 +71,12 @@ impl Editor {
     }
 
     /// Returns the next diagnostics of a document for which `is_it` returns true.
-    pub(crate) async fn diagnostics(&mut self, uri: &str, is_it: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+    pub(crate) async fn diagnostics(&mut self, uri: &str, is_wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         let found = timeout(TEST_TIMEOUT, async {
             loop {
                 let params = self.diagnostics.recv().await.unwrap();
                 let list = params["diagnostics"].as_array().unwrap();
-                if params["uri"] == uri && is_it(list) {
+                if params["uri"] == uri && is_wanted(list) {
                     return list.clone();
                 }
             }

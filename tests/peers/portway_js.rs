@@ -23,7 +23,7 @@ async fn failure(client: &Client, method: &str) -> (ErrorCode, String, Option<Va
 }
 
 #[tokio::test]
-async fn of_an_error_of_axios_no_header_crosses() {
+async fn the_host_receives_no_header_of_an_axios_error() {
     let Some(client) = guest() else { return };
     let message = "Request failed with status code 403".to_owned();
     let data = json!({ "name": "AxiosError", "code": "ERR_BAD_REQUEST" });
@@ -33,7 +33,7 @@ async fn of_an_error_of_axios_no_header_crosses() {
 }
 
 #[tokio::test]
-async fn of_an_error_of_fs_no_path_crosses_beside_the_message() {
+async fn the_host_receives_the_path_of_an_fs_error_only_in_the_message() {
     let Some(client) = guest() else { return };
     let message = "ENOENT: no such file or directory, open '/home/s3cret'".to_owned();
     let data = json!({ "code": "ENOENT", "errno": -2 });
@@ -41,7 +41,7 @@ async fn of_an_error_of_fs_no_path_crosses_beside_the_message() {
 }
 
 #[tokio::test]
-async fn the_error_data_chosen_by_the_option_crosses() {
+async fn the_host_receives_the_data_that_the_option_error_data_selects() {
     let Some(client) = guest() else { return };
     let error = failure(&client, "chosen").await;
     assert_eq!(error, (ErrorCode::INTERNAL_ERROR, "x".to_owned(), Some(json!({ "status": 404 }))));

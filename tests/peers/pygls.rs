@@ -14,7 +14,7 @@ async fn session() -> Option<(Editor, Value)> {
 }
 
 #[tokio::test]
-async fn a_whole_session_with_a_server_on_pygls() {
+async fn a_pygls_server_answers_a_complete_session() {
     let Some((mut editor, capabilities)) = session().await else { return };
     assert_eq!(capabilities["completionProvider"]["triggerCharacters"], json!(["."]));
 
@@ -39,7 +39,7 @@ async fn a_whole_session_with_a_server_on_pygls() {
 }
 
 #[tokio::test]
-async fn a_server_on_pygls_calls_back_while_it_is_called() {
+async fn a_pygls_server_calls_the_client_during_a_call() {
     let Some((editor, _)) = session().await else { return };
     let params = json!({ "command": "todo.greeting", "arguments": ["Ada"] });
     assert_eq!(editor.call("workspace/executeCommand", params).await, "héllo 😀, Ada");

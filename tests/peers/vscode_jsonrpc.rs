@@ -66,7 +66,7 @@ async fn a_server_on_vscode_jsonrpc_answers_with_errors() {
 }
 
 #[tokio::test]
-async fn a_server_on_vscode_jsonrpc_calls_back_while_it_is_called() {
+async fn a_vscode_jsonrpc_server_calls_the_client_during_a_call() {
     let Some(peer) = server() else { return };
     assert_eq!(call(&peer, "ask", json!({ "question": "how many?" })).await, "how many? 42");
     end(peer).await;
@@ -86,9 +86,9 @@ async fn notifications_reach_a_server_on_vscode_jsonrpc_in_their_order() {
 #[tokio::test]
 async fn a_call_that_is_dropped_is_cancelled_at_a_server_on_vscode_jsonrpc() {
     let Some(peer) = server() else { return };
-    let waiting = peer.call::<Value>("wait", &json!({})).start();
+    let pending_call = peer.call::<Value>("wait", &json!({})).start();
     assert_eq!(call(&peer, "lines", json!([])).await, json!([]));
-    drop(waiting);
+    drop(pending_call);
     assert_eq!(call(&peer, "lines", json!([])).await, json!(["cancelled"]));
     assert_eq!(peer.client().pending(), 0);
     end(peer).await;
@@ -109,12 +109,12 @@ async fn a_thousand_calls_at_once_and_a_large_one_pass_through_vscode_jsonrpc() 
 }
 
 #[tokio::test]
-async fn calls_end_when_a_server_on_vscode_jsonrpc_dies() {
+async fn calls_end_when_a_vscode_jsonrpc_server_exits() {
     let Some(peer) = server() else { return };
-    let waiting = peer.call::<Value>("wait", &json!({})).start();
+    let pending_call = peer.call::<Value>("wait", &json!({})).start();
     call(&peer, "lines", json!([])).await;
     peer.notify("exit", &()).unwrap();
-    let failure = timeout(TEST_TIMEOUT, waiting).await.unwrap().unwrap_err();
+    let failure = timeout(TEST_TIMEOUT, pending_call).await.unwrap().unwrap_err();
     assert_eq!(failure, portway::CallError::PeerGone);
 }
 
@@ -143,7 +143,7 @@ struct Logged {
 /// Registers the methods that tests/peers/node/client.mjs calls.
 fn register(peer: &Peer) {
     let seen = Arc::<Seen>::default();
-    let with_seen = || Arc::clone(&seen);
+    let clone_seen = || Arc::clone(&seen);
     peer.method("echo", |params: Value, _: Context| async move { Ok::<_, RpcError>(params) });
     peer.method("add", |(a, b): (u32, u32), _: Context| async move { Ok::<_, RpcError>(a + b) });
     peer.method("nothing", |_: Value, _: Context| async { Ok::<_, RpcError>(()) });
@@ -159,16 +159,16 @@ fn register(peer: &Peer) {
             Ok::<_, RpcError>(format!("{} {answer}", params["question"].as_str().unwrap_or_default()))
         }
     });
-    let shared = with_seen();
+    let shared = clone_seen();
     peer.on_notify("log", move |Logged { line }: Logged, _: Context| {
         shared.lines.lock().unwrap().push(line);
     });
-    let shared = with_seen();
+    let shared = clone_seen();
     peer.method("lines", move |_: Value, _: Context| {
         let lines = shared.lines.lock().unwrap().clone();
         async move { Ok::<_, RpcError>(lines) }
     });
-    let shared = with_seen();
+    let shared = clone_seen();
     peer.method("wait", move |_: Value, _: Context| {
         let guard = Guard(Arc::clone(&shared));
         async move {
@@ -178,7 +178,7 @@ fn register(peer: &Peer) {
             Ok::<_, RpcError>(())
         }
     });
-    let shared = with_seen();
+    let shared = clone_seen();
     peer.method("started", move |_: Value, _: Context| {
         let shared = Arc::clone(&shared);
         async move {
@@ -200,7 +200,7 @@ async fn a_client_on_vscode_jsonrpc_calls_our_server() {
     tokio::spawn(listener.serve(register));
     let run = Command::new(node).arg(file("node/client.mjs")).arg(&path).kill_on_drop(true).output();
     let output = timeout(TEST_TIMEOUT, run).await.unwrap().unwrap();
-    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{}{}", said(&output.stdout), said(&output.stderr));
-    assert_eq!(said(&output.stdout).trim(), "all is well");
+    let text_of = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{}{}", text_of(&output.stdout), text_of(&output.stderr));
+    assert_eq!(text_of(&output.stdout).trim(), "all is well");
 }

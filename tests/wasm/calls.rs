@@ -11,7 +11,7 @@ use wasm_bindgen_test::wasm_bindgen_test;
 use crate::wire::{Add, add, client_and_server, client_and_wire, next, sleep};
 
 #[wasm_bindgen_test]
-async fn a_call_has_its_result() {
+async fn a_call_returns_its_result() {
     let (client, server) = client_and_server();
     server.method("add", add);
     assert_eq!(client.call("add", &Add { a: 1, b: 2 }).await, Ok(3));
@@ -44,7 +44,7 @@ async fn a_call_is_sent_when_it_is_first_polled() {
 }
 
 #[wasm_bindgen_test]
-async fn nothing_may_be_the_result() {
+async fn a_result_may_be_null() {
     let (client, server) = client_and_server();
     server.method("nothing", |(), _| async { Ok::<_, RpcError>(()) });
     assert_eq!(client.call("nothing", &()).await, Ok(()));
@@ -67,7 +67,7 @@ enum Kind {
 }
 
 #[wasm_bindgen_test]
-async fn values_cross_as_json_would_have_them() {
+async fn values_arrive_as_after_json_serialization() {
     let rich = Rich {
         name: "é".to_owned(),
         absent: None,
@@ -98,7 +98,7 @@ async fn a_thousand_calls_at_once_have_their_own_results() {
 }
 
 #[wasm_bindgen_test]
-async fn answers_may_come_in_any_order() {
+async fn responses_may_arrive_in_any_order() {
     let (client, server) = client_and_server();
     server.method("after", |(ms,): (f64,), _| async move {
         sleep(ms).await;
@@ -191,7 +191,7 @@ async fn a_call_that_times_out_is_cancelled_at_the_peer() {
 }
 
 #[wasm_bindgen_test]
-async fn progress_restarts_the_timeout_up_to_a_total() {
+async fn progress_restarts_the_timeout_but_not_the_total_timeout() {
     let (client, server) = client_and_server();
     server.method("work", |(steps,): (u32,), context: Context| async move {
         for step in 0..steps {
@@ -214,7 +214,7 @@ async fn progress_restarts_the_timeout_up_to_a_total() {
 }
 
 #[wasm_bindgen_test]
-async fn a_late_answer_is_nobodys() {
+async fn a_late_response_ends_no_call() {
     let (client, wire) = client_and_wire();
     assert_eq!(client.call::<u8>("wait", &()).timeout(Duration::from_millis(5)).await, Err(CallError::TimedOut));
     let second = client.call::<u8>("wait", &()).start();

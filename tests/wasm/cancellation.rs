@@ -111,7 +111,7 @@ async fn a_cancelled_request_is_answered() {
 }
 
 #[wasm_bindgen_test]
-async fn work_elsewhere_can_wait_for_the_cancellation() {
+async fn a_spawned_task_can_wait_for_the_cancellation() {
     let (client, server) = client_and_server();
     let seen = Rc::new(RefCell::new(Vec::new()));
     let log = seen.clone();
@@ -147,7 +147,7 @@ async fn destroying_the_client_ends_its_calls() {
 }
 
 #[wasm_bindgen_test]
-async fn dropping_the_server_ends_its_work_and_answers() {
+async fn dropping_the_server_drops_its_handlers_and_answers_their_requests() {
     let (client, server) = client_and_server();
     let dropped = serve_wait(&server);
     let call = client.call::<()>("wait", &()).start();

@@ -86,7 +86,7 @@ async fn the_context_of_a_session_that_has_ended_sends_nothing_to_the_next() {
 }
 
 #[wasm_bindgen_test]
-async fn without_a_peer_connecting_times_out() {
+async fn connecting_without_a_peer_times_out() {
     let ports = channel();
     let error = Peer::connect(&ports[0]).timeout(Duration::from_millis(50)).open(|_| {}).await.unwrap_err();
     assert_eq!(error.reason().as_deref(), Some("no-answer"));

@@ -93,25 +93,25 @@ async fn item<T: DeserializeOwned>(items: &mut Items<T>) -> Option<Result<T, Cal
 }
 
 /// Returns a client, and a server whose method `read` reads all of its param.
-fn reader() -> (Client, Server) {
+fn client_and_reader() -> (Client, Server) {
     let (client, server) = client_and_server();
     server.method_sync("read", |_: (Everything,), _| Ok::<_, RpcError>(1));
     (client, server)
 }
 
 /// Returns the names of the costly values whose messages are small.
-fn small_names() -> impl Iterator<Item = String> {
+fn small_costly_names() -> impl Iterator<Item = String> {
     costly_names().into_iter().filter(|name| !name.contains("large") && !name.contains("many"))
 }
 
 /// Checks that the server answers the next call.
-async fn serves_on(client: &Client) {
+async fn assert_serves(client: &Client) {
     assert_eq!(client.call("read", &(1,)).await, Ok(1));
 }
 
 #[wasm_bindgen_test]
 async fn params_that_take_too_many_visits_are_refused() {
-    let (client, server) = reader();
+    let (client, server) = client_and_reader();
     server.method("readTree", |_: (Tree,), _| async { Ok::<_, RpcError>(1) });
     for name in costly_names() {
         for method in ["read", "readTree"] {
@@ -122,15 +122,15 @@ async fn params_that_take_too_many_visits_are_refused() {
             assert_eq!((error.code, &error.message), (expected.code, &expected.message), "{method}: {name}");
             let data: BTreeMap<String, String> = error.data().unwrap().unwrap();
             assert_eq!(data["reason"], "too-many-visits");
-            serves_on(&client).await;
+            assert_serves(&client).await;
         }
     }
 }
 
 #[wasm_bindgen_test]
-async fn a_small_message_that_stands_for_much_is_refused_within_50_ms() {
-    let (client, _server) = reader();
-    for name in small_names() {
+async fn a_small_message_with_a_large_value_is_refused_within_50_ms() {
+    let (client, _server) = client_and_reader();
+    for name in small_costly_names() {
         let params = js_sys::Array::of1(&costly(&name));
         // Other programs may delay a try. So the best of five tries counts.
         let mut best = f64::INFINITY;
@@ -149,7 +149,7 @@ async fn a_notification_that_takes_too_many_visits_is_ignored() {
     let seen = Rc::new(Cell::new(0));
     let count = seen.clone();
     server.on_notify("note", move |_: (Everything,), _| count.set(count.get() + 1));
-    for name in small_names() {
+    for name in small_costly_names() {
         wire.send_with(r#"{"jsonrpc":"2.0","method":"note","params":["?"]}"#, &costly(&name));
     }
     wire.send(r#"{"jsonrpc":"2.0","method":"note","params":[1]}"#);
@@ -180,7 +180,7 @@ async fn each_request_of_a_batch_or_of_columns_is_counted_by_itself() {
 #[wasm_bindgen_test]
 async fn a_result_or_an_item_that_takes_too_many_visits_ends_its_call() {
     let too_many = || CallError::Deserialize(TOO_MANY.to_owned());
-    for name in small_names() {
+    for name in small_costly_names() {
         let (client, wire) = client_and_wire();
         let call = client.call::<Everything>("get", &()).start();
         assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","method":"get","id":1}"#);
@@ -208,7 +208,7 @@ async fn a_result_or_an_item_that_takes_too_many_visits_ends_its_call() {
 
 #[wasm_bindgen_test]
 async fn progress_that_takes_too_many_visits_ends_its_call() {
-    for name in small_names() {
+    for name in small_costly_names() {
         let (client, wire) = client_and_wire();
         let seen = Rc::new(Cell::new(0));
         let count = seen.clone();
@@ -245,7 +245,7 @@ async fn a_result_after_such_progress_cancels_no_other_call() {
 #[wasm_bindgen_test]
 async fn the_data_and_the_message_of_an_error_are_bounded() {
     let (client, wire) = client_and_wire();
-    for (at, name) in small_names().enumerate() {
+    for (at, name) in small_costly_names().enumerate() {
         let call = client.call::<u32>("get", &()).start();
         next(&wire).await;
         let answer = format!(r#"{{"jsonrpc":"2.0","error":{{"code":1,"message":"no","data":"?"}},"id":{}}}"#, at + 1);
@@ -263,7 +263,7 @@ async fn the_data_and_the_message_of_an_error_are_bounded() {
 
 #[wasm_bindgen_test]
 async fn strings_and_buffers_are_counted_before_they_are_copied() {
-    let (client, server) = reader();
+    let (client, server) = client_and_reader();
     server.method_sync("text", |_: (String,), _| Ok::<_, RpcError>(1));
     server.method_sync("bytes", |_: (Vec<u8>,), _| Ok::<_, RpcError>(1));
     server.method_sync("floats", |_: (Vec<f64>,), _| Ok::<_, RpcError>(1));
@@ -281,7 +281,7 @@ async fn strings_and_buffers_are_counted_before_they_are_copied() {
             panic!("{method} has read the {name}")
         };
         assert_eq!(error.message, format!("Invalid params: {TOO_MANY}"), "{method}: {name}");
-        serves_on(&client).await;
+        assert_serves(&client).await;
     }
     // A buffer that is read as bytes needs few visits.
     let bytes = js_sys::Array::of1(&js_sys::Uint8Array::new_with_length(10_000_000));
@@ -330,7 +330,7 @@ async fn an_array_with_a_few_holes_is_read() {
 }
 
 #[wasm_bindgen_test]
-async fn a_value_in_two_places_is_read_in_both() {
+async fn a_shared_value_is_read_at_each_place() {
     let (client, server) = client_and_server();
     server.method("sums", |(a, b): (Vec<u32>, Vec<u32>), _| async move {
         Ok::<_, RpcError>(a.iter().sum::<u32>() + b.iter().sum::<u32>())
@@ -341,8 +341,8 @@ async fn a_value_in_two_places_is_read_in_both() {
 
 /// A list in place of a map once leaked stack memory of wasm. Some thousands of such lists ended the program.
 #[wasm_bindgen_test]
-async fn thousands_of_params_that_do_not_fit_leave_nothing_behind() {
-    let (client, server) = reader();
+async fn thousands_of_params_of_a_wrong_type_leak_no_memory() {
+    let (client, server) = client_and_reader();
     server.method("map", |_: HashMap<String, u32>, _| async { Ok::<_, RpcError>(1) });
     let null = js_sys::Array::of1(&JsValue::NULL);
     let set = js_sys::Set::new(&null);
@@ -351,7 +351,7 @@ async fn thousands_of_params_that_do_not_fit_leave_nothing_behind() {
         let Err(CallError::Remote(error)) = client.call_js("map", params).await else { panic!("it was read") };
         assert_eq!(error.message, "Invalid params: invalid type: sequence, expected a map");
     }
-    serves_on(&client).await;
+    assert_serves(&client).await;
 }
 
 #[wasm_bindgen_test]
@@ -387,7 +387,7 @@ async fn objects_that_throw_or_change_while_they_are_read_are_errors() {
                 break;
             }
         }
-        serves_on(&client).await;
+        assert_serves(&client).await;
     }
 }
 
@@ -465,7 +465,7 @@ struct Flat {
 }
 
 /// Checks that our deserializer and `serde_wasm_bindgen` read equal values, or that both fail.
-fn is_read_alike<T: DeserializeOwned + Debug>(value: &JsValue) {
+fn assert_read_alike<T: DeserializeOwned + Debug>(value: &JsValue) {
     let name = std::any::type_name::<T>();
     let ours = RpcError::internal("").with_js_data(value.clone()).data::<T>();
     let theirs = serde_wasm_bindgen::from_value::<T>(value.clone());
@@ -481,46 +481,46 @@ fn values_are_read_as_serde_wasm_bindgen_reads_them() {
     let values = kinds();
     assert!(values.len() > 80, "{}", values.len());
     for value in values {
-        is_read_alike::<()>(&value);
-        is_read_alike::<bool>(&value);
-        is_read_alike::<u8>(&value);
-        is_read_alike::<i16>(&value);
-        is_read_alike::<u32>(&value);
-        is_read_alike::<i64>(&value);
-        is_read_alike::<u64>(&value);
-        is_read_alike::<i128>(&value);
-        is_read_alike::<u128>(&value);
-        is_read_alike::<f32>(&value);
-        is_read_alike::<f64>(&value);
-        is_read_alike::<char>(&value);
-        is_read_alike::<String>(&value);
-        is_read_alike::<Option<u32>>(&value);
-        is_read_alike::<Vec<u8>>(&value);
-        is_read_alike::<Vec<f64>>(&value);
-        is_read_alike::<Vec<i64>>(&value);
-        is_read_alike::<Vec<Option<u8>>>(&value);
-        is_read_alike::<Vec<Newtype>>(&value);
-        is_read_alike::<Vec<String>>(&value);
-        is_read_alike::<Vec<serde_json::Value>>(&value);
-        is_read_alike::<(u32, u32)>(&value);
-        is_read_alike::<[u32; 1]>(&value);
-        is_read_alike::<(u32, String)>(&value);
-        is_read_alike::<Newtype>(&value);
-        is_read_alike::<Unit>(&value);
-        is_read_alike::<Plain>(&value);
-        is_read_alike::<External>(&value);
-        is_read_alike::<Internal>(&value);
-        is_read_alike::<Untagged>(&value);
-        is_read_alike::<serde_json::Value>(&value);
-        is_read_alike::<serde::de::IgnoredAny>(&value);
+        assert_read_alike::<()>(&value);
+        assert_read_alike::<bool>(&value);
+        assert_read_alike::<u8>(&value);
+        assert_read_alike::<i16>(&value);
+        assert_read_alike::<u32>(&value);
+        assert_read_alike::<i64>(&value);
+        assert_read_alike::<u64>(&value);
+        assert_read_alike::<i128>(&value);
+        assert_read_alike::<u128>(&value);
+        assert_read_alike::<f32>(&value);
+        assert_read_alike::<f64>(&value);
+        assert_read_alike::<char>(&value);
+        assert_read_alike::<String>(&value);
+        assert_read_alike::<Option<u32>>(&value);
+        assert_read_alike::<Vec<u8>>(&value);
+        assert_read_alike::<Vec<f64>>(&value);
+        assert_read_alike::<Vec<i64>>(&value);
+        assert_read_alike::<Vec<Option<u8>>>(&value);
+        assert_read_alike::<Vec<Newtype>>(&value);
+        assert_read_alike::<Vec<String>>(&value);
+        assert_read_alike::<Vec<serde_json::Value>>(&value);
+        assert_read_alike::<(u32, u32)>(&value);
+        assert_read_alike::<[u32; 1]>(&value);
+        assert_read_alike::<(u32, String)>(&value);
+        assert_read_alike::<Newtype>(&value);
+        assert_read_alike::<Unit>(&value);
+        assert_read_alike::<Plain>(&value);
+        assert_read_alike::<External>(&value);
+        assert_read_alike::<Internal>(&value);
+        assert_read_alike::<Untagged>(&value);
+        assert_read_alike::<serde_json::Value>(&value);
+        assert_read_alike::<serde::de::IgnoredAny>(&value);
         // For a list with null or undefined, `serde_wasm_bindgen` reads these types with a JavaScript exception that
         // passes through Rust. So these types are not compared for such a list.
         let list = js_sys::Array::is_array(&value).then(|| js_sys::Array::from(&value));
         if !list.is_some_and(|list| list.iter().any(|element| element.is_null() || element.is_undefined())) {
-            is_read_alike::<BTreeMap<String, u32>>(&value);
-            is_read_alike::<BTreeMap<String, serde_json::Value>>(&value);
-            is_read_alike::<Vec<(String, u32)>>(&value);
-            is_read_alike::<Flat>(&value);
+            assert_read_alike::<BTreeMap<String, u32>>(&value);
+            assert_read_alike::<BTreeMap<String, serde_json::Value>>(&value);
+            assert_read_alike::<Vec<(String, u32)>>(&value);
+            assert_read_alike::<Flat>(&value);
         }
     }
 }

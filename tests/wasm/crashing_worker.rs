@@ -31,21 +31,21 @@ pub fn serve_until_trap(silence: &JsValue) {
         .method("echo", |(text,): (String,), _: Context| async move { Ok::<_, RpcError>(text) })
         .method("wait", |(), _| std::future::pending::<Result<(), RpcError>>())
         .on_notify("note", |(_text,): (String,), _| {});
-    for (name, die) in WAYS {
+    for (name, trap) in TRAPS {
         server
             .method_sync(name, move |(), _| {
-                die();
+                trap();
                 Ok::<_, RpcError>(())
             })
             .method(&format!("{name}Later"), move |(), _| async move {
                 sleep(0.0).await;
-                die();
+                trap();
                 Ok::<_, RpcError>(())
             })
             .method(&format!("{name}Elsewhere"), move |(), _| {
                 spawn_local(async move {
                     sleep(0.0).await;
-                    die();
+                    trap();
                 });
                 std::future::pending::<Result<(), RpcError>>()
             });
@@ -59,7 +59,7 @@ pub fn serve_until_trap(silence: &JsValue) {
 }
 
 /// The functions that trap, by the names of their methods.
-pub(crate) const WAYS: [(&str, fn()); 4] =
+pub(crate) const TRAPS: [(&str, fn()); 4] =
     [("panic", || panic!("a secret")), ("overflow", overflow), ("exhaust", exhaust), ("trap", trap)];
 
 fn overflow() {

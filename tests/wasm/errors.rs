@@ -44,7 +44,7 @@ async fn an_unknown_method_is_answered() {
 }
 
 #[wasm_bindgen_test]
-async fn params_that_do_not_fit_are_answered_with_the_reason() {
+async fn params_of_a_wrong_type_are_answered_with_the_reason() {
     let (client, server) = client_and_server();
     server.method("add", add);
     for call in [client.call::<i32>("add", &[1]), client.call("add", &()), client.call("add", &Add2 { a: "one" })] {
@@ -60,7 +60,7 @@ struct Add2<'a> {
 }
 
 #[wasm_bindgen_test]
-async fn params_that_do_not_fit_are_not_repeated_at_length() {
+async fn params_of_a_wrong_type_are_not_repeated_at_length() {
     let (client, server) = client_and_server();
     server.method("add", add);
     let a = "é".repeat(1_000_000);
@@ -70,7 +70,7 @@ async fn params_that_do_not_fit_are_not_repeated_at_length() {
 }
 
 #[wasm_bindgen_test]
-async fn a_call_error_brings_no_text_of_its_source_to_another_caller() {
+async fn the_text_of_a_source_error_is_not_sent_to_another_caller() {
     let (client, server) = client_and_server();
     let (inner, inner_server) = client_and_server();
     inner_server.method_sync("secret", |(), _| Ok::<_, RpcError>("s3cret"));

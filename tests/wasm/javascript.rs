@@ -36,7 +36,7 @@ async fn rust_calls_javascript() {
 }
 
 #[wasm_bindgen_test]
-async fn of_an_error_of_a_library_rust_gets_name_code_and_cause_only() {
+async fn rust_receives_only_name_code_and_cause_of_a_library_error() {
     let (client, _server) = client_of_js();
     let Err(CallError::Remote(error)) = client.call::<()>("failAsLibrariesDo", &()).await else { panic!("no error") };
     assert_eq!((error.code, error.message.as_str()), (ErrorCode::INTERNAL_ERROR, "Request failed"));

@@ -8,21 +8,21 @@ use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::wire::{add, channel, loopback, sleep, transports};
 
-fn is_heard(transport: &JsValue) -> bool {
-    js_sys::Reflect::get(transport, &"isHeard".into()).unwrap().is_truthy()
+fn has_handler(transport: &JsValue) -> bool {
+    js_sys::Reflect::get(transport, &"hasHandler".into()).unwrap().is_truthy()
 }
 
 #[wasm_bindgen_test]
-async fn a_thousand_peers_leave_nothing() {
+async fn a_thousand_dropped_peers_leak_nothing() {
     let counted = Rc::new(());
     let round = async || {
         let transports = loopback();
         let here = Peer::new(Transport::from_js(transports[0].clone()).unwrap());
         let there = Peer::new(Transport::from_js(transports[1].clone()).unwrap());
-        let held = counted.clone();
+        let counter = counted.clone();
         there
             .method("wait", move |(), _| {
-                let held = held.clone();
+                let held = counter.clone();
                 async move {
                     std::future::pending::<()>().await;
                     drop(held);
@@ -34,7 +34,7 @@ async fn a_thousand_peers_leave_nothing() {
         here.notify("tick", &[1]).unwrap();
         drop((here, there));
         assert_eq!(waiting.await, Err(CallError::Destroyed));
-        assert!(!is_heard(&transports[0]) && !is_heard(&transports[1]));
+        assert!(!has_handler(&transports[0]) && !has_handler(&transports[1]));
     };
     let table = || -> u32 {
         // This table has the references to values of JavaScript. Free entries of the table are used again.
@@ -63,13 +63,13 @@ fn an_unused_transport_is_closed() {
     let used = Transport::from_js(transports[1].clone()).unwrap();
     let client = Client::new(used.clone());
     drop(used);
-    assert!(is_heard(&transports[1]));
+    assert!(has_handler(&transports[1]));
     drop(client);
-    assert!(!is_heard(&transports[1]));
+    assert!(!has_handler(&transports[1]));
 }
 
 #[wasm_bindgen_test]
-async fn a_client_and_a_server_share_a_transport_until_the_last_goes() {
+async fn a_shared_transport_stays_open_until_its_last_user_is_dropped() {
     let (here, there) = transports();
     let client = Client::new(here.clone());
     let server = Server::new(here);
@@ -104,5 +104,5 @@ async fn a_peer_ends_with_clones_of_its_client_inside_its_own_handlers() {
         async move { client.call::<u8>("again", &()).await.map_err(RpcError::from) }
     });
     drop(peer);
-    assert!(!is_heard(&transports[0]));
+    assert!(!has_handler(&transports[0]));
 }

@@ -23,7 +23,7 @@ fn row(name: &str) -> Row {
 }
 
 /// Checks that a wait of `elapsed` milliseconds matches the row.
-fn is_about(elapsed: f64, row: &Row) {
+fn assert_about(elapsed: f64, row: &Row) {
     let value = f64::from(row.value);
     // The timeout of a call may be late by a sixteenth of its value.
     assert!(elapsed >= value - 2.0 && elapsed < value * 1.07 + 1_500.0, "{}: {elapsed}", row.name);
@@ -51,9 +51,9 @@ async fn defaults_match_the_table() {
     let asked = next(&wire).await;
     assert!(asked.contains(&credit), "{asked}");
     assert_eq!(client.call::<()>("wait", &()).await, Err(CallError::TimedOut));
-    is_about(js_sys::Date::now() - start, &row("call-timeout"));
+    assert_about(js_sys::Date::now() - start, &row("call-timeout"));
     until(|| connected.get() > 0.0).await;
-    is_about(connected.get(), &row("connect-timeout"));
+    assert_about(connected.get(), &row("connect-timeout"));
 }
 
 #[wasm_bindgen_test]
@@ -66,9 +66,9 @@ async fn the_size_limit_of_a_conversion_matches_the_table() {
         call.await.map(|list| list.len())
     };
     // The array itself also counts as a visit.
-    let most = value as usize - 1;
-    assert_eq!(result_of(most).await, Ok(most));
-    assert!(result_of(most + 1).await.is_err());
+    let max_length = value as usize - 1;
+    assert_eq!(result_of(max_length).await, Ok(max_length));
+    assert!(result_of(max_length + 1).await.is_err());
 }
 
 /// A type whose error is longer than the limit.

@@ -41,7 +41,7 @@ async fn a_handler_notifies_its_caller() {
 }
 
 #[wasm_bindgen_test]
-async fn params_that_do_not_fit_are_ignored() {
+async fn a_notification_with_params_of_a_wrong_type_is_ignored() {
     let (server, wire) = server_and_wire();
     let seen = Rc::new(RefCell::new(Vec::new()));
     let log = seen.clone();
@@ -70,7 +70,7 @@ async fn a_method_that_is_notified_runs_without_an_answer() {
 }
 
 #[wasm_bindgen_test]
-async fn values_of_javascript_cross_as_they_are() {
+async fn values_of_javascript_are_sent_without_conversion() {
     let (client, server) = client_and_server();
     let seen = Rc::new(RefCell::new(Vec::new()));
     let log = seen.clone();

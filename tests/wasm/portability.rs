@@ -9,7 +9,7 @@ use crate::portable;
 use crate::wire::{next, server_and_wire};
 
 #[wasm_bindgen_test]
-fn each_call_error_is_described_by_one_match() {
+fn one_match_on_both_apis_describes_each_call_error() {
     for (found, expected) in portable::descriptions() {
         assert_eq!(found, expected);
     }
@@ -54,7 +54,7 @@ fn data_is_a_value_of_javascript() {
 
 #[cfg(feature = "codec")]
 #[wasm_bindgen_test]
-fn data_has_json_text_too() {
+fn data_is_also_available_as_json_text() {
     use std::borrow::Cow;
 
     use portway::message::ErrorObject;

@@ -77,7 +77,7 @@ async fn a_handler_may_drop_its_own_server() {
 }
 
 #[wasm_bindgen_test]
-async fn work_may_drop_its_own_server() {
+async fn the_future_of_a_handler_may_drop_its_server() {
     for (here, there) in [transports(), loopback_transports()] {
         let client = Client::new(here);
         let server = Rc::new(RefCell::new(Some(Server::new(there))));

@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test;
 use crate::wire::{Add, add, client_and_server, next, server_and_wire, sleep};
 
 #[wasm_bindgen_test]
-async fn params_that_are_absent_null_or_empty_are_the_same_to_a_handler_that_takes_none() {
+async fn a_handler_without_params_accepts_absent_null_and_empty_params() {
     let (server, wire) = server_and_wire();
     server.method_sync("none", |(), _| Ok::<_, RpcError>("none"));
     server.method_sync("list", |list: Vec<u32>, _| Ok::<_, RpcError>(list.len()));
@@ -50,7 +50,7 @@ async fn values_without_members_of_their_own_are_not_empty_params() {
 }
 
 #[wasm_bindgen_test]
-async fn ids_come_back_as_they_were() {
+async fn a_response_has_the_id_of_its_request() {
     let (server, wire) = server_and_wire();
     server.method("add", add);
     for id in ["1", "\"1\"", "-7", "0", "1.5", "\"\""] {
@@ -72,9 +72,9 @@ async fn a_batch_is_answered_in_one_array() {
             {"jsonrpc":"2.0","method":"now","id":2}]"#,
     );
     let answer = r#"[{"jsonrpc":"2.0","result":0,"id":2},{"jsonrpc":"2.0","result":20,"id":1}]"#;
-    let came = next(&wire).await;
-    let turned = r#"[{"jsonrpc":"2.0","result":20,"id":1},{"jsonrpc":"2.0","result":0,"id":2}]"#;
-    assert!(came == answer || came == turned, "{came}");
+    let reply = next(&wire).await;
+    let reversed_answer = r#"[{"jsonrpc":"2.0","result":20,"id":1},{"jsonrpc":"2.0","result":0,"id":2}]"#;
+    assert!(reply == answer || reply == reversed_answer, "{reply}");
 }
 
 #[wasm_bindgen_test]
@@ -95,7 +95,7 @@ async fn reserved_names_are_not_registered() {
 }
 
 #[wasm_bindgen_test]
-async fn the_context_knows_the_method() {
+async fn the_context_returns_the_method() {
     let (server, wire) = server_and_wire();
     server.method("which", |(), context: Context| async move { Ok::<_, RpcError>(context.method()) });
     wire.send(r#"{"jsonrpc":"2.0","method":"which","id":1}"#);
@@ -103,7 +103,7 @@ async fn the_context_knows_the_method() {
 }
 
 #[wasm_bindgen_test]
-async fn a_handler_of_a_struct_takes_any_order_and_ignores_the_rest() {
+async fn a_handler_with_a_struct_accepts_any_order_of_members_and_ignores_unknown_members() {
     let (server, wire) = server_and_wire();
     server.method_sync("add", |Add { a, b }, _| Ok::<_, RpcError>(a + b));
     wire.send(r#"{"jsonrpc":"2.0","method":"add","params":{"b":2,"c":9,"a":1},"id":1}"#);

@@ -6,26 +6,26 @@ use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::wire::{Add, add};
 
-async fn carries(client: Transport, server: Transport) {
+async fn assert_answers(client: Transport, server: Transport) {
     let (client, server) = (Client::new(client), Server::new(server));
     server.method("add", add);
     assert_eq!(client.call("add", &Add { a: 1, b: 2 }).await, Ok(3));
 }
 
 #[wasm_bindgen_test]
-async fn a_broadcast_channel() {
+async fn a_broadcast_channel_sends_a_call_and_its_response() {
     let channel = || Transport::broadcast("portway-rust-test").unwrap();
-    carries(channel(), channel()).await;
+    assert_answers(channel(), channel()).await;
 }
 
 /// A window that is its own peer receives and answers its own requests.
 #[wasm_bindgen_test]
-async fn a_window() {
+async fn a_window_sends_a_call_and_its_response() {
     let window: JsValue = js_sys::global().into();
     let location = js_sys::Reflect::get(&window, &"origin".into()).unwrap().as_string().unwrap();
     for origin in [Origin::Own, Origin::Only(&location), Origin::OneOf(&[&location, "https://portway.example"])] {
         let transport = Transport::window(&window, origin).unwrap();
-        carries(transport.clone(), transport).await;
+        assert_answers(transport.clone(), transport).await;
     }
 }
 

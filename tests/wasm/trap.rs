@@ -8,14 +8,14 @@ use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::wire::{ask, crashing_worker, sleep};
 
-const HANG: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-fn dead() -> CallError {
+fn wasm_died() -> CallError {
     CallError::PeerDied
 }
 
 fn client_of(worker: &JsValue) -> Client {
-    Client::new(Transport::worker(worker).unwrap()).with_timeout(HANG)
+    Client::new(Transport::worker(worker).unwrap()).with_timeout(TEST_TIMEOUT)
 }
 
 async fn echo(client: &Client) -> Result<String, CallError> {
@@ -23,17 +23,17 @@ async fn echo(client: &Client) -> Result<String, CallError> {
 }
 
 /// Checks that a trap in `method` ends all calls of the page, and all calls of the worker.
-async fn dies_of(method: &str) {
+async fn check_trap_in(method: &str) {
     let worker = crashing_worker();
     let client = client_of(&worker);
     assert_eq!(echo(&client).await, Ok("hello".to_owned()), "{method}");
-    let waiting = client.call::<()>("wait", &()).start();
-    let given_up = client.call::<()>("wait", &()).start();
-    assert_eq!(client.call::<()>(method, &()).await, Err(dead()), "{method}");
-    assert_eq!(waiting.await, Err(dead()), "{method}");
-    drop(given_up);
+    let pending_call = client.call::<()>("wait", &()).start();
+    let dropped_call = client.call::<()>("wait", &()).start();
+    assert_eq!(client.call::<()>(method, &()).await, Err(wasm_died()), "{method}");
+    assert_eq!(pending_call.await, Err(wasm_died()), "{method}");
+    drop(dropped_call);
     client.notify("note", &("too late",)).unwrap();
-    assert_eq!(echo(&client).await, Err(dead()), "{method}");
+    assert_eq!(echo(&client).await, Err(wasm_died()), "{method}");
     assert_eq!(client.pending(), 0);
     // During this pause, the timer of the worker's own call would have fired.
     sleep(400.0).await;
@@ -48,41 +48,41 @@ async fn dies_of(method: &str) {
 
 #[wasm_bindgen_test]
 async fn a_handler_that_panics_ends_all_calls() {
-    dies_of("panic").await;
+    check_trap_in("panic").await;
 }
 
 #[wasm_bindgen_test]
 async fn a_handler_that_panics_after_an_await_ends_all_calls() {
-    dies_of("panicLater").await;
+    check_trap_in("panicLater").await;
 }
 
 #[wasm_bindgen_test]
 async fn a_task_that_panics_beside_the_handlers_ends_all_calls() {
-    dies_of("panicElsewhere").await;
+    check_trap_in("panicElsewhere").await;
 }
 
 #[wasm_bindgen_test]
 async fn a_full_stack_ends_all_calls() {
-    dies_of("overflow").await;
-    dies_of("overflowLater").await;
+    check_trap_in("overflow").await;
+    check_trap_in("overflowLater").await;
     // Firefox does not report an uncaught stack overflow in a worker.
     let agent = js_sys::Reflect::get(&js_sys::global(), &"navigator".into())
         .and_then(|navigator| js_sys::Reflect::get(&navigator, &"userAgent".into()));
     if !agent.unwrap().as_string().unwrap().contains("Firefox") {
-        dies_of("overflowElsewhere").await;
+        check_trap_in("overflowElsewhere").await;
     }
 }
 
 #[wasm_bindgen_test]
 async fn exhausted_memory_ends_all_calls() {
     for method in ["exhaust", "exhaustLater", "exhaustElsewhere"] {
-        dies_of(method).await;
+        check_trap_in(method).await;
     }
 }
 
 #[wasm_bindgen_test]
 async fn a_trap_ends_all_calls() {
     for method in ["trap", "trapLater", "trapElsewhere"] {
-        dies_of(method).await;
+        check_trap_in(method).await;
     }
 }

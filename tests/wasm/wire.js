@@ -56,7 +56,7 @@ export function loopback() {
     destroy() {
       handlers[own] = undefined;
     },
-    get isHeard() {
+    get hasHandler() {
       return handlers[own] !== undefined;
     },
   }));

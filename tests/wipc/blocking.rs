@@ -48,19 +48,22 @@ fn adder() -> GuestServer<'static> {
 }
 
 /// An input that returns `Interrupted` before each byte.
-struct Drops(Cursor<Vec<u8>>, bool);
+struct InterruptedReader {
+    input: Cursor<Vec<u8>>,
+    is_interrupted: bool,
+}
 
-impl Read for Drops {
+impl Read for InterruptedReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.1 = !self.1;
-        if self.1 { Err(ErrorKind::Interrupted.into()) } else { self.0.read(&mut buffer[..1]) }
+        self.is_interrupted = !self.is_interrupted;
+        if self.is_interrupted { Err(ErrorKind::Interrupted.into()) } else { self.input.read(&mut buffer[..1]) }
     }
 }
 
 #[test]
-fn frames_are_received_however_they_come_and_the_rest_is_dropped() -> Test {
+fn frames_in_any_pieces_are_received_and_other_bytes_are_dropped() -> Test {
     let bytes = [b"noise WIPC ", &stream(&[(FrameType::Call, "{}"), (FrameType::Data, "")])[..], b"more"].concat();
-    let mut guest = Guest::on(Drops(Cursor::new(bytes), false), io::sink());
+    let mut guest = Guest::on(InterruptedReader { input: Cursor::new(bytes), is_interrupted: false }, io::sink());
     let call = OwnedFrame { frame_type: FrameType::Call, payload: b"{}".to_vec() };
     let data = OwnedFrame { frame_type: FrameType::Data, payload: Vec::new() };
     assert_eq!(
@@ -83,7 +86,7 @@ fn nothing_is_read_after_close_and_frames_before_it_are_received() -> Test {
 }
 
 #[test]
-fn frames_that_are_no_calls_go_to_their_own_handler_with_their_payload() {
+fn frames_that_are_not_calls_are_passed_to_their_own_handler_with_their_payload() {
     let input = stream(&[
         (FrameType::Open, "hello"),
         (FrameType::Data, "bytes"),
@@ -113,7 +116,7 @@ fn a_server_ends_when_its_handler_sends_close() {
 }
 
 #[test]
-fn nothing_is_sent_behind_a_close() -> Test {
+fn nothing_is_sent_after_close() -> Test {
     let mut out = Vec::new();
     let mut guest = Guest::on(io::empty(), &mut out);
     guest.send(FrameType::Close, b"")?;

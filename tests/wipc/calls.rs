@@ -33,7 +33,7 @@ fn client(role: &str) -> std::io::Result<(Client, Arc<Mutex<Vec<u8>>>)> {
 }
 
 /// Returns a transport, and the remote end of its stream, which the test reads and writes.
-fn by_hand() -> std::io::Result<(Transport, DuplexStream)> {
+fn transport_with_remote_end() -> std::io::Result<(Transport, DuplexStream)> {
     let (near, far) = duplex(100_000);
     let (reader, writer) = split(near);
     Ok((Transport::new(reader, writer, Framing::Wipc)?, far))
@@ -99,7 +99,7 @@ async fn a_guest_calls_back_while_it_is_called_and_data_keeps_its_place() -> Tes
 
 #[tokio::test]
 async fn running_requests_of_a_guest_are_finished_before_it_exits() -> Test {
-    let (near, mut far) = by_hand()?;
+    let (near, mut far) = transport_with_remote_end()?;
     let server = Server::new(near);
     server.method("slow", |(): (), _: Context| async move {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -120,8 +120,8 @@ async fn running_requests_of_a_guest_are_finished_before_it_exits() -> Test {
 }
 
 #[tokio::test]
-async fn our_end_sends_close_after_all_other_frames() -> Test {
-    let (near, mut far) = by_hand()?;
+async fn destroy_sends_close_after_all_other_frames() -> Test {
+    let (near, mut far) = transport_with_remote_end()?;
     let client = Client::new(near);
     client.notify("hello", &())?;
     client.send_frame(FrameType::Data, b"bytes")?;
@@ -149,7 +149,7 @@ async fn a_guest_exits_with_close_when_its_host_drops_the_client() -> Test {
 
 #[tokio::test]
 async fn a_guest_that_sends_close_gets_no_more_frames_and_its_later_frames_are_received() -> Test {
-    let (client, printed) = client("says close")?;
+    let (client, printed) = client("sends close")?;
     // The guest sends the answer after CLOSE.
     assert_eq!(timeout(TEST_TIMEOUT, client.call::<i64>("count", &())).await?, Ok(5));
     let late = timeout(TEST_TIMEOUT, client.call::<i64>("count", &())).await?;
@@ -280,7 +280,7 @@ async fn a_guest_that_is_sent_close_reads_the_end_of_its_input_and_is_killed_if_
 }
 
 #[tokio::test]
-async fn a_guest_that_dies_in_a_frame_ends_all_calls() -> Test {
+async fn a_guest_that_exits_within_a_frame_ends_all_calls() -> Test {
     let (client, printed) = client("torn")?;
     let outcome = timeout(TEST_TIMEOUT, client.call::<()>("wait", &()).timeout(None)).await?;
     assert!(outcome.is_err(), "{outcome:?}");
@@ -292,7 +292,7 @@ async fn a_guest_that_dies_in_a_frame_ends_all_calls() -> Test {
 
 #[tokio::test]
 async fn an_invalid_call_is_answered_and_the_stream_goes_on() -> Test {
-    let (near, mut far) = by_hand()?;
+    let (near, mut far) = transport_with_remote_end()?;
     let server = Server::new(near);
     server.method_sync("one", |(): (), _: Context| Ok::<_, RpcError>(1));
     server.forget();
@@ -321,7 +321,7 @@ async fn an_invalid_call_is_answered_and_the_stream_goes_on() -> Test {
 
 #[tokio::test]
 async fn an_incomplete_payload_blocks_others_for_the_configured_time() -> Test {
-    let (near, mut far) = by_hand()?;
+    let (near, mut far) = transport_with_remote_end()?;
     let server = Server::new(near.with_payload_timeout(Duration::from_millis(100)));
     server.method_sync("one", |(): (), _: Context| Ok::<_, RpcError>(1));
     server.forget();
@@ -373,8 +373,8 @@ async fn another_framing_is_recognised_on_either_side() -> Test {
 }
 
 #[tokio::test]
-async fn frames_that_are_no_calls_are_handed_over_with_their_payloads_and_not_answered() -> Test {
-    let (near, mut far) = by_hand()?;
+async fn frames_that_are_not_calls_are_passed_to_the_application_and_not_answered() -> Test {
+    let (near, mut far) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(near.on_frame(move |frame| {
         let _ = sender.send((frame.frame_type, frame.payload.to_vec()));
@@ -410,10 +410,10 @@ async fn a_panic_on_a_frame_is_reported_and_ends_nothing() -> Test {
 }
 
 #[tokio::test]
-async fn frames_are_as_long_as_the_format_allows_unless_there_is_a_limit() -> Test {
+async fn frames_may_have_the_maximum_length_of_the_format_unless_a_limit_is_set() -> Test {
     let long = vec![b'x'; Limits::DEFAULT.message_bytes + 1];
     for limit in [None, Some(10_000_000)] {
-        let (near, mut far) = by_hand()?;
+        let (near, mut far) = transport_with_remote_end()?;
         let (sender, mut received) = mpsc::unbounded_channel();
         let near = near.on_frame(move |frame| {
             let _ = sender.send(frame.payload.len());
@@ -431,7 +431,7 @@ async fn frames_are_as_long_as_the_format_allows_unless_there_is_a_limit() -> Te
 
 #[tokio::test]
 async fn a_call_over_the_limit_of_messages_is_answered_and_the_next_one_is_served() -> Test {
-    let (near, mut far) = by_hand()?;
+    let (near, mut far) = transport_with_remote_end()?;
     let mut limits = Limits::DEFAULT;
     limits.message_bytes = 60;
     let server = Server::new(near.with_limits(limits));
@@ -448,8 +448,8 @@ async fn a_call_over_the_limit_of_messages_is_answered_and_the_next_one_is_serve
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_payload_may_take_as_long_as_it_likes_unless_there_is_a_limit() -> Test {
-    let (near, mut far) = by_hand()?;
+async fn a_payload_may_take_any_time_unless_a_limit_is_set() -> Test {
+    let (near, mut far) = transport_with_remote_end()?;
     let server = Server::new(near.with_limits(Limits::DEFAULT));
     server.method_sync("one", |(): (), _: Context| Ok::<_, RpcError>(1));
     server.forget();
@@ -462,8 +462,8 @@ async fn a_payload_may_take_as_long_as_it_likes_unless_there_is_a_limit() -> Tes
 }
 
 #[tokio::test]
-async fn nothing_is_sent_behind_a_close_of_ours() -> Test {
-    let (near, mut far) = by_hand()?;
+async fn nothing_is_sent_after_close() -> Test {
+    let (near, mut far) = transport_with_remote_end()?;
     let peer = Peer::new(near);
     peer.method("slow", |(): (), _: Context| async move {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -489,7 +489,7 @@ async fn nothing_is_sent_behind_a_close_of_ours() -> Test {
 }
 
 #[tokio::test]
-async fn a_guest_that_closes_its_input_before_it_exits_ends_as_soon() -> Test {
+async fn a_guest_that_closes_its_input_is_reported_when_it_exits() -> Test {
     let script = "exec 0<&-; sleep 20 & sleep 0.4; exit 3";
     let client = Client::new(Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?);
     tokio::time::sleep(Duration::from_millis(200)).await;
@@ -530,7 +530,7 @@ fn peak_memory(pid: u32) -> u64 {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_call_of_two_hundred_megabytes_is_refused_at_its_header_and_kept_by_no_kind_of_guest() -> Test {
+async fn a_call_of_two_hundred_megabytes_is_refused_at_its_header_and_buffered_by_no_kind_of_guest() -> Test {
     for role in ["serve", "peer"] {
         let mut child = guest(role).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
         let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());

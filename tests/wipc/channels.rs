@@ -96,7 +96,7 @@ async fn a_channel_that_has_ended_sends_nothing_more() -> Test {
 }
 
 #[tokio::test]
-async fn a_channel_sends_nothing_behind_its_own_close() -> Test {
+async fn a_channel_sends_nothing_after_its_own_close() -> Test {
     let (near, mut far) = duplex(1_000);
     let (reader, writer) = split(near);
     let (sender, _receiver) = Channel::guest(reader, writer)?.split();
@@ -148,7 +148,7 @@ async fn a_host_that_received_close_ends_its_output_though_the_guest_reads_nothi
     let (near, far) = duplex(200);
     let (reader, writer) = split(near);
     let (dropped, mut is_dropped) = oneshot::channel::<()>();
-    let (sender, mut receiver) = Channel::host(reader, Held { writer, _dropped: dropped })?.split();
+    let (sender, mut receiver) = Channel::host(reader, ReportsDrop { writer, _dropped: dropped })?.split();
     let waiting = sender.clone();
     let sending = tokio::spawn(async move { while waiting.send(FrameType::Data, &[0; 191]).await.is_ok() {} });
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -171,7 +171,7 @@ async fn full_channel() -> Result<(Sender, Receiver, DuplexStream, oneshot::Rece
     let (near, far) = duplex(200);
     let (reader, writer) = split(near);
     let (dropped, is_dropped) = oneshot::channel();
-    let (sender, receiver) = Channel::host(reader, Held { writer, _dropped: dropped })?.split();
+    let (sender, receiver) = Channel::host(reader, ReportsDrop { writer, _dropped: dropped })?.split();
     for _ in 0..3 {
         sender.send(FrameType::Data, &[0; 991]).await?;
     }
@@ -211,12 +211,12 @@ async fn a_dropped_channel_writes_queued_frames_to_a_peer_that_reads() -> Test {
 }
 
 /// A writer that signals its drop.
-struct Held<W> {
+struct ReportsDrop<W> {
     writer: W,
     _dropped: oneshot::Sender<()>,
 }
 
-impl<W: AsyncWrite + Unpin> AsyncWrite for Held<W> {
+impl<W: AsyncWrite + Unpin> AsyncWrite for ReportsDrop<W> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
         Pin::new(&mut self.writer).poll_write(context, bytes)
     }
@@ -231,7 +231,7 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for Held<W> {
 }
 
 #[tokio::test]
-async fn a_receiver_of_many_frames_leaves_others_their_turns() -> Test {
+async fn other_tasks_run_while_a_receiver_reads_many_frames() -> Test {
     const FRAMES: usize = 100_000;
     let turns = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&turns);

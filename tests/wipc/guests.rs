@@ -22,13 +22,13 @@ pub(crate) type Test = Result<(), Box<dyn Error>>;
 /// Returns the command of a guest in this role.
 pub(crate) fn guest(role: &str) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
-    command.args(["--exact", "guests::this_program_is_a_guest_if_it_is_asked_to", "--nocapture"]);
+    command.args(["--exact", "guests::runs_the_guest_of_the_environment", "--nocapture"]);
     command.env("ROLE_OF_GUEST", role);
     command
 }
 
 #[test]
-fn this_program_is_a_guest_if_it_is_asked_to() {
+fn runs_the_guest_of_the_environment() {
     let Ok(role) = env::var("ROLE_OF_GUEST") else { return };
     let outcome = match role.as_str() {
         "echo" => echo(),
@@ -40,11 +40,11 @@ fn this_program_is_a_guest_if_it_is_asked_to() {
         "async echo" => block_on(async_echo()),
         "peer" => block_on(peer()),
         "stubborn" => stubborn(),
-        "torn" => torn(),
-        "says close" => says_close(),
-        "chatty" => chatty(echo),
-        "chatty async" => chatty(|| block_on(async_echo())),
-        "chatty peer" => chatty(|| block_on(peer())),
+        "torn" => exit_within_frame(),
+        "sends close" => send_close(),
+        "chatty" => with_printing_thread(echo),
+        "chatty async" => with_printing_thread(|| block_on(async_echo())),
+        "chatty peer" => with_printing_thread(|| block_on(peer())),
         other => panic!("the role {other} does not exist"),
     };
     if let Err(problem) = outcome {
@@ -143,7 +143,7 @@ fn stubborn() -> io::Result<()> {
 }
 
 /// Exits after a part of a frame.
-fn torn() -> io::Result<()> {
+fn exit_within_frame() -> io::Result<()> {
     let mut out = io::stdout();
     out.write_all(b"text\nWIPC\x02\x0a\0\0\0half")?;
     out.flush()?;
@@ -151,7 +151,7 @@ fn torn() -> io::Result<()> {
 }
 
 /// Sends `CLOSE`, and then a call and text. Exits at once.
-fn says_close() -> io::Result<()> {
+fn send_close() -> io::Result<()> {
     let mut guest = Guest::new();
     guest.receive()?;
     let mut out = io::stdout();
@@ -163,7 +163,7 @@ fn says_close() -> io::Result<()> {
 }
 
 /// Prints lines from another thread while `work` runs.
-fn chatty(work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+fn with_printing_thread(work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     std::thread::spawn(|| {
         for number in 0.. {
             println!("line {number}");

@@ -58,8 +58,8 @@ async fn close_goes_to_a_guest_and_back_and_nothing_is_sent_after_it() -> Test {
 }
 
 #[tokio::test]
-async fn frames_of_a_guest_behind_its_close_still_arrive() -> Test {
-    let (mut host, printed) = host("says close")?;
+async fn frames_of_a_guest_after_its_close_are_received() -> Test {
+    let (mut host, printed) = host("sends close")?;
     host.send(FrameType::Data, b"").await?;
     assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, Some(frame(FrameType::Close, "bye")));
     let call = timeout(TEST_TIMEOUT, host.receive()).await??.map(|frame| frame.frame_type);
@@ -139,7 +139,7 @@ async fn no_descendant_of_a_guest_is_left_however_it_ends() -> Test {
             tree.wait()?;
             timeout(limit, host.close(b"")).await??;
             let limit = if handles_term { Duration::ZERO } else { limit };
-            assert_eq!(tree.left_after(limit), [""; 0], "{shape:?}, {handles_term}");
+            assert_eq!(tree.processes_after(limit), [""; 0], "{shape:?}, {handles_term}");
             assert_eq!(tree.has_saved(), handles_term, "{shape:?}");
         }
     }
@@ -154,14 +154,14 @@ async fn no_descendant_of_a_guest_is_left_however_it_ends() -> Test {
             } else {
                 drop(host);
             }
-            assert_eq!(tree.left_after(limit), [""; 0], "{shape:?}, {kills}");
+            assert_eq!(tree.processes_after(limit), [""; 0], "{shape:?}, {kills}");
         }
     }
     Ok(())
 }
 
 /// A shell command of a guest that sends `CLOSE`.
-const SAYS_CLOSE: &str = "printf 'WIPC\\001\\000\\000\\000\\000'";
+const SEND_CLOSE: &str = "printf 'WIPC\\001\\000\\000\\000\\000'";
 
 fn shell(script: &str) -> std::io::Result<Host> {
     Host::spawn(Command::new("sh").args(["-c", script]))
@@ -169,7 +169,7 @@ fn shell(script: &str) -> std::io::Result<Host> {
 
 #[tokio::test]
 async fn a_guest_that_sends_close_and_stays_is_killed_two_seconds_later() -> Test {
-    let mut host = shell(&format!("{SAYS_CLOSE}; exec sleep 600"))?;
+    let mut host = shell(&format!("{SEND_CLOSE}; exec sleep 600"))?;
     assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, Some(frame(FrameType::Close, "")));
     let start = Instant::now();
     assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, None);
@@ -181,7 +181,7 @@ async fn a_guest_that_sends_close_and_stays_is_killed_two_seconds_later() -> Tes
 
 #[tokio::test]
 async fn a_guest_that_sends_close_and_stays_is_killed_even_if_its_host_does_not_receive() -> Test {
-    let script = format!("echo $$; {SAYS_CLOSE}; exec sleep 600");
+    let script = format!("echo $$; {SEND_CLOSE}; exec sleep 600");
     let printed = Arc::new(Mutex::new(Vec::new()));
     let listener = Arc::clone(&printed);
     let mut host = shell(&script)?
@@ -201,7 +201,7 @@ async fn a_guest_that_sends_close_and_stays_is_killed_even_if_its_host_does_not_
 
 #[tokio::test]
 async fn a_guest_that_sends_close_reads_the_end_of_its_input() -> Test {
-    let mut host = shell(&format!("{SAYS_CLOSE}; cat >/dev/null; exit 5"))?;
+    let mut host = shell(&format!("{SEND_CLOSE}; cat >/dev/null; exit 5"))?;
     assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, Some(frame(FrameType::Close, "")));
     assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, None);
     assert_eq!(timeout(TEST_TIMEOUT, host.close(b"")).await??.code(), Some(5));
@@ -213,7 +213,7 @@ async fn a_sender_that_waits_for_a_guest_fails_when_the_guest_sends_close_or_exi
     // A process of the guest keeps its input open, and reads nothing.
     let exits = "exec 3<&0; sleep 30 <&3 3<&- >/dev/null & sleep 0.2; exit 0";
     for (script, problem) in [
-        (format!("sleep 0.2; {SAYS_CLOSE}; exec sleep 600"), "the guest has sent CLOSE"),
+        (format!("sleep 0.2; {SEND_CLOSE}; exec sleep 600"), "the guest has sent CLOSE"),
         (exits.to_owned(), "the guest has exited"),
     ] {
         let host = shell(&script)?.with_grace(Duration::from_secs(600));
@@ -250,9 +250,9 @@ async fn a_guest_that_is_sent_close_reads_the_end_of_its_input_and_is_killed_if_
 async fn a_dropped_close_leaves_nothing_behind() -> Test {
     // A process of the guest keeps its input and its output open.
     let listener = Arc::new(());
-    let held = Arc::clone(&listener);
+    let captured = Arc::clone(&listener);
     let host = shell("exec 3<&0; sleep 30 <&3 3<&- & exec sleep 600")?
-        .with_receiver(|receiver| receiver.on_passthrough(move |_| drop(Arc::clone(&held))));
+        .with_receiver(|receiver| receiver.on_passthrough(move |_| drop(Arc::clone(&captured))));
     let sender = host.sender();
     assert!(timeout(Duration::from_millis(50), host.close(b"")).await.is_err());
     let start = Instant::now();
@@ -265,7 +265,7 @@ async fn a_dropped_close_leaves_nothing_behind() -> Test {
 }
 
 #[tokio::test]
-async fn sending_to_a_guest_that_is_gone_fails_and_ends_nothing_else() -> Test {
+async fn sending_to_a_guest_that_has_exited_fails_and_ends_nothing_else() -> Test {
     let mut host = Host::spawn(&mut Command::new("true"))?;
     assert_eq!(timeout(TEST_TIMEOUT, host.receive()).await??, None);
     let refused = timeout(TEST_TIMEOUT, async {

@@ -26,19 +26,19 @@ fn limits() -> Limits {
 }
 
 /// Returns a transport with the limit [`MAX_MESSAGE_BYTES`], and the remote end of its stream.
-fn by_hand() -> std::io::Result<(Transport, Hands)> {
+fn transport_with_remote_end() -> std::io::Result<(Transport, RemoteEnd)> {
     let (near, far) = duplex(1 << 20);
     let (reader, writer) = split(near);
-    let hands = Hands { stream: far, decoder: Decoder::new() };
+    let hands = RemoteEnd { stream: far, decoder: Decoder::new() };
     Ok((Transport::new(reader, writer, Framing::Wipc)?.with_limits(limits()), hands))
 }
 
-struct Hands {
+struct RemoteEnd {
     stream: DuplexStream,
     decoder: Decoder,
 }
 
-impl Hands {
+impl RemoteEnd {
     async fn send(&mut self, text: &str) -> std::io::Result<()> {
         let mut bytes = Vec::new();
         encode(FrameType::Call, text.as_bytes(), &mut bytes).map_err(std::io::Error::other)?;
@@ -76,8 +76,8 @@ fn is_too_long(error: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn a_request_is_as_long_as_a_message_may_be_and_a_longer_one_fails_where_it_is_made() -> Test {
-    let (transport, mut there) = by_hand()?;
+async fn a_request_may_have_the_maximum_length_and_a_longer_one_fails_at_its_caller() -> Test {
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let empty = r#"{"jsonrpc":"2.0","id":1,"method":"a\"method","params":[""]}"#;
     let text = filler(empty, MAX_MESSAGE_BYTES);
@@ -98,8 +98,8 @@ async fn a_request_is_as_long_as_a_message_may_be_and_a_longer_one_fails_where_i
 }
 
 #[tokio::test]
-async fn a_notification_is_as_long_as_a_message_may_be_and_a_longer_one_fails_where_it_is_made() -> Test {
-    let (transport, mut there) = by_hand()?;
+async fn a_notification_may_have_the_maximum_length_and_a_longer_one_fails_at_its_sender() -> Test {
+    let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let empty = r#"{"jsonrpc":"2.0","method":"note","params":[""]}"#;
     let text = filler(empty, MAX_MESSAGE_BYTES);
@@ -114,8 +114,8 @@ async fn a_notification_is_as_long_as_a_message_may_be_and_a_longer_one_fails_wh
 }
 
 #[tokio::test]
-async fn a_result_is_as_long_as_a_message_may_be_and_a_longer_one_becomes_an_error() -> Test {
-    let (transport, mut there) = by_hand()?;
+async fn a_result_may_have_the_maximum_length_and_a_longer_one_becomes_an_error() -> Test {
+    let (transport, mut there) = transport_with_remote_end()?;
     let answered = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&answered);
     let server = Server::new(transport.on_diagnostic(move |diagnostic| {
@@ -152,8 +152,8 @@ async fn a_result_is_as_long_as_a_message_may_be_and_a_longer_one_becomes_an_err
 }
 
 #[tokio::test]
-async fn of_a_batch_that_is_too_long_together_the_longest_results_become_errors() -> Test {
-    let (transport, mut there) = by_hand()?;
+async fn the_longest_results_of_a_batch_that_is_too_long_become_errors() -> Test {
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     serve(&server);
     server.forget();
@@ -173,7 +173,7 @@ async fn of_a_batch_that_is_too_long_together_the_longest_results_become_errors(
 
 #[tokio::test]
 async fn a_stream_ends_with_an_error_at_an_oversized_item_and_oversized_progress_is_an_error() -> Test {
-    let (transport, mut there) = by_hand()?;
+    let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     serve(&server);
     let (sender, mut received) = mpsc::unbounded_channel();
@@ -198,7 +198,7 @@ async fn a_stream_ends_with_an_error_at_an_oversized_item_and_oversized_progress
 }
 
 #[tokio::test]
-async fn between_two_peers_ten_mebibytes_go_and_one_more_byte_is_an_error_at_the_caller() -> Test {
+async fn two_peers_exchange_ten_mebibytes_and_one_more_byte_is_an_error_at_the_caller() -> Test {
     let (near, far) = duplex(1 << 20);
     let ((reader, writer), (far_reader, far_writer)) = (split(near), split(far));
     let server = Server::new(Transport::new(far_reader, far_writer, Framing::Wipc)?);
@@ -238,7 +238,7 @@ fn answers(server: GuestServer<'_>, input: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_guest_without_a_runtime_sends_nothing_longer_either() {
+fn a_guest_without_a_runtime_sends_no_message_over_the_limit() {
     let most = MAX_MESSAGE_BYTES - r#"{"jsonrpc":"2.0","id":1,"result":""}"#.len();
     let note = MAX_MESSAGE_BYTES - r#"{"jsonrpc":"2.0","method":"note","params":[""]}"#.len();
     let server = GuestServer::new()

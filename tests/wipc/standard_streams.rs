@@ -6,7 +6,7 @@ use portway::codec::wipc::{FrameType, encode};
 
 use crate::guests::guest;
 use crate::non_blocking::{
-    Subject, carries_100_megabytes_each_way, serves_behind_node, serves_whenever_the_flag_is_set,
+    Subject, carries_100_megabytes_each_way, serves_under_node, serves_whenever_the_flag_is_set,
 };
 
 fn frame(frame_type: FrameType, payload: &str) -> Vec<u8> {
@@ -59,8 +59,8 @@ fn a_peer_of_a_host_serves_whenever_its_streams_become_non_blocking() {
 }
 
 #[test]
-fn guests_serve_behind_a_script_for_node_that_touches_their_streams() {
-    [ECHO, SERVER, ASYNC_ECHO].into_iter().for_each(serves_behind_node);
+fn guests_serve_under_a_node_script_that_uses_their_streams() {
+    [ECHO, SERVER, ASYNC_ECHO].into_iter().for_each(serves_under_node);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use crate::browsers::Engine;
 use crate::build;
 use crate::environment::Environment;
-use crate::process::{clear, run_ok, step, take_over};
+use crate::process::{clear, replace_process, run_ok, step};
 use crate::setup::Setup;
 use crate::toolchain::cargo;
 use crate::wasm_module;
@@ -92,7 +92,7 @@ fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> 
         .arg("--binary")
         .arg(workspace.path("target/release").join(NATIVE_PACKAGE));
     add_options(&mut command, arguments);
-    take_over(command)
+    replace_process(command)
 }
 
 /// Adds the options for the rounds and the checks.
@@ -144,5 +144,5 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     if arguments.write {
         command.arg("--write");
     }
-    take_over(command)
+    replace_process(command)
 }

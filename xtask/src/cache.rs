@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_variable_wins_over_xdg_over_home() {
+    fn the_own_variable_precedes_xdg_and_xdg_precedes_home() {
         let path = |text: &str| Some(PathBuf::from(text));
         assert_eq!(locate(path("/a"), path("/b"), path("/c")), path("/a"));
         assert_eq!(locate(None, path("/b"), path("/c")), path("/b/portway"));

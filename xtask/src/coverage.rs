@@ -101,7 +101,7 @@ struct File {
     /// The path from the root of the repository.
     path: PathBuf,
     /// The path in the sources, see [`place`].
-    place: PathBuf,
+    source_path: PathBuf,
     /// The numbers of the lines, and whether each was run.
     lines: BTreeMap<usize, bool>,
 }
@@ -114,8 +114,8 @@ fn files_of_library(report: Report, root: &Path) -> Vec<File> {
         for Trace { line, stats: Statistics::Line(times) } in file.traces {
             *lines.entry(line).or_default() |= times > 0;
         }
-        let is_here = !BROWSER_ONLY.iter().any(|part| place.starts_with(part)) && !lines.is_empty();
-        is_here.then_some(File { path, place, lines })
+        let is_counted = !BROWSER_ONLY.iter().any(|part| place.starts_with(part)) && !lines.is_empty();
+        is_counted.then_some(File { path, source_path: place, lines })
     };
     report.files.into_iter().filter_map(file).collect()
 }
@@ -157,7 +157,7 @@ impl Share {
 fn modules(files: &[File]) -> Vec<(String, Share)> {
     let mut by_module: BTreeMap<String, Vec<&File>> = BTreeMap::new();
     for file in files {
-        by_module.entry(module(&file.place)).or_default().push(file);
+        by_module.entry(module(&file.source_path)).or_default().push(file);
     }
     let mut table: Vec<(String, Share)> =
         by_module.into_iter().map(|(module, files)| (module, Share::of(files))).collect();
@@ -181,7 +181,7 @@ fn module(path: &Path) -> String {
 }
 
 fn below<'f>(files: &'f [File], part: &str) -> impl Iterator<Item = &'f File> {
-    files.iter().filter(move |file| file.place.starts_with(part))
+    files.iter().filter(move |file| file.source_path.starts_with(part))
 }
 
 fn broken_promises(files: &[File]) -> Vec<String> {
@@ -228,7 +228,7 @@ mod tests {
     fn only_code_of_the_library_and_the_commands_for_this_machine_counts() -> Result<()> {
         let files = files()?;
         assert_eq!(
-            files.iter().map(|file| file.place.clone()).collect::<Vec<_>>(),
+            files.iter().map(|file| file.source_path.clone()).collect::<Vec<_>>(),
             [Path::new("portway-proto/codec/json/scan.rs"), Path::new("duet-rpc/level.rs")]
         );
         let share = Share::of(below(&files, "portway-proto/codec"));

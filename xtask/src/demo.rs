@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::browsers::Engine;
 use crate::build;
-use crate::process::{clear, run_ok, step, take_over};
+use crate::process::{clear, replace_process, run_ok, step};
 use crate::setup::Setup;
 
 /// The end-to-end check of the playground, in Chromium.
@@ -41,7 +41,7 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
         command.args(["--port", &port.to_string()]);
     }
     // The script prints the address, or each step of the check.
-    take_over(command)
+    replace_process(command)
 }
 
 /// Builds the package, and then the playground to `www/dist`.

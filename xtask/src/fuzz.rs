@@ -238,7 +238,7 @@ fn reproduce(workspace: &Workspace, programs: &Path, targets: &[String], input: 
     let findings = workspace.path("target/fuzz/findings");
     fs::create_dir_all(&findings)?;
     command.arg(format!("-artifact_prefix={}/{target}-again-", findings.display()));
-    process::take_over(command)
+    process::replace_process(command)
 }
 
 impl Run {

@@ -136,11 +136,11 @@ fn raw_string_length(rest: &str) -> Option<usize> {
 
 /// Returns the length up to and including the closing `quote`. A backslash escapes the next character.
 fn quoted_length(rest: &str, quote: char) -> Option<usize> {
-    let mut protected = false;
+    let mut is_escaped = false;
     for (position, next) in rest.char_indices().skip(1) {
         match next {
-            _ if protected => protected = false,
-            '\\' => protected = true,
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
             _ if next == quote => return Some(position + 1),
             _ => {}
         }

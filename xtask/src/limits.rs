@@ -192,7 +192,7 @@ impl Table {
         for row in self.limit.iter().filter(|row| row.readme) {
             let options: BTreeSet<_> = row.option.values().map(|option| format!("`{option}`")).collect();
             let options = options.into_iter().collect::<Vec<_>>().join(", ");
-            let (places, value) = (row.places(), shown(row.value, &row.unit));
+            let (places, value) = (row.places(), with_unit(row.value, &row.unit));
             let _ = writeln!(text, "| {} | {places} | {value} | {options} | {} |", row.what, row.beyond);
         }
         text
@@ -284,7 +284,7 @@ impl Row {
 
     /// Returns the documentation of an option.
     fn documentation(&self) -> String {
-        let value = match (shown(self.value, &self.unit), grouped(self.value, " ")) {
+        let value = match (with_unit(self.value, &self.unit), grouped(self.value, " ")) {
             (short, long) if short == long || self.unit == "ms" => long,
             (short, long) => format!("{long} ({short})"),
         };
@@ -326,7 +326,7 @@ fn grouped(value: u64, separator: &str) -> String {
 }
 
 /// Returns a value with its unit, as the README shows it.
-fn shown(value: u64, unit: &str) -> String {
+fn with_unit(value: u64, unit: &str) -> String {
     match (value, unit) {
         (1_000.., "ms") => format!("{} s", value as f64 / 1_000.0),
         (_, "ms") => format!("{value} ms"),
@@ -436,7 +436,7 @@ mod tests {
             (1_024, "characters", "1 024"),
         ];
         for (value, unit, text) in cases {
-            assert_eq!(shown(value, unit), text);
+            assert_eq!(with_unit(value, unit), text);
         }
     }
 

@@ -63,22 +63,22 @@ pub(crate) fn of_wasm(workspace: &Workspace, environment: &Environment, krate: &
     let packages: BTreeMap<_, _> =
         metadata.packages.iter().map(|package| ((package.name.as_str(), package.version.as_str()), package)).collect();
     let mut crates = Vec::new();
-    for (name, version) in linked(&tree) {
+    for (name, version) in linked_crates(&tree) {
         let Some(package) = packages.get(&(name, version)) else { bail!("cargo metadata has no {name} {version}") };
         if package.source.is_some() {
-            crates.push(read(package)?);
+            crates.push(read_crate(package)?);
         }
     }
-    Ok(written(&crates, rustc))
+    Ok(notice_text(&crates, rustc))
 }
 
 /// Returns the names and versions in the output of `cargo tree`, without duplicates.
-fn linked(tree: &str) -> BTreeSet<(&str, &str)> {
+fn linked_crates(tree: &str) -> BTreeSet<(&str, &str)> {
     let words = tree.lines().filter_map(|line| line.split_once(' '));
     words.filter_map(|(name, rest)| Some((name, rest.split(' ').next()?.strip_prefix('v')?))).collect()
 }
 
-fn read(package: &Package) -> Result<Crate> {
+fn read_crate(package: &Package) -> Result<Crate> {
     let Package { name, version, license, authors, manifest_path, .. } = package;
     let Some(license) = license.clone() else { bail!("{name} {version} must name a licence in its manifest") };
     let folder = manifest_path.parent().context("a manifest in no folder")?;
@@ -108,7 +108,7 @@ fn texts_in(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files.into_values().collect())
 }
 
-fn written(crates: &[Crate], rustc: &str) -> String {
+fn notice_text(crates: &[Crate], rustc: &str) -> String {
     let mut text = HEAD.to_owned();
     text.push_str(&section(
         &format!("core, alloc and compiler_builtins, of {}", rustc.split(" (").next().unwrap_or(rustc)),
@@ -151,20 +151,20 @@ mod tests {
     #[test]
     fn the_tree_is_parsed_with_any_text_after_a_version() {
         let tree = "portway-npm v0.1.0 (/somewhere/npm)\nslab v0.4.12\nslab v0.4.12 (*)\ncfg-if v1.0.5\n\n";
-        let found: Vec<_> = linked(tree).into_iter().collect();
+        let found: Vec<_> = linked_crates(tree).into_iter().collect();
         assert_eq!(found, [("cfg-if", "1.0.5"), ("portway-npm", "0.1.0"), ("slab", "0.4.12")]);
     }
 
     #[test]
-    fn each_crate_is_there_with_its_version_its_licence_and_its_texts() {
-        let notice = written(&[a_crate(&["Copyright (c) Ada\n", "Unicode\n"])], "rustc 1.95.0 (abc 2026-04-14)");
+    fn each_crate_is_listed_with_its_version_its_licence_and_its_texts() {
+        let notice = notice_text(&[a_crate(&["Copyright (c) Ada\n", "Unicode\n"])], "rustc 1.95.0 (abc 2026-04-14)");
         assert!(notice.contains("\nslab 0.4.12: MIT\n\nCopyright (c) Ada\n\nUnicode\n"), "{notice}");
         assert!(notice.contains("\ncore, alloc and compiler_builtins, of rustc 1.95.0: "), "{notice}");
     }
 
     #[test]
-    fn a_crate_without_a_file_of_its_licence_is_there_with_its_authors() {
-        assert!(written(&[a_crate(&[])], "rustc").contains("\nslab 0.4.12: MIT\n\nBy Ada, Bob. "));
+    fn a_crate_without_a_file_of_its_licence_is_listed_with_its_authors() {
+        assert!(notice_text(&[a_crate(&[])], "rustc").contains("\nslab 0.4.12: MIT\n\nBy Ada, Bob. "));
     }
 
     #[test]

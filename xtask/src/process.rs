@@ -37,12 +37,12 @@ impl Outcome {
 
 /// Runs `command` until it exits or `limit` has passed. Appends its standard output and standard error to `log`.
 pub(crate) fn run(command: &mut Command, log: &Path, limit: Duration) -> Result<Outcome> {
-    let shown = describe(command);
+    let command_line = describe(command);
     if let Some(folder) = log.parent() {
         fs::create_dir_all(folder)?;
     }
     let mut file = OpenOptions::new().create(true).append(true).open(log)?;
-    writeln!(file, "$ {shown}")?;
+    writeln!(file, "$ {command_line}")?;
     let start = file.metadata()?.len();
     let (stdout, stderr) = (file.try_clone()?, file);
     let mut child = command
@@ -50,7 +50,7 @@ pub(crate) fn run(command: &mut Command, log: &Path, limit: Duration) -> Result<
         .stdout(stdout)
         .stderr(stderr)
         .spawn()
-        .with_context(|| format!("cannot start `{shown}`"))?;
+        .with_context(|| format!("cannot start `{command_line}`"))?;
     let ending = wait(&mut child, limit)?;
     let written = fs::read(log)?;
     let output = written.get(usize::try_from(start)?..).unwrap_or_default();
@@ -85,7 +85,7 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
 
 /// Replaces this process by `command`, so that signals to this process reach the command.
 #[cfg(unix)]
-pub(crate) fn take_over(mut command: Command) -> Result<bool> {
+pub(crate) fn replace_process(mut command: Command) -> Result<bool> {
     Err(command.exec()).with_context(|| describe(&command))
 }
 
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parent_is_found_behind_a_name_with_brackets() {
+    fn the_parent_is_found_after_a_name_with_brackets() {
         assert_eq!(parent_in_stat("12 (a) b) S 7 12 12 0"), Some(7));
         assert_eq!(parent_in_stat("nonsense"), None);
     }

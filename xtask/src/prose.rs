@@ -12,10 +12,10 @@ const FOLDERS: &[&str] = &["src", "crates", "xtask", "tests", "benches", "fuzz",
 const EXTENSIONS: &[&str] = &["rs", "js", "mjs", "cjs", "ts", "tsx"];
 
 /// The names of folders of installed and of built packages.
-const NOT_OURS: &[&str] = &["node_modules", "pkg", "target"];
+const EXCLUDED_FOLDERS: &[&str] = &["node_modules", "pkg", "target"];
 
 /// The folder of the built playground.
-const BUILT: &str = "www/dist";
+const BUILT_PLAYGROUND: &str = "www/dist";
 
 const MAX_COLUMNS: usize = 120;
 
@@ -68,8 +68,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>> {
     let mut breaches = Vec::new();
     for file in files {
         let name = file.strip_prefix(&workspace.root)?;
-        let is_source =
-            !name.starts_with(BUILT) && !name.iter().any(|part| NOT_OURS.iter().any(|folder| part == *folder));
+        let is_source = !name.starts_with(BUILT_PLAYGROUND)
+            && !name.iter().any(|part| EXCLUDED_FOLDERS.iter().any(|folder| part == *folder));
         let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         if is_source && EXTENSIONS.contains(&extension) {
             let found = breaches_of(&std::fs::read_to_string(&file)?, extension == "rs");
@@ -169,7 +169,7 @@ fn without_markers(line: &str) -> &str {
 /// Replaces each span of code in backticks with an empty word.
 fn without_code(words: Vec<Word<'_>>) -> Vec<Word<'_>> {
     let mut in_code = false;
-    let mut kept = Vec::new();
+    let mut plain = Vec::new();
     for word in words {
         let has_code = in_code || word.text.contains('`');
         in_code ^= word.text.matches('`').count() % 2 == 1;
@@ -180,9 +180,9 @@ fn without_code(words: Vec<Word<'_>>) -> Vec<Word<'_>> {
             (true, false) => word.text.get(end..).unwrap_or_default(),
             (true, true) => "",
         };
-        kept.push(Word { text, ..word });
+        plain.push(Word { text, ..word });
     }
-    kept
+    plain
 }
 
 fn phrases(paragraph: &[Word<'_>]) -> Vec<(usize, String)> {

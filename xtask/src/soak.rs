@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 
 use crate::browsers::Engine;
 use crate::build;
-use crate::process::take_over;
+use crate::process::replace_process;
 use crate::setup::Setup;
 
 /// The script of the soak.
@@ -70,5 +70,5 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     if let Some(seed) = arguments.seed {
         command.args(["--seed", &seed.to_string()]);
     }
-    take_over(command)
+    replace_process(command)
 }

@@ -52,17 +52,17 @@ impl Toolchain {
         if let Some(toolchain) = Self::debian(cache)? {
             return Ok(toolchain);
         }
-        let rustup = add_target_with_rustup(workspace, WASM);
-        if rustup.is_ok()
+        let rustup_result = add_target_with_rustup(workspace, WASM);
+        if rustup_result.is_ok()
             && let Some(toolchain) = active()?
         {
             return Ok(toolchain);
         }
-        if let Err(error) = &rustup {
+        if let Err(error) = &rustup_result {
             eprintln!("  wasm target: rustup cannot add it ({error:#}); trying Debian's compiler");
         }
-        let recipe = wasm_std::set_up(workspace, cache);
-        if recipe.is_ok()
+        let debian_result = wasm_std::set_up(workspace, cache);
+        if debian_result.is_ok()
             && let Some(toolchain) = Self::debian(cache)?
         {
             return Ok(toolchain);
@@ -79,8 +79,8 @@ impl Toolchain {
              Install the target with rustup (https://rustup.rs) and `rustup target add {WASM}`, \
              or on Debian as root with `apt-get install {}` and this command again.",
             capture(rustc().arg("--version"))?,
-            reason(rustup),
-            reason(recipe),
+            reason(rustup_result),
+            reason(debian_result),
             wasm_std::PACKAGES.join(" "),
         )
     }

@@ -21,7 +21,7 @@ pub(crate) struct Tool {
     programs: &'static [&'static str],
     version: String,
     /// Whether a newer version is accepted.
-    newer_is_fine: bool,
+    accepts_newer: bool,
 }
 
 impl Tool {
@@ -31,23 +31,23 @@ impl Tool {
             krate: "wasm-bindgen-cli",
             programs: &["wasm-bindgen", "wasm-bindgen-test-runner"],
             version: workspace.locked_version("wasm-bindgen")?,
-            newer_is_fine: false,
+            accepts_newer: false,
         })
     }
 
     pub(crate) fn wasm_pack(workspace: &Workspace) -> Result<Self> {
         let version = workspace.matrix()?.tools.wasm_pack;
-        Ok(Self { krate: "wasm-pack", programs: &["wasm-pack"], version, newer_is_fine: true })
+        Ok(Self { krate: "wasm-pack", programs: &["wasm-pack"], version, accepts_newer: true })
     }
 
     pub(crate) fn geckodriver(workspace: &Workspace) -> Result<Self> {
         let version = workspace.matrix()?.tools.geckodriver;
-        Ok(Self { krate: "geckodriver", programs: &["geckodriver"], version, newer_is_fine: true })
+        Ok(Self { krate: "geckodriver", programs: &["geckodriver"], version, accepts_newer: true })
     }
 
     pub(crate) fn tarpaulin(workspace: &Workspace) -> Result<Self> {
         let version = workspace.matrix()?.tools.cargo_tarpaulin;
-        Ok(Self { krate: "cargo-tarpaulin", programs: &["cargo-tarpaulin"], version, newer_is_fine: true })
+        Ok(Self { krate: "cargo-tarpaulin", programs: &["cargo-tarpaulin"], version, accepts_newer: true })
     }
 
     /// Returns the folder of the programs, and installs them if they are missing.
@@ -57,17 +57,17 @@ impl Tool {
         }
         let root = cache.path(format!("tools/{}-{}", self.krate, self.version));
         let folder = root.join("bin");
-        if self.complete(&folder) {
+        if self.is_complete(&folder) {
             return Ok(folder);
         }
         let _lock = cache.lock()?;
-        if !self.complete(&folder) {
+        if !self.is_complete(&folder) {
             step(&format!("{} {}: cargo install", self.krate, self.version), || self.install(workspace, cache, &root))?;
         }
         Ok(folder)
     }
 
-    fn complete(&self, folder: &Path) -> bool {
+    fn is_complete(&self, folder: &Path) -> bool {
         self.programs.iter().all(|program| folder.join(program).is_file())
     }
 
@@ -75,8 +75,8 @@ impl Tool {
         let folder = find_in_path(self.programs.first()?)?.parent()?.to_path_buf();
         let output = capture(Command::new(folder.join(self.programs.first()?)).arg("--version")).ok()?;
         let found = version_in(&output)?;
-        let fits = found == self.version || (self.newer_is_fine && numbers(found) > numbers(&self.version));
-        (fits && self.complete(&folder)).then_some(folder)
+        let fits = found == self.version || (self.accepts_newer && numbers(found) > numbers(&self.version));
+        (fits && self.is_complete(&folder)).then_some(folder)
     }
 
     fn install(&self, workspace: &Workspace, cache: &Cache, root: &Path) -> Result<()> {
@@ -85,7 +85,7 @@ impl Tool {
             if dependencies == Dependencies::Newest {
                 eprintln!("  {}: a version of its lock file is not in the registry; trying newer versions", self.krate);
             }
-            run(&mut self.installing(cache, root, dependencies)?, &log, Duration::from_secs(1500))
+            run(&mut self.install_command(cache, root, dependencies)?, &log, Duration::from_secs(1500))
         })?;
         if outcome.success() {
             return Ok(());
@@ -100,7 +100,7 @@ impl Tool {
         )
     }
 
-    fn installing(&self, cache: &Cache, root: &Path, dependencies: Dependencies) -> Result<Command> {
+    fn install_command(&self, cache: &Cache, root: &Path, dependencies: Dependencies) -> Result<Command> {
         // All tools share a folder of build products, since they share many dependencies.
         let products = cache.path("tools/build");
         let mut command = Environment::default()
@@ -180,10 +180,10 @@ mod tests {
     #[test]
     fn tools_are_installed_by_their_lock_file() -> Result<()> {
         let tool =
-            Tool { krate: "some-tool", programs: &["some-tool"], version: "1.2.3".to_owned(), newer_is_fine: false };
+            Tool { krate: "some-tool", programs: &["some-tool"], version: "1.2.3".to_owned(), accepts_newer: false };
         let cache = Cache::open()?;
         let arguments = |dependencies| -> Result<Vec<_>> {
-            let command = tool.installing(&cache, Path::new("tools"), dependencies)?;
+            let command = tool.install_command(&cache, Path::new("tools"), dependencies)?;
             Ok(command.get_args().map(|argument| argument.to_string_lossy().into_owned()).collect())
         };
         let without = ["install", "some-tool", "--version", "1.2.3", "--root", "tools"];

@@ -48,7 +48,7 @@ pub(crate) fn set_up(workspace: &Workspace, cache: &Cache) -> Result<()> {
     let libraries = step("wasm target: build the standard library", || {
         build(&unfinished.join("build"), &workspace.log("wasm-std"))
     })?;
-    lay_out(&unfinished, &folder, &libraries)?;
+    write_toolchain(&unfinished, &folder, &libraries)?;
     fs::remove_dir_all(unfinished.join("build"))?;
     fs::rename(&unfinished, &folder).context("cannot move the finished toolchain to its place")
 }
@@ -107,11 +107,11 @@ fn build(stub: &Path, log: &Path) -> Result<Vec<PathBuf>> {
 
 /// Fills `folder` with the libraries, symlinks and scripts of a toolchain. The scripts name `place`, because the caller
 /// then renames `folder` to `place`.
-fn lay_out(folder: &Path, place: &Path, libraries: &[PathBuf]) -> Result<()> {
-    let own = folder.join("lib/rustlib").join(WASM).join("lib");
-    fs::create_dir_all(&own)?;
+fn write_toolchain(folder: &Path, final_folder: &Path, libraries: &[PathBuf]) -> Result<()> {
+    let wasm_libraries = folder.join("lib/rustlib").join(WASM).join("lib");
+    fs::create_dir_all(&wasm_libraries)?;
     for library in libraries {
-        fs::copy(library, own.join(library.file_name().unwrap_or_default()))?;
+        fs::copy(library, wasm_libraries.join(library.file_name().unwrap_or_default()))?;
     }
 
     let host = host_triple()?;
@@ -126,7 +126,7 @@ fn lay_out(folder: &Path, place: &Path, libraries: &[PathBuf]) -> Result<()> {
     let programs = folder.join("bin");
     fs::create_dir_all(&programs)?;
     for program in ["rustc", "rustdoc"] {
-        let script = format!("#!/bin/sh\nexec /usr/bin/{program} --sysroot '{}' \"$@\"\n", place.display());
+        let script = format!("#!/bin/sh\nexec /usr/bin/{program} --sysroot '{}' \"$@\"\n", final_folder.display());
         let file = programs.join(program);
         fs::write(&file, script)?;
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755))?;
@@ -136,10 +136,10 @@ fn lay_out(folder: &Path, place: &Path, libraries: &[PathBuf]) -> Result<()> {
 }
 
 /// Symlinks all entries of `from`, except `left_out`, into `to`. Does nothing if `from` does not exist.
-fn link_entries(from: &Path, to: &Path, left_out: &str) -> Result<()> {
+fn link_entries(from: &Path, to: &Path, excluded: &str) -> Result<()> {
     for entry in from.read_dir().into_iter().flatten() {
         let entry = entry?;
-        if entry.file_name() != left_out {
+        if entry.file_name() != excluded {
             symlink(entry.path(), to.join(entry.file_name()))?;
         }
     }

@@ -31,11 +31,11 @@ pub(crate) fn request(id: usize) -> String {
 }
 
 /// Makes requests without a library. The cost of this client is negligible, so the figures show the cost of the server.
-pub(crate) fn by_hand(socket: &Path, count: usize, depth: usize) -> Result<()> {
+pub(crate) fn without_library(socket: &Path, count: usize, max_pending: usize) -> Result<()> {
     let requests: Vec<String> = (1..=count).map(request).collect();
     let mut connection = UnixStream::connect(socket)?;
     let mut answers = Answers::default();
-    if depth >= count {
+    if max_pending >= count {
         let mut writer = connection.try_clone()?;
         let all = requests.concat();
         let writing = thread::spawn(move || writer.write_all(all.as_bytes()));
@@ -46,7 +46,7 @@ pub(crate) fn by_hand(socket: &Path, count: usize, depth: usize) -> Result<()> {
     }
     let mut sent = 0;
     while answers.count < count {
-        let last = count.min(answers.count + depth);
+        let last = count.min(answers.count + max_pending);
         let next = requests.get(sent..last).unwrap_or_default().concat();
         connection.write_all(next.as_bytes())?;
         sent = last;

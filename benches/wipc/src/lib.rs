@@ -17,7 +17,7 @@ pub struct Stream {
     payload: usize,
     frames: usize,
     /// The destination of copies.
-    place: Vec<u8>,
+    destination: Vec<u8>,
 }
 
 impl Stream {
@@ -30,7 +30,7 @@ impl Stream {
         for _ in 0..frames {
             encode(FrameType::Data, &content, &mut bytes).unwrap_or_default();
         }
-        Self { bytes, payload, frames, place: vec![0; payload.max(CHUNK)] }
+        Self { bytes, payload, frames, destination: vec![0; payload.max(CHUNK)] }
     }
 
     /// Returns the length in bytes.
@@ -67,12 +67,12 @@ impl Stream {
     pub fn copy(&mut self) {
         let mut at = 0;
         for chunk in self.bytes.chunks(CHUNK) {
-            if at + chunk.len() > self.place.len() {
+            if at + chunk.len() > self.destination.len() {
                 at = 0;
             }
-            self.place[at..at + chunk.len()].copy_from_slice(chunk);
+            self.destination[at..at + chunk.len()].copy_from_slice(chunk);
             at += chunk.len();
-            black_box(&self.place);
+            black_box(&self.destination);
         }
     }
 }

@@ -67,7 +67,7 @@ enum Subcommands {
 pub(crate) fn read() -> Result<Options, ExitCode> {
     let mut command = Arguments::command().color(color());
     let parsed = command.try_get_matches_from_mut(env::args_os()).and_then(|found| Arguments::from_arg_matches(&found));
-    let shown = match parsed {
+    let print_result = match parsed {
         Ok(Arguments { version: false, command: Some(Subcommands::Rpc), options }) => return Ok(options),
         Ok(Arguments { version: false, command: None, .. }) => {
             command.try_get_matches_from_mut(["duet-rpc", "-h"]).map_or_else(|help| help::print(&help), |_| Ok(()))
@@ -82,7 +82,7 @@ pub(crate) fn read() -> Result<Options, ExitCode> {
         Err(error) if error.use_stderr() => return Err(print_usage_error(&error, &mut command)),
         Err(help) => help::print(&help),
     };
-    match shown {
+    match print_result {
         // A closed pipe is not an error: its reader needs no more output.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             let _ = writeln!(stdio::stderr(), "error: cannot write to standard output: {error}");

@@ -127,10 +127,12 @@ impl Display for LoggedFault {
                 write!(f, "header-too-large: more than {} bytes", Limits::DEFAULT.header_bytes)
             }
             FrameFault::InvalidHeader => f.write_str("the header has no valid length"),
-            FrameFault::Truncated { held } => write!(f, "the input ended after {held} bytes of a message"),
-            FrameFault::TimedOut { held } => {
+            FrameFault::Truncated { received_bytes } => {
+                write!(f, "the input ended after {received_bytes} bytes of a message")
+            }
+            FrameFault::TimedOut { received_bytes } => {
                 let seconds = Limits::DEFAULT.partial_frame_ms / 1_000;
-                write!(f, "a message was incomplete after {seconds} s, its {held} bytes were dropped")
+                write!(f, "a message was incomplete after {seconds} s, its {received_bytes} bytes were dropped")
             }
             _ => f.write_str("not a frame"),
         }

@@ -40,15 +40,15 @@ pub fn needs_escape(character: char) -> bool {
 /// Returns `text` on one line, for a terminal, with [control characters](needs_escape) escaped. Tabs are not escaped.
 #[must_use]
 pub fn escape_control(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
+    let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         if needs_escape(character) && character != '\t' {
-            shown.extend(character.escape_default());
+            escaped.extend(character.escape_default());
         } else {
-            shown.push(character);
+            escaped.push(character);
         }
     }
-    shown
+    escaped
 }
 
 /// Escapes `text` as [`escape_control`] does, but keeps line feeds.

@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_and_infinite_timeouts_are_none() {
+    fn zero_and_infinite_timeouts_mean_no_timeout() {
         assert_eq!(timeout("0"), Ok(Timeout(None)));
         assert_eq!(timeout("inf"), Ok(Timeout(None)));
         assert_eq!(timeout("0.25"), Ok(Timeout(Some(Duration::from_millis(250)))));

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_behind_text_without_a_line_end_is_a_header() {
+    fn a_header_after_text_on_the_same_line_is_detected() {
         let (noise, framing, rest) = found(b"ready> Content-Length: 2\r\n\r\n{}", 4);
         assert_eq!((noise.as_slice(), framing), (&b""[..], Some(Framing::ContentLength)));
         assert_eq!(rest, b"ready> Content-Length: 2\r\n\r\n{}");

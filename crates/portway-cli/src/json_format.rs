@@ -98,13 +98,13 @@ mod tests {
     #[test]
     fn levels_beyond_the_limit_are_on_one_line() {
         let nested = |deep: usize| format!("{}[1,{{\"a\":[2,3]}}]{}", "[".repeat(deep), "]".repeat(deep));
-        let shown = indented(&nested(MAX_INDENTED_DEPTH));
+        let formatted = indented(&nested(MAX_INDENTED_DEPTH));
         let line = format!("{}[1,{{\"a\": [2,3]}}]", "  ".repeat(MAX_INDENTED_DEPTH));
-        assert!(shown.lines().any(|shown| shown == line), "{shown}");
-        assert_eq!(shown.lines().count(), 2 * MAX_INDENTED_DEPTH + 1);
-        assert_eq!(compact(&shown), nested(MAX_INDENTED_DEPTH));
-        let shown = indented(&nested(MAX_INDENTED_DEPTH - 1));
-        assert!(shown.lines().any(|shown| shown.trim() == "{\"a\": [2,3]}"), "{shown}");
+        assert!(formatted.lines().any(|formatted| formatted == line), "{formatted}");
+        assert_eq!(formatted.lines().count(), 2 * MAX_INDENTED_DEPTH + 1);
+        assert_eq!(compact(&formatted), nested(MAX_INDENTED_DEPTH));
+        let formatted = indented(&nested(MAX_INDENTED_DEPTH - 1));
+        assert!(formatted.lines().any(|formatted| formatted.trim() == "{\"a\": [2,3]}"), "{formatted}");
     }
 
     #[test]
@@ -113,9 +113,9 @@ mod tests {
             for deep in 1..130 {
                 let inner = inner.repeat(1_000);
                 let text = format!("{}{}{}", "[".repeat(deep), inner.trim_end_matches(','), "]".repeat(deep));
-                let shown = indented(&text);
-                assert!(shown.len() <= 16 * text.len(), "{} bytes of {}", shown.len(), text.len());
-                assert_eq!(compact(&shown), text);
+                let formatted = indented(&text);
+                assert!(formatted.len() <= 16 * text.len(), "{} bytes of {}", formatted.len(), text.len());
+                assert_eq!(compact(&formatted), text);
             }
         }
     }

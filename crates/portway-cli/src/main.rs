@@ -23,7 +23,7 @@ use output::Failure;
 fn main() -> ExitCode {
     let outcome = match Arguments::try_parse() {
         Ok(arguments) => run(&arguments.command),
-        Err(shown) => output::show(&shown),
+        Err(shown) => output::print_arguments_error(&shown),
     };
     outcome.unwrap_or_else(|problem| problem.report())
 }

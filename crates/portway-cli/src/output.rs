@@ -9,7 +9,7 @@ use portway_cli_support::escape::escape_control;
 use portway_cli_support::help;
 
 /// The exit code for a failure of the command line, a file or a standard stream.
-pub(crate) const UNUSABLE: u8 = 2;
+pub(crate) const USAGE_OR_IO_FAILED: u8 = 2;
 
 /// The reason why the command failed, and advice for the user.
 #[derive(Debug)]
@@ -57,11 +57,11 @@ fn write_at_once(line: &str) {
 }
 
 /// Writes help or an error of the arguments, and returns the exit code.
-pub(crate) fn show(text: &clap::Error) -> Result<ExitCode, Failure> {
-    let written = help::print(text);
-    let code = u8::try_from(text.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+pub(crate) fn print_arguments_error(error: &clap::Error) -> Result<ExitCode, Failure> {
+    let written = help::print(error);
+    let code = u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
     // A failed write of an error does not change the exit code.
-    if text.use_stderr() { Ok(code) } else { exit_after_write(written, code) }
+    if error.use_stderr() { Ok(code) } else { exit_after_write(written, code) }
 }
 
 /// Returns the exit code after a write to standard output. A closed pipe is not a failure: its reader needs no more
@@ -69,7 +69,7 @@ pub(crate) fn show(text: &clap::Error) -> Result<ExitCode, Failure> {
 pub(crate) fn exit_after_write(written: io::Result<()>, code: ExitCode) -> Result<ExitCode, Failure> {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(UNUSABLE, format!("cannot write to standard output: {error}")))
+            Err(Failure::new(USAGE_OR_IO_FAILED, format!("cannot write to standard output: {error}")))
         }
         _ => Ok(code),
     }

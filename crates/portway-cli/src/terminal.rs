@@ -25,16 +25,16 @@ impl<W: Write> EscapingWriter<W> {
         Self { out, is_terminal, partial: Vec::new() }
     }
 
-    fn show(&mut self, text: &str) -> io::Result<()> {
-        let mut shown = String::with_capacity(text.len());
+    fn write_escaped(&mut self, text: &str) -> io::Result<()> {
+        let mut escaped = String::with_capacity(text.len());
         for character in text.chars() {
             if needs_escape(character) && !character.is_ascii_whitespace() {
-                shown.extend(character.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+                escaped.extend(character.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
             } else {
-                shown.push(character);
+                escaped.push(character);
             }
         }
-        self.out.write_all(shown.as_bytes())
+        self.out.write_all(escaped.as_bytes())
     }
 }
 
@@ -49,17 +49,17 @@ impl<W: Write> Write for EscapingWriter<W> {
         while !rest.is_empty() {
             match str::from_utf8(rest) {
                 Ok(text) => {
-                    self.show(text)?;
+                    self.write_escaped(text)?;
                     break;
                 }
                 Err(error) => {
                     let (good, bad) = rest.split_at_checked(error.valid_up_to()).unwrap_or((rest, &[]));
-                    self.show(str::from_utf8(good).unwrap_or_default())?;
+                    self.write_escaped(str::from_utf8(good).unwrap_or_default())?;
                     let Some(length) = error.error_len() else {
                         self.partial = bad.to_vec();
                         break;
                     };
-                    self.show("\u{fffd}")?;
+                    self.write_escaped("\u{fffd}")?;
                     rest = bad.get(length..).unwrap_or_default();
                 }
             }
@@ -76,10 +76,10 @@ impl<W: Write> Write for EscapingWriter<W> {
 mod tests {
     use super::*;
 
-    fn shown(text: &[u8], size: usize, is_terminal: bool) -> String {
+    fn print_in_pieces(text: &[u8], size: usize, is_terminal: bool) -> String {
         let mut out = Vec::new();
-        let mut shown = EscapingWriter::new(&mut out, is_terminal);
-        text.chunks(size).for_each(|piece| assert!(shown.write_all(piece).is_ok()));
+        let mut writer = EscapingWriter::new(&mut out, is_terminal);
+        text.chunks(size).for_each(|piece| assert!(writer.write_all(piece).is_ok()));
         String::from_utf8_lossy(&out).into_owned()
     }
 
@@ -88,16 +88,16 @@ mod tests {
         let text = "{\"a\": \"\u{9b}31m\u{7f}\u{85}\u{202e}\u{2066}\u{2028}\u{200f}\u{61c}\u{200b}\u{2060}\u{feff}\u{ad}\u{180e}\u{e0041}é€😀\"}\n";
         let expected = "{\"a\": \"\\u009b31m\\u007f\\u0085\\u202e\\u2066\\u2028\\u200f\\u061c\\u200b\\u2060\\ufeff\\u00ad\\u180e\\udb40\\udc41é€😀\"}\n";
         for size in [1, 2, 3, 1_000] {
-            assert_eq!(shown(text.as_bytes(), size, true), expected);
-            assert_eq!(shown(text.as_bytes(), size, false), text);
+            assert_eq!(print_in_pieces(text.as_bytes(), size, true), expected);
+            assert_eq!(print_in_pieces(text.as_bytes(), size, false), text);
         }
-        assert_eq!(shown(b"a\xffb", 1, true), "a\u{fffd}b");
+        assert_eq!(print_in_pieces(b"a\xffb", 1, true), "a\u{fffd}b");
     }
 
     #[test]
     fn joiners_and_variation_selectors_are_not_escaped() {
         let text =
             "\u{645}\u{6cc}\u{200c}\u{62e} \u{915}\u{94d}\u{200d}\u{937} \u{2764}\u{fe0f} \u{1f469}\u{200d}\u{1f680}";
-        assert_eq!(shown(text.as_bytes(), 1, true), text);
+        assert_eq!(print_in_pieces(text.as_bytes(), 1, true), text);
     }
 }

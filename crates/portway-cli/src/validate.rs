@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::arguments::ValidateArguments;
-use crate::output::{Failure, UNUSABLE, exit_after_write, print_message};
+use crate::output::{Failure, USAGE_OR_IO_FAILED, exit_after_write, print_message};
 use crate::terminal::EscapingWriter;
 
 pub(crate) fn run(arguments: &ValidateArguments) -> Result<ExitCode, Failure> {
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<ExitCode, Failure> {
     };
     let written = validation.run();
     let code = match &validation {
-        Validation { unreadable: 1.., .. } => ExitCode::from(UNUSABLE),
+        Validation { unreadable: 1.., .. } => ExitCode::from(USAGE_OR_IO_FAILED),
         Validation { invalid: 1.., .. } => ExitCode::FAILURE,
         _ => ExitCode::SUCCESS,
     };
@@ -130,23 +130,23 @@ impl Validation<'_> {
     }
 
     fn check(&mut self, name: &str, line: Option<u64>, text: &[u8]) -> io::Result<()> {
-        let found = if text.len() > self.arguments.max_bytes {
+        let outcome = if text.len() > self.arguments.max_bytes {
             Err(format!("It is longer than {} bytes; --max-bytes allows more", self.arguments.max_bytes))
         } else {
             read(text, self.options)
         };
-        let (errors, warnings) = found.unwrap_or_else(|problem| (vec![problem], Vec::new()));
+        let (errors, warnings) = outcome.unwrap_or_else(|problem| (vec![problem], Vec::new()));
         let verdict = Verdict { file: name.to_owned(), line, is_valid: errors.is_empty(), errors, warnings };
         *(if verdict.is_valid { &mut self.valid } else { &mut self.invalid }) += 1;
         if self.arguments.json {
             serde_json::to_writer(&mut self.out, &verdict)?;
             writeln!(self.out)
         } else {
-            self.show(&verdict)
+            self.write_verdict(&verdict)
         }
     }
 
-    fn show(&mut self, verdict: &Verdict) -> io::Result<()> {
+    fn write_verdict(&mut self, verdict: &Verdict) -> io::Result<()> {
         // With `--lines`, only lines with findings are printed: there may be a million lines.
         if verdict.line.is_some() && verdict.is_valid && verdict.warnings.is_empty() {
             return Ok(());

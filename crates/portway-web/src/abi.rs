@@ -173,17 +173,18 @@ struct ConnectionEntry {
 /// The facts of an output that do not fit into its integer.
 #[derive(Debug)]
 struct LastOutput {
-    element: u32,
+    element_index: u32,
     replies: Vec<Message<JsValueRef>>,
     fault: Rejected<JsId>,
 }
 
 impl ConnectionEntry {
     const fn new(last_id: u64) -> Self {
-        let config = Config::new(PROFILE).with_time_grain(TIME_GRAIN).with_longest_wait(SECOND).with_last_id(last_id);
+        let config =
+            Config::new(PROFILE).with_time_grain(TIME_GRAIN).with_max_clock_delay(SECOND).with_last_id(last_id);
         let connection = Connection::new(config);
         let fault = Rejected { id: JsId::NULL, fault: Fault::InvalidRequest };
-        let last_output = LastOutput { element: 0, replies: Vec::new(), fault };
+        let last_output = LastOutput { element_index: 0, replies: Vec::new(), fault };
         Self { connection, timer_due: None, batch: Vec::new(), last_output }
     }
 
@@ -307,7 +308,7 @@ impl ConnectionEntry {
                 self.connection.close();
                 self.output()
             }
-            commands::ELEMENT => f64::from(self.last_output.element),
+            commands::ELEMENT => f64::from(self.last_output.element_index),
             commands::NEXT_REPLY => f64::from(self.last_output.next_reply()),
             commands::READ_FAULT => self.last_output.read_fault(),
             commands::RECEIVE_UNREADABLE => {
@@ -401,7 +402,7 @@ impl LastOutput {
     }
 
     fn set_element(&mut self, operation: u32, element: Option<JsValueRef>) -> u32 {
-        self.element = element.map_or(0, |JsValueRef(element)| element);
+        self.element_index = element.map_or(0, |JsValueRef(element)| element);
         operation
     }
 }

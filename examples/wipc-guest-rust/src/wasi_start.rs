@@ -12,9 +12,9 @@ struct Stdin;
 
 impl Read for Stdin {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let place = Iovec { buf: buffer.as_mut_ptr(), buf_len: buffer.len() };
-        // SAFETY: `place` points to `buffer`, which is borrowed mutably during the call.
-        unsafe { wasi::fd_read(STDIN, &[place]) }.map_err(failed)
+        let vector = Iovec { buf: buffer.as_mut_ptr(), buf_len: buffer.len() };
+        // SAFETY: `vector` points to `buffer`, which is borrowed mutably during the call.
+        unsafe { wasi::fd_read(STDIN, &[vector]) }.map_err(failed)
     }
 }
 
@@ -22,9 +22,9 @@ struct Stdout;
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let place = Ciovec { buf: bytes.as_ptr(), buf_len: bytes.len() };
-        // SAFETY: `place` points to `bytes`, which is borrowed during the call.
-        unsafe { wasi::fd_write(STDOUT, &[place]) }.map_err(failed)
+        let vector = Ciovec { buf: bytes.as_ptr(), buf_len: bytes.len() };
+        // SAFETY: `vector` points to `bytes`, which is borrowed during the call.
+        unsafe { wasi::fd_write(STDOUT, &[vector]) }.map_err(failed)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -12,7 +12,7 @@ use portway::message::{Message, Notification, Outgoing, Request, RequestId};
 use portway::profile::Profile;
 
 use endpoint::{Endpoint, error, payload};
-use operation::{Act, Operation, Outcome};
+use operation::{Action, Operation, Outcome};
 
 /// Maximum number of operations of one input. More operations take more time, and find no further faults.
 const MAX_OPERATIONS: usize = 120;
@@ -24,22 +24,22 @@ pub fn connection(bytes: &[u8]) {
     let Ok(configs) = <[u8; 2]>::arbitrary(&mut bytes) else { return };
     let mut world = World::new(configs);
     // `cargo xtask fuzz --input` sets this variable.
-    let is_shown = std::env::var_os("PORTWAY_FUZZ_SHOW").is_some();
+    let prints_operations = std::env::var_os("PORTWAY_FUZZ_SHOW").is_some();
     for _ in 0..MAX_OPERATIONS {
         // Without bytes, `arbitrary` would return zeroes without end.
         let Some(operation) = (!bytes.is_empty()).then(|| Operation::arbitrary(&mut bytes).ok()).flatten() else {
             break;
         };
-        if is_shown {
+        if prints_operations {
             eprintln!("{operation:?}");
         }
         world.step(operation);
     }
-    world.come_to_rest();
+    world.finish();
 }
 
 struct World {
-    ends: [Endpoint; 2],
+    endpoints: [Endpoint; 2],
     now: u64,
     /// For each connection, whether it has received bytes from the third party.
     has_foreign_input: [bool; 2],
@@ -50,7 +50,7 @@ struct World {
 impl World {
     fn new(configs: [u8; 2]) -> Self {
         Self {
-            ends: configs.map(|bits| Endpoint::new(config(bits))),
+            endpoints: configs.map(|bits| Endpoint::new(config(bits))),
             now: 0,
             has_foreign_input: [false; 2],
             is_lossy: false,
@@ -58,26 +58,26 @@ impl World {
     }
 
     fn step(&mut self, Operation { end: index, act }: Operation) {
-        let Some((end, other)) = pair(&mut self.ends, index) else { return };
+        let Some((end, other)) = pair(&mut self.endpoints, index) else { return };
         let was_closed = end.link.is_closed();
         let cannot_call = was_closed || end.input_ended;
         let has_room = |calls: usize| end.link.pending_calls() + calls <= end.link.config().limits.pending_calls;
         match act {
-            Act::Call { method, params, timeout } => {
+            Action::Call { method, params, timeout } => {
                 let has_room = has_room(1);
                 match end.link.call(method.into(), params.and_then(payload), timeout) {
                     Ok(key) => end.call_began(key, timeout, true),
                     Err(refused) => check_refusal(refused, cannot_call, has_room),
                 }
             }
-            Act::Begin { timeout } => {
+            Action::Begin { timeout } => {
                 let has_room = has_room(1);
                 match end.link.begin_call(timeout, None) {
                     Ok(key) => end.call_began(key, timeout, false),
                     Err(refused) => check_refusal(refused, cannot_call, has_room),
                 }
             }
-            Act::Batch { calls, timeout } => {
+            Action::Batch { calls, timeout } => {
                 end.batches += 1;
                 let batch = NonZeroU32::new(end.batches);
                 let mut messages = Vec::new();
@@ -101,13 +101,13 @@ impl World {
                     end.transmit(Outgoing::Batch(messages));
                 }
             }
-            Act::Notify { method, params } => {
+            Action::Notify { method, params } => {
                 let sent = end.link.notify(method.into(), params.and_then(payload));
                 assert_eq!(sent, if was_closed { Err(Refused::Closed) } else { Ok(()) });
             }
-            Act::Cancel { call } => end_call(end, call, |end, key| end.link.cancel(key)),
-            Act::Abandon { call } => end_call(end, call, |end, key| end.link.abandon(key)),
-            Act::Restart { call, timeout } => {
+            Action::Cancel { call } => end_call(end, call, |end, key| end.link.cancel(key)),
+            Action::Abandon { call } => end_call(end, call, |end, key| end.link.abandon(key)),
+            Action::Restart { call, timeout } => {
                 if let Some((key, waits)) = end.pick_call(call) {
                     assert_eq!(end.link.restart(key, timeout), waits);
                     if let Some(call) = end.calls.get_mut(&key.id()) {
@@ -115,55 +115,55 @@ impl World {
                     }
                 }
             }
-            Act::Respond { request, outcome } => respond(end, request, outcome),
-            Act::Deliver { frames } => {
+            Action::Respond { request, outcome } => respond(end, request, outcome),
+            Action::Deliver { frames } => {
                 for _ in 0..=frames {
                     let Some(frame) = other.sent.pop_front() else { break };
                     end.receive(frame.as_bytes());
                     end.drain(self.now, other, self.has_foreign_input[index]);
                 }
             }
-            Act::Lose => self.is_lossy |= end.sent.pop_front().is_some(),
-            Act::Repeat => {
+            Action::Lose => self.is_lossy |= end.sent.pop_front().is_some(),
+            Action::Repeat => {
                 if let Some(frame) = end.sent.front().cloned() {
                     end.sent.push_front(frame);
                 }
             }
-            Act::Hostile { text } => {
+            Action::Hostile { text } => {
                 self.has_foreign_input[index] = true;
                 end.receive(&text);
             }
-            Act::Wait { milliseconds } => self.now += milliseconds,
-            Act::EndInput => {
+            Action::Wait { milliseconds } => self.now += milliseconds,
+            Action::EndInput => {
                 end.input_ended = true;
                 end.link.handle_end();
             }
-            Act::Close => end.link.close(),
+            Action::Close => end.link.close(),
         }
         self.drain();
     }
 
     fn drain(&mut self) {
         for index in 0..2 {
-            if let Some((end, other)) = pair(&mut self.ends, index) {
+            if let Some((end, other)) = pair(&mut self.endpoints, index) {
                 end.drain(self.now, other, self.has_foreign_input[index]);
             }
         }
     }
 
     /// Delivers and answers all messages, lets all timeouts pass, and closes both connections.
-    fn come_to_rest(&mut self) {
+    fn finish(&mut self) {
         loop {
             let mut is_quiet = true;
             for index in 0..2 {
-                while let Some((end, other)) = pair(&mut self.ends, index)
+                while let Some((end, other)) = pair(&mut self.endpoints, index)
                     && let Some(frame) = other.sent.pop_front()
                 {
                     is_quiet = false;
                     end.receive(frame.as_bytes());
                     end.drain(self.now, other, self.has_foreign_input[index]);
                 }
-                while let Some((end, _)) = pair(&mut self.ends, index)
+                while let Some((end, _)) = pair(&mut self.endpoints, index)
                     && !end.requests.is_empty()
                 {
                     is_quiet = false;
@@ -175,10 +175,10 @@ impl World {
                 break;
             }
         }
-        let is_open = self.ends.iter().all(|end| !end.link.is_closed() && !end.input_ended);
+        let is_open = self.endpoints.iter().all(|end| !end.link.is_closed() && !end.input_ended);
         let is_honest = self.has_foreign_input == [false; 2] && !self.is_lossy;
-        let all_are_attributed = self.ends.iter().all(|end| !end.has_replied_to_null());
-        for end in &self.ends {
+        let all_are_attributed = self.endpoints.iter().all(|end| !end.has_replied_to_null());
+        for end in &self.endpoints {
             if !end.link.is_closed() {
                 end.check_all_answered();
             }
@@ -187,11 +187,11 @@ impl World {
             }
         }
         self.run_timers();
-        for end in &mut self.ends {
+        for end in &mut self.endpoints {
             end.link.close();
         }
         self.drain();
-        for end in &mut self.ends {
+        for end in &mut self.endpoints {
             end.link.close();
             assert!(end.calls.is_empty(), "a call has not ended");
             assert!(end.link.pending_calls() == 0 && end.link.poll_timeout().is_none() && !end.link.has_output());
@@ -201,7 +201,7 @@ impl World {
     /// Reads the clock only when a connection requests it. Each call with a timeout must end.
     fn run_timers(&mut self) {
         for _ in 0..60 {
-            let next = self.ends.iter().filter_map(|end| end.link.poll_timeout()).min();
+            let next = self.endpoints.iter().filter_map(|end| end.link.poll_timeout()).min();
             let Some(next) = next.filter(|next| *next < u64::MAX) else { break };
             self.now = next;
             self.drain();
@@ -209,7 +209,7 @@ impl World {
         // With a grain, long timeouts need more clock readings than the loop makes.
         self.now = self.now.saturating_add(4_000_000);
         self.drain();
-        for end in &self.ends {
+        for end in &self.endpoints {
             let finite = |timeout: Option<u64>| timeout.is_some_and(|timeout| timeout < u64::MAX);
             assert!(!end.calls.values().any(|call| finite(call.timeout)), "a call has not timed out");
         }
@@ -217,8 +217,8 @@ impl World {
 }
 
 /// Returns the connection at this index, and its peer.
-fn pair(ends: &mut [Endpoint; 2], index: usize) -> Option<(&mut Endpoint, &mut Endpoint)> {
-    let [first, second] = ends;
+fn pair(endpoints: &mut [Endpoint; 2], index: usize) -> Option<(&mut Endpoint, &mut Endpoint)> {
+    let [first, second] = endpoints;
     Some(if index == 0 { (first, second) } else { (second, first) })
 }
 

@@ -7,11 +7,11 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 #[derive(Debug)]
 pub(super) struct Operation {
     pub(super) end: usize,
-    pub(super) act: Act,
+    pub(super) act: Action,
 }
 
 #[derive(Debug)]
-pub(super) enum Act {
+pub(super) enum Action {
     Call {
         method: String,
         params: Option<String>,
@@ -73,26 +73,26 @@ impl<'a> Arbitrary<'a> for Operation {
     fn arbitrary(bytes: &mut Unstructured<'a>) -> Result<Self> {
         let first = u8::arbitrary(bytes)?;
         let act = match first >> 1 {
-            0..12 => Act::Call { method: text(bytes)?, params: params(bytes)?, timeout: timeout(bytes)? },
-            12..16 => Act::Begin { timeout: timeout(bytes)? },
+            0..12 => Action::Call { method: text(bytes)?, params: params(bytes)?, timeout: timeout(bytes)? },
+            12..16 => Action::Begin { timeout: timeout(bytes)? },
             16..26 => {
                 let bits = u8::arbitrary(bytes)?;
                 let calls = (0..bits % 5).map(|index| bits >> (3 + index) & 1 == 0).collect();
-                Act::Batch { calls, timeout: timeout(bytes)? }
+                Action::Batch { calls, timeout: timeout(bytes)? }
             }
-            26..32 => Act::Notify { method: text(bytes)?, params: params(bytes)? },
-            32..38 => Act::Cancel { call: u8::arbitrary(bytes)? },
-            38..42 => Act::Abandon { call: u8::arbitrary(bytes)? },
-            42..46 => Act::Restart { call: u8::arbitrary(bytes)?, timeout: timeout(bytes)? },
-            46..62 => Act::Respond { request: u8::arbitrary(bytes)?, outcome: outcome(bytes)? },
-            62..80 => Act::Deliver { frames: first % 7 },
-            80..83 => Act::Lose,
-            83..86 => Act::Repeat,
-            86..108 => Act::Hostile { text: hostile(bytes)? },
-            108..122 => Act::Wait { milliseconds: u64::from(u8::arbitrary(bytes)?).pow(2) },
-            122..124 => Act::Close,
-            124 => Act::EndInput,
-            _ => Act::Wait { milliseconds: u64::from(u32::arbitrary(bytes)?) },
+            26..32 => Action::Notify { method: text(bytes)?, params: params(bytes)? },
+            32..38 => Action::Cancel { call: u8::arbitrary(bytes)? },
+            38..42 => Action::Abandon { call: u8::arbitrary(bytes)? },
+            42..46 => Action::Restart { call: u8::arbitrary(bytes)?, timeout: timeout(bytes)? },
+            46..62 => Action::Respond { request: u8::arbitrary(bytes)?, outcome: outcome(bytes)? },
+            62..80 => Action::Deliver { frames: first % 7 },
+            80..83 => Action::Lose,
+            83..86 => Action::Repeat,
+            86..108 => Action::Hostile { text: hostile(bytes)? },
+            108..122 => Action::Wait { milliseconds: u64::from(u8::arbitrary(bytes)?).pow(2) },
+            122..124 => Action::Close,
+            124 => Action::EndInput,
+            _ => Action::Wait { milliseconds: u64::from(u32::arbitrary(bytes)?) },
         };
         Ok(Self { end: usize::from(first & 1), act })
     }

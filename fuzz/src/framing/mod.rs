@@ -10,7 +10,7 @@ use portway::Framing;
 use portway::Limits;
 use portway::codec::frame::FrameFault;
 
-use reader::{Found, Reader, skim};
+use reader::{Reader, RecordedEvent, skim};
 
 /// Maximum length of the declared bodies that [`check_flood`] covers, in bytes. During such a body, the decoder does
 /// not find the valid frames.
@@ -92,9 +92,9 @@ fn check(framing: Framing, case: &Case, stream: &[u8]) {
     }
     // If more bytes are decoded again than this bound, the decoder may drop the bytes of rejected bodies.
     if case.clock.is_none() && (1..4 * stream.len()).contains(&whole.reread) {
-        let mut by_hand = Reader::new(framing, &case.limits);
-        by_hand.feed_by_hand(stream);
-        assert_eq!(by_hand.found, whole.found, "the bytes of rejected bodies are not decoded like new input");
+        let mut without_reject = Reader::new(framing, &case.limits);
+        without_reject.feed_without_reject(stream);
+        assert_eq!(without_reject.found, whole.found, "the bytes of rejected bodies are not decoded like new input");
     }
     check_next_frame(framing, case.read_in(framing, stream, |part| [part].into_iter()));
     for reader in [&mut whole, &mut one_by_one, &mut in_pieces] {
@@ -116,8 +116,8 @@ fn check_next_frame(framing: Framing, mut reader: Reader) {
     reader.feed(&good(framing, 1));
     assert_eq!(reader.decoder.unfinished(), None, "a complete frame is reported as incomplete");
     let (last, others) = reader.found[before..].split_last().expect("the frame is lost");
-    assert_eq!(*last, Found::Body(good_body(1)), "the frame is lost");
-    assert!(others.iter().all(|found| matches!(found, Found::Noise { .. })), "{others:?}");
+    assert_eq!(*last, RecordedEvent::Body(good_body(1)), "the frame is lost");
+    assert!(others.iter().all(|found| matches!(found, RecordedEvent::Noise { .. })), "{others:?}");
 }
 
 /// Without a timeout, sends valid frames until their bytes complete any incomplete message. After the first valid frame
@@ -138,17 +138,18 @@ fn check_flood(case: &Case, stream: &[u8]) {
     let count = max / good(Framing::ContentLength, 0).len() + 2;
     let frames: Vec<u8> = (0..count).flat_map(|number| good(Framing::ContentLength, number)).collect();
     reader.feed(&frames);
-    let waits_longer = |found: &Found| match found {
-        Found::Fault(FrameFault::Oversize { length }) => length.is_none_or(|length| length > MAX_WAIT_BYTES),
+    let waits_longer = |found: &RecordedEvent| match found {
+        RecordedEvent::Fault(FrameFault::Oversize { length }) => length.is_none_or(|length| length > MAX_WAIT_BYTES),
         // The decoder drops the body after such a header, and does not report the length of the body.
-        Found::Fault(FrameFault::HeaderTooLarge) => true,
+        RecordedEvent::Fault(FrameFault::HeaderTooLarge) => true,
         _ => false,
     };
     if reader.found.iter().any(waits_longer) {
         return;
     }
     let after = &reader.found[before.saturating_sub(1)..];
-    let is_good = |found: &Found| (0..count).position(|number| *found == Found::Body(good_body(number)));
+    let is_good =
+        |found: &RecordedEvent| (0..count).position(|number| *found == RecordedEvent::Body(good_body(number)));
     let first = after.iter().position(|found| is_good(found).is_some()).expect("every frame is lost");
     let numbers: Vec<Option<usize>> = after[first..].iter().map(is_good).collect();
     let start = numbers[0].unwrap_or_default();
@@ -158,11 +159,15 @@ fn check_flood(case: &Case, stream: &[u8]) {
 /// Checks that the received bytes and the limits bound the memory. The length in a header must have no effect.
 fn check_memory(framing: Framing, case: &Case, stream: &[u8]) {
     let Limits { message_bytes, header_bytes, .. } = case.limits;
-    // The factor is 4: the buffer, the lent bytes, the bytes of rejected bodies, and the copy of these bytes.
+    // The factor is 4: the buffer, the event buffer, the bytes of rejected bodies, and the copy of these bytes.
     let max = 4 * (message_bytes.min(stream.len()) + header_bytes.min(stream.len())) + 512;
     for pieces in [stream.chunks(1), stream.chunks(case.cuts[0])] {
-        let held = measure(|| skim(framing, &case.limits, pieces)).bytes_max;
-        assert!(held <= max as u64, "{held} bytes of memory are in use for a stream of {} bytes", stream.len());
+        let max_memory = measure(|| skim(framing, &case.limits, pieces)).bytes_max;
+        assert!(
+            max_memory <= max as u64,
+            "{max_memory} bytes of memory are in use for a stream of {} bytes",
+            stream.len()
+        );
     }
 }
 
@@ -199,24 +204,26 @@ fn good_body(number: usize) -> Vec<u8> {
     [GOOD, number.to_string().as_bytes(), b"}"].concat()
 }
 
-fn bytes_in(found: &[Found]) -> usize {
+fn bytes_in(found: &[RecordedEvent]) -> usize {
     let bytes = found.iter().map(|found| match found {
-        Found::Body(bytes) | Found::Refused(bytes, _) | Found::Noise { bytes, .. } => bytes.len(),
-        Found::Fault(_) => 0,
+        RecordedEvent::Body(bytes) | RecordedEvent::Refused(bytes, _) | RecordedEvent::Noise { bytes, .. } => {
+            bytes.len()
+        }
+        RecordedEvent::Fault(_) => 0,
     });
     bytes.sum()
 }
 
 /// Returns the expected events of a stream of lines, computed without the decoder.
-fn lines(stream: &[u8], max: usize) -> Vec<Found> {
+fn lines(stream: &[u8], max: usize) -> Vec<RecordedEvent> {
     let blanks = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
     let line = |line: &[u8]| {
         let start = line.iter().position(|byte| !blanks(byte))?;
         let line = &line[start..];
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         Some(match line.len() > max {
-            true => Found::Fault(FrameFault::Oversize { length: None }),
-            false => Found::Body(line.to_vec()),
+            true => RecordedEvent::Fault(FrameFault::Oversize { length: None }),
+            false => RecordedEvent::Body(line.to_vec()),
         })
     };
     stream.split(|byte| *byte == b'\n').filter_map(line).collect()

@@ -9,7 +9,7 @@ use portway::message::Reason;
 use serde_json::value::RawValue;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Found {
+pub(super) enum RecordedEvent {
     Body(Vec<u8>),
     Refused(Vec<u8>, Reason),
     Fault(FrameFault),
@@ -22,7 +22,7 @@ pub(super) enum Found {
 
 pub(super) struct Reader {
     pub(super) decoder: FrameDecoder,
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<RecordedEvent>,
     /// The number of bytes that were received.
     fed: usize,
     /// The number of bytes of rejected bodies that belong to later frames.
@@ -57,16 +57,16 @@ impl Reader {
     }
 
     /// Decodes the stream without `reject_body`. Instead, the reader puts swallowed bytes in front of the rest.
-    pub(super) fn feed_by_hand(&mut self, stream: &[u8]) {
+    pub(super) fn feed_without_reject(&mut self, stream: &[u8]) {
         self.fed += stream.len();
         let mut rest = stream.to_vec();
         loop {
             let mut input = rest.as_slice();
             let Some(event) = self.decoder.next(&mut input) else { break };
-            let swallowed = swallowed(self.framing, &event).unwrap_or_default();
+            let bytes_of_next_frame = swallowed(self.framing, &event).unwrap_or_default();
             let found = found(event);
-            rest = [&swallowed[..], input].concat();
-            self.reread += swallowed.len();
+            rest = [&bytes_of_next_frame[..], input].concat();
+            self.reread += bytes_of_next_frame.len();
             found.into_iter().for_each(|found| self.record(found));
         }
     }
@@ -75,7 +75,7 @@ impl Reader {
     pub(super) fn time_out(&mut self) {
         if self.decoder.unfinished().is_some() {
             let fault = self.decoder.time_out();
-            self.record(Found::Fault(fault));
+            self.record(RecordedEvent::Fault(fault));
         }
         assert_eq!(self.decoder.unfinished(), None, "a dropped message is reported as incomplete");
     }
@@ -89,38 +89,40 @@ impl Reader {
         assert_eq!(self.decoder.unfinished(), None);
     }
 
-    fn record(&mut self, found: Found) {
+    fn record(&mut self, found: RecordedEvent) {
         self.check(&found);
-        if let Found::Noise { bytes, starts } = &found {
-            let continues = matches!(self.found.last(), Some(Found::Noise { .. } | Found::Fault(_)));
+        if let RecordedEvent::Noise { bytes, starts } = &found {
+            let continues = matches!(self.found.last(), Some(RecordedEvent::Noise { .. } | RecordedEvent::Fault(_)));
             assert_eq!(
                 *starts, !continues,
                 "`starts` must be true exactly after a frame or at the start of the stream"
             );
-            if let Some(Found::Noise { bytes: run, .. }) = self.found.last_mut() {
+            if let Some(RecordedEvent::Noise { bytes: run, .. }) = self.found.last_mut() {
                 return run.extend_from_slice(bytes);
             }
         }
         self.found.push(found);
     }
 
-    fn check(&self, found: &Found) {
+    fn check(&self, found: &RecordedEvent) {
         let message_bytes = self.limits.message_bytes;
         match found {
-            Found::Body(body) | Found::Refused(body, _) => {
+            RecordedEvent::Body(body) | RecordedEvent::Refused(body, _) => {
                 assert!(body.len() <= message_bytes, "a body exceeds the limit");
                 assert!(self.framing != Framing::Newline || !body.contains(&b'\n'), "a line contains a line end");
             }
-            Found::Noise { bytes, .. } => {
+            RecordedEvent::Noise { bytes, .. } => {
                 assert!(self.framing == Framing::ContentLength && !bytes.is_empty(), "an event has empty noise");
             }
-            Found::Fault(FrameFault::Oversize { length: Some(length) }) => {
+            RecordedEvent::Fault(FrameFault::Oversize { length: Some(length) }) => {
                 assert!(usize::try_from(*length).is_ok_and(|length| length > message_bytes) || *length > 1 << 32);
             }
-            Found::Fault(FrameFault::Truncated { held } | FrameFault::TimedOut { held }) => {
-                assert!(*held <= self.fed + self.reread, "more bytes are dropped than were received");
+            RecordedEvent::Fault(
+                FrameFault::Truncated { received_bytes } | FrameFault::TimedOut { received_bytes },
+            ) => {
+                assert!(*received_bytes <= self.fed + self.reread, "more bytes are dropped than were received");
             }
-            Found::Fault(_) => {}
+            RecordedEvent::Fault(_) => {}
         }
     }
 }
@@ -156,14 +158,14 @@ fn is_rejected(event: &Event<'_>) -> bool {
     !str::from_utf8(body).is_ok_and(|text| serde_json::from_str::<&RawValue>(text).is_ok())
 }
 
-fn found(event: Event<'_>) -> Option<Found> {
+fn found(event: Event<'_>) -> Option<RecordedEvent> {
     Some(match event {
         // A fault of the same message was recorded before.
         Event::Dropped { .. } => return None,
-        Event::Body(body) => Found::Body(body.to_vec()),
-        Event::Refused { body, reason } => Found::Refused(body.to_vec(), reason),
-        Event::Fault(fault) => Found::Fault(fault),
+        Event::Body(body) => RecordedEvent::Body(body.to_vec()),
+        Event::Refused { body, reason } => RecordedEvent::Refused(body.to_vec(), reason),
+        Event::Fault(fault) => RecordedEvent::Fault(fault),
         Event::Frame(frame) => panic!("only WIPC has such frames: {frame:?}"),
-        Event::Noise { bytes, starts } => Found::Noise { bytes: bytes.to_vec(), starts },
+        Event::Noise { bytes, starts } => RecordedEvent::Noise { bytes: bytes.to_vec(), starts },
     })
 }

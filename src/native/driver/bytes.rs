@@ -114,8 +114,8 @@ impl Driver {
     fn finish_input(&mut self, context: &mut Context<'_>) -> Closed {
         let mut closed = Closed::End;
         while let Some(frame) = self.io.finish_frame() {
-            if let Frame::Fault(FrameFault::Truncated { held }) = frame {
-                closed = Closed::Truncated(held);
+            if let Frame::Fault(FrameFault::Truncated { received_bytes }) = frame {
+                closed = Closed::Truncated(received_bytes);
             }
             if let FrameAction::Batch(entries) = self.frame_handler.handle(frame) {
                 self.begin_batch(entries);

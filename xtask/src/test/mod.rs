@@ -99,9 +99,9 @@ struct Run<'a> {
     setup: &'a Setup,
     engines: Vec<Engine>,
     /// Whether all engines were selected, including those that are not browsers.
-    every_engine: bool,
+    has_every_engine: bool,
     /// Whether the suites were named by `--only`. Named suites run in full.
-    named: bool,
+    is_named: bool,
     /// Whether the package was built. The first suite that needs the package sets this.
     package: OnceLock<bool>,
     report: Mutex<Report>,
@@ -135,14 +135,14 @@ impl Run<'_> {
 
     /// Builds pkg/ once for all suites that need it. Only the first suite prints the error of a failed build.
     fn package(&self) -> Result<()> {
-        let shown = |error| eprintln!("{error:#}");
-        let built = self.package.get_or_init(|| build::run(self.setup).map_err(shown).is_ok());
+        let print_error = |error| eprintln!("{error:#}");
+        let built = self.package.get_or_init(|| build::run(self.setup).map_err(print_error).is_ok());
         if *built { Ok(()) } else { bail!("the package could not be built, as shown above") }
     }
 
     /// Reports an engine or another program that cannot be installed. In CI, the suite has failed. On other machines,
     /// it is skipped.
-    fn missing(&self, suite: &str, engine: &str, reason: &str) {
+    fn add_missing(&self, suite: &str, engine: &str, reason: &str) {
         let in_ci = env::var("CI").is_ok_and(|value| value == "true" || value == "1");
         let counts =
             if in_ci { Counts { failed: 1, ..Counts::default() } } else { Counts { skipped: 1, ..Counts::default() } };
@@ -183,8 +183,14 @@ pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
     let every_engine = arguments.engine.is_empty();
     let engines = if every_engine { Engine::ALL.to_vec() } else { arguments.engine.clone() };
     let named = !arguments.only.is_empty();
-    let run =
-        Run { setup, engines, every_engine, named, package: OnceLock::new(), report: Mutex::new(Report::default()) };
+    let run = Run {
+        setup,
+        engines,
+        has_every_engine: every_engine,
+        is_named: named,
+        package: OnceLock::new(),
+        report: Mutex::new(Report::default()),
+    };
     let selected = |suite: &Suite| arguments.only.is_empty() || arguments.only.contains(suite);
     let waiting = Mutex::new(Suite::ALL.into_iter().filter(selected));
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();

@@ -44,7 +44,7 @@ fn default_signals() -> &'static [&'static str] {
 /// Runs the attacks on the native library in full, if `--only` names the suite. Without `--only`, the suite `native`
 /// runs these attacks with smaller counts.
 pub(super) fn hostile(suites: &Run<'_>) {
-    if !suites.named || !suites.every_engine {
+    if !suites.is_named || !suites.has_every_engine {
         return;
     }
     suites.suite("hostile", "native", Ok(()), |setup, ()| {

@@ -35,7 +35,7 @@ pub(super) fn js(suites: &Run<'_>) {
 /// Measures the time until the end of a peer is detected, in every engine and in Node. Measures each case twenty times
 /// if `--only` names the suite, and five times without `--only`.
 pub(super) fn liveness(suites: &Run<'_>) {
-    let runs = if suites.named { "20" } else { "5" };
+    let runs = if suites.is_named { "20" } else { "5" };
     let prepare = |suites: &Run<'_>| prepare(suites).map(|node| node.with("PORTWAY_RUNS", runs));
     everywhere(suites, "liveness", "tests/liveness/run.mjs", prepare);
 }
@@ -43,7 +43,7 @@ pub(super) fn liveness(suites: &Run<'_>) {
 /// Runs attacks by peers and by other origins, in every engine and in Node. They run in full if `--only` names the
 /// suite.
 pub(super) fn hostile(suites: &Run<'_>) {
-    let full = if suites.named { "1" } else { "0" };
+    let full = if suites.is_named { "1" } else { "0" };
     let prepare = |suites: &Run<'_>| prepare(suites).map(|node| node.with("PORTWAY_FULL", full));
     everywhere(suites, "hostile", "tests/hostile/run.mjs", prepare);
 }
@@ -52,7 +52,7 @@ fn everywhere(suites: &Run<'_>, suite: &str, script: &str, prepare: impl Fn(&Run
     for engine in suites.engines.clone() {
         in_browser(suites, suite, engine, prepare(suites), &[script, &engine.to_string()]);
     }
-    if suites.every_engine {
+    if suites.has_every_engine {
         let prepared = prepare(suites);
         let name = format!("{suite}-node");
         suites.suite(suite, "node", prepared, |setup, node| script_in(setup, node, &[], &name, &[script, "node"]));
@@ -113,7 +113,7 @@ pub(super) fn page(suites: &Run<'_>) {
 /// Runs a short `cargo xtask soak`.
 pub(super) fn soak(suites: &Run<'_>) {
     in_browser(suites, "soak", Engine::Chromium, prepare(suites), &[soak::SCRIPT, "--quick"]);
-    if suites.every_engine {
+    if suites.has_every_engine {
         let prepared = prepare(suites);
         let script = [soak::SCRIPT, "--quick", "--engine", "node"];
         suites.suite("soak", "node", prepared, |setup, node| script_in(setup, node, &[], "soak-node", &script));
@@ -128,7 +128,7 @@ fn prepare(suites: &Run<'_>) -> Result<Environment> {
 
 fn in_browser(suites: &Run<'_>, suite: &str, engine: Engine, prepared: Result<Environment>, arguments: &[&str]) {
     match suites.setup.browser(engine) {
-        Err(missing) => suites.missing(suite, &engine.to_string(), &missing),
+        Err(missing) => suites.add_missing(suite, &engine.to_string(), &missing),
         Ok(browser) => suites.suite(suite, &engine.to_string(), prepared, |setup, node| {
             let name = format!("{suite}-{engine}");
             script_in(setup, browser.for_scripts(node), browser.screen(), &name, arguments)

@@ -28,7 +28,7 @@ pub(super) fn run(suites: &Run<'_>) {
         Err(error) => bail!("{error:#}"),
     };
     match emacs(suites.setup) {
-        Err(missing) => suites.missing("peers", "emacs", &format!("{missing:#}")),
+        Err(missing) => suites.add_missing("peers", "emacs", &format!("{missing:#}")),
         Ok(()) => suites.suite("peers", "emacs", prepared(), |setup, environment| {
             let words = ["emacs", "--batch", "-Q", "-l", "tests/peers/emacs/session.el"];
             program_in(setup, environment, "peers-emacs", &words)
@@ -38,7 +38,7 @@ pub(super) fn run(suites: &Run<'_>) {
         program_in(setup, environment, "peers-node", &["node", "tests/peers/node/duet.mjs"])
     });
     match python(suites.setup) {
-        Err(missing) => suites.missing("peers", "rust", &format!("{missing:#}")),
+        Err(missing) => suites.add_missing("peers", "rust", &format!("{missing:#}")),
         Ok(python) => {
             suites.suite("peers", "rust", prepared(), |setup, environment| native(setup, environment, &python))
         }

@@ -121,8 +121,8 @@ pub(crate) struct Report {
 impl Report {
     /// Adds a verdict below the other rows of its suite.
     pub(crate) fn add(&mut self, suite: &str, engine: &str, verdict: Verdict) {
-        let below = self.rows.iter().rposition(|(row, ..)| row == suite).map_or(self.rows.len(), |last| last + 1);
-        self.rows.insert(below, (suite.to_owned(), engine.to_owned(), verdict.counts));
+        let position = self.rows.iter().rposition(|(row, ..)| row == suite).map_or(self.rows.len(), |last| last + 1);
+        self.rows.insert(position, (suite.to_owned(), engine.to_owned(), verdict.counts));
     }
 
     pub(crate) fn total(&self) -> Counts {
@@ -174,10 +174,10 @@ fn failed_tests(output: &str) -> Vec<String> {
             |line: &str| Some(line.trim().strip_prefix("test ")?.strip_suffix("... FAILED")?.trim().to_owned());
         return output.lines().filter_map(failed).collect();
     }
-    sections.into_iter().map(|(name, lines)| format!("{name}\n{}", head(&lines, 12))).collect()
+    sections.into_iter().map(|(name, lines)| format!("{name}\n{}", first_lines(&lines, 12))).collect()
 }
 
-fn head(lines: &[&str], max_lines: usize) -> String {
+fn first_lines(lines: &[&str], max_lines: usize) -> String {
     let full = lines.iter().filter(|line| !line.trim().is_empty());
     full.take(max_lines).map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }

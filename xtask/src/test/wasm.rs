@@ -19,7 +19,7 @@ pub(super) fn run(suites: &Run<'_>) {
     for engine in suites.engines.clone() {
         let prepared = || compiled.clone().context("the tests do not compile, as shown above");
         match suites.setup.browser(engine) {
-            Err(missing) => suites.missing("wasm", &engine.to_string(), &missing),
+            Err(missing) => suites.add_missing("wasm", &engine.to_string(), &missing),
             Ok(browser) => suites.suite("wasm", &engine.to_string(), prepared(), |setup, environment| {
                 run_in(setup, environment, &browser, &engine.to_string())
             }),

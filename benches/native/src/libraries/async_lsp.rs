@@ -78,14 +78,14 @@ pub(crate) fn call(socket: &Path, count: usize, depth: usize) -> Result<()> {
         let (main_loop, server) = MainLoop::new_client(|_| EchoService);
         let run = main_loop.run_buffered(reader.compat(), BufWriter::new(writer).compat_write());
         let running = tokio::task::spawn_local(run);
-        let room = Arc::new(Semaphore::new(depth));
+        let permits = Arc::new(Semaphore::new(depth));
         let mut calls = Vec::with_capacity(count);
         for number in 0..count as u64 {
-            let place = Arc::clone(&room).acquire_owned().await?;
+            let permit = Arc::clone(&permits).acquire_owned().await?;
             let server = server.clone();
             calls.push(tokio::spawn(async move {
                 let echo = server.request::<EchoRequest>(Echo::new(number)).await;
-                drop(place);
+                drop(permit);
                 echo
             }));
         }

@@ -63,7 +63,7 @@ pub(crate) fn with_channels(stream: UnixStream) -> Result<()> {
 }
 
 /// Serves in one thread. Uses only the functions of lsp-server that read and write a message.
-pub(crate) fn in_a_loop(stream: UnixStream) -> Result<()> {
+pub(crate) fn without_channels(stream: UnixStream) -> Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut writer = BufWriter::new(stream);
     while let Some(message) = Message::read(&mut reader)? {

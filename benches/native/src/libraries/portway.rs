@@ -44,14 +44,14 @@ pub(crate) fn serve(socket: &Path) -> Result<()> {
 pub(crate) fn call(socket: &Path, count: usize, depth: usize) -> Result<()> {
     Builder::new_current_thread().enable_all().build()?.block_on(async {
         let client = Client::new(Transport::unix(socket, Framing::ContentLength).await?);
-        let room = Arc::new(Semaphore::new(depth));
+        let permits = Arc::new(Semaphore::new(depth));
         let mut calls = Vec::with_capacity(count);
         for number in 0..count as u64 {
-            let place = Arc::clone(&room).acquire_owned().await?;
+            let permit = Arc::clone(&permits).acquire_owned().await?;
             let call = client.call::<Echo>("echo", &Echo::new(number)).start();
             calls.push(tokio::spawn(async move {
                 let echo = call.await;
-                drop(place);
+                drop(permit);
                 echo
             }));
         }

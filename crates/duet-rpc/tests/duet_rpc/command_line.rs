@@ -82,14 +82,14 @@ fn the_limits_have_no_options() {
 }
 
 #[test]
-fn options_may_stand_on_either_side_of_the_command() {
+fn options_are_accepted_before_and_after_the_command() {
     for arguments in [
         &["rpc", "-n", "--log-level", "info"][..],
         &["-n", "--log-level", "info", "rpc"],
         &["--log-level", "info", "rpc", "--no-color"],
     ] {
         let mut daemon = Builder::new(arguments).start();
-        daemon.is_quiet();
+        daemon.assert_no_pending_answer();
         assert!(!daemon.finish().is_empty(), "{arguments:?}");
     }
 }

@@ -34,7 +34,7 @@ fn the_content_type_is_accepted_in_every_form() {
             answer.result();
         }
     }
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
@@ -43,8 +43,8 @@ fn the_name_of_the_header_is_read_in_any_case() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "version");
     daemon.write(with_header(&format!("content-type:text/plain\r\ncontent-length:{}\r\n", body.len()), &body));
-    daemon.answer().is_refusal("1", "unsupported-content-type");
-    daemon.is_quiet();
+    daemon.answer().assert_refusal("1", "unsupported-content-type");
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
@@ -59,8 +59,9 @@ fn another_media_type_is_refused_with_the_id() {
         "vscode-jsonrpc",
     ] {
         for is_first in [false, true] {
-            let answer = daemon.answers_once(typed(content_type, &request(r#""a""#, "version"), is_first));
-            answer.is_refusal(r#""a""#, "unsupported-content-type");
+            let answer =
+                daemon.send_and_expect_one_answer(typed(content_type, &request(r#""a""#, "version"), is_first));
+            answer.assert_refusal(r#""a""#, "unsupported-content-type");
         }
     }
     daemon.finish();
@@ -71,8 +72,8 @@ fn another_charset_is_refused_with_the_id() {
     let mut daemon = Daemon::start(&[]);
     for charset in ["iso-8859-1", "utf-16", "us-ascii", "utf-8-sig", "utf"] {
         let content_type = format!("application/vscode-jsonrpc; charset={charset}");
-        let answer = daemon.answers_once(typed(&content_type, &request("1.0", "version"), false));
-        answer.is_refusal("1.0", "bad-charset");
+        let answer = daemon.send_and_expect_one_answer(typed(&content_type, &request("1.0", "version"), false));
+        answer.assert_refusal("1.0", "bad-charset");
     }
     daemon.finish();
 }
@@ -81,7 +82,9 @@ fn another_charset_is_refused_with_the_id() {
 fn a_refused_body_has_no_effect() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "shutdown");
-    daemon.answers_once(typed("application/json", &body, false)).is_refusal("1", "unsupported-content-type");
+    daemon
+        .send_and_expect_one_answer(typed("application/json", &body, false))
+        .assert_refusal("1", "unsupported-content-type");
     daemon.finish();
 }
 
@@ -89,7 +92,7 @@ fn a_refused_body_has_no_effect() {
 fn a_refused_body_that_has_only_an_id_is_answered_with_it() {
     let mut daemon = Daemon::start(&[]);
     let body = r#"{"jsonrpc":"2.0","id":7}"#;
-    daemon.answers_once(typed("text/plain", body, false)).is_refusal("7", "unsupported-content-type");
+    daemon.send_and_expect_one_answer(typed("text/plain", body, false)).assert_refusal("7", "unsupported-content-type");
     daemon.finish();
 }
 
@@ -107,13 +110,15 @@ fn a_refused_body_without_an_id_to_echo_is_answered_with_null() {
     let mut daemon = Daemon::start(&[]);
     let bodies = ["hello", "[1]", r#"{"jsonrpc":"2.0","id":true,"method":"version"}"#, r#"{"jsonrpc":"2.0","id":[1]}"#];
     for body in bodies {
-        daemon.answers_once(typed("text/plain", body, false)).is_refusal("null", "unsupported-content-type");
+        daemon
+            .send_and_expect_one_answer(typed("text/plain", body, false))
+            .assert_refusal("null", "unsupported-content-type");
         let latin = "application/vscode-jsonrpc; charset=latin1";
-        daemon.answers_once(typed(latin, body, false)).is_refusal("null", "bad-charset");
+        daemon.send_and_expect_one_answer(typed(latin, body, false)).assert_refusal("null", "bad-charset");
     }
     let mut not_utf_8 = typed("text/plain", "1234", false);
     not_utf_8.truncate(not_utf_8.len() - 4);
     not_utf_8.extend([0xff, 0xfe, 0xfd, 0xfc]);
-    daemon.answers_once(not_utf_8).is_refusal("null", "unsupported-content-type");
+    daemon.send_and_expect_one_answer(not_utf_8).assert_refusal("null", "unsupported-content-type");
     daemon.finish();
 }

@@ -22,9 +22,9 @@ pub(crate) const GRACE: Duration = Duration::from_secs(2);
 /// Options for starting a daemon.
 pub(crate) struct Builder {
     command: Command,
-    deaf: bool,
-    unread: bool,
-    mute: bool,
+    is_stdout_closed: bool,
+    is_stdout_unread: bool,
+    is_stderr_unread: bool,
 }
 
 impl Builder {
@@ -33,7 +33,7 @@ impl Builder {
     pub(crate) fn new(arguments: &[&str]) -> Self {
         let mut command = program();
         command.args(arguments);
-        Self { command, deaf: false, unread: false, mute: false }
+        Self { command, is_stdout_closed: false, is_stdout_unread: false, is_stderr_unread: false }
     }
 
     /// Creates a builder for a `duet-rpc rpc` that inherits the disposition "ignored" for `signal`, as under `nohup`.
@@ -41,7 +41,7 @@ impl Builder {
         let mut command = Command::new("sh");
         let script = format!("trap '' {signal}; exec \"$0\" rpc");
         command.args(["-c", &script]).arg(program().get_program()).env_remove("DUET_RPC_LOG");
-        Self { command, deaf: false, unread: false, mute: false }
+        Self { command, is_stdout_closed: false, is_stdout_unread: false, is_stderr_unread: false }
     }
 
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
@@ -55,20 +55,20 @@ impl Builder {
     }
 
     /// Closes the read end of the daemon's standard output.
-    pub(crate) fn deaf(mut self) -> Self {
-        self.deaf = true;
+    pub(crate) fn with_closed_stdout(mut self) -> Self {
+        self.is_stdout_closed = true;
         self
     }
 
-    /// Leaves standard output unread until [`Daemon::read_on`] is called. The pipe stays open.
-    pub(crate) fn unread(mut self) -> Self {
-        self.unread = true;
+    /// Leaves standard output unread until [`Daemon::start_reading`] is called. The pipe stays open.
+    pub(crate) fn with_unread_stdout(mut self) -> Self {
+        self.is_stdout_unread = true;
         self
     }
 
     /// Leaves standard error unread. Standard error has the log. The pipe stays open.
-    pub(crate) fn mute(mut self) -> Self {
-        self.mute = true;
+    pub(crate) fn with_unread_stderr(mut self) -> Self {
+        self.is_stderr_unread = true;
         self
     }
 
@@ -83,10 +83,11 @@ impl Builder {
             // The receiver was dropped if the test has failed.
             let _ = exit_sender.send((code, Instant::now()));
         });
-        let (read_on, gate) = mpsc::channel();
-        let output = if self.deaf { mpsc::channel().1 } else { read_frames(stdout.unwrap(), gate) };
+        let (reading_sender, reading_receiver) = mpsc::channel();
+        let output =
+            if self.is_stdout_closed { mpsc::channel().1 } else { read_frames(stdout.unwrap(), reading_receiver) };
         let (errors, unread_log) = match stderr {
-            Some(stderr) if !self.mute => (read_lines(stderr), None),
+            Some(stderr) if !self.is_stderr_unread => (read_lines(stderr), None),
             stderr => (mpsc::channel().1, stderr),
         };
         let mut daemon = Daemon {
@@ -95,14 +96,14 @@ impl Builder {
             output,
             errors,
             exit,
-            read_on,
+            reading_sender,
             _unread_log: unread_log,
             lines: Vec::new(),
             probes: 0,
             has_ended: false,
         };
-        if !self.unread {
-            daemon.read_on();
+        if !self.is_stdout_unread {
+            daemon.start_reading();
         }
         daemon
     }
@@ -175,7 +176,7 @@ pub(crate) struct Daemon {
     output: Receiver<Output>,
     errors: Receiver<String>,
     exit: Receiver<(Option<i32>, Instant)>,
-    read_on: Sender<()>,
+    reading_sender: Sender<()>,
     _unread_log: Option<ChildStderr>,
     /// The log lines that were read while the test waited for a line.
     lines: Vec<String>,
@@ -198,14 +199,14 @@ pub(crate) struct Ending {
 
 impl Ending {
     /// Asserts that the daemon exited with code 0 and without further answers, at most [`GRACE`] after `trigger`.
-    pub(crate) fn is_graceful_since(&self, trigger: Instant) {
-        self.is_graceful();
+    pub(crate) fn assert_graceful_since(&self, trigger: Instant) {
+        self.assert_graceful();
         let took = self.at.saturating_duration_since(trigger);
         assert!(took < GRACE, "the exit must take less than {GRACE:?}, took {took:?}");
     }
 
     /// Asserts that the daemon exited with code 0 and without further answers.
-    pub(crate) fn is_graceful(&self) {
+    pub(crate) fn assert_graceful(&self) {
         assert_eq!(self.code, Some(0), "{:#?}", self.lines);
         assert!(self.answers.is_empty(), "{:#?}", self.answers);
     }
@@ -225,9 +226,9 @@ impl Daemon {
     }
 
     /// Begins to read standard output.
-    pub(crate) fn read_on(&mut self) {
+    pub(crate) fn start_reading(&mut self) {
         // If the builder has closed standard output, the receiver is dropped, and `send` returns an error.
-        let _ = self.read_on.send(());
+        let _ = self.reading_sender.send(());
     }
 
     /// Sends `body` in a frame.
@@ -246,14 +247,14 @@ impl Daemon {
         match self.output.recv_timeout(TEST_TIMEOUT) {
             Ok(Output::Frame(text)) => Answer::read(text),
             Ok(Output::Other(text)) => panic!("on standard output: {text}"),
-            Err(RecvTimeoutError::Timeout) => panic!("no answer; logged: {:#?}", self.so_far()),
-            Err(RecvTimeoutError::Disconnected) => panic!("the daemon has ended; logged: {:#?}", self.so_far()),
+            Err(RecvTimeoutError::Timeout) => panic!("no answer; logged: {:#?}", self.log_so_far()),
+            Err(RecvTimeoutError::Disconnected) => panic!("the daemon has ended; logged: {:#?}", self.log_so_far()),
         }
     }
 
     /// Asserts that no further answer is pending, and that the daemon serves a request. Answers arrive in the order of
     /// their requests, so the next answer must belong to this request.
-    pub(crate) fn is_quiet(&mut self) {
+    pub(crate) fn assert_no_pending_answer(&mut self) {
         let id = self.probe();
         let answer = self.answer();
         assert_eq!(answer.id(), id, "an unexpected answer: {}", answer.text);
@@ -270,21 +271,21 @@ impl Daemon {
 
     /// Sends `bytes` and returns the answer. Asserts that the daemon sends no second answer to `bytes`, and that the
     /// daemon serves a valid frame after `bytes`.
-    pub(crate) fn answers_once(&mut self, bytes: impl AsRef<[u8]>) -> Answer {
+    pub(crate) fn send_and_expect_one_answer(&mut self, bytes: impl AsRef<[u8]>) -> Answer {
         self.write(bytes);
         let answer = self.answer();
-        self.is_quiet();
+        self.assert_no_pending_answer();
         answer
     }
 
     /// Waits for a line on standard error that contains all of `parts`, and returns it.
-    pub(crate) fn logs(&mut self, parts: &[&str]) -> String {
-        self.logs_within(TEST_TIMEOUT, parts)
+    pub(crate) fn wait_for_log_line(&mut self, parts: &[&str]) -> String {
+        self.wait_for_log_line_within(TEST_TIMEOUT, parts)
     }
 
-    /// Waits for a line as [`Self::logs`] does, up to `patience`.
-    pub(crate) fn logs_within(&mut self, patience: Duration, parts: &[&str]) -> String {
-        let deadline = Instant::now() + patience;
+    /// Waits for a line as [`Self::wait_for_log_line`] does, up to `limit`.
+    pub(crate) fn wait_for_log_line_within(&mut self, limit: Duration, parts: &[&str]) -> String {
+        let deadline = Instant::now() + limit;
         loop {
             match self.errors.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(line) => {
@@ -314,7 +315,7 @@ impl Daemon {
         let trigger = Instant::now();
         self.close();
         let ending = self.end();
-        ending.is_graceful_since(trigger);
+        ending.assert_graceful_since(trigger);
         ending.lines
     }
 
@@ -323,7 +324,7 @@ impl Daemon {
         self.has_ended = true;
         let Ok((code, at)) = self.exit.recv_timeout(TEST_TIMEOUT) else {
             signal(self.pid, "KILL");
-            panic!("the daemon did not exit; logged: {:#?}", self.so_far());
+            panic!("the daemon did not exit; logged: {:#?}", self.log_so_far());
         };
         let mut answers = Vec::new();
         for output in self.output.iter() {
@@ -349,7 +350,7 @@ impl Daemon {
     }
 
     /// Returns the log so far.
-    fn so_far(&mut self) -> &[String] {
+    fn log_so_far(&mut self) -> &[String] {
         self.lines.extend(self.errors.try_iter());
         &self.lines
     }

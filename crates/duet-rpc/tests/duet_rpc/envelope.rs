@@ -21,16 +21,16 @@ fn an_array_is_refused_as_a_batch() {
     let mut daemon = Daemon::start(&[]);
     let one = request(1, "version");
     for batch in ["[]".to_owned(), format!("[{one}]"), format!("[{one},{one}]"), "[1,2,3]".to_owned(), " [ ] ".into()] {
-        daemon.ask(batch).is_refusal("null", "batch-not-supported");
+        daemon.ask(batch).assert_refusal("null", "batch-not-supported");
     }
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
 #[test]
 fn an_array_that_does_not_end_is_a_parse_error() {
     let mut daemon = Daemon::start(&[]);
-    daemon.ask(format!("[{}", request(1, "version"))).is_parse_error();
+    daemon.ask(format!("[{}", request(1, "version"))).assert_parse_error();
     daemon.finish();
 }
 
@@ -44,7 +44,7 @@ fn another_version_is_an_invalid_request_with_its_id() {
         r#"{"jsonrpc":"2","id":7,"method":"version"}"#,
         r#"{"jsonrpc":null,"id":7,"method":"version"}"#,
     ] {
-        daemon.ask(body).is_invalid_request("7");
+        daemon.ask(body).assert_invalid_request("7");
     }
     daemon.finish();
 }
@@ -54,9 +54,9 @@ fn a_method_that_is_not_a_string_is_an_invalid_request_with_its_id() {
     let mut daemon = Daemon::start(&[]);
     for method in ["1", "null", "true", "[]", r#"{"name":"version"}"#] {
         let body = format!(r#"{{"jsonrpc":"2.0","id":7,"method":{method}}}"#);
-        daemon.ask(body).is_invalid_request("7");
+        daemon.ask(body).assert_invalid_request("7");
     }
-    daemon.ask(r#"{"jsonrpc":"2.0","id":7}"#).is_invalid_request("7");
+    daemon.ask(r#"{"jsonrpc":"2.0","id":7}"#).assert_invalid_request("7");
     daemon.finish();
 }
 
@@ -64,13 +64,13 @@ fn a_method_that_is_not_a_string_is_an_invalid_request_with_its_id() {
 fn a_message_that_is_not_an_object_is_an_invalid_request_with_the_id_null() {
     let mut daemon = Daemon::start(&[]);
     for body in ["null", r#""hey""#, "42", "true", "{}", r#"{"jsonrpc":"2.0"}"#] {
-        daemon.ask(body).is_invalid_request("null");
+        daemon.ask(body).assert_invalid_request("null");
     }
     daemon.finish();
 }
 
 #[test]
-fn a_member_that_comes_twice_is_an_invalid_request_with_the_id_null() {
+fn a_repeated_member_is_an_invalid_request_with_the_id_null() {
     let mut daemon = Daemon::start(&[]);
     for body in [
         r#"{"jsonrpc":"2.0","id":1,"id":1,"method":"version"}"#,
@@ -80,7 +80,7 @@ fn a_member_that_comes_twice_is_an_invalid_request_with_the_id_null() {
         r#"{"jsonrpc":"2.0","id":1,"method":"setLogLevel","params":{"level":"info"},"params":{"level":"info"}}"#,
         r#"{"jsonrpc":"2.0","id":1,"m\u0065thod":"version","method":"version"}"#,
     ] {
-        daemon.ask(body).is_invalid_request("null");
+        daemon.ask(body).assert_invalid_request("null");
     }
     daemon.finish();
 }
@@ -127,7 +127,7 @@ fn a_notification_is_never_answered() {
         ("exit", "null"),
     ] {
         daemon.send(notification_with(method, params));
-        daemon.is_quiet();
+        daemon.assert_no_pending_answer();
     }
     daemon.finish();
 }
@@ -142,7 +142,7 @@ fn a_response_is_never_answered() {
         r#"{"jsonrpc":"2.0","id":true,"result":1}"#,
     ] {
         daemon.send(body);
-        daemon.is_quiet();
+        daemon.assert_no_pending_answer();
     }
     daemon.finish();
 }
@@ -150,7 +150,7 @@ fn a_response_is_never_answered() {
 #[test]
 fn a_message_with_method_and_result_is_an_invalid_request() {
     let mut daemon = Daemon::start(&[]);
-    daemon.ask(r#"{"jsonrpc":"2.0","id":7,"method":"version","result":1}"#).is_invalid_request("7");
+    daemon.ask(r#"{"jsonrpc":"2.0","id":7,"method":"version","result":1}"#).assert_invalid_request("7");
     daemon.finish();
 }
 
@@ -161,6 +161,6 @@ fn requests_of_emacs_are_served() {
     assert_eq!(daemon.answer().id(), "1");
     daemon.ask(request_with(2, "setLogLevel", r#"{"level":"info"}"#)).result();
     daemon.send(r#"{"jsonrpc":"2.0","method":"version","params":null}"#);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }

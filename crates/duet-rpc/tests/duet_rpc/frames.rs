@@ -9,11 +9,11 @@ use serde_json::value::RawValue;
 /// Returns a header with the length of `body`, followed by `body`.
 pub(crate) fn frame(body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
-    framed(body.len(), body)
+    frame_with_length(body.len(), body)
 }
 
 /// Returns a header with the given `length`, followed by `body`.
-pub(crate) fn framed(length: impl Display, body: impl AsRef<[u8]>) -> Vec<u8> {
+pub(crate) fn frame_with_length(length: impl Display, body: impl AsRef<[u8]>) -> Vec<u8> {
     with_header(&format!("Content-Length: {length}\r\n"), body)
 }
 
@@ -43,22 +43,22 @@ pub(crate) fn notification_with(method: &str, params: &str) -> String {
 /// Some clients accept only the header `Content-Length`, so a frame with any other header is an error.
 pub(crate) fn split_frame(output: &[u8]) -> Result<Option<(String, usize)>, String> {
     const NAME: &[u8] = b"Content-Length: ";
-    let shown = || format!("not a frame: {:?}", String::from_utf8_lossy(&output[..output.len().min(200)]));
-    let known = output.len().min(NAME.len());
-    if output[..known] != NAME[..known] {
-        return Err(shown());
+    let error_text = || format!("not a frame: {:?}", String::from_utf8_lossy(&output[..output.len().min(200)]));
+    let prefix_length = output.len().min(NAME.len());
+    if output[..prefix_length] != NAME[..prefix_length] {
+        return Err(error_text());
     }
     let Some(end) = output.windows(4).position(|window| window == b"\r\n\r\n") else {
-        return if output.len() < 100 { Ok(None) } else { Err(shown()) };
+        return if output.len() < 100 { Ok(None) } else { Err(error_text()) };
     };
-    let digits = str::from_utf8(&output[NAME.len()..end]).map_err(|_| shown())?;
-    let length: usize = digits.parse().map_err(|_| shown())?;
+    let digits = str::from_utf8(&output[NAME.len()..end]).map_err(|_| error_text())?;
+    let length: usize = digits.parse().map_err(|_| error_text())?;
     if length.to_string() != digits {
-        return Err(shown());
+        return Err(error_text());
     }
     match output.get(end + 4..end + 4 + length) {
         None => Ok(None),
-        Some(body) => Ok(Some((String::from_utf8(body.to_vec()).map_err(|_| shown())?, end + 4 + length))),
+        Some(body) => Ok(Some((String::from_utf8(body.to_vec()).map_err(|_| error_text())?, end + 4 + length))),
     }
 }
 
@@ -124,14 +124,14 @@ impl Answer {
     }
 
     /// Asserts that this is the answer to a message that is not valid JSON.
-    pub(crate) fn is_parse_error(&self) {
+    pub(crate) fn assert_parse_error(&self) {
         let expected = Failure { code: -32700, message: "Parse error".to_owned(), data: None };
         assert_eq!(self.failure(), expected, "{}", self.text);
         assert_eq!(self.id(), "null", "{}", self.text);
     }
 
     /// Asserts that this is an error -32600 with this id and this `data.reason`.
-    pub(crate) fn is_refusal(&self, id: &str, reason: &str) {
+    pub(crate) fn assert_refusal(&self, id: &str, reason: &str) {
         let message = if reason == "batch-not-supported" { "Batch requests not supported" } else { "Invalid Request" };
         let data = Some(serde_json::json!({ "reason": reason }));
         assert_eq!(self.failure(), Failure { code: -32600, message: message.to_owned(), data }, "{}", self.text);
@@ -139,7 +139,7 @@ impl Answer {
     }
 
     /// Asserts that this is the answer to valid JSON that is not a request.
-    pub(crate) fn is_invalid_request(&self, id: &str) {
+    pub(crate) fn assert_invalid_request(&self, id: &str) {
         let expected = Failure { code: -32600, message: "Invalid Request".to_owned(), data: None };
         assert_eq!(self.failure(), expected, "{}", self.text);
         assert_eq!(self.id(), id, "{}", self.text);

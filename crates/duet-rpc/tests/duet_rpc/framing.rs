@@ -1,7 +1,7 @@
 //! Valid frames: headers in every permitted form, bodies in pieces, and many frames at once.
 
 use crate::daemon::Daemon;
-use crate::frames::{frame, framed, request, with_header};
+use crate::frames::{frame, frame_with_length, request, with_header};
 
 #[test]
 fn a_frame_of_single_bytes_is_one_message() {
@@ -12,7 +12,7 @@ fn a_frame_of_single_bytes_is_one_message() {
     let answer = daemon.answer();
     answer.result();
     assert_eq!(answer.id(), r#""é€😀""#);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
@@ -57,7 +57,7 @@ fn lengths_count_bytes_in_both_directions() {
     daemon.write(format!("Content-Length: {}\r\n\r\n{body}", body.len()));
     // `answer` reads the number of bytes that the header declares, and fails unless they are one JSON text.
     assert_eq!(daemon.answer().id(), id);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
@@ -81,7 +81,7 @@ fn the_name_of_the_header_is_read_in_any_case_and_with_any_blanks() {
         let answer = daemon.answer();
         assert_eq!(answer.id(), "1", "{header:?}: {}", answer.text);
     }
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
@@ -100,7 +100,7 @@ fn unknown_headers_are_ignored() {
         let answer = daemon.answer();
         assert_eq!(answer.id(), "1", "{header:?}: {}", answer.text);
     }
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
@@ -111,7 +111,7 @@ fn a_length_that_is_repeated_is_one_length() {
     let line = format!("Content-Length: {}\r\n", body.len());
     daemon.write(with_header(&line.repeat(2), &body));
     assert_eq!(daemon.answer().id(), "1");
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
@@ -120,7 +120,7 @@ fn blank_lines_between_frames_are_ignored() {
     let mut daemon = Daemon::start(&[]);
     for blank in ["\r\n", "\r\n\r\n", "\r\n\r\n\r\n", "\n", "\r\n \r\n"] {
         daemon.write(blank);
-        daemon.is_quiet();
+        daemon.assert_no_pending_answer();
     }
     daemon.write("\r\n");
     daemon.finish();
@@ -136,14 +136,14 @@ fn lines_of_a_header_may_end_in_a_bare_line_feed() {
         let answer = daemon.answer();
         assert_eq!(answer.id(), "1", "{header:?}: {}", answer.text);
     }
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
 #[test]
 fn an_empty_body_is_one_parse_error() {
     let mut daemon = Daemon::start(&[]);
-    daemon.answers_once(framed(0, "")).is_parse_error();
-    daemon.answers_once(framed("00", "")).is_parse_error();
+    daemon.send_and_expect_one_answer(frame_with_length(0, "")).assert_parse_error();
+    daemon.send_and_expect_one_answer(frame_with_length("00", "")).assert_parse_error();
     daemon.finish();
 }

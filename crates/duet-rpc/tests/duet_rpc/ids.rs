@@ -43,13 +43,13 @@ fn every_kind_of_id_is_echoed_exactly_with_an_error() {
     for id in IDS {
         let answer = daemon.ask(request(id, "nope"));
         assert_eq!((answer.failure().code, answer.id().as_str()), (-32601, *id));
-        daemon.ask(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":1}}"#)).is_invalid_request(id);
+        daemon.ask(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":1}}"#)).assert_invalid_request(id);
     }
     daemon.finish();
 }
 
 #[test]
-fn an_id_with_escapes_comes_back_as_the_same_string() {
+fn an_id_with_escapes_is_echoed_as_the_same_string() {
     let mut daemon = Daemon::start(&[]);
     for id in [r#""\u00e9\ud83d\ude00""#, r#""a\"b\\c\/d""#, r#""\b\f\n\r\t""#, r#""a\u0000b""#] {
         let answer = daemon.ask(request(id, "version"));
@@ -61,13 +61,13 @@ fn an_id_with_escapes_comes_back_as_the_same_string() {
 }
 
 #[test]
-fn the_id_null_makes_a_request_and_a_missing_one_a_notification() {
+fn a_message_with_the_id_null_is_a_request_and_without_an_id_a_notification() {
     let mut daemon = Daemon::start(&[]);
     let answer = daemon.ask(request("null", "version"));
     answer.result();
     assert_eq!(answer.id(), "null");
     daemon.send(r#"{"jsonrpc":"2.0","method":"version"}"#);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
@@ -76,10 +76,10 @@ fn an_id_of_another_type_is_refused_with_the_id_null() {
     let mut daemon = Daemon::start(&[]);
     for id in ["true", "false", "{}", "[]", "[1]", r#"{"id":1}"#] {
         for method in ["version", "nope", "shutdown"] {
-            daemon.ask(request(id, method)).is_refusal("null", "invalid-id-type");
+            daemon.ask(request(id, method)).assert_refusal("null", "invalid-id-type");
         }
     }
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
@@ -87,7 +87,7 @@ fn an_id_of_another_type_is_refused_with_the_id_null() {
 fn an_id_beyond_every_number_is_a_parse_error() {
     let mut daemon = Daemon::start(&[]);
     for id in ["1e400", "-1e400"] {
-        daemon.ask(request(id, "version")).is_parse_error();
+        daemon.ask(request(id, "version")).assert_parse_error();
     }
     daemon.finish();
 }
@@ -112,12 +112,12 @@ fn an_id_may_be_used_again() {
 }
 
 #[test]
-fn an_id_of_1_024_characters_comes_back_and_a_longer_one_is_refused_under_null() {
+fn an_id_of_1_024_characters_is_echoed_and_a_longer_id_is_refused() {
     let mut daemon = Daemon::start(&[]);
     let id = |length: usize| format!("\"{}\"", "é".repeat(length));
     assert_eq!(daemon.ask(request(id(1_024), "version")).id(), id(1_024));
     for length in [1_025, 1_000_000] {
-        daemon.ask(request(id(length), "version")).is_refusal("null", "id-too-long");
+        daemon.ask(request(id(length), "version")).assert_refusal("null", "id-too-long");
     }
     daemon.finish();
 }

@@ -11,15 +11,15 @@ const PARTS: [&str; 4] =
     ["C", "Content-Length: 57", "Content-Length: 57\r\n\r\n", "Content-Length: 57\r\n\r\n{\"jsonrpc\""];
 
 #[test]
-fn the_end_of_input_ends_it() {
+fn the_daemon_exits_at_the_end_of_the_input() {
     let mut daemon = Daemon::start(&["--log-level", "info"]);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     let lines = daemon.finish();
     assert!(lines.iter().any(|line| line.contains("info") && line.contains("stdin closed, shutting down gracefully")));
 }
 
 #[test]
-fn the_end_of_input_ends_it_before_any_message() {
+fn the_daemon_exits_at_the_end_of_an_empty_input() {
     Daemon::start(&[]).finish();
 }
 
@@ -31,20 +31,20 @@ fn requests_before_the_end_of_input_are_all_answered() {
     for id in 0..1_000 {
         assert_eq!(daemon.answer().id(), id.to_string());
     }
-    daemon.end().is_graceful();
+    daemon.end().assert_graceful();
 }
 
 #[test]
-fn an_input_that_ends_inside_of_a_message_is_a_parse_error() {
+fn an_input_that_ends_within_a_message_is_a_parse_error() {
     for part in PARTS {
         let mut daemon = Daemon::start(&["--log-level", "info"]);
         daemon.write([frame(request(1, "version")), part.as_bytes().to_vec()].concat());
         assert_eq!(daemon.answer().id(), "1");
         let trigger = Instant::now();
         daemon.close();
-        daemon.answer().is_parse_error();
+        daemon.answer().assert_parse_error();
         let ending = daemon.end();
-        ending.is_graceful_since(trigger);
+        ending.assert_graceful_since(trigger);
         assert!(ending.lines.iter().any(|line| line.contains("stdin closed, shutting down gracefully")));
     }
 }
@@ -53,27 +53,27 @@ fn an_input_that_ends_inside_of_a_message_is_a_parse_error() {
 fn an_input_that_ends_before_the_length_is_reached_is_a_parse_error() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "version");
-    daemon.write(crate::frames::framed(body.len() + 3, &body));
+    daemon.write(crate::frames::frame_with_length(body.len() + 3, &body));
     daemon.close();
-    daemon.answer().is_parse_error();
-    daemon.end().is_graceful();
+    daemon.answer().assert_parse_error();
+    daemon.end().assert_graceful();
 }
 
 #[test]
-fn an_input_that_ends_in_blank_lines_has_simply_ended() {
+fn blank_lines_at_the_end_of_the_input_are_not_an_error() {
     let mut daemon = Daemon::start(&[]);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.write("\r\n\r\n");
     daemon.finish();
 }
 
 #[test]
-fn shutdown_ends_it_while_its_input_is_open() {
+fn shutdown_ends_the_daemon_while_its_input_is_open() {
     let mut daemon = Daemon::start(&["--log-level", "info"]);
     let trigger = Instant::now();
     daemon.ask(request(1, "shutdown")).result();
     let ending = daemon.end();
-    ending.is_graceful_since(trigger);
+    ending.assert_graceful_since(trigger);
     assert!(ending.lines.iter().any(|line| line.contains("info") && line.contains("shutdown requested")));
 }
 
@@ -83,11 +83,11 @@ fn shutdown_takes_well_under_a_hundred_milliseconds() {
     // time.
     let best = (0..10).map(|_| {
         let mut daemon = Daemon::start(&[]);
-        daemon.is_quiet();
+        daemon.assert_no_pending_answer();
         let trigger = Instant::now();
         daemon.ask(request(1, "shutdown")).result();
         let ending = daemon.end();
-        ending.is_graceful();
+        ending.assert_graceful();
         ending.at.saturating_duration_since(trigger)
     });
     let best = best.min().unwrap();
@@ -95,14 +95,14 @@ fn shutdown_takes_well_under_a_hundred_milliseconds() {
 }
 
 #[test]
-fn shutdown_as_a_notification_ends_it_without_an_answer() {
+fn shutdown_as_a_notification_ends_the_daemon_without_an_answer() {
     for params in ["null", "[]", "{}"] {
         let mut daemon = Daemon::start(&["--log-level", "info"]);
-        daemon.is_quiet();
+        daemon.assert_no_pending_answer();
         let trigger = Instant::now();
         daemon.send(notification_with("shutdown", params));
         let ending = daemon.end();
-        ending.is_graceful_since(trigger);
+        ending.assert_graceful_since(trigger);
         assert!(ending.lines.iter().any(|line| line.contains("info") && line.contains("shutdown requested")));
     }
 }
@@ -120,7 +120,7 @@ fn nothing_is_served_after_shutdown() {
         if shutdown.contains("\"id\"") {
             assert_eq!(daemon.answer().id(), "1");
         }
-        daemon.end().is_graceful();
+        daemon.end().assert_graceful();
     }
 }
 
@@ -133,25 +133,25 @@ fn requests_before_shutdown_are_answered_before_it() {
     for id in 0..=200 {
         assert_eq!(daemon.answer().id(), id.to_string());
     }
-    daemon.end().is_graceful();
+    daemon.end().assert_graceful();
 }
 
 #[test]
-fn shutdown_is_answered_in_full_behind_a_slow_reader() {
-    let mut daemon = Builder::new(&["rpc"]).unread().start();
+fn all_answers_before_shutdown_reach_a_slow_reader() {
+    let mut daemon = Builder::new(&["rpc"]).with_unread_stdout().start();
     let mut frames: Vec<u8> = (0..500).flat_map(|id| frame(request(id, "listMethods"))).collect();
     frames.extend(frame(request(500, "shutdown")));
     daemon.write(frames);
-    daemon.read_on();
+    daemon.start_reading();
     for id in 0..=500 {
         assert_eq!(daemon.answer().id(), id.to_string());
     }
-    daemon.end().is_graceful();
+    daemon.end().assert_graceful();
 }
 
 #[test]
-fn a_client_that_reads_no_answers_does_not_keep_it_from_ending() {
-    let mut daemon = Builder::new(&["rpc"]).unread().start();
+fn unread_answers_do_not_prevent_the_exit() {
+    let mut daemon = Builder::new(&["rpc"]).with_unread_stdout().start();
     // The answers are much larger than the buffer of a pipe.
     daemon.write((0..2_000).flat_map(|id| frame(request(id, "listMethods"))).collect::<Vec<u8>>());
     let trigger = Instant::now();
@@ -164,8 +164,8 @@ fn a_client_that_reads_no_answers_does_not_keep_it_from_ending() {
 }
 
 #[test]
-fn a_client_that_reads_neither_answers_nor_log_does_not_keep_it_from_ending() {
-    let mut daemon = Builder::new(&["rpc", "--log-level", "debug"]).unread().mute().start();
+fn unread_answers_and_an_unread_log_do_not_prevent_the_exit() {
+    let mut daemon = Builder::new(&["rpc", "--log-level", "debug"]).with_unread_stdout().with_unread_stderr().start();
     daemon.write((0..2_000).flat_map(|id| frame(request(id, "listMethods"))).collect::<Vec<u8>>());
     let trigger = Instant::now();
     daemon.signal("TERM");
@@ -176,8 +176,8 @@ fn a_client_that_reads_neither_answers_nor_log_does_not_keep_it_from_ending() {
 }
 
 #[test]
-fn a_client_that_closes_the_output_ends_it_with_one() {
-    let mut daemon = Builder::new(&["rpc"]).deaf().start();
+fn a_closed_output_ends_the_daemon_with_code_1() {
+    let mut daemon = Builder::new(&["rpc"]).with_closed_stdout().start();
     daemon.send(request(1, "version"));
     let ending = daemon.end();
     assert_eq!(ending.code, Some(1), "{:#?}", ending.lines);
@@ -186,12 +186,12 @@ fn a_client_that_closes_the_output_ends_it_with_one() {
 
 #[test]
 fn an_unused_output_may_be_closed() {
-    let daemon = Builder::new(&["rpc"]).deaf().start();
+    let daemon = Builder::new(&["rpc"]).with_closed_stdout().start();
     daemon.finish();
 }
 
 #[test]
-fn an_output_that_cannot_be_written_ends_it_with_one() {
+fn an_unwritable_output_ends_the_daemon_with_code_1() {
     let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else { return };
     let input = std::env::temp_dir().join(format!("duet-rpc-input-{}", std::process::id()));
     std::fs::write(&input, frame(request(1, "version"))).unwrap();
@@ -203,7 +203,7 @@ fn an_output_that_cannot_be_written_ends_it_with_one() {
 }
 
 #[test]
-fn a_log_file_at_its_size_limit_does_not_end_it() {
+fn a_log_file_at_its_size_limit_does_not_end_the_daemon() {
     let folder = std::env::temp_dir().join(format!("duet-rpc-small-{}", std::process::id()));
     std::fs::create_dir(&folder).unwrap();
     let input = folder.join("input");
@@ -218,7 +218,7 @@ fn a_log_file_at_its_size_limit_does_not_end_it() {
 }
 
 #[test]
-fn an_input_that_cannot_be_read_ends_it_with_one() {
+fn an_unreadable_input_ends_the_daemon_with_code_1() {
     // A folder can be opened, but reading it is an error.
     let folder = std::fs::File::open("/").unwrap();
     let output = program().arg("rpc").stdin(folder).stderr(Stdio::piped()).output().unwrap();
@@ -241,7 +241,7 @@ fn an_input_from_a_file_is_served_to_its_end() {
 
 #[test]
 fn an_unread_log_blocks_neither_serving_nor_the_exit() {
-    let mut daemon = Builder::new(&["--log-level", "debug", "rpc"]).mute().start();
+    let mut daemon = Builder::new(&["--log-level", "debug", "rpc"]).with_unread_stderr().start();
     for round in 0..10 {
         daemon.write((0..1_000).flat_map(|id| frame(request(id, "nope"))).collect::<Vec<u8>>());
         for id in 0..1_000 {
@@ -251,14 +251,14 @@ fn an_unread_log_blocks_neither_serving_nor_the_exit() {
     let trigger = Instant::now();
     daemon.signal("TERM");
     let ending = daemon.end();
-    ending.is_graceful();
+    ending.assert_graceful();
     // The daemon waits at most half a second until the rest of the log is written.
     let took = ending.at.saturating_duration_since(trigger);
     assert!(took < Duration::from_secs(1), "{took:?}");
 }
 
 #[test]
-fn without_system_resources_it_exits_with_one_and_an_error() {
+fn without_system_resources_the_daemon_exits_with_code_1_and_an_error() {
     let mut faults = Vec::new();
     // The test tries each limit of open files. The first limit is too small to load the program. The last limit is
     // large enough to serve.

@@ -1,7 +1,7 @@
 //! The fixed limits: 10 MiB for a message, 8 KiB for a header.
 
 use crate::daemon::Daemon;
-use crate::frames::{frame, framed, request, with_header};
+use crate::frames::{frame, frame_with_length, request, with_header};
 
 /// Maximum length of a message, in bytes.
 const MESSAGE: usize = 10 * 1024 * 1024;
@@ -25,7 +25,7 @@ fn with_header_of(length: usize, body: &str, length_comes_first: bool) -> Vec<u8
 fn a_message_of_ten_mebibytes_is_served() {
     let mut daemon = Daemon::start(&[]);
     daemon.ask(request_of(MESSAGE)).result();
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
@@ -36,9 +36,9 @@ fn one_byte_more_is_refused_and_the_next_message_is_served() {
     let (header, body) = bytes.split_at(bytes.len() - MESSAGE - 1);
     // The daemon answers before it receives the body.
     daemon.write(header);
-    daemon.answer().is_refusal("null", "oversize");
+    daemon.answer().assert_refusal("null", "oversize");
     daemon.write(body);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
@@ -48,7 +48,7 @@ fn the_body_of_a_refused_message_is_not_read_for_frames() {
     let inner = [b"{\"text\":\"".to_vec(), frame(request(1, "shutdown"))].concat();
     let mut body = inner.repeat(MESSAGE / inner.len() + 1);
     body.truncate(MESSAGE + 1);
-    daemon.answers_once(frame(body)).is_refusal("null", "oversize");
+    daemon.send_and_expect_one_answer(frame(body)).assert_refusal("null", "oversize");
     daemon.finish();
 }
 
@@ -56,7 +56,7 @@ fn the_body_of_a_refused_message_is_not_read_for_frames() {
 fn the_message_after_a_refused_header_without_a_body_is_served() {
     let mut daemon = Daemon::start(&[]);
     for length in ["10485761", "1073741824", "99999999999", "18446744073709551616", &"9".repeat(40)] {
-        daemon.answers_once(framed(length, "")).is_refusal("null", "oversize");
+        daemon.send_and_expect_one_answer(frame_with_length(length, "")).assert_refusal("null", "oversize");
     }
     daemon.finish();
 }
@@ -65,8 +65,8 @@ fn the_message_after_a_refused_header_without_a_body_is_served() {
 fn a_refused_message_that_was_never_sent_may_be_followed_by_another_header() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "version");
-    daemon.write(framed("99999999999", ""));
-    daemon.answer().is_refusal("null", "oversize");
+    daemon.write(frame_with_length("99999999999", ""));
+    daemon.answer().assert_refusal("null", "oversize");
     daemon.write(with_header(&format!("content-length:{}\r\nX-Trace: 7\r\n", body.len()), &body));
     daemon.answer().result();
     daemon.finish();
@@ -77,12 +77,12 @@ fn a_refused_message_that_was_never_sent_may_be_followed_by_another_header() {
 fn a_message_of_two_hundred_megabytes_is_dropped_without_being_buffered() {
     let mut daemon = Daemon::start(&[]);
     let piece = vec![b'x'; 1_000_000];
-    daemon.write(framed(200_000_000, ""));
-    daemon.answer().is_refusal("null", "oversize");
+    daemon.write(frame_with_length(200_000_000, ""));
+    daemon.answer().assert_refusal("null", "oversize");
     for _ in 0..200 {
         daemon.write(&piece);
     }
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     let peak = peak_memory(daemon.pid);
     assert!(peak < 64_000, "{peak} KiB");
     daemon.finish();
@@ -97,7 +97,7 @@ fn a_header_of_eight_kibibytes_is_accepted() {
             daemon.answer().result();
         }
     }
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
@@ -107,7 +107,7 @@ fn a_longer_header_is_refused_with_its_body() {
     for length in [8_300, 20_000, 1_000_000] {
         for length_comes_first in [true, false] {
             let bytes = with_header_of(length, &request(1, "shutdown"), length_comes_first);
-            daemon.answers_once(bytes).is_refusal("null", "header-too-large");
+            daemon.send_and_expect_one_answer(bytes).assert_refusal("null", "header-too-large");
         }
     }
     daemon.finish();
@@ -118,15 +118,15 @@ fn a_longer_header_in_many_lines_is_refused_once() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "version");
     let lines = "X-Line: 1\r\n".repeat(2_000) + &format!("Content-Length: {}\r\n", body.len());
-    daemon.answers_once(with_header(&lines, body)).is_refusal("null", "header-too-large");
+    daemon.send_and_expect_one_answer(with_header(&lines, body)).assert_refusal("null", "header-too-large");
     daemon.finish();
 }
 
 #[test]
-fn a_longer_header_without_a_body_loses_no_other_message() {
+fn the_message_after_a_longer_header_without_a_body_is_served() {
     let mut daemon = Daemon::start(&[]);
     let lines = format!("X-Padding: {}\r\nContent-Length: 5000\r\n", "p".repeat(10_000));
-    daemon.answers_once(with_header(&lines, "")).is_refusal("null", "header-too-large");
+    daemon.send_and_expect_one_answer(with_header(&lines, "")).assert_refusal("null", "header-too-large");
     daemon.finish();
 }
 
@@ -134,7 +134,7 @@ fn a_longer_header_without_a_body_loses_no_other_message() {
 fn the_message_after_a_longer_header_without_a_length_is_served() {
     let mut daemon = Daemon::start(&[]);
     let lines = format!("X-Padding: {}\r\n", "p".repeat(10_000));
-    daemon.answers_once(with_header(&lines, "")).is_refusal("null", "header-too-large");
+    daemon.send_and_expect_one_answer(with_header(&lines, "")).assert_refusal("null", "header-too-large");
     daemon.finish();
 }
 
@@ -143,8 +143,8 @@ fn messages_over_the_limits_are_refused_repeatedly() {
     let mut daemon = Daemon::start(&[]);
     let header = with_header_of(10_000, &request(1, "version"), true);
     for _ in 0..20 {
-        daemon.answers_once(framed("99999999999", "")).is_refusal("null", "oversize");
-        daemon.answers_once(&header).is_refusal("null", "header-too-large");
+        daemon.send_and_expect_one_answer(frame_with_length("99999999999", "")).assert_refusal("null", "oversize");
+        daemon.send_and_expect_one_answer(&header).assert_refusal("null", "header-too-large");
     }
     daemon.finish();
 }

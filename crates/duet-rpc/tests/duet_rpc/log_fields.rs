@@ -1,7 +1,7 @@
 //! The fields of a line of the log, and data that no line contains.
 
 use crate::daemon::Daemon;
-use crate::frames::{frame, framed, notification_with, request, request_with, with_header};
+use crate::frames::{frame, frame_with_length, notification_with, request, request_with, with_header};
 use crate::log::Line;
 
 /// Sends `bytes` to a daemon. Asserts that the daemon logs exactly one line at level `warn` or above, and returns it.
@@ -75,10 +75,10 @@ fn an_invalid_request_is_a_warning_with_the_id_that_it_has() {
 fn an_unreadable_message_is_a_warning_without_method_and_id() {
     for (bytes, part) in [
         (frame("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"nope\""), "-32700"),
-        (framed("abc", ""), "-32700"),
+        (frame_with_length("abc", ""), "-32700"),
         (b"noise\n".to_vec(), "-32700"),
         (frame("[]"), "batch-not-supported"),
-        (framed(99_999_999_999_u64, ""), "oversize"),
+        (frame_with_length(99_999_999_999_u64, ""), "oversize"),
         (with_header(&format!("X-Padding: {}\r\n", "p".repeat(9_000)), ""), "header-too-large"),
     ] {
         let line = line_for(bytes);
@@ -89,7 +89,7 @@ fn an_unreadable_message_is_a_warning_without_method_and_id() {
 
 #[test]
 fn an_oversize_message_is_logged_with_its_size() {
-    let line = line_for(framed(99_999_999_999_u64, ""));
+    let line = line_for(frame_with_length(99_999_999_999_u64, ""));
     assert!(line.message.contains("99999999999"), "{line:?}");
 }
 
@@ -107,9 +107,9 @@ fn a_truncated_message_is_a_warning() {
     let mut daemon = Daemon::start(&[]);
     daemon.write("Content-Length: 57\r\n\r\n{\"hunter2\"");
     daemon.close();
-    daemon.answer().is_parse_error();
+    daemon.answer().assert_parse_error();
     let ending = daemon.end();
-    ending.is_graceful();
+    ending.assert_graceful();
     let [line] = ending.lines.as_slice() else { panic!("the log must have one line, got {:#?}", ending.lines) };
     assert_eq!(fields(&Line::read(line)), ("warn", None, None));
     assert!(!line.contains("hunter2"), "{line}");
@@ -119,7 +119,7 @@ fn a_truncated_message_is_a_warning() {
 fn a_request_that_was_served_is_a_line_at_debug_with_method_and_id() {
     let mut daemon = Daemon::start(&["--log-level", "debug"]);
     daemon.ask(request(r#""a b""#, "version")).result();
-    let line = Line::read(&daemon.logs(&["version", "a b"]));
+    let line = Line::read(&daemon.wait_for_log_line(&["version", "a b"]));
     assert_eq!(fields(&line), ("debug", Some("\"version\""), Some(r#""a b""#)));
     daemon.finish();
 }
@@ -129,7 +129,7 @@ fn the_end_is_logged_at_info() {
     let mut daemon = Daemon::start(&["--log-level", "info"]);
     daemon.ask(request(9, "shutdown")).result();
     let ending = daemon.end();
-    ending.is_graceful();
+    ending.assert_graceful();
     let line = ending.lines.iter().find(|line| line.contains("shutdown requested, shutting down gracefully")).unwrap();
     assert_eq!(fields(&Line::read(line)), ("info", Some("\"shutdown\""), Some("9")));
 }
@@ -141,7 +141,7 @@ fn ids_and_methods_cannot_forge_a_line() {
     daemon.ask(request(format!("\"{forged}\""), "version")).result();
     daemon.ask(request(1, forged)).failure();
     daemon.send(notification_with(forged, "[]"));
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     for line in daemon.finish() {
         assert!(!line.contains('\u{1b}') && !line.contains('\r') && !line.contains('\u{2028}'), "{line:?}");
         assert_ne!(Line::read(&line).message, "forged");
@@ -155,7 +155,7 @@ fn invisible_characters_in_an_id_are_escaped() {
 }
 
 #[test]
-fn long_ids_and_methods_are_cut_in_the_log() {
+fn long_ids_and_methods_are_truncated_in_the_log() {
     let long = "x".repeat(100_000);
     let mut daemon = Daemon::start(&["--log-level", "debug"]);
     // An id of the maximum number of characters. Each of its characters has several bytes.
@@ -186,10 +186,10 @@ fn no_line_contains_a_part_of_a_payload() {
             frame(format!("[{text}]")),
             frame(text.clone()),
             frame(secret),
-            framed(text.len() - 3, &text),
-            framed(99_999_999_999_u64, ""),
+            frame_with_length(text.len() - 3, &text),
+            frame_with_length(99_999_999_999_u64, ""),
             format!("{secret}\n").into_bytes(),
-            framed(secret, ""),
+            frame_with_length(secret, ""),
             with_header(&format!("Content-Length: 2\r\nContent-Type: {secret}; charset={secret}\r\n"), "{}"),
             with_header(&format!("X-Token: {secret}\r\n"), ""),
             with_header(&format!("X-Token: {}\r\n", secret.repeat(1_000)), ""),

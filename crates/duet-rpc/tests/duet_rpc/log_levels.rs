@@ -10,7 +10,7 @@ fn severities(arguments: &[&str]) -> Vec<String> {
     daemon.ask(request(1, "version")).result();
     daemon.ask(request(2, "nope")).failure();
     daemon.send(notification_with("setLogLevel", "{}"));
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     let mut found: Vec<String> = daemon.finish().iter().map(|line| Line::read(line).severity).collect();
     found.sort();
     found.dedup();
@@ -31,7 +31,7 @@ fn each_level_includes_the_more_severe_levels() {
 }
 
 #[test]
-fn the_level_is_read_in_any_case_and_on_either_side_of_the_command() {
+fn the_level_is_read_in_any_case_before_and_after_the_command() {
     for arguments in
         [&["rpc", "--log-level", "ERROR"][..], &["--log-level", "Error", "rpc"], &["--log-level=eRRor", "rpc"]]
     {
@@ -45,7 +45,7 @@ fn a_level_that_is_set_takes_effect_at_once() {
     daemon.ask(request(1, "version")).result();
     daemon.ask(request_with(2, "setLogLevel", r#"{"level":"DEBUG"}"#)).result();
     daemon.ask(request(3, "version")).result();
-    daemon.logs(&["debug", "method=\"version\"", "id=3"]);
+    daemon.wait_for_log_line(&["debug", "method=\"version\"", "id=3"]);
     daemon.ask(request_with(4, "setLogLevel", r#"{"level":"error"}"#)).result();
     daemon.ask(request(5, "version")).result();
     daemon.ask(request(6, "nope")).failure();
@@ -60,7 +60,7 @@ fn a_level_that_is_set_by_a_notification_takes_effect() {
     let mut daemon = Daemon::start(&[]);
     daemon.send(notification_with("setLogLevel", r#"{"level":"debug"}"#));
     daemon.ask(request(3, "version")).result();
-    daemon.logs(&["debug", "id=3"]);
+    daemon.wait_for_log_line(&["debug", "id=3"]);
     daemon.finish();
 }
 
@@ -76,7 +76,7 @@ fn a_level_that_is_refused_changes_nothing() {
 fn the_start_is_logged_with_version_process_level_and_sink() {
     for (level, is_logged) in [("info", true), ("DEBUG", true), ("warn", false), ("error", false)] {
         let mut daemon = Daemon::start(&["--log-level", level]);
-        daemon.is_quiet();
+        daemon.assert_no_pending_answer();
         let pid = daemon.pid.to_string();
         let lines = daemon.finish();
         if !is_logged {

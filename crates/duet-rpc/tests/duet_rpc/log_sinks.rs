@@ -73,13 +73,13 @@ fn the_file_is_complete_when_the_daemon_has_ended() {
     for trigger in ["shutdown", "TERM", "end"] {
         let file = folder.path(trigger);
         let mut daemon = with_log(&file, &["rpc", "--log-level", "info"]);
-        daemon.is_quiet();
+        daemon.assert_no_pending_answer();
         match trigger {
             "shutdown" => drop(daemon.ask(request(1, "shutdown"))),
             "TERM" => daemon.signal("TERM"),
             _ => daemon.close(),
         }
-        daemon.end().is_graceful();
+        daemon.end().assert_graceful();
         let lines = lines_of(&file);
         assert!(lines.last().unwrap().contains("shutting down gracefully"), "{lines:#?}");
     }
@@ -106,7 +106,7 @@ fn if_the_file_cannot_be_written_a_warning_and_the_log_are_on_standard_error() {
     for file in [folder.0.clone(), folder.path("missing/rpc.log")] {
         for level in ["info", "error"] {
             let mut daemon = with_log(&file, &["rpc", "--log-level", level]);
-            daemon.is_quiet();
+            daemon.assert_no_pending_answer();
             let lines = daemon.finish();
             let warning = format!("Warning: Cannot write to log file '{}': ", file.display());
             assert!(lines[0].starts_with(&warning) && lines[0].ends_with("Using stderr instead."), "{lines:#?}");
@@ -130,7 +130,7 @@ fn a_file_with_another_hard_link_is_refused_and_not_changed() {
     fs::write(&other, "theirs\n").unwrap();
     fs::hard_link(&other, &file).unwrap();
     let mut daemon = with_log(&file, &["rpc", "--log-level", "info"]);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     let lines = daemon.finish();
     assert!(lines[0].contains("it has more than one name"), "{lines:#?}");
     assert_eq!(fs::read_to_string(&other).unwrap(), "theirs\n");
@@ -143,7 +143,7 @@ fn a_file_with_another_hard_link_is_refused_and_not_changed() {
 #[test]
 fn an_empty_file_name_means_no_file() {
     let mut daemon = Builder::new(&["rpc", "--log-level", "info"]).env("DUET_RPC_LOG", "").start();
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     let lines = daemon.finish();
     assert!(!lines.iter().any(|line| line.contains("Warning")), "{lines:#?}");
 }
@@ -153,7 +153,7 @@ fn the_name_of_the_file_may_be_relative() {
     let folder = Folder::new();
     let mut daemon =
         Builder::new(&["rpc", "--log-level", "info"]).env("DUET_RPC_LOG", "rpc.log").folder(&folder.0).start();
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     assert!(daemon.finish().is_empty());
     assert!(lines_of(&folder.path("rpc.log")).len() >= 2);
 }
@@ -217,7 +217,7 @@ fn a_file_has_no_colour_beside_a_terminal() {
 /// the warning.
 fn refused(file: &Path) -> String {
     let mut daemon = with_log(file, &["rpc", "--log-level", "info"]);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     let lines = daemon.finish();
     let warning = format!("Warning: Cannot write to log file '{}': ", file.display());
     let reason = lines[0].strip_prefix(&warning).and_then(|rest| rest.strip_suffix(". Using stderr instead."));

@@ -75,7 +75,7 @@ fn each_listed_method_can_be_called() {
     }
     daemon.ask(request_with(1, "setLogLevel", r#"{"level":"warn"}"#)).result();
     daemon.ask(request(2, "shutdown")).result();
-    daemon.end().is_graceful();
+    daemon.end().assert_graceful();
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn shutdown_is_answered_and_ends_the_daemon() {
     let answer = daemon.ask(request(r#""last""#, "shutdown"));
     assert_eq!(*answer.result(), json!({ "message": "Shutting down gracefully" }));
     assert_eq!(answer.id(), r#""last""#);
-    daemon.end().is_graceful_since(trigger);
+    daemon.end().assert_graceful_since(trigger);
 }
 
 #[test]
@@ -104,14 +104,14 @@ fn any_method_can_be_the_first() {
         let mut daemon = Daemon::start(&[]);
         daemon.ask(request(1, method)).result();
         daemon.close();
-        daemon.end().is_graceful();
+        daemon.end().assert_graceful();
     }
 }
 
 #[test]
-fn initialize_may_come_late_and_twice() {
+fn initialize_may_be_called_later_and_repeatedly() {
     let mut daemon = Daemon::start(&[]);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     let first = daemon.ask(request(1, "initialize")).result().clone();
     assert_eq!(*daemon.ask(request(2, "initialize")).result(), first);
     daemon.finish();

@@ -1,7 +1,7 @@
 //! Answers arrive in the order of their requests, even if some of the requests are invalid.
 
 use crate::daemon::{Builder, Daemon};
-use crate::frames::{frame, framed, notification_with, request, with_header};
+use crate::frames::{frame, frame_with_length, notification_with, request, with_header};
 
 #[test]
 fn a_thousand_pipelined_requests_are_answered_in_order() {
@@ -13,12 +13,12 @@ fn a_thousand_pipelined_requests_are_answered_in_order() {
     for id in 0..1_000 {
         assert_eq!(daemon.answer().id(), id.to_string());
     }
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
 #[test]
-fn errors_of_every_layer_keep_their_place() {
+fn errors_are_sent_in_the_order_of_their_messages() {
     let mut daemon = Daemon::start(&[]);
     let good = |id: u32| frame(request(id, "version"));
     let json_type = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", request(4, "version").len());
@@ -28,12 +28,12 @@ fn errors_of_every_layer_keep_their_place() {
             frame("hello"),
             good(2),
             frame("[]"),
-            framed("99999999999", ""),
+            frame_with_length("99999999999", ""),
             good(3),
             with_header(&json_type, request(4, "version")),
             frame(notification_with("nope", "[]")),
             frame(request(5, "nope")),
-            framed("abc", "{}"),
+            frame_with_length("abc", "{}"),
             good(6),
             b"noise\n".to_vec(),
             frame(r#"{"jsonrpc":"2.0","id":true,"method":"version"}"#),
@@ -64,7 +64,7 @@ fn errors_of_every_layer_keep_their_place() {
         ("7", 0),
     ];
     assert_eq!(order, expected.map(|(id, code)| (id.to_owned(), code)));
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
@@ -72,13 +72,13 @@ fn errors_of_every_layer_keep_their_place() {
 fn a_client_that_writes_everything_before_it_reads_is_served() {
     // The requests and the answers are much larger than the buffers of the pipes.
     const REQUESTS: usize = 10_000;
-    let mut daemon = Builder::new(&["rpc"]).unread().start();
+    let mut daemon = Builder::new(&["rpc"]).with_unread_stdout().start();
     let bytes: Vec<u8> = (0..REQUESTS).flat_map(|id| frame(request(id, "listMethods"))).collect();
     daemon.write(bytes);
-    daemon.read_on();
+    daemon.start_reading();
     for id in 0..REQUESTS {
         assert_eq!(daemon.answer().id(), id.to_string());
     }
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }

@@ -32,7 +32,7 @@ fn methods_without_params_accept_every_form_of_no_params() {
         }
     }
     daemon.ask(request_with(1, "shutdown", "[]")).result();
-    daemon.end().is_graceful();
+    daemon.end().assert_graceful();
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn methods_without_params_refuse_params() {
 fn shutdown_with_params_is_refused_and_does_not_end_the_daemon() {
     let mut daemon = Daemon::start(&[]);
     refusal(&mut daemon, "shutdown", r#"{"force":true}"#);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
@@ -59,10 +59,10 @@ fn params_that_are_neither_array_nor_object_are_an_invalid_request() {
     let mut daemon = Daemon::start(&[]);
     for params in ["5", "true", "false", r#""bar""#, "1e3"] {
         for method in ["version", "setLogLevel", "shutdown", "nope"] {
-            daemon.ask(request_with(7, method, params)).is_invalid_request("7");
+            daemon.ask(request_with(7, method, params)).assert_invalid_request("7");
         }
     }
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 

@@ -1,7 +1,7 @@
 //! Bytes outside of frames cause one error, and the next valid frame is served.
 
 use crate::daemon::Daemon;
-use crate::frames::{frame, framed, request, with_header};
+use crate::frames::{frame, frame_with_length, request, with_header};
 
 #[test]
 fn a_length_that_is_not_a_number_is_one_parse_error() {
@@ -10,7 +10,7 @@ fn a_length_that_is_not_a_number_is_one_parse_error() {
     for length in
         ["abc", "-57", "+57", "57.0", "5e1", "0x39", "5 7", "57,57", "57abc", "abc57", "", " ", "\"57\"", "٥٧", "NaN"]
     {
-        daemon.answers_once(framed(length, &body)).is_parse_error();
+        daemon.send_and_expect_one_answer(frame_with_length(length, &body)).assert_parse_error();
     }
     daemon.finish();
 }
@@ -26,7 +26,7 @@ fn a_header_without_a_length_is_one_parse_error() {
         "Content_Length: 57\r\n",
         "Length: 57\r\n",
     ] {
-        daemon.answers_once(with_header(lines, &body)).is_parse_error();
+        daemon.send_and_expect_one_answer(with_header(lines, &body)).assert_parse_error();
     }
     daemon.finish();
 }
@@ -37,7 +37,7 @@ fn two_lengths_that_differ_are_one_parse_error() {
     let body = request(1, "version");
     for (first, second) in [(body.len(), 3), (3, body.len()), (0, body.len()), (body.len(), 99_999_999_999)] {
         let lines = format!("Content-Length: {first}\r\nContent-Length: {second}\r\n");
-        daemon.answers_once(with_header(&lines, &body)).is_parse_error();
+        daemon.send_and_expect_one_answer(with_header(&lines, &body)).assert_parse_error();
     }
     daemon.finish();
 }
@@ -54,7 +54,7 @@ fn lines_that_are_not_a_frame_are_one_parse_error() {
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"version\"}\n",
         "}",
     ] {
-        daemon.answers_once(noise).is_parse_error();
+        daemon.send_and_expect_one_answer(noise).assert_parse_error();
     }
     daemon.finish();
 }
@@ -66,7 +66,7 @@ fn an_incomplete_header_is_one_parse_error() {
         daemon.write(part);
         // The next message shows that the header does not continue.
         let id = daemon.probe();
-        daemon.answer().is_parse_error();
+        daemon.answer().assert_parse_error();
         assert_eq!(daemon.answer().id(), id, "{part:?}");
     }
     daemon.finish();
@@ -76,7 +76,7 @@ fn an_incomplete_header_is_one_parse_error() {
 fn bytes_that_are_not_text_are_one_parse_error() {
     let mut daemon = Daemon::start(&[]);
     for noise in [&[0_u8; 9][..], &[0xff; 300], b"\x00\x01\x02\xff\n\n\r\x00", "é€😀".as_bytes()] {
-        daemon.answers_once(noise).is_parse_error();
+        daemon.send_and_expect_one_answer(noise).assert_parse_error();
     }
     daemon.finish();
 }
@@ -85,18 +85,18 @@ fn bytes_that_are_not_text_are_one_parse_error() {
 fn each_run_of_noise_is_answered_once() {
     let mut daemon = Daemon::start(&[]);
     for _ in 0..3 {
-        daemon.answers_once("a line\nand another\n").is_parse_error();
+        daemon.send_and_expect_one_answer("a line\nand another\n").assert_parse_error();
     }
     daemon.finish();
 }
 
 #[test]
-fn noise_that_comes_in_pieces_is_one_run() {
+fn noise_in_several_pieces_has_one_error() {
     let mut daemon = Daemon::start(&[]);
     for piece in ["a li", "ne\n", "and\r", "\nanother", "\n"] {
         daemon.write(piece);
     }
-    daemon.answers_once("the last\n").is_parse_error();
+    daemon.send_and_expect_one_answer("the last\n").assert_parse_error();
     daemon.finish();
 }
 
@@ -116,7 +116,7 @@ fn a_megabyte_of_noise_is_followed_by_a_good_frame() {
 }
 
 #[test]
-fn a_valid_frame_is_found_behind_text_that_resembles_a_header() {
+fn a_valid_frame_is_found_after_text_that_resembles_a_header() {
     let mut daemon = Daemon::start(&[]);
     for noise in
         ["the header Content-Length: is missing\n", "Content-Length: what?\r\n", "Content-Length:\nContent-Length:\n"]
@@ -135,7 +135,7 @@ fn a_length_that_is_too_short_is_one_parse_error() {
     let mut daemon = Daemon::start(&[]);
     let body = request(r#""é€😀""#, "version");
     for missing in [1, 3, 20, body.len() - 1] {
-        daemon.answers_once(framed(body.len() - missing, &body)).is_parse_error();
+        daemon.send_and_expect_one_answer(frame_with_length(body.len() - missing, &body)).assert_parse_error();
     }
     daemon.finish();
 }
@@ -144,14 +144,14 @@ fn a_length_that_is_too_short_is_one_parse_error() {
 fn a_length_that_is_too_short_may_be_noticed_in_pieces() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "version");
-    let bytes = framed(body.len() - 3, &body);
+    let bytes = frame_with_length(body.len() - 3, &body);
     let (most, rest) = bytes.split_at(bytes.len() - 3);
     daemon.write(most);
-    daemon.answer().is_parse_error();
+    daemon.answer().assert_parse_error();
     for byte in rest {
         daemon.write([*byte]);
     }
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
@@ -161,10 +161,10 @@ fn a_length_that_is_too_long_is_one_parse_error_and_the_next_frame_is_served() {
     let body = request(1, "version");
     let next = frame(request(2, "version"));
     for excess in [1, 3, 16, 25, next.len() - 1, next.len()] {
-        daemon.write([framed(body.len() + excess, &body), next.clone()].concat());
-        daemon.answer().is_parse_error();
+        daemon.write([frame_with_length(body.len() + excess, &body), next.clone()].concat());
+        daemon.answer().assert_parse_error();
         assert_eq!(daemon.answer().id(), "2", "{excess} bytes too long");
-        daemon.is_quiet();
+        daemon.assert_no_pending_answer();
     }
     daemon.finish();
 }
@@ -174,12 +174,12 @@ fn a_length_that_spans_several_frames_loses_none_of_them() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "version");
     let others: Vec<u8> = (2..6).flat_map(|id| frame(request(id, "version"))).collect();
-    daemon.write([framed(body.len() + others.len() - 10, &body), others].concat());
-    daemon.answer().is_parse_error();
+    daemon.write([frame_with_length(body.len() + others.len() - 10, &body), others].concat());
+    daemon.answer().assert_parse_error();
     for id in 2..6 {
         assert_eq!(daemon.answer().id(), id.to_string());
     }
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
@@ -188,9 +188,9 @@ fn faults_of_every_kind_in_a_row_are_answered_once_each() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "version");
     let faults = [
-        framed("abc", &body),
-        framed(body.len() - 3, &body),
-        framed(0, ""),
+        frame_with_length("abc", &body),
+        frame_with_length(body.len() - 3, &body),
+        frame_with_length(0, ""),
         b"noise\n".to_vec(),
         frame("hello"),
         with_header("X-Trace: 7\r\n", &body),
@@ -198,7 +198,7 @@ fn faults_of_every_kind_in_a_row_are_answered_once_each() {
     for first in &faults {
         for second in &faults {
             for fault in [first, second] {
-                daemon.answers_once(fault).is_parse_error();
+                daemon.send_and_expect_one_answer(fault).assert_parse_error();
             }
         }
     }

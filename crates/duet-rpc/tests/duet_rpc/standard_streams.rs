@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::daemon::program;
 use crate::frames::{frame, request};
 use crate::non_blocking::{
-    Kind, Subject, When, carries_100_megabytes_each_way, read_to_end, run, serves_behind_node,
+    Kind, Subject, When, carries_100_megabytes_each_way, read_to_end, run, serves_under_node,
     serves_whenever_the_flag_is_set, set_nonblocking, write_all,
 };
 
@@ -45,8 +45,8 @@ fn the_daemon_serves_whenever_its_streams_become_non_blocking() {
 }
 
 #[test]
-fn the_daemon_serves_behind_a_node_script_that_uses_its_streams() {
-    serves_behind_node(DAEMON);
+fn the_daemon_serves_under_a_node_script_that_uses_its_streams() {
+    serves_under_node(DAEMON);
 }
 
 #[test]

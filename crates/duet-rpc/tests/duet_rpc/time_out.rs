@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::daemon::Daemon;
-use crate::frames::{frame, framed, request};
+use crate::frames::{frame, frame_with_length, request};
 use crate::log::Line;
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -30,8 +30,8 @@ fn a_message_that_is_incomplete_after_thirty_seconds_is_dropped() {
 
 /// Waits for the log line about the dropped message that began at `start`. Asserts that the line is a warning without
 /// an id, and that it has the number of dropped bytes but not their content.
-fn is_dropped(daemon: &mut Daemon, start: Instant, bytes: usize) {
-    let line = daemon.logs_within(LIMIT * 2, &["30 s"]);
+fn assert_dropped(daemon: &mut Daemon, start: Instant, bytes: usize) {
+    let line = daemon.wait_for_log_line_within(LIMIT * 2, &["30 s"]);
     let took = start.elapsed();
     assert!(took > LIMIT - Duration::from_millis(500) && took < LIMIT + Duration::from_secs(10), "{took:?}: {line}");
     assert!(line.contains(&format!(" {bytes} bytes")), "{bytes}: {line}");
@@ -42,47 +42,47 @@ fn is_dropped(daemon: &mut Daemon, start: Instant, bytes: usize) {
 
 fn a_part_of_a_header_is_dropped() {
     let mut daemon = Daemon::start(&[]);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     let start = Instant::now();
     daemon.write("Content-Length: 5");
-    is_dropped(&mut daemon, start, 17);
-    daemon.is_quiet();
+    assert_dropped(&mut daemon, start, 17);
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
 fn a_part_of_a_body_is_dropped_and_late_bytes_are_at_most_one_error() {
     let mut daemon = Daemon::start(&[]);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     let start = Instant::now();
     let bytes = frame(request(1, "version"));
     let (early, late) = bytes.split_at(bytes.len() - 20);
     daemon.write(early);
-    is_dropped(&mut daemon, start, early.len());
+    assert_dropped(&mut daemon, start, early.len());
     daemon.write(late);
     let id = daemon.probe();
     let first = daemon.answer();
     if first.id() != id {
-        first.is_parse_error();
+        first.assert_parse_error();
         assert_eq!(daemon.answer().id(), id);
     }
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
 fn late_bytes_that_never_end_are_at_most_one_error() {
     let mut daemon = Daemon::start(&[]);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     let start = Instant::now();
-    let part = framed(100_000, "{\"jsonrpc\":\"2.0\",\"text\":\"");
+    let part = frame_with_length(100_000, "{\"jsonrpc\":\"2.0\",\"text\":\"");
     daemon.write(&part);
-    is_dropped(&mut daemon, start, part.len());
+    assert_dropped(&mut daemon, start, part.len());
     for _ in 0..100 {
         daemon.write("x".repeat(1_000));
     }
     let id = daemon.probe();
     let first = daemon.answer();
     if first.id() != id {
-        first.is_parse_error();
+        first.assert_parse_error();
         assert_eq!(daemon.answer().id(), id);
     }
     daemon.finish();
@@ -90,7 +90,7 @@ fn late_bytes_that_never_end_are_at_most_one_error() {
 
 fn further_bytes_do_not_restart_the_time() {
     let mut daemon = Daemon::start(&[]);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     let start = Instant::now();
     daemon.write("Content-Length: 1000\r\n\r\n");
     // The limit counts from the first byte of the message. Later bytes do not restart it.
@@ -98,28 +98,28 @@ fn further_bytes_do_not_restart_the_time() {
         thread::sleep(Duration::from_secs(1));
         daemon.write("{");
     }
-    is_dropped(&mut daemon, start, 24 + 28);
-    daemon.is_quiet();
+    assert_dropped(&mut daemon, start, 24 + 28);
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
 fn an_oversize_body_that_stalls_is_dropped() {
     let mut daemon = Daemon::start(&[]);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     let start = Instant::now();
-    let part = framed(20_000_000, "{\"jsonrpc\":\"2.0\",\"text\":\"xxxxxxxx");
+    let part = frame_with_length(20_000_000, "{\"jsonrpc\":\"2.0\",\"text\":\"xxxxxxxx");
     daemon.write(&part);
-    daemon.answer().is_refusal("null", "oversize");
-    is_dropped(&mut daemon, start, part.len());
-    daemon.is_quiet();
+    daemon.answer().assert_refusal("null", "oversize");
+    assert_dropped(&mut daemon, start, part.len());
+    daemon.assert_no_pending_answer();
     daemon.finish();
 }
 
 fn an_idle_daemon_waits_for_ever() {
     let mut daemon = Daemon::start(&[]);
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     thread::sleep(LIMIT + Duration::from_secs(2));
-    daemon.is_quiet();
+    daemon.assert_no_pending_answer();
     let lines = daemon.finish();
     assert!(lines.is_empty(), "{lines:#?}");
 }

@@ -25,7 +25,7 @@ use self::target::{Connection, Output, Streams};
 use crate::arguments::{CallArguments, Timeout};
 use crate::json_format::{compact, indented};
 use crate::limits::LINK_GRACE;
-use crate::output::{Failure, UNUSABLE, exit_after_write, print_detail, print_message};
+use crate::output::{Failure, USAGE_OR_IO_FAILED, exit_after_write, print_detail, print_message};
 use crate::terminal::EscapingWriter;
 
 /// Exit code if the connection failed, or the program could not be started.
@@ -92,14 +92,14 @@ async fn run_call(arguments: &CallArguments, params: Option<Box<RawValue>>) -> R
         // Dropping the call cancels it at the peer.
         tokio::select! {
             kind = signals.next() => Outcome::Signal(exit_code(kind)),
-            why = session.reporter.unreadable() => Outcome::Failed(CallError::Unreadable(why)),
+            reason = session.reporter.unreadable() => Outcome::Failed(CallError::Unreadable(reason)),
             end = wait_for_answer(arguments.timeout, call) => {
                 end.unwrap_or(Err(CallError::TimedOut)).map_or_else(Outcome::Failed, Outcome::Result)
             }
         }
     };
     // The program may take seconds to exit, so the result is printed before the session ends.
-    let shown = match &outcome {
+    let print_result = match &outcome {
         Outcome::Result(result) => Some(show_result(result, arguments)),
         _ => None,
     };
@@ -110,7 +110,7 @@ async fn run_call(arguments: &CallArguments, params: Option<Box<RawValue>>) -> R
     };
     reporter.flush();
     match outcome {
-        Outcome::Result(_) => shown.unwrap_or(Ok(ExitCode::SUCCESS)),
+        Outcome::Result(_) => print_result.unwrap_or(Ok(ExitCode::SUCCESS)),
         Outcome::Signal(code) => Ok(code),
         Outcome::Sent => end.map_or_else(Ok, |end| end.of_notification(arguments.timeout)),
         Outcome::Failed(CallError::Remote(error)) => show_error(&error, arguments.json),
@@ -150,7 +150,7 @@ impl SessionEnd {
         }
         match self.unsent {
             None => Ok(ExitCode::SUCCESS),
-            Some(why) => Err(Failure::new(PEER_LOST, format!("the notification could not be sent: {why}"))),
+            Some(error) => Err(Failure::new(PEER_LOST, format!("the notification could not be sent: {error}"))),
         }
     }
 }
@@ -264,7 +264,8 @@ fn show_error(error: &RpcError, is_json: bool) -> Result<ExitCode, Failure> {
     let data = data.as_deref();
     if is_json {
         let object = ErrorObject { code: error.code.value(), message: &error.message, data };
-        let text = serde_json::to_string(&object).map_err(|problem| Failure::new(UNUSABLE, problem.to_string()))?;
+        let text =
+            serde_json::to_string(&object).map_err(|problem| Failure::new(USAGE_OR_IO_FAILED, problem.to_string()))?;
         return print(compact(&text), ExitCode::FAILURE);
     }
     print_message(format_args!("the peer answered with an error: {} ({})", error.message, error.code));
@@ -310,10 +311,10 @@ fn call_failure(
             let problem = Failure::new(TIMED_OUT, format!("no answer came within {waited:?}"));
             return problem.with_hint(hint.as_deref().unwrap_or("--timeout SECONDS waits longer."));
         }
-        CallError::Params(problem) => Failure::new(UNUSABLE, format!("the params cannot be sent: {problem}")),
-        CallError::Unreadable(why) => {
-            let problem = lost(format!("the answer of the peer cannot be read: {why}"));
-            return match why {
+        CallError::Params(problem) => Failure::new(USAGE_OR_IO_FAILED, format!("the params cannot be sent: {problem}")),
+        CallError::Unreadable(reason) => {
+            let problem = lost(format!("the answer of the peer cannot be read: {reason}"));
+            return match reason {
                 Unreadable::TooLarge => problem.with_hint("--max-bytes BYTES allows longer messages."),
                 _ => problem,
             };

@@ -263,8 +263,8 @@ fn forward(event: &Event<'_>, line: &mut Vec<u8>, reporter: &Reporter) -> bool {
 /// Ends the call if the unreadable `text` may be the response of the call.
 fn report_unreadable(text: &[u8], why: Unreadable, reporter: &Reporter) {
     let mut is_answer = false;
-    let glance = json::glance(text, |id| is_answer |= id == Id::Integer(1));
-    if is_answer || glance.is_nameless {
+    let message = json::find_response_ids(text, |id| is_answer |= id == Id::Integer(1));
+    if is_answer || message.may_be_response_without_id {
         reporter.end_call(why);
     }
 }

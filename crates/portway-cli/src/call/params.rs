@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use portway::stdio;
 use serde_json::value::RawValue;
 
-use crate::output::{Failure, UNUSABLE};
+use crate::output::{Failure, USAGE_OR_IO_FAILED};
 
 /// The source of the params, for errors.
 enum Source {
@@ -59,7 +59,7 @@ fn bytes(argument: &OsStr) -> Result<(Source, Vec<u8>), Failure> {
     };
     match read {
         Ok(bytes) => Ok((Source::Stream(name), bytes)),
-        Err(error) => Err(Failure::new(UNUSABLE, format!("cannot read the params from {name}: {error}"))),
+        Err(error) => Err(Failure::new(USAGE_OR_IO_FAILED, format!("cannot read the params from {name}: {error}"))),
     }
 }
 
@@ -69,6 +69,6 @@ impl Source {
             Self::Argument => format!("the params {problem}"),
             Self::Stream(name) => format!("the params from {name} {problem}"),
         };
-        Failure::new(UNUSABLE, message)
+        Failure::new(USAGE_OR_IO_FAILED, message)
     }
 }

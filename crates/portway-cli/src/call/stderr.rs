@@ -20,15 +20,15 @@ pub(super) struct Reporter {
     /// Whether the client reports noise one line at a time, without the line end.
     has_lines: bool,
     /// The incomplete last line from the peer.
-    line: Mutex<Vec<u8>>,
+    partial_line: Mutex<Vec<u8>>,
     /// The number of reported lines about the peer.
-    lines: AtomicUsize,
+    reported_lines: AtomicUsize,
     /// The framing of the peer, once it is detected.
     detected: OnceLock<Framing>,
     /// Whether a JSON-RPC message has arrived.
     has_message: AtomicBool,
     /// The framing that the peer seems to use, if it differs from the framing that the user named.
-    other: OnceLock<Framing>,
+    other_framing: OnceLock<Framing>,
     /// The reason why the response cannot be read. The negotiation sets it.
     unreadable: OnceLock<Unreadable>,
     is_unreadable: Notify,
@@ -54,7 +54,7 @@ impl Reporter {
     }
 
     pub(super) fn other_framing(&self) -> Option<Framing> {
-        self.other.get().copied()
+        self.other_framing.get().copied()
     }
 
     /// Ends the call, because its response has arrived and cannot be read.
@@ -87,7 +87,7 @@ impl Reporter {
                 }
             }
             Diagnostic::OtherFraming { peer, .. } => {
-                let _ = self.other.set(*peer);
+                let _ = self.other_framing.set(*peer);
             }
             Diagnostic::Frame(fault) => self.fault(*fault),
             Diagnostic::Rejected { error, .. } if error.code == ErrorCode::PARSE_ERROR => self.invalid_json(),
@@ -120,11 +120,11 @@ impl Reporter {
     pub(super) fn noise(&self, bytes: &[u8]) {
         for mut piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             while !piece.is_empty() {
-                let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut line = self.partial_line.lock().unwrap_or_else(PoisonError::into_inner);
                 let free = MAX_PRINTED_LINE_BYTES - line.len();
-                let (now, later) = piece.split_at_checked(free).unwrap_or((piece, &[]));
-                line.extend_from_slice(now);
-                piece = later;
+                let (fits, rest) = piece.split_at_checked(free).unwrap_or((piece, &[]));
+                line.extend_from_slice(fits);
+                piece = rest;
                 if line.ends_with(b"\n") || line.len() == MAX_PRINTED_LINE_BYTES {
                     let line = mem::take(&mut *line);
                     self.show_line(&line);
@@ -135,7 +135,7 @@ impl Reporter {
 
     /// Reports the last line, which has no line end.
     pub(super) fn flush(&self) {
-        let line = mem::take(&mut *self.line.lock().unwrap_or_else(PoisonError::into_inner));
+        let line = mem::take(&mut *self.partial_line.lock().unwrap_or_else(PoisonError::into_inner));
         self.show_line(&line);
     }
 
@@ -151,11 +151,11 @@ impl Reporter {
                 let length = length.map(|length| format!(" of {length} bytes")).unwrap_or_default();
                 self.show(format_args!("a message{length} from the peer was dropped: it exceeds --max-bytes"));
             }
-            FrameFault::Truncated { held } => {
-                self.show(format_args!("the stream ended after {held} bytes of a message"));
+            FrameFault::Truncated { received_bytes } => {
+                self.show(format_args!("the stream ended after {received_bytes} bytes of a message"));
             }
-            FrameFault::TimedOut { held } => {
-                self.show(format_args!("a message of the peer stopped after {held} bytes"))
+            FrameFault::TimedOut { received_bytes } => {
+                self.show(format_args!("a message of the peer stopped after {received_bytes} bytes"))
             }
             FrameFault::HeaderTooLarge => self.show("a header from the peer is too long"),
             _ => self.show("a header from the peer has no valid length"),
@@ -172,7 +172,7 @@ impl Reporter {
 
     /// Prints a line about the peer. After `MAX_PEER_LINES` lines, prints a notice once and then nothing.
     fn show(&self, text: impl fmt::Display) {
-        match self.lines.fetch_add(1, Ordering::Relaxed) {
+        match self.reported_lines.fetch_add(1, Ordering::Relaxed) {
             line if line < MAX_PEER_LINES => print_message(text),
             MAX_PEER_LINES => print_message("further lines about the peer are not shown"),
             _ => {}

@@ -20,7 +20,7 @@ use self::events::Events;
 use self::progress::Progress;
 use crate::arguments::{DecodeArguments, DecodeFraming};
 use crate::detect::{Detector, HeaderWatch};
-use crate::output::{Failure, UNUSABLE, exit_after_write, print_detail, print_message};
+use crate::output::{Failure, USAGE_OR_IO_FAILED, exit_after_write, print_detail, print_message};
 use crate::terminal::EscapingWriter;
 
 /// Maximum number of bytes in one read.
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &DecodeArguments) -> Result<ExitCode, Failure> {
             Err(error) => return Err(unreadable(error)),
         };
         let bytes = chunk.get(..count).unwrap_or_default();
-        let written = if count > 0 { stream.take(bytes, &mut events) } else { stream.finish(&mut events) };
+        let written = if count > 0 { stream.decode_bytes(bytes, &mut events) } else { stream.finish(&mut events) };
         if let Err(error) = written.and_then(|()| events.flush()) {
             break Err(error);
         }
@@ -48,12 +48,12 @@ pub(crate) fn run(arguments: &DecodeArguments) -> Result<ExitCode, Failure> {
         progress.advance(count, events.count());
     };
     progress.clear();
-    let is_other = events.count().messages == 0 && stream.guess.other.is_some();
+    let is_other = events.count().messages == 0 && stream.guess.detected.is_some();
     exit_after_write(written, if events.has_errors() || is_other { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn unreadable(error: io::Error) -> Failure {
-    Failure::new(UNUSABLE, format!("cannot read standard input: {error}"))
+    Failure::new(USAGE_OR_IO_FAILED, format!("cannot read standard input: {error}"))
 }
 
 /// The decoder of standard input.
@@ -66,15 +66,15 @@ struct Stream {
 struct FramingGuess {
     named: Option<Framing>,
     recogniser: Recogniser,
-    other: Option<Framing>,
+    detected: Option<Framing>,
 }
 
 impl FramingGuess {
     /// Checks input that is not a message. Has no effect after the first message.
     fn check(&mut self, look: impl FnOnce(&mut Recogniser) -> Option<Framing>, events: &Events<impl Write>) {
-        let (Some(named), None, 0) = (self.named, self.other, events.count().messages) else { return };
-        self.other = look(&mut self.recogniser).filter(|other| *other != named);
-        let Some(other) = self.other else { return };
+        let (Some(named), None, 0) = (self.named, self.detected, events.count().messages) else { return };
+        self.detected = look(&mut self.recogniser).filter(|other| *other != named);
+        let Some(other) = self.detected else { return };
         print_message(format_args!("the input looks like {other}, not {named}"));
         print_detail(match other {
             Framing::ContentLength => "Use --framing content-length, or leave it out.",
@@ -118,18 +118,18 @@ impl Stream {
                 (StreamState::Wipc(decoder), Some(Framing::Wipc))
             }
         };
-        Self { state, guess: FramingGuess { named, recogniser: Recogniser::default(), other: None } }
+        Self { state, guess: FramingGuess { named, recogniser: Recogniser::default(), detected: None } }
     }
 
-    fn take(&mut self, mut bytes: &[u8], events: &mut Events<impl Write>) -> io::Result<()> {
+    fn decode_bytes(&mut self, mut bytes: &[u8], events: &mut Events<impl Write>) -> io::Result<()> {
         match &mut self.state {
             StreamState::Unknown { detector, limits } => {
                 let mut noise = Ok(());
                 let framing = detector.push(bytes, |bytes| noise = events.passthrough(bytes));
                 noise?;
                 let Some(framing) = framing else { return Ok(()) };
-                let known = StreamState::found(framing, *limits);
-                self.set_state(known, events)
+                let decoding_state = StreamState::found(framing, *limits);
+                self.set_state(decoding_state, events)
             }
             StreamState::Frames { decoder, watch: None, .. } => decode(decoder, &mut bytes, &mut self.guess, events),
             StreamState::Frames { decoder, watch: Some(watch), limits } => {
@@ -142,11 +142,11 @@ impl Stream {
                 decoded?;
                 let Some(frames) = frames else { return Ok(()) };
                 self.state = StreamState::frames(Framing::ContentLength, *limits, None);
-                self.take(&frames, events)
+                self.decode_bytes(&frames, events)
             }
             StreamState::Wipc(decoder) => {
                 while let Some(event) = decoder.next(&mut bytes) {
-                    show_wipc(&event, &mut self.guess, events)?;
+                    write_wipc_event(&event, &mut self.guess, events)?;
                 }
                 Ok(())
             }
@@ -155,8 +155,8 @@ impl Stream {
 
     fn finish(&mut self, events: &mut Events<impl Write>) -> io::Result<()> {
         if let StreamState::Unknown { detector, limits } = &self.state {
-            let known = StreamState::found(detector.finish(), *limits);
-            self.set_state(known, events)?;
+            let decoding_state = StreamState::found(detector.finish(), *limits);
+            self.set_state(decoding_state, events)?;
         }
         match &mut self.state {
             StreamState::Unknown { .. } => {}
@@ -167,12 +167,12 @@ impl Stream {
                 }
                 decoded?;
                 while let Some(event) = decoder.finish() {
-                    show(&event, &mut self.guess, events)?;
+                    write_event(&event, &mut self.guess, events)?;
                 }
             }
             StreamState::Wipc(decoder) => {
                 while let Some(event) = decoder.finish() {
-                    show_wipc(&event, &mut self.guess, events)?;
+                    write_wipc_event(&event, &mut self.guess, events)?;
                 }
             }
         }
@@ -180,9 +180,9 @@ impl Stream {
     }
 
     /// Replaces the detector by a decoder, and decodes the bytes that the detector has buffered.
-    fn set_state(&mut self, known: StreamState, events: &mut Events<impl Write>) -> io::Result<()> {
-        match std::mem::replace(&mut self.state, known) {
-            StreamState::Unknown { detector, .. } => self.take(&detector.into_rest(), events),
+    fn set_state(&mut self, decoding_state: StreamState, events: &mut Events<impl Write>) -> io::Result<()> {
+        match std::mem::replace(&mut self.state, decoding_state) {
+            StreamState::Unknown { detector, .. } => self.decode_bytes(&detector.into_rest(), events),
             StreamState::Frames { .. } | StreamState::Wipc(_) => Ok(()),
         }
     }
@@ -209,14 +209,14 @@ fn decode(
     loop {
         let before = *bytes;
         let Some(event) = decoder.next(bytes) else { return Ok(()) };
-        if !show(&event, guess, events)? {
+        if !write_event(&event, guess, events)? {
             decoder.reject_body(before);
         }
     }
 }
 
 /// Writes an event. Returns `false` for a body that is not JSON.
-fn show(event: &Event<'_>, guess: &mut FramingGuess, events: &mut Events<impl Write>) -> io::Result<bool> {
+fn write_event(event: &Event<'_>, guess: &mut FramingGuess, events: &mut Events<impl Write>) -> io::Result<bool> {
     match event {
         Event::Body(body) => match json_text(body) {
             Some(text) => events.message(text)?,
@@ -227,7 +227,7 @@ fn show(event: &Event<'_>, guess: &mut FramingGuess, events: &mut Events<impl Wr
             }
         },
         Event::Refused { reason, .. } => events.error(Fault::Refused(*reason), reason.as_str())?,
-        Event::Fault(FrameFault::Truncated { held }) => events.truncated(*held as u64)?,
+        Event::Fault(FrameFault::Truncated { received_bytes }) => events.truncated(*received_bytes as u64)?,
         Event::Fault(fault) => {
             let (fault, reason) = (fault.fault().unwrap_or(Fault::ParseError), reason_name(*fault));
             events.error(fault, reason)?;
@@ -243,7 +243,11 @@ fn show(event: &Event<'_>, guess: &mut FramingGuess, events: &mut Events<impl Wr
     Ok(true)
 }
 
-fn show_wipc(event: &wipc::Event<'_>, guess: &mut FramingGuess, events: &mut Events<impl Write>) -> io::Result<()> {
+fn write_wipc_event(
+    event: &wipc::Event<'_>,
+    guess: &mut FramingGuess,
+    events: &mut Events<impl Write>,
+) -> io::Result<()> {
     match event {
         wipc::Event::Frame(frame) => events.frame(frame.frame_type.name(), frame.payload),
         wipc::Event::Passthrough(bytes) => {
@@ -252,7 +256,7 @@ fn show_wipc(event: &wipc::Event<'_>, guess: &mut FramingGuess, events: &mut Eve
         }
         wipc::Event::Dropped { .. } => Ok(()),
         wipc::Event::Oversize { .. } => events.error(Fault::Refused(Reason::Oversize), Reason::Oversize.as_str()),
-        wipc::Event::Truncated { held } => events.truncated(*held),
+        wipc::Event::Truncated { received_bytes } => events.truncated(*received_bytes),
     }
 }
 

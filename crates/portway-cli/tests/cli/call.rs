@@ -139,7 +139,7 @@ async fn a_program_is_started_and_its_other_output_goes_to_standard_error() -> T
 }
 
 #[tokio::test]
-async fn lines_without_end_are_shown_up_to_a_bound() -> Test {
+async fn endless_lines_of_a_peer_are_printed_up_to_a_bound() -> Test {
     for framing in ["auto", "content-length", "wipc"] {
         let start = Instant::now();
         let done = run([
@@ -185,7 +185,7 @@ async fn lines_that_a_peer_prints_are_shown_one_by_one_and_at_once() -> Test {
 }
 
 #[tokio::test]
-async fn a_line_that_a_peer_prints_without_end_is_shown_in_pieces() -> Test {
+async fn an_endless_line_of_a_peer_is_printed_in_pieces() -> Test {
     let script = "head -c 1000000 /dev/zero | tr '\\0' x";
     for framing in ["auto", "newline", "content-length", "wipc"] {
         let done = run(["call", "--framing", framing, "x", "--", "sh", "-c", script]).await?;
@@ -198,7 +198,7 @@ async fn a_line_that_a_peer_prints_without_end_is_shown_in_pieces() -> Test {
 }
 
 #[tokio::test]
-async fn arguments_of_the_program_are_its_own() -> Test {
+async fn options_after_the_program_are_passed_to_the_program() -> Test {
     let script = r#"IFS= read -r line; printf '{"jsonrpc":"2.0","id":1,"result":"%s"}\n' "$*"; cat >/dev/null"#;
     let done =
         run(["call", "work", "--framing", "newline", "--", "sh", "-c", script, "sh", "--json", "-V", "--", "@x"])

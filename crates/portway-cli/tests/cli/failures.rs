@@ -230,9 +230,9 @@ async fn an_unread_notification_exits_with_4() -> Test {
     let path = folder.path().join("deaf.sock");
     let listener = UnixListener::bind(&path)?;
     let _holding = tokio::spawn(async move {
-        let mut held = Vec::new();
+        let mut open_streams = Vec::new();
         while let Ok((stream, _)) = listener.accept().await {
-            held.push(stream);
+            open_streams.push(stream);
         }
     });
     let file = folder.path().join("params.json");

@@ -53,7 +53,7 @@ async fn a_request_is_understood_once_by_a_peer_of_either_framing() -> Test {
 }
 
 #[tokio::test]
-async fn a_peer_may_write_its_frames_as_it_likes() -> Test {
+async fn every_valid_form_of_a_frame_is_accepted() -> Test {
     let pretty = "{\n  \"jsonrpc\": \"2.0\",\r\n  \"id\": 1,\n  \"result\": [\n    \"a\\nb\"\n  ]\n}\n";
     let file = tempfile::NamedTempFile::new()?;
     fs::write(&file, pretty)?;

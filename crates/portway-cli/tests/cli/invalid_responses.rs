@@ -89,7 +89,7 @@ async fn wait_for_file(path: &Path) -> Test {
 }
 
 #[tokio::test]
-async fn an_answer_that_came_while_the_command_was_stopped_is_read() -> Test {
+async fn an_answer_that_arrived_while_the_command_was_suspended_is_read() -> Test {
     const LIMIT: Duration = Duration::from_secs(1);
     for (framing, length) in [("auto", 10), ("content-length", 10), ("auto", 50_000)] {
         let folder = tempfile::tempdir()?;

@@ -25,7 +25,7 @@ async fn no_descendant_of_a_program_is_left() -> Test {
             assert_eq!((done.code, done.stdout.as_str()), (Some(0), "true\n"), "{shape:?}: {}", done.stderr);
             // The system needs some time to end killed processes.
             let limit = if handles_term { Duration::ZERO } else { Duration::from_secs(10) };
-            assert_eq!(tree.left_after(limit), [""; 0], "{shape:?}");
+            assert_eq!(tree.processes_after(limit), [""; 0], "{shape:?}");
             assert_eq!(tree.has_saved(), handles_term, "{shape:?}");
         }
     }
@@ -64,7 +64,7 @@ async fn the_exit_of_a_program_is_noticed_although_a_descendant_has_its_pipes_op
         assert!(done.stderr.contains("the program ended before it answered (exit status: 7)"), "{}", done.stderr);
         // The call takes half a second on an idle machine.
         assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
-        assert_eq!(tree.left_after(Duration::ZERO), [""; 0], "{framing}");
+        assert_eq!(tree.processes_after(Duration::ZERO), [""; 0], "{framing}");
     }
     Ok(())
 }
@@ -82,7 +82,7 @@ async fn a_signal_for_the_command_ends_the_program_too() -> Test {
         assert!(Command::new("kill").args([signal, &pid]).status().await?.success());
         let output = timeout(TEST_TIMEOUT, child.wait_with_output()).await??;
         assert_eq!(output.status.code(), Some(code));
-        assert_eq!(tree.left_after(Duration::ZERO), [""; 0], "{signal}");
+        assert_eq!(tree.processes_after(Duration::ZERO), [""; 0], "{signal}");
         assert!(tree.has_saved());
     }
     Ok(())
@@ -110,7 +110,7 @@ async fn a_second_signal_kills_the_program() -> Test {
     })
     .await?;
     assert_eq!(output?.status.code(), Some(130));
-    assert_eq!(tree.left_after(Duration::from_secs(10)), [""; 0]);
+    assert_eq!(tree.processes_after(Duration::from_secs(10)), [""; 0]);
     Ok(())
 }
 
@@ -133,7 +133,7 @@ async fn ctrl_c_on_a_terminal_ends_the_program_too() -> Test {
     let mut keys = terminal.stdin.take().ok_or("no input")?;
     keys.write_all(b"\x03").await?;
     assert_eq!(timeout(TEST_TIMEOUT, terminal.wait()).await??.code(), Some(130));
-    assert_eq!(tree.left_after(Duration::ZERO), [""; 0]);
+    assert_eq!(tree.processes_after(Duration::ZERO), [""; 0]);
     assert!(tree.has_saved());
     Ok(())
 }

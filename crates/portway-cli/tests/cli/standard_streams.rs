@@ -13,7 +13,8 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use crate::command::{Test, portway};
 use crate::decode::frame;
 use crate::non_blocking::{
-    Kind, When, behind_node, payload, read_to_end, run, run_with_files, set_nonblocking, until_nonblocking, write_all,
+    Kind, When, command_under_node, payload, read_to_end, run, run_with_files, set_nonblocking, until_nonblocking,
+    write_all,
 };
 
 /// Returns a copy of a command without its standard error.
@@ -70,10 +71,10 @@ fn commands_read_and_write_all_whenever_their_streams_become_non_blocking() -> T
 }
 
 #[test]
-fn commands_read_and_write_all_behind_a_script_for_node_that_touches_their_streams() -> Test {
+fn commands_read_and_write_all_under_a_node_script_that_uses_their_streams() -> Test {
     for (mut command, input) in commands() {
         let expected = run_with_files(&mut command, &input, false)?;
-        let Some(mut wrapper) = behind_node(&command, When::AtTheStart) else { return Ok(()) };
+        let Some(mut wrapper) = command_under_node(&command, When::AtTheStart) else { return Ok(()) };
         let (their_input, our_input) = Kind::Pipes.make();
         let (our_output, their_output) = Kind::Pipes.make();
         let duplicates = [their_input.try_clone()?, their_output.try_clone()?];

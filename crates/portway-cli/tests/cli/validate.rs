@@ -90,7 +90,7 @@ async fn several_files_are_named_and_summed_up() -> Test {
 }
 
 #[tokio::test]
-async fn standard_input_is_one_message_or_with_lines_many() -> Test {
+async fn standard_input_is_one_message_without_lines_and_many_with_lines() -> Test {
     let done = feed(["validate"], b"{\"jsonrpc\":\"2.0\",\n\"id\":1,\"result\":null}").await?;
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "<stdin>: valid\n1 message: 1 valid, 0 invalid\n"));
     let lines = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}\r\n\n{}\n\xff\n[1]";

@@ -71,13 +71,17 @@ async fn large_payloads_are_not_split() -> Test {
 }
 
 /// Returns the arguments of a guest that reads the call `add`, and then runs `then`.
-fn guest(then: &str) -> [String; 3] {
+fn guest(script_after_call: &str) -> [String; 3] {
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}"#;
-    ["sh".into(), "-c".into(), format!("printf 'loading\\n'; head -c {} >/dev/null; {then}", call.len() + 9)]
+    [
+        "sh".into(),
+        "-c".into(),
+        format!("printf 'loading\\n'; head -c {} >/dev/null; {script_after_call}", call.len() + 9),
+    ]
 }
 
-async fn call(options: &[&str], then: &str) -> Result<crate::command::Run, Box<dyn std::error::Error>> {
-    let program = guest(then);
+async fn call(options: &[&str], script_after_call: &str) -> Result<crate::command::Run, Box<dyn std::error::Error>> {
+    let program = guest(script_after_call);
     let program = ["--".to_owned()].into_iter().chain(program);
     let arguments = ["call", "add", "[1,2]"].iter().chain(options).map(|word| (*word).to_owned()).chain(program);
     run(arguments.collect::<Vec<_>>()).await

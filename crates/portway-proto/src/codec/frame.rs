@@ -22,7 +22,8 @@ pub enum Event<'a> {
     },
     /// A message that was dropped. If the message is a response, the driver ends its call.
     Dropped {
-        /// The first kibibyte of the body, or the received part of a shorter body. [`super::json::glance`] reads it.
+        /// The first kibibyte of the body, or the received part of a shorter body.
+        /// [`super::json::find_response_ids`] reads it.
         beginning: &'a [u8],
         /// Why the message was dropped.
         why: Unreadable,
@@ -59,14 +60,14 @@ pub enum FrameFault {
     /// The input ended within a message.
     Truncated {
         /// The number of bytes of the message that were received, header included.
-        held: usize,
+        received_bytes: usize,
     },
     /// A message was incomplete after [`crate::Limits::partial_frame_ms`] and was dropped. This timeout starts at the
     /// first byte of the message. While calls are pending, each received byte restarts it. Over WIPC, the timeout of
     /// payloads applies instead.
     TimedOut {
         /// The number of bytes of the message that were dropped, header included.
-        held: usize,
+        received_bytes: usize,
     },
 }
 

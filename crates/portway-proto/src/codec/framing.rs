@@ -26,7 +26,7 @@ impl Framing {
     /// ```
     #[must_use]
     pub fn recognise(first_bytes: &[u8]) -> Option<Self> {
-        if json::glance(first_bytes, |_| {}).has_version {
+        if json::find_response_ids(first_bytes, |_| {}).has_version {
             return Some(Self::Newline);
         }
         let message = first_bytes.get(leading_whitespace(first_bytes)..)?;
@@ -169,7 +169,7 @@ impl FrameDecoder {
         match &mut self.0 {
             Inner::ContentLength(decoder) => decoder.time_out(),
             Inner::Newline(decoder) => decoder.time_out(),
-            Inner::Wipc { decoder, .. } => FrameFault::TimedOut { held: decoder.give_up() },
+            Inner::Wipc { decoder, .. } => FrameFault::TimedOut { received_bytes: decoder.give_up() },
         }
     }
 
@@ -209,9 +209,9 @@ impl WipcAdapter {
                 Event::Noise { bytes, starts: !core::mem::replace(&mut self.has_begun, true) }
             }
             wipc::Event::Dropped { beginning, why } => Event::Dropped { beginning, why },
-            wipc::Event::Truncated { held } => {
-                Event::Fault(FrameFault::Truncated { held: usize::try_from(held).unwrap_or(usize::MAX) })
-            }
+            wipc::Event::Truncated { received_bytes } => Event::Fault(FrameFault::Truncated {
+                received_bytes: usize::try_from(received_bytes).unwrap_or(usize::MAX),
+            }),
         }
     }
 }

@@ -14,10 +14,10 @@
 mod beginning;
 mod buffer;
 pub mod content_length;
+mod event_bytes;
 pub mod frame;
 pub(crate) mod framing;
 pub mod json;
-mod lent;
 mod limits;
 pub mod newline;
 pub mod wipc;

@@ -37,14 +37,14 @@ pub fn encode(body: &str, out: &mut Vec<u8>) {
 pub struct Decoder {
     max_bytes: usize,
     /// The received part of an incomplete line.
-    held: Vec<u8>,
+    buffered: Vec<u8>,
     /// The line that the last event borrows.
     returned: Vec<u8>,
     /// The beginning of the dropped line.
     beginning: Beginning,
     skipping: Skipping,
     /// A number that identifies the incomplete line. The number increases at the end of each line.
-    count: u64,
+    message_number: u64,
 }
 
 /// Whether the rest of the current line is dropped.
@@ -61,11 +61,11 @@ impl Decoder {
     pub const fn new(limits: &Limits) -> Self {
         Self {
             max_bytes: limits.message_bytes,
-            held: Vec::new(),
+            buffered: Vec::new(),
             returned: Vec::new(),
             beginning: Beginning::new(),
             skipping: Skipping::No,
-            count: 0,
+            message_number: 0,
         }
     }
 
@@ -83,34 +83,34 @@ impl Decoder {
             *input = end.and_then(|end| input.get(end + 1..)).unwrap_or_default();
             end?;
             self.skipping = Skipping::No;
-            self.count += 1;
+            self.message_number += 1;
         }
-        if self.held.is_empty() {
+        if self.buffered.is_empty() {
             *input = input.get(leading_whitespace(input)..).unwrap_or_default();
         }
         // The search ends where the longest valid line with its CRLF would end.
-        let room = self.max_bytes.saturating_sub(self.held.len()).saturating_add(2);
+        let room = self.max_bytes.saturating_sub(self.buffered.len()).saturating_add(2);
         let near = input.get(..room).unwrap_or(input);
         let end = memchr(b'\n', near);
         let line = near.get(..end.unwrap_or(near.len()))?;
         // A CR at the end belongs to the line end, so it does not count. The LF may not have arrived yet.
-        let last = line.last().or_else(|| self.held.last());
-        let length = self.held.len() + line.len() - usize::from(last == Some(&b'\r'));
+        let last = line.last().or_else(|| self.buffered.last());
+        let length = self.buffered.len() + line.len() - usize::from(last == Some(&b'\r'));
         if length > self.max_bytes {
-            self.beginning.drop_all([&self.held, line], Unreadable::TooLarge);
-            self.held = Vec::new();
+            self.beginning.drop_all([&self.buffered, line], Unreadable::TooLarge);
+            self.buffered = Vec::new();
             self.skipping = Skipping::TooLong;
             return Some(Event::Fault(FrameFault::Oversize { length: None }));
         }
         *input = input.get(line.len() + usize::from(end.is_some())..).unwrap_or_default();
-        if self.held.is_empty() && end.is_some() {
-            self.count += 1;
+        if self.buffered.is_empty() && end.is_some() {
+            self.message_number += 1;
             return Some(Event::Body(without_return(line)));
         }
-        grow(&mut self.held, line, self.max_bytes.saturating_add(1));
+        grow(&mut self.buffered, line, self.max_bytes.saturating_add(1));
         end?;
-        self.count += 1;
-        mem::swap(&mut self.held, &mut self.returned);
+        self.message_number += 1;
+        mem::swap(&mut self.buffered, &mut self.returned);
         Some(Event::Body(without_return(&self.returned)))
     }
 
@@ -119,8 +119,8 @@ impl Decoder {
     pub fn finish(&mut self) -> Option<Event<'_>> {
         release(&mut self.returned);
         self.skipping = Skipping::No;
-        self.count += 1;
-        mem::swap(&mut self.held, &mut self.returned);
+        self.message_number += 1;
+        mem::swap(&mut self.buffered, &mut self.returned);
         let body = without_return(&self.returned);
         (!body.is_empty()).then_some(Event::Body(body))
     }
@@ -129,21 +129,25 @@ impl Decoder {
     /// because of its length counts as a message.
     #[must_use]
     pub const fn unfinished(&self) -> Option<u64> {
-        if matches!(self.skipping, Skipping::TooLong) || !self.held.is_empty() { Some(self.count) } else { None }
+        if matches!(self.skipping, Skipping::TooLong) || !self.buffered.is_empty() {
+            Some(self.message_number)
+        } else {
+            None
+        }
     }
 
     /// Drops the incomplete message. [`Self::next`] then returns the beginning of the message as [`Event::Dropped`],
     /// without more input. The decoder drops the rest of the line without an event.
     pub fn time_out(&mut self) -> FrameFault {
-        let held = self.held.len();
+        let received_bytes = self.buffered.len();
         if self.unfinished().is_some() {
             if self.skipping == Skipping::No {
-                self.beginning.drop_all([self.held.as_slice()], Unreadable::Stalled);
+                self.beginning.drop_all([self.buffered.as_slice()], Unreadable::Stalled);
             }
             self.skipping = Skipping::TimedOut;
         }
-        self.held = Vec::new();
-        FrameFault::TimedOut { held }
+        self.buffered = Vec::new();
+        FrameFault::TimedOut { received_bytes }
     }
 }
 

@@ -60,15 +60,15 @@ impl<P: Payload> ReplyBatches<P> {
 
     /// Counts one request as answered, or the elements as handled. The last of these calls ends the batch and returns
     /// its responses. Returns `None` without responses: a batch of notifications is not answered (JSON-RPC 2.0 §6).
-    pub(super) fn done(&mut self, key: u32) -> Option<Vec<Message<P>>> {
-        let batch = self.batches.get_mut(key as usize)?;
-        batch.unanswered -= 1;
-        if batch.unanswered > 0 {
+    pub(super) fn finish_item(&mut self, batch: u32) -> Option<Vec<Message<P>>> {
+        let entry = self.batches.get_mut(batch as usize)?;
+        entry.unanswered -= 1;
+        if entry.unanswered > 0 {
             return None;
         }
-        let batch = self.batches.try_remove(key as usize)?;
-        self.bytes -= batch.replies.iter().map(held_bytes).sum::<usize>();
-        (!batch.replies.is_empty()).then_some(batch.replies)
+        let entry = self.batches.try_remove(batch as usize)?;
+        self.bytes -= entry.replies.iter().map(held_bytes).sum::<usize>();
+        (!entry.replies.is_empty()).then_some(entry.replies)
     }
 
     pub(super) fn clear(&mut self) {
@@ -130,7 +130,7 @@ impl<P: Payload> Connection<P> {
     /// ignored.
     #[inline(never)]
     pub(super) fn handle_null_id_error(&mut self, batch: u64, error: P::Error) {
-        if batch == 0 || batch != self.calls.only_batch() {
+        if batch == 0 || batch != self.calls.only_batch_number() {
             return self.ignore(Ignored::PeerError(error));
         }
         for call in self.calls.in_batches() {
@@ -154,7 +154,7 @@ impl<P: Payload> Connection<P> {
             Fault::InvalidRequest
         } else {
             let is_refused = !self.has_room_for_replies(entries);
-            self.answered_batch = self.calls.only_batch();
+            self.answered_batch = self.calls.only_batch_number();
             return Some(self.reply_batches.begin(is_refused));
         };
         self.reject(Rejected { id: P::Id::NULL, fault }, None);
@@ -162,7 +162,7 @@ impl<P: Payload> Connection<P> {
     }
 
     pub(super) fn finish_batch_item(&mut self, batch: Option<u32>) {
-        if let Some(replies) = batch.and_then(|batch| self.reply_batches.done(batch)) {
+        if let Some(replies) = batch.and_then(|batch| self.reply_batches.finish_item(batch)) {
             self.transmits.push_back(Outgoing::Batch(replies));
         }
     }
@@ -171,11 +171,11 @@ impl<P: Payload> Connection<P> {
     /// stored responses together exceed the limit of bytes. [`begin_batch`](Self::begin_batch) cannot check this
     /// condition, because the sizes of the results are not known yet.
     pub(super) fn within_byte_limit(&self, outcome: Result<P, P::Error>, batch: Option<u32>) -> Result<P, P::Error> {
-        let held = self.reply_batches.bytes();
-        if P::REPLY_BYTES == 0 || batch.is_none() || held == 0 {
+        let reply_bytes = self.reply_batches.bytes();
+        if P::REPLY_BYTES == 0 || batch.is_none() || reply_bytes == 0 {
             return outcome;
         }
-        let bytes = held.saturating_add(P::REPLY_BYTES).saturating_add(bytes_of_outcome(&outcome));
+        let bytes = reply_bytes.saturating_add(P::REPLY_BYTES).saturating_add(bytes_of_outcome(&outcome));
         if bytes <= self.config.limits.in_flight_bytes {
             return outcome;
         }

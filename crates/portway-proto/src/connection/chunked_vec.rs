@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_item_is_found_where_it_was_put() {
+    fn each_item_is_found_at_its_index() {
         let mut chunks = ChunkedVec::new();
         assert_eq!((chunks.len(), chunks.get(0)), (0, None));
         for item in 0..3_u32 {

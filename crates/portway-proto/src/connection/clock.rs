@@ -7,11 +7,11 @@ impl<P: Payload> Connection<P> {
     /// Restarts the timeout of a call. The `timeout` milliseconds start at the next clock reading. With `None`, the
     /// call has no timeout. Returns whether the call was pending.
     pub fn restart(&mut self, call: CallKey, timeout: Option<u64>) -> bool {
-        let waits = self.calls.contains(call);
-        if waits {
+        let is_pending = self.calls.contains(call);
+        if is_pending {
             self.deadlines.restart(call.slot, timeout, u64::MAX);
         }
-        waits
+        is_pending
     }
 
     /// Handles progress of an outgoing call. The driver calls this method if the application has requested the progress

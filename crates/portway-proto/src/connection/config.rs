@@ -12,13 +12,13 @@ pub struct Config {
     /// Limits on the resources that the peer can use.
     pub limits: Limits,
     /// Resolution of timeouts. With 0, timeouts are exact: the connection requests a clock reading after every call.
-    /// With `n`, it requests a reading within the timeout of the call divided by `n`, and within `longest_wait`. The
+    /// With `n`, it requests a reading within the timeout of the call divided by `n`, and within `max_clock_delay`. The
     /// delay of this reading delays the timeout. A call never ends before its timeout. With `n`, a driver with many
     /// calls reads the clock a few times per second instead of once per call. Default: 0.
     pub time_grain: u64,
     /// Maximum time from a call to the clock reading at which its timeout starts, in milliseconds. Unused if
     /// `time_grain` is 0. Default: 1 000.
-    pub longest_wait: u64,
+    pub max_clock_delay: u64,
     /// The first outgoing call has the id `last_id + 1`. A connection that replaces another connection on the same
     /// transport must not reuse the ids of the replaced connection, because late responses may still arrive. Default:
     /// 0.
@@ -29,7 +29,7 @@ impl Config {
     /// Creates a configuration with exact timeouts and default limits.
     #[must_use]
     pub const fn new(profile: Profile) -> Self {
-        Self { profile, limits: Limits::DEFAULT, time_grain: 0, longest_wait: 1_000, last_id: 0 }
+        Self { profile, limits: Limits::DEFAULT, time_grain: 0, max_clock_delay: 1_000, last_id: 0 }
     }
 
     /// Sets the limits. Default: [`Limits::DEFAULT`].
@@ -46,8 +46,8 @@ impl Config {
 
     /// Sets the maximum time from a call to its clock reading, in milliseconds. Default: 1 000.
     #[must_use]
-    pub const fn with_longest_wait(self, longest_wait: u64) -> Self {
-        Self { longest_wait, ..self }
+    pub const fn with_max_clock_delay(self, max_clock_delay: u64) -> Self {
+        Self { max_clock_delay, ..self }
     }
 
     /// Sets [`last_id`](Self::last_id): the first outgoing call has the id `last_id + 1`. Default: 0.

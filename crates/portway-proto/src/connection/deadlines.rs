@@ -27,7 +27,7 @@ pub(super) struct Deadlines {
     grain: u64,
     /// Maximum time from a call to its first clock reading, if `grain` is not 0. After the last call has ended, the
     /// timer of the driver may run for at most this time.
-    max_wait: u64,
+    max_clock_delay: u64,
 }
 
 /// The calls with one timeout, oldest first.
@@ -35,7 +35,7 @@ pub(super) struct Deadlines {
 struct Queue {
     timeout: u64,
     /// Maximum time from a call to its first clock reading.
-    stamp_within: u64,
+    clock_delay: u64,
     head: u32,
     tail: u32,
     /// The first unstamped call, or `NONE`.
@@ -54,8 +54,8 @@ struct Node {
 const DETACHED: Node = Node { deadline: 0, queue: NONE, previous: NONE, next: NONE };
 
 impl Deadlines {
-    pub(super) const fn new(grain: u64, max_wait: u64) -> Self {
-        Self { queues: Vec::new(), nodes: ChunkedVec::new(), now: 0, next: None, grain, max_wait }
+    pub(super) const fn new(grain: u64, max_clock_delay: u64) -> Self {
+        Self { queues: Vec::new(), nodes: ChunkedVec::new(), now: 0, next: None, grain, max_clock_delay }
     }
 
     /// Returns the time at which the next clock reading is due.
@@ -67,7 +67,7 @@ impl Deadlines {
     pub(super) fn insert(&mut self, slot: u32, timeout: u64) {
         let queue_key = self.queue_for(timeout);
         let Some(queue) = self.queues.get_mut(queue_key as usize) else { return };
-        let wanted = self.now.saturating_add(queue.stamp_within);
+        let next_reading = self.now.saturating_add(queue.clock_delay);
         let previous = queue.tail;
         if queue.head == NONE {
             queue.head = slot;
@@ -85,7 +85,7 @@ impl Deadlines {
         if let Some(node) = self.nodes.get_mut(slot) {
             *node = Node { deadline: 0, queue: queue_key, previous, next: NONE };
         }
-        self.next = Some(self.next.map_or(wanted, |next| next.min(wanted)));
+        self.next = Some(self.next.map_or(next_reading, |next| next.min(next_reading)));
     }
 
     /// Ends the timeout of a slot, if the slot has one.
@@ -147,25 +147,25 @@ impl Deadlines {
     pub(super) fn recompute_next(&mut self) {
         self.next = None;
         for queue in self.queues.iter().filter(|queue| queue.head != NONE) {
-            let reading = self.now.saturating_add(queue.stamp_within);
+            let reading = self.now.saturating_add(queue.clock_delay);
             let deadline = match self.nodes.get(queue.head) {
                 Some(node) if queue.unstamped != queue.head => node.deadline,
                 _ => reading,
             };
             // With a grain, periodic readings are due while a queue has calls. A later call with the same timeout then
             // needs no earlier reading, so the driver does not set its timer again.
-            let wanted = if self.grain == 0 { deadline } else { deadline.min(reading) };
-            self.next = Some(self.next.map_or(wanted, |next| next.min(wanted)));
+            let next_reading = if self.grain == 0 { deadline } else { deadline.min(reading) };
+            self.next = Some(self.next.map_or(next_reading, |next| next.min(next_reading)));
         }
     }
 
     /// Returns the maximum time from a call with this timeout to its first clock reading.
-    const fn until_reading(&self, timeout: u64) -> u64 {
+    const fn clock_delay(&self, timeout: u64) -> u64 {
         match timeout.checked_div(self.grain) {
             None => 0,
             Some(0) => 1,
-            Some(wait) if wait > self.max_wait => self.max_wait,
-            Some(wait) => wait,
+            Some(delay) if delay > self.max_clock_delay => self.max_clock_delay,
+            Some(delay) => delay,
         }
     }
 
@@ -181,8 +181,7 @@ impl Deadlines {
             }
         }
         let key = empty.unwrap_or(self.queues.len());
-        let queue =
-            Queue { timeout, stamp_within: self.until_reading(timeout), head: NONE, tail: NONE, unstamped: NONE };
+        let queue = Queue { timeout, clock_delay: self.clock_delay(timeout), head: NONE, tail: NONE, unstamped: NONE };
         match self.queues.get_mut(key) {
             Some(slot) => *slot = queue,
             None => self.queues.push(queue),
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_counts_from_the_first_reading_after_it() {
+    fn a_timeout_starts_at_the_first_reading_after_its_call() {
         let mut deadlines = Deadlines::new(0, 1_000);
         assert_eq!(expired_at(&mut deadlines, 1_000), [0_u32; 0]);
         deadlines.insert(0, 50);
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_grain_readings_are_rare_and_calls_never_early() {
+    fn with_a_grain_readings_are_rare_and_no_call_ends_early() {
         let mut deadlines = Deadlines::new(16, 1_000);
         deadlines.insert(0, 1_600);
         assert_eq!(deadlines.next(), Some(100));
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_timeout_wants_an_earlier_reading() {
+    fn a_shorter_timeout_requires_an_earlier_reading() {
         let mut deadlines = Deadlines::new(16, 1_000);
         deadlines.insert(0, 1_600);
         deadlines.insert(1, 160);
@@ -253,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_wait_bounds_the_delay_of_a_long_timeout() {
+    fn the_maximum_clock_delay_bounds_the_delay_of_a_long_timeout() {
         let mut deadlines = Deadlines::new(16, 5_000);
         deadlines.insert(0, 3_600_000);
         assert_eq!(deadlines.next(), Some(5_000));
@@ -297,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_that_begins_anew_goes_to_the_end_of_its_queue() {
+    fn a_restarted_timeout_moves_to_the_end_of_its_queue() {
         let mut deadlines = Deadlines::new(0, 1_000);
         for slot in 0..3 {
             deadlines.insert(slot, 10);

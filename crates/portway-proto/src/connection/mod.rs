@@ -14,6 +14,7 @@
 //! Times are in milliseconds. A driver may use another unit for all times, because the connection only adds and
 //! compares times.
 
+mod admission;
 mod batch;
 mod chunked_vec;
 mod clock;
@@ -24,7 +25,6 @@ mod event;
 mod fast_path;
 mod inbound;
 mod pending;
-mod room;
 pub mod streams;
 #[cfg(test)]
 mod tests;
@@ -68,7 +68,7 @@ pub struct Connection<P: Payload> {
     /// Whether [`close`](Self::close) was called.
     closed: bool,
     /// Whether the input has ended, so that no more messages arrive.
-    ended: bool,
+    has_input_ended: bool,
 }
 
 impl<P: Payload> Connection<P> {
@@ -78,7 +78,7 @@ impl<P: Payload> Connection<P> {
         Self {
             config,
             calls: PendingCalls::new(config.last_id),
-            deadlines: Deadlines::new(config.time_grain, config.longest_wait),
+            deadlines: Deadlines::new(config.time_grain, config.max_clock_delay),
             ended_without_response: 0,
             inbound: InboundRequests::new(),
             reply_batches: ReplyBatches::new(),
@@ -87,7 +87,7 @@ impl<P: Payload> Connection<P> {
             transmits: VecDeque::new(),
             events: VecDeque::new(),
             closed: false,
-            ended: false,
+            has_input_ended: false,
         }
     }
 
@@ -145,19 +145,19 @@ impl<P: Payload> Connection<P> {
     /// Cancels a call, and sends the notification of cancellation to the peer. Emits no [`Event::Ended`]. If the
     /// response arrives later, [`Ignored::LateResponse`] reports it. Returns whether the call was pending.
     pub fn cancel(&mut self, call: CallKey) -> bool {
-        let waited = self.abandon(call);
-        if waited {
+        let was_pending = self.abandon(call);
+        if was_pending {
             self.transmits.push_back(Outgoing::Cancel(P::Id::from_call(call.id)));
         }
-        waited
+        was_pending
     }
 
     /// Ends a call without a message to the peer, and without an [`Event::Ended`]. The response may still arrive.
     /// Returns whether the call was pending.
     pub fn abandon(&mut self, call: CallKey) -> bool {
-        let waited = self.calls.contains(call) && self.take_call(call.id).is_some();
-        self.ended_without_response += u64::from(waited);
-        waited
+        let was_pending = self.calls.contains(call) && self.take_call(call.id).is_some();
+        self.ended_without_response += u64::from(was_pending);
+        was_pending
     }
 
     /// Returns the pending call in this [slot](CallKey::slot()).
@@ -226,7 +226,7 @@ impl<P: Payload> Connection<P> {
     /// - the ids and outcomes of stored responses of incomplete batches, and [`Payload::REPLY_BYTES`] for each of these
     ///   responses.
     #[must_use]
-    pub const fn bytes_at_work(&self) -> usize {
+    pub const fn in_flight_bytes(&self) -> usize {
         self.inbound.bytes() + self.reply_batches.bytes()
     }
 
@@ -270,7 +270,7 @@ impl<P: Payload> Connection<P> {
     /// Handles the end of the input. Pending calls end, and no further call can be made. Requests from the peer can
     /// still be answered, because a peer that has closed its output may still read.
     pub fn handle_end(&mut self) {
-        self.ended = true;
+        self.has_input_ended = true;
         for slot in self.calls.slots() {
             if let Some(call) = self.calls.in_slot(slot) {
                 self.take_call(call.id);
@@ -327,7 +327,7 @@ impl<P: Payload> Connection<P> {
     }
 
     fn check_room(&self, calls: usize) -> Result<(), Refused> {
-        if self.closed || (self.ended && calls > 0) {
+        if self.closed || (self.has_input_ended && calls > 0) {
             Err(Refused::Closed)
         } else if calls > 0 && self.calls.len() + calls > self.config.limits.pending_calls {
             Err(Refused::TooManyCalls)
@@ -409,7 +409,7 @@ impl<P: Payload> Connection<P> {
                     self.null_id_error = Some(error);
                 } else {
                     let is_batch = batch.is_none() && self.calls.are_batched();
-                    self.handle_null_id_error(if is_batch { self.calls.only_batch() } else { 0 }, error);
+                    self.handle_null_id_error(if is_batch { self.calls.only_batch_number() } else { 0 }, error);
                 }
             }
             _ if response.id.to_call().is_some_and(|id| self.calls.was_issued(id)) => {

@@ -64,7 +64,7 @@ impl BatchSums {
     }
 
     /// Returns the number of the only pending batch. Returns 0 if no batch or several batches are pending.
-    fn only(&self) -> u64 {
+    fn only_batch_number(&self) -> u64 {
         let is_one = self.calls.wrapping_mul(self.squares) == self.sum.wrapping_mul(self.sum);
         if is_one { self.sum.checked_div(self.calls).unwrap_or(0) } else { 0 }
     }
@@ -175,8 +175,8 @@ impl PendingCalls {
     }
 
     /// Returns the number of the only pending batch. Returns 0 if no batch or several batches are pending.
-    pub(super) fn only_batch(&self) -> u64 {
-        self.slots.batched.only()
+    pub(super) fn only_batch_number(&self) -> u64 {
+        self.slots.batched.only_batch_number()
     }
 
     /// Returns whether all pending calls are in batches.
@@ -191,8 +191,8 @@ impl PendingCalls {
 
     /// Returns the only pending call, or the calls of the only pending batch. Returns an empty list if other calls are
     /// pending.
-    pub(super) fn only(&self) -> Vec<CallKey> {
-        let is_one_batch = self.only_batch() > 0 && self.are_batched();
+    pub(super) fn only_call_or_batch(&self) -> Vec<CallKey> {
+        let is_one_batch = self.only_batch_number() > 0 && self.are_batched();
         if self.slots.len != 1 && !is_one_batch {
             return Vec::new();
         }
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_id_takes_nothing() {
+    fn an_unknown_id_ends_no_call() {
         let mut calls = PendingCalls::new(0);
         assert_eq!(calls.take(1), None);
         let key = calls.insert(None);
@@ -315,9 +315,9 @@ mod tests {
     /// A call keeps its position in the index while the positions of later ids collide with it. Each id must lead to
     /// the slot of its call, in any order of endings.
     #[test]
-    fn any_order_of_endings_finds_each_call() {
+    fn calls_are_found_in_any_order_of_their_ends() {
         let mut calls = PendingCalls::new(0);
-        let mut waiting: Vec<CallKey> = Vec::new();
+        let mut pending: Vec<CallKey> = Vec::new();
         let mut state = 0x2545_f491_4f6c_dd1d_u64;
         let mut random = |bound: usize| {
             state ^= state << 13;
@@ -326,17 +326,17 @@ mod tests {
             (state % bound as u64) as usize
         };
         for round in 0..20_000 {
-            if waiting.is_empty() || random(100) < if round < 10_000 { 55 } else { 45 } {
-                waiting.push(calls.insert(None));
+            if pending.is_empty() || random(100) < if round < 10_000 { 55 } else { 45 } {
+                pending.push(calls.insert(None));
             } else {
-                let key = waiting.swap_remove(random(waiting.len()));
+                let key = pending.swap_remove(random(pending.len()));
                 assert!(calls.contains(key));
                 assert_eq!(calls.take(key.id), Some(key));
                 assert!(!calls.contains(key));
             }
-            assert_eq!(calls.len(), waiting.len());
+            assert_eq!(calls.len(), pending.len());
         }
-        for key in waiting {
+        for key in pending {
             assert_eq!(calls.take(key.id), Some(key));
         }
         assert_eq!(calls.len(), 0);
@@ -345,13 +345,13 @@ mod tests {
 
     /// Consecutive ids must not have adjacent entries, because each removal would scan all adjacent entries.
     #[test]
-    fn calls_that_wait_keep_apart() {
+    fn pending_calls_have_no_adjacent_entries_in_the_index() {
         let mut calls = PendingCalls::new(0);
         for _ in 0..100_000 {
             calls.insert(None);
         }
-        let longest_row = calls.index.table.split(|&entry| entry == 0).map(<[u32]>::len).max();
-        assert!(longest_row < Some(64), "{longest_row:?}");
+        let longest_run = calls.index.table.split(|&entry| entry == 0).map(<[u32]>::len).max();
+        assert!(longest_run < Some(64), "{longest_run:?}");
     }
 
     #[test]
@@ -359,31 +359,31 @@ mod tests {
         let mut calls = PendingCalls::new(0);
         assert!(calls.are_batched());
         let single = calls.insert(None);
-        assert_eq!(calls.only_batch(), 0);
+        assert_eq!(calls.only_batch_number(), 0);
         let batched = [NonZeroU32::new(1); 2].map(|batch| calls.insert(batch));
-        assert_eq!((calls.only_batch(), calls.are_batched()), (1, false));
+        assert_eq!((calls.only_batch_number(), calls.are_batched()), (1, false));
         assert_eq!(calls.in_batches(), batched);
         calls.take(single.id);
         assert!(calls.are_batched());
         calls.insert(NonZeroU32::new(2));
-        assert_eq!(calls.only_batch(), 0);
+        assert_eq!(calls.only_batch_number(), 0);
     }
 
     #[test]
-    fn the_only_batch_is_told_whatever_has_waited_before() {
+    fn the_only_batch_is_found_after_any_earlier_calls() {
         let mut calls = PendingCalls::new(0);
         let batches = [7, 1, u32::MAX, 3, 5].map(NonZeroU32::new);
-        let waiting: Vec<_> = batches.into_iter().map(|batch| [0; 3].map(|_| calls.insert(batch))).collect();
+        let pending: Vec<_> = batches.into_iter().map(|batch| [0; 3].map(|_| calls.insert(batch))).collect();
         let single = calls.insert(None);
-        for (index, keys) in waiting.iter().enumerate() {
-            assert_eq!(calls.only_batch(), if index == 4 { 5 } else { 0 });
+        for (index, keys) in pending.iter().enumerate() {
+            assert_eq!(calls.only_batch_number(), if index == 4 { 5 } else { 0 });
             for key in keys {
                 assert_eq!(calls.take(key.id), Some(*key));
             }
         }
-        assert_eq!((calls.only_batch(), calls.len()), (0, 1));
+        assert_eq!((calls.only_batch_number(), calls.len()), (0, 1));
         let last = calls.insert(NonZeroU32::new(u32::MAX));
-        assert_eq!((calls.only_batch(), calls.in_batches()), (u64::from(u32::MAX), vec![last]));
+        assert_eq!((calls.only_batch_number(), calls.in_batches()), (u64::from(u32::MAX), vec![last]));
         assert!(calls.contains(single));
     }
 }

@@ -30,7 +30,7 @@ impl<P: Payload> Connection<P> {
     /// pending batch. Returns an empty list if the response may belong to other calls, for example to a call that has
     /// timed out.
     pub fn only_calls(&self) -> Vec<CallKey> {
-        if self.ended_without_response > 0 { Vec::new() } else { self.calls.only() }
+        if self.ended_without_response > 0 { Vec::new() } else { self.calls.only_call_or_batch() }
     }
 
     /// Counts a response to a call that is no longer pending.

@@ -209,14 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_number_is_no_id() {
+    fn text_that_is_not_a_json_number_is_not_an_id() {
         for text in ["", "-", "+1", "01", "-01", "1.", ".1", "1e", "1e+", "0x1", "NaN", "Infinity", "1 ", " 1", "1a"] {
             assert_eq!(Id::from_number_text(text), None, "{text:?}");
         }
     }
 
     #[test]
-    fn strings_are_shown_quoted() {
+    fn strings_are_displayed_in_quotes() {
         assert_eq!(Id::from("92").to_string(), "\"92\"");
         assert_eq!(Id::Integer(92).to_string(), "92");
     }

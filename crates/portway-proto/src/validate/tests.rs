@@ -20,7 +20,7 @@ fn found_in_error(error_code: Code, error_message: Kind) -> Vec<Rule> {
 }
 
 #[test]
-fn well_formed_messages_pass_without_remark() {
+fn well_formed_messages_have_no_findings() {
     for shape in [CALL, Shape { params: Array, ..CALL }, Shape { params: Object, ..CALL }] {
         assert_eq!(found(shape, REQUEST), []);
         assert_eq!(found(shape, Options::default()), []);
@@ -32,7 +32,7 @@ fn well_formed_messages_pass_without_remark() {
 }
 
 #[test]
-fn the_version_is_asked_of_calls_and_responses() {
+fn calls_and_responses_need_the_version() {
     assert_eq!(found(Shape { version: false, ..CALL }, REQUEST), [Rule::Version]);
     assert_eq!(found(Shape { version: false, ..SUCCESS }, RESPONSE), [Rule::Version]);
 }
@@ -55,7 +55,7 @@ fn params_are_an_array_or_an_object() {
 }
 
 #[test]
-fn null_params_pass_if_the_caller_says_so() {
+fn null_params_are_valid_if_the_caller_allows_them() {
     let lenient = Options { null_params_are_absent: true, ..REQUEST };
     assert_eq!(found(Shape { params: Null, ..CALL }, lenient), []);
     assert_eq!(found(Shape { params: String, ..CALL }, lenient), [Rule::ParamsNotStructured]);
@@ -78,7 +78,7 @@ fn a_call_without_id_is_valid_with_a_remark() {
 }
 
 #[test]
-fn a_response_has_one_outcome_told_by_presence() {
+fn a_response_has_either_the_member_result_or_the_member_error() {
     assert_eq!(found(Shape { result: Missing, ..SUCCESS }, RESPONSE), [Rule::NoOutcome]);
     assert_eq!(found(Shape { result: Null, ..SUCCESS }, RESPONSE), []);
     assert_eq!(found(Shape { error: Object, ..SUCCESS }, RESPONSE), [Rule::TwoOutcomes]);
@@ -107,7 +107,7 @@ fn an_error_is_an_object_with_an_integer_and_a_string() {
 }
 
 #[test]
-fn reserved_codes_are_remarked_on_once() {
+fn reserved_codes_have_one_warning() {
     for code in [-32099, -32050, -32000] {
         assert_eq!(found_in_error(Code::Integer(code), String), [Rule::ServerErrorCode], "{code}");
     }
@@ -133,10 +133,10 @@ fn integers_are_numbers_without_a_fraction() {
 }
 
 #[test]
-fn what_is_no_object_breaks_the_first_rule_only() {
+fn a_message_that_is_not_an_object_breaks_only_the_first_rule() {
     for item in [Null, Boolean, Integer, String, Array, Other] {
         for options in [Options::default(), REQUEST, RESPONSE] {
-            assert!(check(Subject::no_object(item), options).iter().eq([&Rule::Version]), "{item:?}");
+            assert!(check(Subject::not_an_object(item), options).iter().eq([&Rule::Version]), "{item:?}");
         }
     }
 }
@@ -178,7 +178,7 @@ fn texts_are_ascii() {
 }
 
 #[test]
-fn a_batch_of_none_is_an_error_of_its_own() {
+fn an_empty_batch_has_its_own_error() {
     let report = Report::batch([]);
     assert_eq!(report.errors(), ["Batch must not be empty"]);
     assert!(!report.is_valid());

@@ -403,7 +403,7 @@ export function webSocketTransport(url, options = {}) {
       return () => watchers.delete(watcher);
     },
     /** The running requests of the peer, for the link. */
-    atWork: {
+    inFlightRequests: {
       /** Refuses a request while too many bytes are in flight, or are unsent. */
       add(request) {
         const isFirst = arrived.requests === 0;

@@ -9,10 +9,10 @@ pub(super) enum Line {
     /// A header `Content-Length`. `None` if its value exceeds a `u64`.
     Length(Option<u64>),
     /// A header `Content-Length` whose value is not a number.
-    NoLength,
+    InvalidLength,
     /// A header whose name ends with `-Content-Length`. The text before `Content-Length` may be output without a line
     /// end. The length counts only if the header has no other `Content-Length`.
-    PerhapsLength(Option<u64>),
+    SuffixedLength(Option<u64>),
     /// A header `Content-Type`. `None` if the type is JSON-RPC in UTF-8, or the reason to refuse the body.
     ContentType(Option<Reason>),
     /// Any other header.
@@ -21,7 +21,7 @@ pub(super) enum Line {
 
 /// Returns the length of the body, and the number of bytes of the header with its blank line. The header must have the
 /// exact form that [`super::encode`] writes. Returns `None` for an incomplete header and for any other form.
-pub(super) fn usual_header(bytes: &[u8]) -> Option<(usize, usize)> {
+pub(super) fn canonical_header(bytes: &[u8]) -> Option<(usize, usize)> {
     /// Maximum number of digits. Longer numbers need a check for overflow.
     const DIGITS: usize = 9;
     let mut rest = bytes.strip_prefix(b"Content-Length: ")?;
@@ -43,20 +43,20 @@ pub(super) fn read_line(line: &[u8]) -> (Line, Option<usize>) {
     let (name, value) = text.split_at_checked(colon).unwrap_or((text, &[]));
     let name = name.trim_ascii();
     let value = value.strip_prefix(b":").unwrap_or(value).trim_ascii();
-    let inner = |from: usize| match find(line.get(from..)?)? {
+    let inner_header_start = |from: usize| match find(line.get(from..)?)? {
         (start, HeaderMatch::Complete) => Some(start + from),
         _ => None,
     };
     if name.eq_ignore_ascii_case(b"content-length") {
         return match read_length(value) {
             Some(length) => (Line::Length(length), None),
-            None => (Line::NoLength, inner(1)),
+            None => (Line::InvalidLength, inner_header_start(1)),
         };
     }
-    match inner(0) {
+    match inner_header_start(0) {
         None if name.eq_ignore_ascii_case(b"content-type") => (Line::ContentType(refusal(value)), None),
         Some(start) if start < colon && start.checked_sub(1).and_then(|before| name.get(before)) == Some(&b'-') => {
-            (read_length(value).map_or(Line::Other, Line::PerhapsLength), None)
+            (read_length(value).map_or(Line::Other, Line::SuffixedLength), None)
         }
         start => (Line::Other, start),
     }
@@ -85,7 +85,7 @@ fn refusal(content_type: &[u8]) -> Option<Reason> {
     if !parts.next().unwrap_or_default().eq_ignore_ascii_case(b"application/vscode-jsonrpc") {
         return Some(Reason::UnsupportedContentType);
     }
-    let is_readable = parts.all(|parameter| {
+    let is_utf_8 = parts.all(|parameter| {
         let equals = parameter.iter().position(|byte| *byte == b'=').unwrap_or(parameter.len());
         let (name, value) = parameter.split_at_checked(equals).unwrap_or((parameter, &[]));
         let value = value.strip_prefix(b"=").unwrap_or(value).trim_ascii();
@@ -95,5 +95,5 @@ fn refusal(content_type: &[u8]) -> Option<Reason> {
             // Early versions of the Language Server Protocol wrote `utf8` by mistake.
             || value.eq_ignore_ascii_case(b"utf8")
     });
-    if is_readable { None } else { Some(Reason::BadCharset) }
+    if is_utf_8 { None } else { Some(Reason::BadCharset) }
 }

@@ -29,8 +29,8 @@ use core::ops::Range;
 pub use search::header_within;
 
 use self::decode::{Item, Machine};
+use super::event_bytes::Span;
 use super::frame::{Event, FrameFault};
-use super::lent::Span;
 use super::limits::MAX_REREADS;
 use crate::Limits;
 
@@ -84,7 +84,7 @@ pub struct Decoder {
 #[derive(Debug)]
 enum BodyPlace {
     /// In the buffer that the decoder lends to the event.
-    Lent,
+    Buffer,
     /// In `rescan`.
     Rescan(Range<usize>),
     /// In the input of the last call of [`Decoder::next`]. The positions count from the beginning of that input.
@@ -148,7 +148,7 @@ impl Decoder {
     /// Drops the incomplete message. [`Self::next`] then returns the beginning of the message as [`Event::Dropped`],
     /// without more input. If the rest of the message arrives later, it is noise without a further error response.
     pub fn time_out(&mut self) -> FrameFault {
-        FrameFault::TimedOut { held: self.machine.time_out() }
+        FrameFault::TimedOut { received_bytes: self.machine.time_out() }
     }
 
     /// Rejects the body that [`Self::next`] has just returned. Call this method if the body is not JSON. If the length
@@ -181,14 +181,15 @@ impl Decoder {
     pub fn reject_body(&mut self, input: &[u8]) -> usize {
         let Some(place) = self.last_body.take() else { return 0 };
         let body = match &place {
-            BodyPlace::Lent => self.machine.bytes(Span::Lent, &[]),
+            BodyPlace::Buffer => self.machine.bytes(Span::Buffer, &[]),
             BodyPlace::Rescan(range) => self.rescan.get(range.clone()).unwrap_or_default(),
             BodyPlace::Input(range) => input.get(range.clone()).unwrap_or_default(),
         };
-        let Some((start, swallowed)) = header_within(body).and_then(|start| Some((start, body.get(start..)?))) else {
+        let Some((start, returned_bytes)) = header_within(body).and_then(|start| Some((start, body.get(start..)?)))
+        else {
             return 0;
         };
-        let count = swallowed.len();
+        let count = returned_bytes.len();
         let rest = self.rescan.len() - self.rescan_pos;
         let Some(rescan_budget) = self.rescan_budget.checked_sub((count + rest) as u64) else { return 0 };
         self.rescan_budget = rescan_budget;
@@ -197,8 +198,8 @@ impl Decoder {
             // time.
             self.rescan_pos = range.start + start;
         } else {
-            let swallowed = swallowed.to_vec();
-            self.rescan.splice(..self.rescan_pos, swallowed);
+            let returned_bytes = returned_bytes.to_vec();
+            self.rescan.splice(..self.rescan_pos, returned_bytes);
             self.rescan_pos = 0;
         }
         count
@@ -210,7 +211,7 @@ impl BodyPlace {
     /// positions of a body in the source to a place.
     fn of(item: &Item, in_source: fn(Range<usize>) -> Self) -> Option<Self> {
         match item {
-            Item::Body(Span::Lent, None) => Some(Self::Lent),
+            Item::Body(Span::Buffer, None) => Some(Self::Buffer),
             Item::Body(Span::Source(range), None) => Some(in_source(range.clone())),
             _ => None,
         }

@@ -90,7 +90,7 @@ pub(super) enum Peek {
     Header,
     Body,
     /// More bytes are needed for a decision.
-    Open,
+    Undecided,
 }
 
 pub(super) fn peek(bytes: &[u8]) -> Peek {
@@ -99,7 +99,7 @@ pub(super) fn peek(bytes: &[u8]) -> Peek {
     let rest = bytes.get(name..).unwrap_or_default();
     let whitespace = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
     match rest.get(whitespace) {
-        None if bytes.len() < MAX_PEEK_BYTES && (name > 0 || bytes.is_empty()) => Peek::Open,
+        None if bytes.len() < MAX_PEEK_BYTES && (name > 0 || bytes.is_empty()) => Peek::Undecided,
         Some(b':') if name > 0 => Peek::Header,
         _ => Peek::Body,
     }

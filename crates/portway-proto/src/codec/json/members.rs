@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_found_in_any_order_and_however_their_names_are_written() {
+    fn members_are_found_in_any_order_and_with_any_spelling_of_their_names() {
         let text = r#" {"a":[{"id":1}],"m\u0065thod": "x" ,"b":{"method":2},"\u0069d":-1.0,"":null} "#;
         assert_eq!(texts(text), Some([Some("-1.0"), Some("\"x\"")]));
         assert_eq!(texts(r#"{"id":1,"id":null}"#), Some([Some("null"), None]));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_has_none() {
+    fn a_value_that_is_not_an_object_has_no_members() {
         for text in ["", "[]", "1", "\"id\"", r#"{"id":1}{}"#, r#"{"id":1"#, r#"{"id":}"#, "{id:1}", r#"{"id":1,}"#] {
             assert_eq!(texts(text), None, "{text}");
         }

@@ -14,17 +14,17 @@
 //! - A request that is nested deeper than [`Limits::depth`](crate::Limits::depth) is answered with -32600 and the
 //!   reason `nesting-too-deep`. The decoder is not recursive.
 //! - A response is never answered. A response with one of these defects becomes
-//!   [`Unusable::Unreadable`](crate::message::Unusable::Unreadable), which ends its call. [`glance`] finds the id in a
-//!   text that is not JSON.
+//!   [`Unusable::Unreadable`](crate::message::Unusable::Unreadable), which ends its call. [`find_response_ids`] finds
+//!   the id in a text that is not JSON.
 //! - Members may have any order. Unknown members are ignored.
 
 mod decode;
 mod encode;
 mod envelope;
-mod glance;
 mod members;
 mod object;
 mod raw;
+mod response_ids;
 mod scan;
 mod validate;
 
@@ -35,8 +35,8 @@ use serde_json::value::{RawValue, to_raw_value};
 
 pub use decode::decode;
 pub use encode::{encode, encode_into};
-pub use glance::{Glance, glance};
 pub use members::members;
+pub use response_ids::{UndecodableMessage, find_response_ids};
 pub use validate::validate;
 
 use crate::message::{ErrorObject, Fault, Id, Payload};

@@ -16,13 +16,13 @@ use serde_json::value::RawValue;
 /// Returns `json` as a raw value. `json` must be JSON. For other text, the result is `None` or a raw value of that
 /// text.
 pub(super) fn raw(json: &str) -> Option<Box<RawValue>> {
-    Deserialize::deserialize(Known(json)).ok().or_else(|| serde_json::from_str(json).ok())
+    Deserialize::deserialize(JsonText(json)).ok().or_else(|| serde_json::from_str(json).ok())
 }
 
 /// A value whose JSON text is known.
-struct Known<'de>(&'de str);
+struct JsonText<'de>(&'de str);
 
-impl<'de> Deserializer<'de> for Known<'de> {
+impl<'de> Deserializer<'de> for JsonText<'de> {
     type Error = Error;
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Error> {
@@ -44,9 +44,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_raw_value_is_made_without_another_look_at_its_text() {
+    fn a_raw_value_is_created_without_parsing_its_text() {
         // Only a conversion without parsing accepts this text.
-        assert_eq!(Box::<RawValue>::deserialize(Known("no JSON")).as_deref().map(RawValue::get), Ok("no JSON"));
+        assert_eq!(Box::<RawValue>::deserialize(JsonText("no JSON")).as_deref().map(RawValue::get), Ok("no JSON"));
         assert_eq!(raw("[1]").as_deref().map(RawValue::get), Some("[1]"));
     }
 }

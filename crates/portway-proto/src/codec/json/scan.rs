@@ -52,7 +52,7 @@ impl<'a> Scanner<'a> {
     pub(super) fn value(&mut self) -> Option<&'a str> {
         let mut rest = skip_whitespace(self.rest);
         let start = self.text.len() - rest.len();
-        let mut open = Open::default();
+        let mut open = OpenBrackets::default();
         loop {
             rest = match rest {
                 [b'"', tail @ ..] => after_string(tail, &mut self.defect)?,
@@ -108,13 +108,13 @@ impl<'a> Scanner<'a> {
 
     /// Reads an object. Calls `take` with each name and its value, both as JSON text: a name has its quotes and
     /// escapes.
-    pub(super) fn members(&mut self, mut take: impl FnMut(&'a str, &'a str)) -> Option<()> {
+    pub(super) fn members(&mut self, mut on_member: impl FnMut(&'a str, &'a str)) -> Option<()> {
         self.items(b'{', b'}', |scanner| {
             let from = scanner.text.len() - scanner.rest.len();
             let (name, rest) = after_name(scanner.rest, &mut scanner.defect)?;
             scanner.rest = rest;
             let name = scanner.text.get(from..from + name)?;
-            take(name, scanner.value()?);
+            on_member(name, scanner.value()?);
             Some(())
         })
     }
@@ -146,7 +146,7 @@ impl<'a> Scanner<'a> {
         (*first == byte).then_some(())
     }
 
-    fn enter(&mut self, open: &mut Open, kind: Kind) {
+    fn enter(&mut self, open: &mut OpenBrackets, kind: Kind) {
         open.enter(kind);
         self.check_depth(self.depth + open.depth);
     }
@@ -166,7 +166,7 @@ enum Kind {
 
 /// The arrays and objects that are not closed yet, one bit for each.
 #[derive(Debug, Default)]
-struct Open {
+struct OpenBrackets {
     depth: usize,
     /// The bits of the innermost 64 levels. The lowest bit is for the innermost level. A bit is 1 for an object, and 0
     /// for an array.
@@ -175,7 +175,7 @@ struct Open {
     outer: Vec<u64>,
 }
 
-impl Open {
+impl OpenBrackets {
     fn enter(&mut self, kind: Kind) {
         if self.depth > 0 && self.depth.is_multiple_of(64) {
             self.outer.push(self.bits);
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_is_closed_by_its_own_bracket_however_deep_it_is() {
+    fn each_bracket_is_closed_by_a_bracket_of_its_kind_at_any_depth() {
         let kinds: Vec<bool> = (0..1_000_u32).map(|level| level.wrapping_mul(0x9E37_79B9) & 1 << 31 == 0).collect();
         let opened: String = kinds.iter().map(|is_object| if *is_object { "{\"\":" } else { "[" }).collect();
         let closing = |wrong: usize| -> String {
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beyond_a_double_are_flaws() {
+    fn numbers_beyond_a_double_are_defects() {
         for number in ["1e400", "-1E+400", "[0,1e309]", "123123e100000", &"9".repeat(400)] {
             assert_eq!(scan(number, 9), Ok(Some(Defect::NumberOutOfRange)), "{number}");
         }
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_special_byte_is_found_wherever_it_stands() {
+    fn a_special_byte_is_found_at_any_position() {
         for special in ["\"", "\\", "\n", "\u{0}", "\u{1f}"] {
             for before in 0..20 {
                 let text = format!(

@@ -41,7 +41,7 @@ pub fn validate(text: &str, options: Options) -> Option<Report> {
 fn subject(scanner: &mut Scanner<'_>) -> Option<Subject> {
     if scanner.peek()? != b'{' {
         let value = scanner.value()?;
-        return Some(Subject::no_object(kind(Some(value))));
+        return Some(Subject::not_an_object(kind(Some(value))));
     }
     let envelope = Envelope::scan(scanner)?;
     let error = envelope.error.and_then(ErrorMembers::read).unwrap_or_default();

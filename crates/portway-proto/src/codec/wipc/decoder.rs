@@ -1,5 +1,5 @@
 //! The decoder of WIPC. It buffers either an incomplete header (`partial_header`), or an accepted header (`frame`) with
-//! the received part of its payload (`held`). All other bytes become passthrough.
+//! the received part of its payload (`buffered`). All other bytes become passthrough.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -9,7 +9,7 @@ use memchr::memchr;
 use super::{Event, Frame, FrameType, HEADER_BYTES, MAGIC, MAX_PAYLOAD, header};
 use crate::codec::beginning::Beginning;
 use crate::codec::buffer::{grow, release};
-use crate::codec::lent::{Lent, Span};
+use crate::codec::event_bytes::{EventBuffer, Span};
 use crate::message::Unreadable;
 
 /// Decodes the frames of a byte stream.
@@ -47,13 +47,13 @@ struct Machine {
     /// The type and the payload length of the accepted header.
     frame: Option<(FrameType, usize)>,
     /// The received part of the payload.
-    held: Vec<u8>,
-    lent: Lent,
+    buffered: Vec<u8>,
+    event_buffer: EventBuffer,
     /// The received length of a frame that is incomplete at the end of the input. `None` after an event has reported
     /// it.
     truncated_len: Option<u64>,
     /// A number that identifies the incomplete payload. The number increases when a payload begins.
-    count: u64,
+    message_number: u64,
 }
 
 /// The received bytes of a header.
@@ -99,10 +99,10 @@ impl Decoder {
             beginning: Beginning::new(),
             partial_header: HeaderBuffer { bytes: [0; HEADER_BYTES], length: 0 },
             frame: None,
-            held: Vec::new(),
-            lent: Lent::new(),
+            buffered: Vec::new(),
+            event_buffer: EventBuffer::new(),
             truncated_len: None,
-            count: 0,
+            message_number: 0,
         };
         Self { machine, rescan: Vec::new(), rescan_pos: 0 }
     }
@@ -120,7 +120,7 @@ impl Decoder {
     /// frame borrows its payload from `input`, without a copy.
     #[must_use]
     pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Option<Event<'a>> {
-        self.machine.lent.recycle(&mut self.machine.held);
+        self.machine.event_buffer.recycle(&mut self.machine.buffered);
         if let Some(why) = self.machine.beginning.take() {
             return Some(event(Item::Dropped(why), &[], &self.machine));
         }
@@ -149,7 +149,7 @@ impl Decoder {
     /// has returned `None`, call this method until it returns `None`.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
-        self.machine.lent.recycle(&mut self.machine.held);
+        self.machine.event_buffer.recycle(&mut self.machine.buffered);
         let item = self.machine.finish()?;
         Some(event(item, &[], &self.machine))
     }
@@ -158,7 +158,11 @@ impl Decoder {
     /// received.
     #[must_use]
     pub const fn unfinished(&self) -> Option<u64> {
-        if self.machine.frame.is_some() || self.machine.dropped.is_some() { Some(self.machine.count) } else { None }
+        if self.machine.frame.is_some() || self.machine.dropped.is_some() {
+            Some(self.machine.message_number)
+        } else {
+            None
+        }
     }
 
     /// Abandons the incomplete frame. The first byte of the frame becomes passthrough, and the decoder scans the next
@@ -175,10 +179,10 @@ impl Decoder {
         if self.machine.max_call < usize::MAX
             && let Some((FrameType::Call, _)) = self.machine.frame
         {
-            self.machine.beginning.drop_all([self.machine.held.as_slice()], Unreadable::Stalled);
+            self.machine.beginning.drop_all([self.machine.buffered.as_slice()], Unreadable::Stalled);
         }
         let Some(header) = self.machine.abandon_frame() else { return 0 };
-        let mut bytes = mem::take(&mut self.machine.held);
+        let mut bytes = mem::take(&mut self.machine.buffered);
         bytes.splice(0..0, header);
         let count = bytes.len();
         bytes.extend_from_slice(self.rescan.get(self.rescan_pos..).unwrap_or_default());
@@ -214,8 +218,8 @@ impl Machine {
                 return item;
             }
         }
-        if self.held.is_empty() {
-            release(&mut self.held);
+        if self.buffered.is_empty() {
+            release(&mut self.buffered);
         }
         None
     }
@@ -244,7 +248,7 @@ impl Machine {
         *at += more.len();
         let start = self.search(self.partial_header.get());
         if start > 0 {
-            let span = self.lent.copy(self.partial_header.get().get(..start)?);
+            let span = self.event_buffer.copy_from(self.partial_header.get().get(..start)?);
             self.partial_header.drop_first(start);
             return Some(Item::Passthrough(span));
         }
@@ -288,7 +292,7 @@ impl Machine {
         if length == 0 {
             return Some(Item::Frame(frame_type, Span::Source(0..0)));
         }
-        self.count += 1;
+        self.message_number += 1;
         if frame_type == FrameType::Call && length > self.max_call {
             self.dropped = Some((length, length));
             self.beginning.open(Unreadable::TooLarge);
@@ -300,19 +304,19 @@ impl Machine {
 
     fn in_payload(&mut self, frame_type: FrameType, length: usize, source: &[u8], at: &mut usize) -> Option<Item> {
         let rest = source.get(*at..)?;
-        let part = rest.get(..length - self.held.len()).unwrap_or(rest);
+        let part = rest.get(..length - self.buffered.len()).unwrap_or(rest);
         let span = Span::Source(*at..*at + part.len());
         *at += part.len();
         if part.len() == length {
             self.frame = None;
             return Some(Item::Frame(frame_type, span));
         }
-        grow(&mut self.held, part, length);
-        if self.held.len() < length {
+        grow(&mut self.buffered, part, length);
+        if self.buffered.len() < length {
             return None;
         }
         self.frame = None;
-        Some(Item::Frame(frame_type, self.lent.lend(&mut self.held)))
+        Some(Item::Frame(frame_type, self.event_buffer.move_from(&mut self.buffered)))
     }
 
     /// Removes the incomplete frame, and returns its header.
@@ -327,19 +331,19 @@ impl Machine {
             return Some(Item::Truncated((HEADER_BYTES + length - rest) as u64));
         }
         if let Some(header) = self.abandon_frame() {
-            self.truncated_len = Some((header.len() + self.held.len()) as u64);
-            return Some(Item::Passthrough(self.lent.copy(&header)));
+            self.truncated_len = Some((header.len() + self.buffered.len()) as u64);
+            return Some(Item::Passthrough(self.event_buffer.copy_from(&header)));
         }
         if self.partial_header.length > 0 {
             // A part of the magic at the end counts as text, not as a truncated frame.
             self.truncated_len =
                 (self.partial_header.length >= MAGIC.len()).then_some(self.partial_header.length as u64);
-            let span = self.lent.copy(self.partial_header.get());
+            let span = self.event_buffer.copy_from(self.partial_header.get());
             self.partial_header.length = 0;
             return Some(Item::Passthrough(span));
         }
-        if !self.held.is_empty() {
-            return Some(Item::Passthrough(self.lent.lend(&mut self.held)));
+        if !self.buffered.is_empty() {
+            return Some(Item::Passthrough(self.event_buffer.move_from(&mut self.buffered)));
         }
         self.truncated_len.take().map(Item::Truncated)
     }
@@ -366,12 +370,12 @@ impl HeaderBuffer {
 }
 
 fn event<'a>(item: Item, source: &'a [u8], machine: &'a Machine) -> Event<'a> {
-    let bytes = |span| machine.lent.bytes(span, source);
+    let bytes = |span| machine.event_buffer.bytes(span, source);
     match item {
         Item::Frame(frame_type, span) => Event::Frame(Frame { frame_type, payload: bytes(span) }),
         Item::Passthrough(span) => Event::Passthrough(bytes(span)),
         Item::Oversize(length) => Event::Oversize { length },
-        Item::Truncated(held) => Event::Truncated { held },
+        Item::Truncated(received_bytes) => Event::Truncated { received_bytes },
         Item::Dropped(why) => Event::Dropped { beginning: machine.beginning.bytes(), why },
     }
 }

@@ -115,7 +115,7 @@ pub enum Event<'a> {
     /// The input ended within a frame. The received bytes were dropped, or were returned as passthrough.
     Truncated {
         /// The number of bytes of the frame that were received, header included.
-        held: u64,
+        received_bytes: u64,
     },
 }
 

@@ -139,48 +139,48 @@ fn an_answer_to_a_request_that_was_never_sent_is_distinguished_from_a_late_one()
 }
 
 #[test]
-fn progress_begins_the_timeout_of_its_call_anew_up_to_a_total() {
+fn progress_restarts_the_timeout_of_its_call_up_to_a_total() {
     let mut pair = Pair::new();
     pair.cut = true;
-    let heard = call(&mut pair, Some(100));
+    let observed = call(&mut pair, Some(100));
     call(&mut pair, Some(100));
     for now in [0, 90, 180, 240] {
         pair.now = now;
-        pair.client.handle_progress(heard, Some(100), Some(250), now);
+        pair.client.handle_progress(observed, Some(100), Some(250), now);
         pair.drain();
     }
     assert_eq!(ends(&mut pair), [(2, "timed out")]);
     pair.step();
     assert_eq!((pair.now, ends(&mut pair)), (250, vec![(1, "timed out")]));
-    pair.client.handle_progress(heard, Some(100), Some(900), 250);
+    pair.client.handle_progress(observed, Some(100), Some(900), 250);
     pair.drain();
     assert_eq!(pair.client.poll_timeout(), None);
 }
 
 #[test]
-fn a_call_whose_timeout_is_restarted_waits_anew_and_no_other_does() {
+fn a_restart_extends_only_the_timeout_of_its_call() {
     let mut pair = Pair::new();
     pair.cut = true;
-    let kept = call(&mut pair, Some(100));
+    let restarted = call(&mut pair, Some(100));
     call(&mut pair, Some(100));
     pair.drain();
     pair.now = 60;
-    assert!(pair.client.restart(kept, Some(100)));
+    assert!(pair.client.restart(restarted, Some(100)));
     pair.drain();
     pair.step();
     assert_eq!((pair.now, ends(&mut pair)), (100, vec![(2, "timed out")]));
     pair.now = 150;
-    assert!(pair.client.restart(kept, Some(30)), "a restart with another timeout must succeed");
+    assert!(pair.client.restart(restarted, Some(30)), "a restart with another timeout must succeed");
     pair.drain();
     pair.step();
     assert_eq!((pair.now, ends(&mut pair)), (180, vec![(1, "timed out")]));
-    assert!(!pair.client.restart(kept, Some(100)), "a restart after the end of the call must fail");
+    assert!(!pair.client.restart(restarted, Some(100)), "a restart after the end of the call must fail");
     pair.drain();
     assert_eq!(pair.client.poll_timeout(), None);
 }
 
 #[test]
-fn a_timeout_may_be_taken_from_a_call_and_given_back() {
+fn a_timeout_may_be_removed_from_a_call_and_set_again() {
     let mut pair = Pair::new();
     pair.cut = true;
     let key = call(&mut pair, Some(100));
@@ -269,7 +269,7 @@ fn closing_ends_every_call_and_later_ones_are_refused() {
 }
 
 #[test]
-fn a_cancelled_call_has_no_end_and_the_peer_is_told() {
+fn a_cancelled_call_has_no_event_and_sends_a_cancellation() {
     let mut pair = Pair::new();
     let key = call(&mut pair, Some(1_000));
     pair.step();
@@ -286,7 +286,7 @@ fn a_cancelled_call_has_no_end_and_the_peer_is_told() {
 }
 
 #[test]
-fn a_call_that_could_not_be_sent_leaves_nothing_behind() {
+fn a_call_that_could_not_be_sent_leaves_no_state() {
     let mut pair = Pair::new();
     let key = call(&mut pair, Some(1_000));
     assert!(pair.client.poll_transmit().is_some());
@@ -362,7 +362,7 @@ fn element(id: i64, failed: bool) -> Entry<Text> {
 }
 
 /// Handles an incoming array. Returns the ids and outcomes of the calls that have ended.
-fn take_batch(pair: &mut Pair, elements: Vec<Entry<Text>>) -> Vec<(u64, &'static str)> {
+fn handle_array(pair: &mut Pair, elements: Vec<Entry<Text>>) -> Vec<(u64, &'static str)> {
     pair.client.handle(Incoming::Batch(elements));
     pair.drain();
     ends(pair)
@@ -374,7 +374,7 @@ fn an_error_with_id_null_in_an_array_ends_only_calls_without_an_answer_there() {
         let mut pair = Pair::new();
         batch_of(&mut pair, 3);
         let elements = order.iter().map(|&id| element(id, id == 0)).collect();
-        assert_eq!(take_batch(&mut pair, elements), [(2, "result"), (3, "result"), (1, "error")]);
+        assert_eq!(handle_array(&mut pair, elements), [(2, "result"), (3, "result"), (1, "error")]);
     }
 }
 
@@ -398,16 +398,16 @@ fn an_error_with_id_null_beside_answers_to_one_batch_does_not_end_another() {
     batch_of(&mut pair, 2);
     batch_of(&mut pair, 1);
     let elements = vec![element(0, true), element(1, false), element(2, false)];
-    assert_eq!(take_batch(&mut pair, elements), [(1, "result"), (2, "result")]);
+    assert_eq!(handle_array(&mut pair, elements), [(1, "result"), (2, "result")]);
     assert_eq!(pair.client.pending_calls(), 1);
 }
 
 #[test]
-fn an_array_of_an_error_with_id_null_refuses_the_batch_that_waits() {
+fn an_array_with_an_error_with_id_null_refuses_the_pending_batch() {
     let mut pair = Pair::new();
     batch_of(&mut pair, 2);
     call(&mut pair, None);
-    assert_eq!(take_batch(&mut pair, vec![element(0, true), element(0, true)]), [(1, "error"), (2, "error")]);
+    assert_eq!(handle_array(&mut pair, vec![element(0, true), element(0, true)]), [(1, "error"), (2, "error")]);
 }
 
 #[test]
@@ -422,7 +422,7 @@ fn an_error_with_id_null_that_may_mean_a_single_call_ends_no_batch() {
 }
 
 #[test]
-fn an_error_with_id_null_is_told_and_ends_no_single_call() {
+fn an_error_with_id_null_is_reported_and_ends_no_single_call() {
     let mut pair = Pair::new();
     call(&mut pair, None);
     pair.client.handle(failure(Id::Null));

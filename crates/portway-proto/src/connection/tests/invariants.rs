@@ -23,7 +23,7 @@ impl Random {
 
 /// A connection, its hostile peer, and the responses that the connection must still send.
 struct World {
-    end: Connection<Text>,
+    connection: Connection<Text>,
     random: Random,
     now: u64,
     /// The number of the latest batch that the connection sent.
@@ -32,9 +32,9 @@ struct World {
     calls: BTreeMap<u64, (CallKey, u32)>,
     /// The number of responses that the connection must still send, by the id of the request. Each request has another
     /// id.
-    owed: BTreeMap<Id, i64>,
+    due_responses: BTreeMap<Id, i64>,
     /// The number of responses with the id null that the connection must still send.
-    owed_to_null: i64,
+    due_null_responses: i64,
     running: Vec<RequestKey>,
     /// The requests whose cancellation an event has reported.
     cancelled: Vec<RequestKey>,
@@ -46,13 +46,13 @@ impl World {
         let limits = Limits { pending_calls: 20, in_flight: 12, batch_items: 6, ..Limits::DEFAULT };
         let grain = seed % 3 * 8;
         Self {
-            end: Connection::new(Config::new(profile).with_limits(limits).with_time_grain(grain)),
+            connection: Connection::new(Config::new(profile).with_limits(limits).with_time_grain(grain)),
             random: Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
             now: 0,
             batches: 0,
             calls: BTreeMap::new(),
-            owed: BTreeMap::new(),
-            owed_to_null: 0,
+            due_responses: BTreeMap::new(),
+            due_null_responses: 0,
             running: Vec::new(),
             cancelled: Vec::new(),
             last_request: 0,
@@ -77,39 +77,39 @@ impl World {
             4 => (Ok(Message::Notification(Notification { method: "n".into(), params: None })), true),
             5 => (Err(Unusable::Ignore), false),
             6 => {
-                self.owed_to_null += 1;
+                self.due_null_responses += 1;
                 (Err(Unusable::from(Fault::ParseError)), true)
             }
             _ => {
                 self.last_request += 1;
                 let id = Id::Integer(1_000 + self.last_request);
-                self.owed.insert(id.clone(), 1);
+                self.due_responses.insert(id.clone(), 1);
                 (Ok(Message::Request(Request { id, method: "m".into(), params: None })), true)
             }
         }
     }
 
     fn batch(&mut self) {
-        let (owed, owed_to_null) = (self.owed.clone(), self.owed_to_null);
+        let (due_responses, due_null_responses) = (self.due_responses.clone(), self.due_null_responses);
         let entries: Vec<_> = (0..self.random.below(14)).map(|_| self.entry()).collect();
         let too_many = entries.iter().filter(|(_, counts)| *counts).count() > 6;
         if too_many || entries.is_empty() {
-            (self.owed, self.owed_to_null) = (owed, owed_to_null + 1);
+            (self.due_responses, self.due_null_responses) = (due_responses, due_null_responses + 1);
         }
-        self.end.handle(Incoming::Batch(entries.into_iter().map(|(entry, _)| entry).collect()));
+        self.connection.handle(Incoming::Batch(entries.into_iter().map(|(entry, _)| entry).collect()));
     }
 
     /// Handles a single message on the fast path. A driver may do this after it has drained all output. Returns false
     /// if `handle` must handle the message.
-    fn straight(&mut self, entry: &Entry<Text>) -> bool {
+    fn handle_on_fast_path(&mut self, entry: &Entry<Text>) -> bool {
         match entry {
             Ok(Message::Request(request)) => {
-                let key = self.end.begin_request(request.id.clone());
+                let key = self.connection.begin_request(request.id.clone());
                 self.running.extend(key);
                 key.is_some()
             }
             Ok(Message::Response(Response { id, outcome: Ok(_) })) => {
-                let call = self.end.end_call(id);
+                let call = self.connection.end_call(id);
                 if let Some(call) = call {
                     self.calls.entry(call.id()).and_modify(|(_, ends)| *ends += 1);
                 }
@@ -123,69 +123,76 @@ impl World {
         match self.random.below(10) {
             0 => {
                 let timeout = [None, Some(0), Some(7), Some(100)][self.random.below(4) as usize];
-                if let Ok(key) = self.end.call("c".into(), None, timeout) {
+                if let Ok(key) = self.connection.call("c".into(), None, timeout) {
                     self.began(key);
                 }
             }
             1 if self.random.below(4) == 0 => {
                 if let Some((_, &(key, _))) = self.calls.iter().nth_back(self.random.below(3) as usize) {
                     let end = [None, Some(self.now + 20), Some(0)][self.random.below(3) as usize];
-                    self.end.handle_progress(key, Some(50), end, self.now);
+                    self.connection.handle_progress(key, Some(50), end, self.now);
                 }
             }
             1 => {
                 self.batches += 1;
                 let calls = self.random.below(4) as usize;
-                for key in call_batch(&mut self.end, self.batches, &alloc::vec!["c"; calls], 50) {
+                for key in call_batch(&mut self.connection, self.batches, &alloc::vec!["c"; calls], 50) {
                     self.began(key);
                 }
             }
             2 | 3 => {
                 let (entry, _) = self.entry();
-                if self.random.below(2) == 0 || !self.straight(&entry) {
-                    self.end.handle(Incoming::Single(entry));
+                if self.random.below(2) == 0 || !self.handle_on_fast_path(&entry) {
+                    self.connection.handle(Incoming::Single(entry));
                 }
             }
             4 => self.batch(),
             5 | 6 if !self.running.is_empty() => {
                 let index = self.random.below(self.running.len() as u64) as usize;
                 let key = self.running.swap_remove(index);
-                let id = self.end.request_id(key).cloned();
-                if self.random.below(2) == 0 && self.end.end_request(key) {
-                    *self.owed.entry(id.unwrap_or(Id::Null)).or_default() -= 1;
-                    assert!(!self.end.respond(key, Ok(text("twice"))) && !self.end.end_request(key));
+                let id = self.connection.request_id(key).cloned();
+                if self.random.below(2) == 0 && self.connection.end_request(key) {
+                    *self.due_responses.entry(id.unwrap_or(Id::Null)).or_default() -= 1;
+                    assert!(!self.connection.respond(key, Ok(text("twice"))) && !self.connection.end_request(key));
                     return self.drain();
                 }
-                assert!(self.end.respond(key, Ok(text("done"))) || self.cancelled.contains(&key));
-                assert!(!self.end.respond(key, Ok(text("twice"))));
+                assert!(self.connection.respond(key, Ok(text("done"))) || self.cancelled.contains(&key));
+                assert!(!self.connection.respond(key, Ok(text("twice"))));
             }
             7 => {
-                self.end.handle_cancel(&Id::Integer(1_000 + self.last_request));
+                self.connection.handle_cancel(&Id::Integer(1_000 + self.last_request));
                 self.drain();
                 // A driver may answer a cancelled request at once.
                 if let Some(&key) = self.cancelled.last()
                     && self.random.below(2) == 0
                 {
-                    self.end.respond(key, Err(Fault::InvalidRequest.into()));
+                    self.connection.respond(key, Err(Fault::InvalidRequest.into()));
                     self.running.retain(|running| *running != key);
                 }
             }
             8 => {
                 if let Some((_, &(key, ends))) = self.calls.iter().nth_back(self.random.below(3) as usize) {
-                    let gave_up = if self.random.below(2) == 0 { self.end.cancel(key) } else { self.end.abandon(key) };
+                    let gave_up = if self.random.below(2) == 0 {
+                        self.connection.cancel(key)
+                    } else {
+                        self.connection.abandon(key)
+                    };
                     assert_eq!(gave_up, ends == 0, "{key:?}");
                     self.calls.entry(key.id()).and_modify(|(_, ends)| *ends = 1);
                 }
             }
             _ => self.now += self.random.below(30),
         }
-        self.end.handle_timeout(self.now);
-        assert!(self.end.poll_timeout().is_none_or(|next| next > self.now), "the next clock reading is in the past");
+        self.connection.handle_timeout(self.now);
+        assert!(
+            self.connection.poll_timeout().is_none_or(|next| next > self.now),
+            "the next clock reading is in the past"
+        );
         self.drain();
     }
 
     fn drain(&mut self) {
-        while let Some(outgoing) = self.end.poll_transmit() {
+        while let Some(outgoing) = self.connection.poll_transmit() {
             let messages = match outgoing {
                 Outgoing::Single(message) => alloc::vec![message],
                 Outgoing::Batch(messages) => messages,
@@ -194,13 +201,13 @@ impl World {
             assert!(!messages.is_empty());
             for message in messages {
                 match message {
-                    Message::Response(Response { id: Id::Null, .. }) => self.owed_to_null -= 1,
-                    Message::Response(Response { id, .. }) => *self.owed.entry(id).or_default() -= 1,
+                    Message::Response(Response { id: Id::Null, .. }) => self.due_null_responses -= 1,
+                    Message::Response(Response { id, .. }) => *self.due_responses.entry(id).or_default() -= 1,
                     _ => {}
                 }
             }
         }
-        while let Some(event) = self.end.poll_event() {
+        while let Some(event) = self.connection.poll_event() {
             match event {
                 Event::Request { key, .. } => self.running.push(key),
                 Event::Ended { call, .. } => {
@@ -215,9 +222,12 @@ impl World {
 
     fn check(&self) {
         assert!(self.calls.values().all(|(_, ends)| *ends <= 1), "a call has ended twice");
-        assert_eq!(self.end.pending_calls(), self.calls.values().filter(|(_, ends)| *ends == 0).count());
-        assert!(self.owed.values().all(|owed| *owed >= 0) && self.owed_to_null >= 0, "a request has two answers");
-        if self.end.config().profile.ordering == Ordering::Sequential {
+        assert_eq!(self.connection.pending_calls(), self.calls.values().filter(|(_, ends)| *ends == 0).count());
+        assert!(
+            self.due_responses.values().all(|due| *due >= 0) && self.due_null_responses >= 0,
+            "a request has two answers"
+        );
+        if self.connection.config().profile.ordering == Ordering::Sequential {
             assert!(self.running.len() <= 1, "two requests run at the same time");
         }
     }
@@ -232,13 +242,16 @@ fn every_call_ends_once_and_every_request_is_answered_once() {
             world.step();
         }
         while let Some(key) = world.running.pop() {
-            world.end.respond(key, Ok(text("done")));
+            world.connection.respond(key, Ok(text("done")));
             world.drain();
         }
-        assert!(world.owed.values().all(|owed| *owed == 0) && world.owed_to_null == 0, "a request has no answer");
-        world.end.close();
+        assert!(
+            world.due_responses.values().all(|due| *due == 0) && world.due_null_responses == 0,
+            "a request has no answer"
+        );
+        world.connection.close();
         world.drain();
         assert!(world.calls.values().all(|(_, ends)| *ends == 1), "a call has not ended");
-        assert!(!world.end.has_output() && world.end.poll_timeout().is_none());
+        assert!(!world.connection.has_output() && world.connection.poll_timeout().is_none());
     }
 }

@@ -11,7 +11,7 @@ use crate::message::{Id, Incoming};
 use crate::profile::Profile;
 
 #[test]
-fn one_request_at_a_time_where_the_profile_says_so() {
+fn a_sequential_profile_runs_one_request_at_a_time() {
     let mut server = server(Profile::DAEMON);
     for id in 1..=3 {
         server.handle(Incoming::Single(request(id, "m")));
@@ -25,24 +25,24 @@ fn one_request_at_a_time_where_the_profile_says_so() {
 }
 
 #[test]
-fn where_one_runs_at_a_time_no_request_is_refused_for_its_bytes_and_what_waits_counts() {
+fn sequential_requests_are_not_refused_for_their_bytes_and_waiting_ones_count() {
     let mut server = server_within(Profile::DAEMON, 100);
     for id in 1..=3 {
         server.handle(Incoming::Single(request_of(id, 60)));
     }
-    assert_eq!(server.bytes_at_work(), 180);
+    assert_eq!(server.in_flight_bytes(), 180);
     server.handle(Incoming::Single(notification("n")));
-    assert!(server.bytes_at_work() > 1_000, "a waiting notification must count towards the limit of bytes");
+    assert!(server.in_flight_bytes() > 1_000, "a waiting notification must count towards the limit of bytes");
     for _ in 1..=3 {
         let (running, _) = requests(&mut server).remove(0);
         server.respond(running, Ok(text("ok")));
     }
     assert_eq!(sent(&mut server), ["1: ok", "2: ok", "3: ok"]);
-    assert_eq!((events(&mut server), server.bytes_at_work()), (vec!["n".to_string()], 0));
+    assert_eq!((events(&mut server), server.in_flight_bytes()), (vec!["n".to_string()], 0));
 }
 
 #[test]
-fn where_one_runs_at_a_time_notifications_keep_their_place() {
+fn waiting_notifications_keep_their_place_among_requests() {
     let mut server = server(Profile::DAEMON);
     for entry in [request(1, "a"), notification("b"), request(2, "c"), notification("d")] {
         server.handle(Incoming::Single(entry));
@@ -59,18 +59,18 @@ fn where_one_runs_at_a_time_notifications_keep_their_place() {
 }
 
 #[test]
-fn where_one_runs_at_a_time_what_is_answered_before_its_turn_lets_nothing_run_and_is_passed_over() {
+fn a_waiting_request_that_was_answered_starts_no_other_and_is_skipped() {
     for (answered, serial) in (0_u32..32).flat_map(|answered| [(answered, 0), (answered, u32::MAX - 6)]) {
         let mut server = server(Profile::DAEMON);
         server.inbound.serial = serial;
         let first = server.begin_request(Id::from(0)).expect("none runs");
-        let mut left = Vec::new();
+        let mut expected_order = Vec::new();
         for index in 0_u32..5 {
             let name = alloc::format!("request {index}");
             server.handle(Incoming::Single(request(i64::from(index) + 1, &name)));
             let note = alloc::format!("note {index}");
             server.handle(Incoming::Single(notification(&note)));
-            left.extend((answered & (1 << index) == 0).then_some(name).into_iter().chain([note]));
+            expected_order.extend((answered & (1 << index) == 0).then_some(name).into_iter().chain([note]));
         }
         for index in (0_u32..5).filter(|index| answered & (1 << index) != 0) {
             let key = server.request_with_id(&Id::from(i64::from(index) + 1)).expect("the request is waiting");
@@ -85,13 +85,13 @@ fn where_one_runs_at_a_time_what_is_answered_before_its_turn_lets_nothing_run_an
             assert!(server.respond(running, Ok(text("ok"))));
             order.extend(events(&mut server));
         }
-        assert_eq!(order, left, "bits of the requests that were answered before they began: {answered:b}");
-        assert_eq!(server.bytes_at_work(), 0);
+        assert_eq!(order, expected_order, "bits of the requests that were answered before they began: {answered:b}");
+        assert_eq!(server.in_flight_bytes(), 0);
     }
 }
 
 #[test]
-fn where_one_runs_at_a_time_no_place_is_kept_for_what_was_answered_before_its_turn() {
+fn a_waiting_request_that_was_answered_leaves_the_queue() {
     let mut server = server(Profile::DAEMON);
     let first = server.begin_request(Id::from(0)).expect("none runs");
     server.handle(Incoming::Single(request(1, "second")));
@@ -106,7 +106,7 @@ fn where_one_runs_at_a_time_no_place_is_kept_for_what_was_answered_before_its_tu
 }
 
 #[test]
-fn where_one_runs_at_a_time_a_request_is_begun_only_if_none_runs_and_its_end_lets_the_next_run() {
+fn a_sequential_request_starts_only_if_no_other_runs_and_its_end_starts_the_next() {
     let mut server = server(Profile::DAEMON);
     let first = server.begin_request(Id::from(1)).expect("none runs");
     assert_eq!(server.begin_request(Id::from(2)), None);

@@ -62,7 +62,7 @@ pub(super) fn sent(server: &mut Connection<Text>) -> Vec<String> {
 }
 
 #[test]
-fn ids_come_back_as_they_came() {
+fn ids_are_echoed_unchanged() {
     let mut server = server(Profile::GENERIC);
     let ids = [Id::Null, Id::from(1), Id::from("1"), Id::from(""), Id::from_number_text("1e2").expect("a number")];
     for id in ids {
@@ -75,7 +75,7 @@ fn ids_come_back_as_they_came() {
 }
 
 #[test]
-fn a_second_answer_goes_nowhere() {
+fn a_second_answer_is_not_sent() {
     let mut server = server(Profile::GENERIC);
     server.handle(Incoming::Single(request(1, "m")));
     let (key, _) = requests(&mut server).remove(0);
@@ -89,7 +89,7 @@ fn a_second_answer_goes_nowhere() {
 }
 
 #[test]
-fn the_replies_of_a_batch_leave_together() {
+fn the_replies_of_a_batch_are_sent_together() {
     let mut server = server(Profile::GENERIC);
     let bad = Err(Unusable::from(Fault::InvalidRequest));
     server.handle(Incoming::Batch(vec![request(1, "a"), notification("n"), bad, request(2, "b")]));
@@ -102,7 +102,7 @@ fn the_replies_of_a_batch_leave_together() {
 }
 
 #[test]
-fn a_batch_of_notifications_is_answered_with_nothing() {
+fn a_batch_of_notifications_is_not_answered() {
     let mut server = server(Profile::GENERIC);
     server.handle(Incoming::Batch(vec![notification("a"), notification("b")]));
     assert_eq!(sent(&mut server), Vec::<String>::new());
@@ -177,27 +177,27 @@ fn requests_whose_params_have_more_bytes_than_the_limit_are_refused_and_the_rest
         server.handle(Incoming::Single(request_of(id, bytes)));
     }
     assert_eq!(sent(&mut server), ["2: -32600 too-many-requests", "5: -32600 too-many-requests"]);
-    assert_eq!(server.bytes_at_work(), 100);
+    assert_eq!(server.in_flight_bytes(), 100);
     let waiting = requests(&mut server);
     assert_eq!(waiting.len(), 3);
     server.respond(waiting[0].0, Ok(text("ok")));
-    assert_eq!(server.bytes_at_work(), 40);
+    assert_eq!(server.in_flight_bytes(), 40);
     server.handle(Incoming::Single(request_of(6, 60)));
     assert_eq!(sent(&mut server), ["1: ok"]);
     assert_eq!(requests(&mut server).len(), 1);
     server.close();
-    assert_eq!(server.bytes_at_work(), 0);
+    assert_eq!(server.in_flight_bytes(), 0);
 }
 
 #[test]
-fn a_request_that_alone_has_more_bytes_than_the_limit_is_taken_if_nothing_is_at_work() {
+fn a_request_over_the_limit_of_bytes_is_accepted_if_no_other_runs() {
     let mut server = server_within(Profile::GENERIC, 100);
     server.handle(Incoming::Single(request_of(1, 500)));
     server.handle(Incoming::Single(request_of(2, 1)));
     assert_eq!(sent(&mut server), ["2: -32600 too-many-requests"]);
     let (running, _) = requests(&mut server).remove(0);
     assert!(server.end_request(running));
-    assert_eq!(server.bytes_at_work(), 0);
+    assert_eq!(server.in_flight_bytes(), 0);
 }
 
 #[test]
@@ -208,11 +208,11 @@ fn replies_that_wait_for_their_batch_count_until_it_is_sent() {
     server.respond(waiting[0].0, Ok(Text("x".repeat(60))));
     let failure = crate::message::ErrorObject { data: Some(text("12345")), ..Fault::ParseError.into() };
     server.respond(waiting[1].0, Err(failure));
-    assert_eq!(server.bytes_at_work(), 60 + "Parse error".len() + 5 + 2 * Text::REPLY_BYTES + 10);
+    assert_eq!(server.in_flight_bytes(), 60 + "Parse error".len() + 5 + 2 * Text::REPLY_BYTES + 10);
     server.handle(Incoming::Single(request_of(4, 20)));
     assert_eq!(sent(&mut server), ["4: -32600 too-many-requests"]);
     server.respond(waiting[2].0, Ok(text("ok")));
-    assert_eq!((sent(&mut server).len(), server.bytes_at_work()), (1, 0));
+    assert_eq!((sent(&mut server).len(), server.in_flight_bytes()), (1, 0));
 }
 
 /// Returns a batch of one request and of `refused` elements that are rejected with the id `id`. The batch is incomplete
@@ -232,15 +232,15 @@ fn ids_and_errors_of_replies_that_wait_for_their_batch_count_and_each_reply_has_
         let mut server = server_within(Profile::GENERIC, usize::MAX);
         server.handle(batch_that_waits(1, 10, id));
         let each = id.len() + "Invalid Request".len() + Text::REPLY_BYTES;
-        assert_eq!(server.bytes_at_work(), 10 * each);
+        assert_eq!(server.in_flight_bytes(), 10 * each);
         let waiting = requests(&mut server);
         server.respond(waiting[0].0, Ok(text("ok")));
-        assert_eq!((sent(&mut server).len(), server.bytes_at_work()), (1, 0));
+        assert_eq!((sent(&mut server).len(), server.in_flight_bytes()), (1, 0));
     }
 }
 
 #[test]
-fn the_requests_of_a_batch_whose_replies_have_no_room_are_refused() {
+fn requests_of_a_batch_are_refused_if_their_replies_exceed_the_limit() {
     let mut server = server_within(Profile::GENERIC, 20_000);
     let mut refused = 0;
     for number in 0..1_000 {
@@ -251,7 +251,7 @@ fn the_requests_of_a_batch_whose_replies_have_no_room_are_refused() {
             answers.iter().filter(|line| line.contains(&alloc::format!("{number}: -32600 too-many-requests"))).count();
     }
     assert_eq!(refused, 999, "the limit has room for one batch with 10 000 bytes of ids, but not for two");
-    assert!(server.bytes_at_work() < 20_000, "{}", server.bytes_at_work());
+    assert!(server.in_flight_bytes() < 20_000, "{}", server.in_flight_bytes());
     // Elements without a response are handled without room. After room is free again, all elements are handled.
     let call = server.call("theirs".to_string(), None, None).expect("the connection is open");
     let answer = Message::Response(Response { id: Id::from_call(call.id()), outcome: Ok(text("ok")) });
@@ -267,13 +267,13 @@ fn the_requests_of_a_batch_whose_replies_have_no_room_are_refused() {
     }
     assert_eq!((waiting.len(), others), (1, 2));
     server.respond(waiting[0], Ok(text("ok")));
-    assert_eq!((sent(&mut server).len(), server.bytes_at_work()), (1, 0));
+    assert_eq!((sent(&mut server).len(), server.in_flight_bytes()), (1, 0));
     server.handle(batch_that_waits(1, 10, &"x".repeat(1_000)));
     assert_eq!((sent(&mut server).len(), requests(&mut server).len()), (0, 1));
 }
 
 #[test]
-fn an_answer_for_which_there_is_no_room_beside_the_others_of_its_batch_becomes_an_error() {
+fn an_answer_over_the_limit_of_its_batch_becomes_an_error() {
     let mut server = server_within(Profile::GENERIC, 2_200);
     server.handle(Incoming::Batch((1..=5).map(|id| request(id, "m")).collect()));
     for (index, (key, _)) in requests(&mut server).into_iter().enumerate() {
@@ -282,12 +282,12 @@ fn an_answer_for_which_there_is_no_room_beside_the_others_of_its_batch_becomes_a
         assert!(
             server.respond(key, if index == 2 { Err(failure) } else { Ok(if index == 3 { text("ok") } else { long }) })
         );
-        assert!(server.bytes_at_work() < 2_500, "{}", server.bytes_at_work());
+        assert!(server.in_flight_bytes() < 2_500, "{}", server.in_flight_bytes());
     }
     let refused = "-32600 too-many-requests";
     let long = "x".repeat(1_000);
     let replies = alloc::format!("[1: {long}, 2: {refused}, 3: {refused}, 4: ok, 5: {refused}]");
-    assert_eq!((sent(&mut server), server.bytes_at_work()), (vec![replies], 0));
+    assert_eq!((sent(&mut server), server.in_flight_bytes()), (vec![replies], 0));
     // If no other response is stored, a response of any length is sent.
     let mut server = server_within(Profile::GENERIC, 100);
     server.handle(Incoming::Batch(vec![request(1, "m")]));
@@ -297,10 +297,10 @@ fn an_answer_for_which_there_is_no_room_beside_the_others_of_its_batch_becomes_a
 }
 
 #[test]
-fn the_ids_of_requests_at_work_count() {
+fn the_ids_of_running_requests_count_towards_the_limit() {
     let mut server = server_within(Profile::GENERIC, 1_000);
     server.handle(Incoming::Single(request("x".repeat(600).as_str(), "m")));
-    assert_eq!(server.bytes_at_work(), 600);
+    assert_eq!(server.in_flight_bytes(), 600);
     server.handle(Incoming::Single(request("y".repeat(600).as_str(), "m")));
     assert_eq!(sent(&mut server).len(), 1, "the second request must be refused");
 }
@@ -314,7 +314,7 @@ fn a_batch_beyond_the_limit_is_one_invalid_request() {
 }
 
 #[test]
-fn what_cannot_be_read_is_answered_and_what_follows_is_served() {
+fn an_unreadable_message_is_answered_and_the_next_message_is_served() {
     let mut server = server(Profile::GENERIC);
     server.handle(Incoming::Single(Err(Unusable::from(Fault::ParseError))));
     server.handle(Incoming::Single(request(1, "m")));
@@ -323,7 +323,7 @@ fn what_cannot_be_read_is_answered_and_what_follows_is_served() {
 }
 
 #[test]
-fn an_unmatched_id_alone_is_invalid_on_a_stream_and_nothing_on_a_shared_boundary() {
+fn an_object_with_only_an_id_is_invalid_on_a_stream_and_ignored_on_a_shared_boundary() {
     for (profile, answer) in [(Profile::GENERIC, &["9: -32600"][..]), (Profile::MESSAGE_BOUNDARY, &[])] {
         let mut server = server(profile);
         server.handle(Incoming::Single(Err(Unusable::Empty(Id::Integer(9)))));
@@ -348,7 +348,7 @@ fn notifications_keep_their_order_between_requests() {
 }
 
 #[test]
-fn after_close_nothing_is_answered_or_taken() {
+fn after_close_no_message_is_answered_or_accepted() {
     let mut server = server(Profile::GENERIC);
     server.handle(Incoming::Batch(vec![request(1, "a")]));
     server.handle(Incoming::Single(request(2, "b")));
@@ -362,7 +362,7 @@ fn after_close_nothing_is_answered_or_taken() {
 }
 
 #[test]
-fn a_cancel_for_an_unknown_or_answered_id_means_nothing() {
+fn a_cancel_for_an_unknown_or_answered_id_has_no_effect() {
     let mut server = server(Profile::GENERIC);
     server.handle(Incoming::Single(request(1, "m")));
     let (key, _) = requests(&mut server).remove(0);
@@ -373,7 +373,7 @@ fn a_cancel_for_an_unknown_or_answered_id_means_nothing() {
 }
 
 #[test]
-fn a_request_that_came_before_the_end_of_the_input_is_still_answered() {
+fn a_request_before_the_end_of_the_input_is_answered() {
     let mut server = server(Profile::GENERIC);
     server.handle(Incoming::Single(request(1, "slow")));
     let call = server.call("theirs".to_string(), None, None);

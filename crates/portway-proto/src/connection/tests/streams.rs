@@ -172,7 +172,7 @@ fn the_key_of_an_earlier_request_in_a_slot_has_no_stream() {
 }
 
 #[test]
-fn ends_of_calls_come_before_other_events_if_the_driver_wants() {
+fn the_driver_can_receive_ends_of_calls_before_other_events() {
     let mut server = server(Profile::GENERIC);
     let calls = [(); 2].map(|()| server.call("a".to_string(), None, None).expect("room for a call"));
     server.handle(Incoming::Single(request(7, "b")));

@@ -8,8 +8,8 @@ use super::{Header, Item, LineEndEffect, LinePosition, Machine, State};
 use crate::codec::buffer::{grow, leading_whitespace};
 use crate::codec::content_length::header::{Line, length_in, read_line};
 use crate::codec::content_length::search::{HeaderMatch, find, is_name};
+use crate::codec::event_bytes::Span;
 use crate::codec::frame::FrameFault;
-use crate::codec::lent::Span;
 use crate::message::Unreadable;
 
 impl Machine {
@@ -21,14 +21,14 @@ impl Machine {
             let start = *at;
             *at += whitespace;
             // Whitespace between frames is skipped. Whitespace within a run of noise is part of the noise.
-            if whitespace > 0 && self.in_run {
+            if whitespace > 0 && self.is_in_noise_run {
                 return Some(self.noise(start..*at));
             }
             rest = source.get(*at..)?;
         }
         // One byte beyond the limit is read. This byte shows that the line is too long, and whether the name or the
         // value of the header exceeds the limit.
-        let room = self.header_bytes.saturating_sub(self.held.len());
+        let room = self.header_bytes.saturating_sub(self.buffered.len());
         rest = rest.get(..=room).unwrap_or(rest);
         let mut used = 0;
         loop {
@@ -43,8 +43,8 @@ impl Machine {
                 },
                 (LinePosition::Start | LinePosition::Return, b'\n') => {
                     *at += used + 1;
-                    self.header.bytes += self.held.len() + used + 1;
-                    self.held.clear();
+                    self.header.bytes += self.buffered.len() + used + 1;
+                    self.buffered.clear();
                     return self.end_header();
                 }
                 (LinePosition::Start, b'\r') => LinePosition::Return,
@@ -63,13 +63,13 @@ impl Machine {
 
     /// Buffers the beginning of an incomplete line. Splits the line if it is too long.
     fn buffer_line(&mut self, position: LinePosition, bytes: &[u8], at: &mut usize) -> Option<Item> {
-        let room = self.header_bytes.saturating_sub(self.held.len());
+        let room = self.header_bytes.saturating_sub(self.buffered.len());
         if bytes.len() <= room {
             if let Some(fault) = self.too_large(position, bytes.len()) {
                 return Some(fault);
             }
             self.state = State::Line(position);
-            grow(&mut self.held, bytes, self.header_bytes);
+            grow(&mut self.buffered, bytes, self.header_bytes);
             *at += bytes.len();
             return None;
         }
@@ -79,7 +79,7 @@ impl Machine {
     /// Handles a complete line. The last `length` bytes of the line are in `source`, and the other bytes are buffered.
     fn end_line(&mut self, length: usize, source: &[u8], at: &mut usize) -> Option<Item> {
         let bytes = source.get(*at..*at + length)?;
-        let room = self.header_bytes.saturating_sub(self.held.len());
+        let room = self.header_bytes.saturating_sub(self.buffered.len());
         if bytes.len() > room {
             return self.split_long_line(LinePosition::Value, bytes, room, at);
         }
@@ -89,17 +89,17 @@ impl Machine {
         self.state = State::Line(LinePosition::Start);
         let start = *at;
         *at += length;
-        if self.held.is_empty() {
+        if self.buffered.is_empty() {
             let (fault, noise) = self.read_header_line(bytes);
             return fault.or_else(|| (noise > 0).then(|| self.noise(start..start + noise)));
         }
-        let mut line = mem::take(&mut self.held);
+        let mut line = mem::take(&mut self.buffered);
         line.extend_from_slice(bytes);
         let (fault, noise) = self.read_header_line(&line);
         line.truncate(noise);
-        self.held = line;
+        self.buffered = line;
         if fault.is_some() {
-            self.held.clear();
+            self.buffered.clear();
         }
         fault.or_else(|| self.return_noise())
     }
@@ -107,7 +107,7 @@ impl Machine {
     /// Returns a fault if `more` bytes cause the header to exceed its limit for the first time. A line without a colon
     /// does not count, because the line may be noise.
     fn too_large(&mut self, position: LinePosition, more: usize) -> Option<Item> {
-        let bytes = self.header.bytes.saturating_add(self.held.len()).saturating_add(more);
+        let bytes = self.header.bytes.saturating_add(self.buffered.len()).saturating_add(more);
         if position != LinePosition::Value || bytes <= self.header_bytes || self.header.is_refused {
             return None;
         }
@@ -116,14 +116,14 @@ impl Machine {
             return None;
         }
         self.header.is_refused = true;
-        self.in_run = true;
+        self.is_in_noise_run = true;
         Some(Item::Fault(FrameFault::HeaderTooLarge))
     }
 
     /// Returns whether the header lines so far count as noise. This is the case if three conditions hold: the lines
     /// follow noise, no line is a known header, and no fault of the header was reported.
     const fn is_noise(&self) -> bool {
-        self.in_run && !self.header.is_known && !self.header.is_refused
+        self.is_in_noise_run && !self.header.is_known && !self.header.is_refused
     }
 
     /// Splits a line that exceeds the limit of headers. Drops the first bytes of the line with the header, or returns
@@ -132,35 +132,36 @@ impl Machine {
         if let Some(fault) = self.too_large(position, bytes.len()) {
             return Some(fault);
         }
-        self.held.extend_from_slice(bytes.get(..room)?);
+        self.buffered.extend_from_slice(bytes.get(..room)?);
         *at += room;
-        let (start, progress) = find(&self.held).unwrap_or((self.held.len(), HeaderMatch::NONE));
-        let begun = self.held.split_off(start);
+        let (start, progress) = find(&self.buffered).unwrap_or((self.buffered.len(), HeaderMatch::NONE));
+        let header_start = self.buffered.split_off(start);
         if position != LinePosition::Value || self.is_noise() {
             self.mark_uncertain();
-            self.state = State::Noise { progress, line_end: LineEndEffect::Any };
+            self.state = State::Noise { progress, line_end: LineEndEffect::None };
             let item = self.return_noise();
-            self.held = begun;
+            self.buffered = header_start;
             return item;
         }
-        let before = self.held.last().copied().unwrap_or_default();
-        let line_end = if self.header.bytes == 0 { LineEndEffect::First { before } } else { LineEndEffect::Any };
-        // The header has begun, so the count must be at least 1. Without `max`, the count could be 0: `held` is empty
-        // if all bytes of the line may begin another header.
-        self.header.bytes = self.header.bytes.saturating_add(self.held.len()).max(1);
+        let before = self.buffered.last().copied().unwrap_or_default();
+        let line_end =
+            if self.header.bytes == 0 { LineEndEffect::DecidesFirstLine { before } } else { LineEndEffect::None };
+        // The header has begun, so the count must be at least 1. Without `max`, the count could be 0: `buffered` is
+        // empty if all bytes of the line may begin another header.
+        self.header.bytes = self.header.bytes.saturating_add(self.buffered.len()).max(1);
         self.state = State::Noise { progress, line_end };
-        self.held = begun;
+        self.buffered = header_start;
         None
     }
 
     /// Handles a line whose next byte cannot be in a header line. The bytes of the line so far are noise.
     fn end_as_noise(&mut self, bytes: &[u8], at: usize) -> Option<Item> {
         self.mark_uncertain();
-        self.state = State::Noise { progress: HeaderMatch::NONE, line_end: LineEndEffect::Any };
-        if self.held.is_empty() {
+        self.state = State::Noise { progress: HeaderMatch::NONE, line_end: LineEndEffect::None };
+        if self.buffered.is_empty() {
             return (!bytes.is_empty()).then(|| self.noise(at..at + bytes.len()));
         }
-        self.held.extend_from_slice(bytes);
+        self.buffered.extend_from_slice(bytes);
         self.return_noise()
     }
 
@@ -170,29 +171,29 @@ impl Machine {
             self.header.is_uncertain = true;
         } else {
             self.header = Header::NEW;
-            self.count += 1;
+            self.message_number += 1;
         }
     }
 
     /// Reads a header line. Returns the new fault of the header, or `None`. Also returns the number of leading bytes of
     /// the line that are noise.
     fn read_header_line(&mut self, line: &[u8]) -> (Option<Item>, usize) {
-        let (kind, inner) = read_line(line);
+        let (line_kind, inner_header_start) = read_line(line);
         let is_first = self.header.bytes == 0;
         self.header.bytes = self.header.bytes.saturating_add(line.len());
-        let fault = match kind {
+        let fault = match line_kind {
             Line::Length(length) => self.record_length(length, line.len()),
-            Line::NoLength if self.header.is_refused || self.header.is_contradictory => {
+            Line::InvalidLength if self.header.is_refused || self.header.is_contradictory => {
                 self.header.is_contradictory = true;
                 None
             }
-            Line::NoLength => {
+            Line::InvalidLength => {
                 self.start_over();
-                self.in_run = true;
+                self.is_in_noise_run = true;
                 Some(Item::Fault(FrameFault::InvalidHeader))
             }
-            Line::PerhapsLength(length) => {
-                self.header.perhaps_length = Some(length);
+            Line::SuffixedLength(length) => {
+                self.header.suffixed_length = Some(length);
                 None
             }
             Line::ContentType(reason) => {
@@ -200,13 +201,13 @@ impl Machine {
                 self.header.reason = self.header.reason.or(reason);
                 None
             }
-            Line::Other if inner.is_none() && is_first && !line.ends_with(b"\r\n") => {
+            Line::Other if inner_header_start.is_none() && is_first && !line.ends_with(b"\r\n") => {
                 self.start_over();
                 return (None, line.len());
             }
             Line::Other => None,
         };
-        let Some(start) = inner else { return (fault, 0) };
+        let Some(start) = inner_header_start else { return (fault, 0) };
         self.begin_header(line.get(start..).unwrap_or_default());
         (fault, start)
     }
@@ -215,17 +216,17 @@ impl Machine {
         let previous = self.header.length.replace(length);
         let differs = self.header.is_contradictory || previous.is_some_and(|previous| previous != length);
         if differs && self.header.is_uncertain {
-            self.count += 1;
+            self.message_number += 1;
             self.header = Header { bytes: line, length: Some(length), is_known: true, ..Header::NEW };
             return None;
         }
-        let is_news = differs && !self.header.is_contradictory && !self.header.is_refused;
+        let is_new_fault = differs && !self.header.is_contradictory && !self.header.is_refused;
         self.header.is_contradictory |= differs;
         self.header.is_known = true;
-        if !is_news {
+        if !is_new_fault {
             return None;
         }
-        self.in_run = true;
+        self.is_in_noise_run = true;
         Some(Item::Fault(FrameFault::InvalidHeader))
     }
 
@@ -244,7 +245,7 @@ impl Machine {
     /// Handles the blank line at the end of a header.
     fn end_header(&mut self) -> Option<Item> {
         let header = self.header;
-        let length = header.length.or(header.perhaps_length).filter(|_| !header.is_contradictory);
+        let length = header.length.or(header.suffixed_length).filter(|_| !header.is_contradictory);
         if header.is_refused {
             match length.map(|length| length.unwrap_or(u64::MAX)) {
                 Some(remaining @ 1..) => {
@@ -258,23 +259,23 @@ impl Machine {
         let Some(length) = length else {
             self.start_over();
             // Within a run of noise, a header without a length is part of the noise, and is not reported.
-            let is_news = !mem::replace(&mut self.in_run, true);
-            return is_news.then_some(Item::Fault(FrameFault::InvalidHeader));
+            let is_new_fault = !mem::replace(&mut self.is_in_noise_run, true);
+            return is_new_fault.then_some(Item::Fault(FrameFault::InvalidHeader));
         };
         match length.and_then(|length| usize::try_from(length).ok()).filter(|length| *length <= self.message_bytes) {
             None => {
-                self.in_run = true;
+                self.is_in_noise_run = true;
                 self.beginning.open(Unreadable::TooLarge);
                 self.state = State::Drop { remaining: length.unwrap_or(u64::MAX), is_new: true };
                 Some(Item::Fault(FrameFault::Oversize { length }))
             }
             Some(0) => {
-                self.in_run = false;
+                self.is_in_noise_run = false;
                 self.start_over();
                 Some(Item::Body(Span::Empty, header.reason))
             }
             Some(length) => {
-                self.in_run = false;
+                self.is_in_noise_run = false;
                 self.state = State::Body { length, reason: header.reason };
                 None
             }

@@ -7,13 +7,13 @@ use alloc::vec::Vec;
 use core::mem;
 use core::ops::Range;
 
-use super::header::usual_header;
+use super::header::canonical_header;
 use super::search::{HeaderMatch, Peek, peek};
 use crate::Limits;
 use crate::codec::beginning::Beginning;
 use crate::codec::buffer::{grow, release};
+use crate::codec::event_bytes::{EventBuffer, Span};
 use crate::codec::frame::FrameFault;
-use crate::codec::lent::{Lent, Span};
 use crate::message::{Reason, Unreadable};
 
 /// A [`crate::codec::frame::Event`] that has spans in place of bytes.
@@ -32,14 +32,14 @@ pub(super) struct Machine {
     state: State,
     header: Header,
     /// The received part of an incomplete line or body.
-    held: Vec<u8>,
-    lent: Lent,
+    buffered: Vec<u8>,
+    event_buffer: EventBuffer,
     /// The beginning of the dropped message.
     beginning: Beginning,
     /// True after noise or a fault. Further noise then continues the run of noise.
-    in_run: bool,
+    is_in_noise_run: bool,
     /// A number that identifies the incomplete message. The number increases between two messages.
-    count: u64,
+    message_number: u64,
 }
 
 /// The position of the decoder in the stream.
@@ -79,11 +79,11 @@ enum LinePosition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineEndEffect {
     /// No effect.
-    Any,
+    None,
     /// The first line of a possible header is too long. If the line ends with CRLF, it is a header line. If the line
     /// ends with LF alone, it is other output, and the header is dropped. `before` is the last received byte of the
     /// line, because the CR may be in another chunk than the LF.
-    First { before: u8 },
+    DecidesFirstLine { before: u8 },
 }
 
 /// The content of the header lines so far.
@@ -93,8 +93,8 @@ struct Header {
     bytes: usize,
     /// The inner `None` stands for a length that exceeds a `u64`.
     length: Option<Option<u64>>,
-    /// See [`Line::PerhapsLength`](super::header::Line::PerhapsLength).
-    perhaps_length: Option<Option<u64>>,
+    /// See [`Line::SuffixedLength`](super::header::Line::SuffixedLength).
+    suffixed_length: Option<Option<u64>>,
     /// The reason to refuse the body, or `None` to accept the body.
     reason: Option<Reason>,
     /// At least one line is a `Content-Length` or a `Content-Type`.
@@ -112,7 +112,7 @@ impl Header {
     const NEW: Self = Self {
         bytes: 0,
         length: None,
-        perhaps_length: None,
+        suffixed_length: None,
         reason: None,
         is_known: false,
         is_uncertain: false,
@@ -128,17 +128,17 @@ impl Machine {
             header_bytes: limits.header_bytes,
             state: State::Line(LinePosition::Start),
             header: Header::NEW,
-            held: Vec::new(),
-            lent: Lent::new(),
+            buffered: Vec::new(),
+            event_buffer: EventBuffer::new(),
             beginning: Beginning::new(),
-            in_run: false,
-            count: 0,
+            is_in_noise_run: false,
+            message_number: 0,
         }
     }
 
     /// Returns the bytes of `span`. `source` is the input that contained the span.
     pub(super) fn bytes<'a>(&'a self, span: Span, source: &'a [u8]) -> &'a [u8] {
-        self.lent.bytes(span, source)
+        self.event_buffer.bytes(span, source)
     }
 
     pub(super) fn beginning(&self) -> &[u8] {
@@ -152,32 +152,32 @@ impl Machine {
 
     /// Reuses the buffer of the last event, whose borrow has ended.
     pub(super) fn recycle(&mut self) {
-        self.lent.recycle(&mut self.held);
+        self.event_buffer.recycle(&mut self.buffered);
     }
 
     pub(super) const fn unfinished(&self) -> Option<u64> {
         // A header can be refused before its first line is counted.
         let in_header = self.header.bytes > 0 || self.header.is_refused;
         let has_begun = match self.state {
-            State::Line(_) => in_header || !self.held.is_empty(),
+            State::Line(_) => in_header || !self.buffered.is_empty(),
             State::Noise { progress, .. } => in_header || !matches!(progress, HeaderMatch::Name(_)),
             State::Body { .. } | State::Drop { .. } => true,
         };
-        if has_begun { Some(self.count) } else { None }
+        if has_begun { Some(self.message_number) } else { None }
     }
 
     /// Drops the buffered bytes. Returns the number of bytes of the message that were received.
     pub(super) fn time_out(&mut self) -> usize {
-        let held = self.header.bytes + self.held.len();
+        let received_bytes = self.header.bytes + self.buffered.len();
         match self.state {
-            State::Body { .. } => self.beginning.drop_all([self.held.as_slice()], Unreadable::Stalled),
+            State::Body { .. } => self.beginning.drop_all([self.buffered.as_slice()], Unreadable::Stalled),
             State::Drop { .. } => self.beginning.close(),
             State::Line(_) | State::Noise { .. } => {}
         }
-        self.held = Vec::new();
-        self.in_run = true;
+        self.buffered = Vec::new();
+        self.is_in_noise_run = true;
         self.start_over();
-        held
+        received_bytes
     }
 
     /// Returns the next event in `source` after `at`, or `None` at the end of `source`.
@@ -185,7 +185,7 @@ impl Machine {
         while *at < source.len() {
             let item = match self.state {
                 State::Line(LinePosition::Start) => {
-                    if self.read_usual_header(source, at) {
+                    if self.read_canonical_header(source, at) {
                         continue;
                     }
                     self.in_line(LinePosition::Start, source, at)
@@ -199,62 +199,62 @@ impl Machine {
                 return item;
             }
         }
-        if self.held.is_empty() {
-            release(&mut self.held);
+        if self.buffered.is_empty() {
+            release(&mut self.buffered);
         }
         None
     }
 
     /// Reads a complete header that has the exact form of the encoder. Returns false for any other header.
-    fn read_usual_header(&mut self, source: &[u8], at: &mut usize) -> bool {
-        if self.header != Header::NEW || !self.held.is_empty() {
+    fn read_canonical_header(&mut self, source: &[u8], at: &mut usize) -> bool {
+        if self.header != Header::NEW || !self.buffered.is_empty() {
             return false;
         }
-        let Some((length, bytes)) = source.get(*at..).and_then(usual_header) else { return false };
+        let Some((length, bytes)) = source.get(*at..).and_then(canonical_header) else { return false };
         if length == 0 || length > self.message_bytes || bytes > self.header_bytes {
             return false;
         }
         *at += bytes;
         self.header.bytes = bytes;
-        self.in_run = false;
+        self.is_in_noise_run = false;
         self.state = State::Body { length, reason: None };
         true
     }
 
     pub(super) fn finish(&mut self) -> Option<Item> {
-        let held = self.header.bytes + self.held.len();
+        let received_bytes = self.header.bytes + self.buffered.len();
         let is_header = match self.state {
-            State::Line(_) if self.header.bytes > 0 => self.header.is_known || !self.in_run,
+            State::Line(_) if self.header.bytes > 0 => self.header.is_known || !self.is_in_noise_run,
             // An incomplete line is noise, unless it begins with a known header name or with a part of one.
             State::Line(_) => [&b"content-length"[..], b"content-type"].iter().any(|name| {
-                let shorter = name.len().min(self.held.len());
-                !self.held.is_empty()
+                let shorter = name.len().min(self.buffered.len());
+                !self.buffered.is_empty()
                     && self
-                        .held
+                        .buffered
                         .get(..shorter)
-                        .is_some_and(|held| name.get(..shorter).is_some_and(|name| held.eq_ignore_ascii_case(name)))
+                        .is_some_and(|start| name.get(..shorter).is_some_and(|name| start.eq_ignore_ascii_case(name)))
             }),
             State::Noise { .. } => false,
             State::Body { .. } => true,
             State::Drop { .. } => {
-                self.held.clear();
+                self.buffered.clear();
                 false
             }
         };
         let item = if is_header {
-            (!self.header.is_refused).then_some(Item::Fault(FrameFault::Truncated { held }))
+            (!self.header.is_refused).then_some(Item::Fault(FrameFault::Truncated { received_bytes }))
         } else {
             self.return_noise()
         };
-        self.held.clear();
-        self.in_run = false;
+        self.buffered.clear();
+        self.is_in_noise_run = false;
         self.start_over();
         item
     }
 
     fn in_body(&mut self, length: usize, reason: Option<Reason>, source: &[u8], at: &mut usize) -> Option<Item> {
         let rest = source.get(*at..)?;
-        if self.held.is_empty() {
+        if self.buffered.is_empty() {
             let body = rest.get(..length);
             match peek(body.unwrap_or(rest)) {
                 Peek::Header => {
@@ -269,26 +269,26 @@ impl Machine {
                 }
                 _ => {}
             }
-        } else if peek(&self.held) == Peek::Open {
+        } else if peek(&self.buffered) == Peek::Undecided {
             // The bytes are read one by one until they differ from the beginning of a header, at most `MAX_PEEK_BYTES`.
-            self.held.push(*rest.first()?);
+            self.buffered.push(*rest.first()?);
             *at += 1;
-            if peek(&self.held) == Peek::Header {
+            if peek(&self.buffered) == Peek::Header {
                 self.start_over();
                 self.state = State::Line(LinePosition::Value);
                 return Some(Item::Body(Span::Empty, reason));
             }
-            return (self.held.len() == length).then(|| self.return_body(reason));
+            return (self.buffered.len() == length).then(|| self.return_body(reason));
         }
-        let rest = rest.get(..length - self.held.len()).unwrap_or(rest);
-        let rest = if self.held.is_empty() && peek(rest) == Peek::Open { rest.get(..1)? } else { rest };
-        grow(&mut self.held, rest, length);
+        let rest = rest.get(..length - self.buffered.len()).unwrap_or(rest);
+        let rest = if self.buffered.is_empty() && peek(rest) == Peek::Undecided { rest.get(..1)? } else { rest };
+        grow(&mut self.buffered, rest, length);
         *at += rest.len();
-        (self.held.len() == length).then(|| self.return_body(reason))
+        (self.buffered.len() == length).then(|| self.return_body(reason))
     }
 
     fn return_body(&mut self, reason: Option<Reason>) -> Item {
-        let span = self.lent.lend(&mut self.held);
+        let span = self.event_buffer.move_from(&mut self.buffered);
         self.start_over();
         Item::Body(span, reason)
     }
@@ -302,9 +302,9 @@ impl Machine {
             self.count_dropped(remaining, length);
             return self.dropped();
         }
-        self.held.push(*rest.first()?);
-        match peek(&self.held) {
-            Peek::Open => *at += 1,
+        self.buffered.push(*rest.first()?);
+        match peek(&self.buffered) {
+            Peek::Undecided => *at += 1,
             Peek::Header => {
                 *at += 1;
                 self.start_over();
@@ -314,11 +314,11 @@ impl Machine {
             }
             Peek::Body => {
                 // `at` does not include the last byte, so the next step reads this byte again.
-                self.held.pop();
-                let dropped = usize::try_from(remaining).unwrap_or(usize::MAX).min(self.held.len());
-                self.beginning.add(self.held.get(..dropped)?);
+                self.buffered.pop();
+                let dropped = usize::try_from(remaining).unwrap_or(usize::MAX).min(self.buffered.len());
+                self.beginning.add(self.buffered.get(..dropped)?);
                 self.count_dropped(remaining, dropped);
-                self.held.drain(..dropped);
+                self.buffered.drain(..dropped);
                 return self.return_noise();
             }
         }
@@ -340,18 +340,18 @@ impl Machine {
     fn start_over(&mut self) {
         self.state = State::Line(LinePosition::Start);
         self.header = Header::NEW;
-        self.count += 1;
+        self.message_number += 1;
     }
 
     fn noise(&mut self, range: Range<usize>) -> Item {
-        Item::Noise { span: Span::Source(range), starts: !mem::replace(&mut self.in_run, true) }
+        Item::Noise { span: Span::Source(range), starts: !mem::replace(&mut self.is_in_noise_run, true) }
     }
 
     fn return_noise(&mut self) -> Option<Item> {
-        if self.held.is_empty() {
+        if self.buffered.is_empty() {
             return None;
         }
-        let span = self.lent.lend(&mut self.held);
-        Some(Item::Noise { span, starts: !mem::replace(&mut self.in_run, true) })
+        let span = self.event_buffer.move_from(&mut self.buffered);
+        Some(Item::Noise { span, starts: !mem::replace(&mut self.is_in_noise_run, true) })
     }
 }

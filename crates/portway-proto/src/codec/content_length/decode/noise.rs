@@ -16,13 +16,13 @@ impl Machine {
         at: &mut usize,
     ) -> Option<Item> {
         let rest = source.get(*at..)?;
-        if !self.held.is_empty() {
+        if !self.buffered.is_empty() {
             return self.continue_match(progress, line_end, rest, at);
         }
         let end = memchr(b'\n', rest);
         let line = end.and_then(|end| rest.get(..=end)).unwrap_or(rest);
-        let begun = find(line).filter(|(start, _)| line.len() - start <= self.header_bytes);
-        let noise = match begun {
+        let found_header = find(line).filter(|(start, _)| line.len() - start <= self.header_bytes);
+        let noise = match found_header {
             Some((0, HeaderMatch::Complete)) => {
                 *at += line.len();
                 self.begin_header(line);
@@ -30,7 +30,7 @@ impl Machine {
             }
             Some((0, progress)) => {
                 *at += line.len();
-                grow(&mut self.held, line, self.header_bytes);
+                grow(&mut self.buffered, line, self.header_bytes);
                 self.state = State::Noise { progress, line_end };
                 return None;
             }
@@ -54,27 +54,28 @@ impl Machine {
         let mut used = 0;
         for byte in rest {
             progress = progress.after(*byte);
-            let is_broken = matches!(progress, HeaderMatch::Name(0 | 1)) || self.held.len() + used == self.header_bytes;
+            let is_broken =
+                matches!(progress, HeaderMatch::Name(0 | 1)) || self.buffered.len() + used == self.header_bytes;
             if is_broken {
-                let begun = rest.get(..used)?;
+                let matched_bytes = rest.get(..used)?;
                 *at += used;
-                self.held.extend_from_slice(begun);
-                let held = core::mem::take(&mut self.held);
-                self.skip(&held, line_end);
-                self.held = held;
+                self.buffered.extend_from_slice(matched_bytes);
+                let buffered = core::mem::take(&mut self.buffered);
+                self.skip(&buffered, line_end);
+                self.buffered = buffered;
                 return self.return_noise();
             }
             used += 1;
             if progress == HeaderMatch::Complete {
                 *at += used;
-                let mut line = core::mem::take(&mut self.held);
+                let mut line = core::mem::take(&mut self.buffered);
                 line.extend_from_slice(rest.get(..used)?);
                 self.begin_header(&line);
                 return None;
             }
         }
         *at += used;
-        grow(&mut self.held, rest, self.header_bytes);
+        grow(&mut self.buffered, rest, self.header_bytes);
         self.state = State::Noise { progress, line_end };
         None
     }
@@ -84,18 +85,18 @@ impl Machine {
         let last = bytes.last().copied().unwrap_or_default();
         if last != b'\n' {
             let line_end = match line_end {
-                LineEndEffect::Any => LineEndEffect::Any,
-                LineEndEffect::First { .. } => LineEndEffect::First { before: last },
+                LineEndEffect::None => LineEndEffect::None,
+                LineEndEffect::DecidesFirstLine { .. } => LineEndEffect::DecidesFirstLine { before: last },
             };
             self.state = State::Noise { progress: HeaderMatch::NONE, line_end };
             return;
         }
         self.state = State::Line(LinePosition::Start);
-        if let LineEndEffect::First { before } = line_end {
+        if let LineEndEffect::DecidesFirstLine { before } = line_end {
             let before = bytes.len().checked_sub(2).and_then(|index| bytes.get(index)).copied().unwrap_or(before);
             if before != b'\r' {
                 self.header = Header::NEW;
-                self.count += 1;
+                self.message_number += 1;
             }
         }
     }

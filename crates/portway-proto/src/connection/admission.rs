@@ -9,8 +9,10 @@ impl<P: Payload> Connection<P> {
     /// no bytes count towards this limit yet, any number of bytes has room. If requests run one at a time, any number
     /// has room, too: the driver then enforces the limit, and stops reading.
     pub(super) fn has_room_for(&self, bytes: usize) -> bool {
-        let held = self.bytes_at_work();
-        held == 0 || self.is_sequential() || held.saturating_add(bytes) <= self.config.limits.in_flight_bytes
+        let in_flight_bytes = self.in_flight_bytes();
+        in_flight_bytes == 0
+            || self.is_sequential()
+            || in_flight_bytes.saturating_add(bytes) <= self.config.limits.in_flight_bytes
     }
 
     /// Returns whether a new request or notification must wait for the running request.

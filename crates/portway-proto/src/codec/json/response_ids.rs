@@ -11,17 +11,17 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Facts about a message that cannot be decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Glance {
+pub struct UndecodableMessage {
     /// Whether the message may be a response whose id is unknown. Such a message is an object that has no readable id,
     /// no `method` and no `params`, or the beginning of such an object. An empty text counts as such a beginning. For a
     /// batch, the value is false.
-    pub is_nameless: bool,
+    pub may_be_response_without_id: bool,
     /// Whether the message has the member `jsonrpc`.
     pub has_version: bool,
 }
 
-/// Scans the text of a message that cannot be decoded, or the beginning of that text. Calls `answers` with each numeric
-/// id of a response. A batch may contain several responses.
+/// Scans the text of a message that cannot be decoded, or the beginning of that text. Calls `on_response_id` with each
+/// numeric id of a response. A batch may contain several responses.
 ///
 /// # Examples
 ///
@@ -29,35 +29,35 @@ pub struct Glance {
 /// use portway_proto::codec::json;
 ///
 /// let mut ids = Vec::new();
-/// let glance = json::glance(br#"{"jsonrpc":"2.0","id":7,"result":NaN}"#, |id| ids.push(id));
-/// assert!(glance.has_version && !glance.is_nameless);
+/// let message = json::find_response_ids(br#"{"jsonrpc":"2.0","id":7,"result":NaN}"#, |id| ids.push(id));
+/// assert!(message.has_version && !message.may_be_response_without_id);
 /// assert_eq!(ids, [7.into()]);
 /// ```
-pub fn glance(text: &[u8], mut answers: impl FnMut(Id)) -> Glance {
+pub fn find_response_ids(text: &[u8], mut on_response_id: impl FnMut(Id)) -> UndecodableMessage {
     let mut reader = Reader(text.strip_prefix(BOM).unwrap_or(text));
-    let mut glance = Glance::default();
+    let mut facts = UndecodableMessage::default();
     let is_batch = reader.skip(b'[');
     loop {
         match reader.peek() {
             Some(b'{') => {}
             // The text ends before its first member.
             None if !is_batch => {
-                glance.is_nameless = true;
-                return glance;
+                facts.may_be_response_without_id = true;
+                return facts;
             }
-            _ => return glance,
+            _ => return facts,
         }
         let message = reader.message();
-        glance.has_version |= message.has_version;
+        facts.has_version |= message.has_version;
         match message.id {
             _ if message.is_call => {}
-            Seen::Ours(id) => answers(id),
+            FoundId::Number(id) => on_response_id(id),
             // In a batch, another element may have the id.
-            Seen::Nothing | Seen::Unclear => glance.is_nameless = !is_batch,
-            Seen::Foreign => {}
+            FoundId::Missing | FoundId::Unclear => facts.may_be_response_without_id = !is_batch,
+            FoundId::StringOrNull => {}
         }
         if !is_batch || !reader.skip(b',') {
-            return glance;
+            return facts;
         }
     }
 }
@@ -65,30 +65,30 @@ pub fn glance(text: &[u8], mut answers: impl FnMut(Id)) -> Glance {
 /// The members that show the kind of a message.
 #[derive(Debug)]
 struct Members {
-    id: Seen,
+    id: FoundId,
     is_call: bool,
     has_version: bool,
 }
 
 /// The id of a message, as far as the text contains the id.
 #[derive(Debug, PartialEq, Eq)]
-enum Seen {
-    Nothing,
+enum FoundId {
+    Missing,
     /// A number. The ids of outgoing calls are numbers.
-    Ours(Id),
+    Number(Id),
     /// A string or null. Outgoing calls do not have such ids.
-    Foreign,
+    StringOrNull,
     /// The id is repeated, incomplete or of a wrong type.
     Unclear,
 }
 
-impl Seen {
+impl FoundId {
     fn read(value: Option<&[u8]>) -> Self {
         match value.map(<[u8]>::trim_ascii) {
-            Some(b"null" | [b'"', ..]) => Self::Foreign,
+            Some(b"null" | [b'"', ..]) => Self::StringOrNull,
             Some(number) => {
                 let id = str::from_utf8(number).ok().and_then(Id::from_number_text);
-                id.map_or(Self::Unclear, Self::Ours)
+                id.map_or(Self::Unclear, Self::Number)
             }
             None => Self::Unclear,
         }
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
 
     /// Reads an object, up to the end of the object or of the text.
     fn message(&mut self) -> Members {
-        let mut members = Members { id: Seen::Nothing, is_call: false, has_version: false };
+        let mut members = Members { id: FoundId::Missing, is_call: false, has_version: false };
         self.skip(b'{');
         while let Some(name) = self.string()
             && self.skip(b':')
@@ -125,8 +125,8 @@ impl<'a> Reader<'a> {
             match name {
                 b"jsonrpc" => members.has_version = true,
                 b"method" | b"params" => members.is_call = true,
-                b"id" if members.id == Seen::Nothing => members.id = Seen::read(value),
-                b"id" => members.id = Seen::Unclear,
+                b"id" if members.id == FoundId::Missing => members.id = FoundId::read(value),
+                b"id" => members.id = FoundId::Unclear,
                 _ => {}
             }
             if !self.skip(b',') {
@@ -189,14 +189,14 @@ mod tests {
 
     use super::*;
 
-    fn seen(text: &str) -> (Vec<Id>, bool) {
+    fn ids_and_flag(text: &str) -> (Vec<Id>, bool) {
         let mut ids = Vec::new();
-        let glance = glance(text.as_bytes(), |id| ids.push(id));
-        (ids, glance.is_nameless)
+        let facts = find_response_ids(text.as_bytes(), |id| ids.push(id));
+        (ids, facts.may_be_response_without_id)
     }
 
     #[test]
-    fn the_id_of_an_answer_is_found_wherever_it_stands() {
+    fn the_id_of_an_answer_is_found_at_any_position() {
         for text in [
             r#"{"jsonrpc":"2.0","id":7,"result":NaN}"#,
             r#"{"jsonrpc":"2.0","result":-Infinity,"id": 7 }"#,
@@ -206,7 +206,7 @@ mod tests {
             r#"{"id":7,"result":[[[[[[[["#,
             r#"{"id":7,"result":'it is'}"#,
         ] {
-            assert_eq!(seen(text), ([Id::Integer(7)].to_vec(), false), "{text}");
+            assert_eq!(ids_and_flag(text), ([Id::Integer(7)].to_vec(), false), "{text}");
         }
     }
 
@@ -219,19 +219,19 @@ mod tests {
             r#"{"id":"7","result":NaN}"#,
             r#"{"id":null,"error":NaN}"#,
         ] {
-            assert_eq!(seen(text), (Vec::new(), false), "{text}");
+            assert_eq!(ids_and_flag(text), (Vec::new(), false), "{text}");
         }
     }
 
     #[test]
-    fn an_id_that_is_cut_off_or_comes_twice_is_not_read() {
+    fn an_incomplete_or_repeated_id_is_not_read() {
         let cut =
             ["", " ", "{", r#"{"jsonrpc"#, r#"{"id":7"#, r#"{"id":"#, r#"{"result":"xxx"#, r#"{"id":[7],"result":1}"#];
         for text in cut.iter().chain(&[r#"{"id":7,"id":8,"result":1}"#]) {
-            assert_eq!(seen(text), (Vec::new(), true), "{text}");
+            assert_eq!(ids_and_flag(text), (Vec::new(), true), "{text}");
         }
         for text in ["hello", "INFO: {\"id\":7}", "<html>", "NaN", "[", "[1,2"] {
-            assert_eq!(seen(text), (Vec::new(), false), "{text}");
+            assert_eq!(ids_and_flag(text), (Vec::new(), false), "{text}");
         }
     }
 
@@ -239,7 +239,7 @@ mod tests {
     fn each_answer_of_a_batch_is_found() {
         let text =
             r#"[{"id":1,"result":NaN},{"id":2,"method":"x"},{"id":3,"error":{}},{"result":0},{"id":4,"result":"x"#;
-        assert_eq!(seen(text), ([1, 3, 4].map(Id::Integer).to_vec(), false));
+        assert_eq!(ids_and_flag(text), ([1, 3, 4].map(Id::Integer).to_vec(), false));
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
         let text = br#" [ {"a":"\"\\",b:[1,{}],"id":1,,"c":}}]]} ,{"id":2}"#;
         for start in 0..text.len() {
             for end in start..text.len() {
-                let _ = glance(text.get(start..end).unwrap_or_default(), |_| {});
+                let _ = find_response_ids(text.get(start..end).unwrap_or_default(), |_| {});
             }
         }
     }

@@ -18,7 +18,7 @@ impl Link {
 
     /// Returns whether further requests and notifications must be refused. They are refused if the queue is full and
     /// the running request waits for the peer. Reading must then continue, to receive the message of the peer.
-    pub(super) fn must_refuse(&self) -> bool {
+    pub(super) fn must_refuse_input(&self) -> bool {
         if !self.is_sequential() {
             return false;
         }
@@ -35,7 +35,7 @@ impl Link {
     fn is_queue_full(&self, state: &State) -> bool {
         self.is_sequential()
             && (state.connection.unanswered_requests() >= self.limits.in_flight
-                || state.connection.bytes_at_work() >= self.limits.in_flight_bytes)
+                || state.connection.in_flight_bytes() >= self.limits.in_flight_bytes)
     }
 }
 

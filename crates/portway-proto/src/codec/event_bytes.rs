@@ -13,30 +13,30 @@ pub(super) enum Span {
     Empty,
     /// At these positions of the input.
     Source(Range<usize>),
-    /// In [`Lent`].
-    Lent,
+    /// In the [`EventBuffer`].
+    Buffer,
 }
 
 /// Buffered bytes that the last event borrows.
 #[derive(Debug)]
-pub(super) struct Lent(Vec<u8>);
+pub(super) struct EventBuffer(Vec<u8>);
 
-impl Lent {
+impl EventBuffer {
     pub(super) const fn new() -> Self {
         Self(Vec::new())
     }
 
     /// Moves all bytes of `buffer` to `self`, so that the next event can borrow the bytes. Empties `buffer`.
-    pub(super) fn lend(&mut self, buffer: &mut Vec<u8>) -> Span {
+    pub(super) fn move_from(&mut self, buffer: &mut Vec<u8>) -> Span {
         mem::swap(buffer, &mut self.0);
         buffer.clear();
-        Span::Lent
+        Span::Buffer
     }
 
     /// Copies `bytes` to `self`, so that the next event can borrow the copy.
-    pub(super) fn copy(&mut self, bytes: &[u8]) -> Span {
+    pub(super) fn copy_from(&mut self, bytes: &[u8]) -> Span {
         self.0.extend_from_slice(bytes);
-        Span::Lent
+        Span::Buffer
     }
 
     /// Drops the bytes of the last event. Call this method when no event borrows them. If `buffer` is empty, it
@@ -54,7 +54,7 @@ impl Lent {
         match span {
             Span::Empty => &[],
             Span::Source(Range { start, end }) => source.get(start..end).unwrap_or_default(),
-            Span::Lent => &self.0,
+            Span::Buffer => &self.0,
         }
     }
 }

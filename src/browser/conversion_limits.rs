@@ -8,7 +8,7 @@ use js_sys::Array;
 use serde::de::{self, Expected, Unexpected};
 use wasm_bindgen::{JsCast, JsValue};
 
-use super::limits::{MAX_ERROR_TEXT, MAX_NESTING};
+use super::limits::{MAX_ERROR_LENGTH, MAX_NESTING};
 use portway_proto::MAX_ECHO_LENGTH;
 
 /// The number of bytes of a string or buffer that cost one further visit.
@@ -55,7 +55,7 @@ impl core::error::Error for ReadError {}
 
 impl de::Error for ReadError {
     fn custom<T: Display>(message: T) -> Self {
-        let mut text = Bounded { text: String::new(), room: MAX_ERROR_TEXT };
+        let mut text = BoundedText { text: String::new(), room: MAX_ERROR_LENGTH };
         // When the text is full, `write!` fails, and the rest of the message is omitted.
         let _ = write!(text, "{message}");
         Self::Invalid(text.text)
@@ -102,12 +102,12 @@ fn shortened(text: &str, characters: usize) -> &str {
 }
 
 /// A text of limited length.
-struct Bounded {
+struct BoundedText {
     text: String,
     room: usize,
 }
 
-impl Write for Bounded {
+impl Write for BoundedText {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let start = shortened(text, self.room);
         self.text.push_str(start);
@@ -119,35 +119,35 @@ impl Write for Bounded {
 /// The number of visits that one conversion may still make.
 pub(super) struct Visits {
     /// The number of remaining visits, or `None` after the limit was exceeded.
-    left: Cell<Option<usize>>,
+    remaining: Cell<Option<usize>>,
     limit: usize,
 }
 
 impl Visits {
     pub(super) fn new(limit: usize) -> Self {
-        Self { left: Cell::new(Some(limit)), limit }
+        Self { remaining: Cell::new(Some(limit)), limit }
     }
 
     pub(super) fn spend(&self, visits: usize) -> Result<(), ReadError> {
-        let left = self.left.get().and_then(|left| left.checked_sub(visits));
-        self.left.set(left);
+        let left = self.remaining.get().and_then(|left| left.checked_sub(visits));
+        self.remaining.set(left);
         left.map(drop).ok_or(ReadError::TooManyVisits(self.limit))
     }
 
     pub(super) fn exceeded(&self) -> ReadError {
-        self.left.set(None);
+        self.remaining.set(None);
         ReadError::TooManyVisits(self.limit)
     }
 
     /// Returns whether the limit was exceeded.
     pub(super) fn is_exceeded(&self) -> bool {
-        self.left.get().is_none()
+        self.remaining.get().is_none()
     }
 
     /// Returns the number of remaining visits. The next value can have at most this number of elements or members,
     /// because each of them costs a visit.
-    pub(super) fn left(&self) -> u32 {
-        self.left.get().unwrap_or(0).try_into().unwrap_or(u32::MAX)
+    pub(super) fn remaining(&self) -> u32 {
+        self.remaining.get().unwrap_or(0).try_into().unwrap_or(u32::MAX)
     }
 
     /// Checks a list of elements or members from JavaScript. The list is an array, null if it would be too long, or
