@@ -344,7 +344,9 @@ fn pass_frame(frame: Frame<'_>, other: &mut Outbox) -> Result<(), Closed> {
         // A program may print other text. A dropped message comes with a fault.
         Frame::Noise { .. } | Frame::Frame(_) | Frame::Dropped { .. } => Ok(()),
         Frame::Refused { .. } => Err(unusable("a message has another content type or charset")),
-        Frame::Fault(crate::codec::frame::FrameFault::Truncated { held }) => Err(Closed::Truncated(held)),
+        Frame::Fault(crate::codec::frame::FrameFault::Truncated { received_bytes }) => {
+            Err(Closed::Truncated(received_bytes))
+        }
         Frame::Fault(fault) => Err(unusable(&std::format!("a message cannot be passed on: {fault:?}"))),
     }
 }

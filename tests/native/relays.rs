@@ -14,7 +14,7 @@ use tokio::process::Command;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::wire::{TEST_TIMEOUT, wire_of};
+use crate::wire::{TEST_TIMEOUT, transport_with_remote_end_of};
 
 type Test = Result<(), Box<dyn Error>>;
 
@@ -55,7 +55,7 @@ async fn messages_pass_in_both_directions_between_any_framings() -> Test {
 
 #[tokio::test]
 async fn the_text_of_a_message_is_not_changed_except_for_line_ends() -> Test {
-    let (transport, mut remote) = wire_of(10_000, Framing::ContentLength)?;
+    let (transport, mut remote) = transport_with_remote_end_of(10_000, Framing::ContentLength)?;
     let (to_program, mut texts) = mpsc::channel::<String>(4);
     let other = Transport::messages(to_program, futures_util::stream::pending::<Result<String, Infallible>>())?;
     let relay = tokio::spawn(transport.relay(other, pending()));
@@ -158,13 +158,13 @@ async fn a_side_that_does_not_read_pauses_the_other() -> Test {
 async fn a_message_that_is_too_long_or_too_slow_ends_the_relay() -> Test {
     let mut limits = Limits::DEFAULT;
     limits.message_bytes = 100;
-    let (transport, mut remote) = wire_of(10_000, Framing::ContentLength)?;
+    let (transport, mut remote) = transport_with_remote_end_of(10_000, Framing::ContentLength)?;
     let (near, _far) = Transport::pair()?;
     let relay = tokio::spawn(transport.with_limits(limits).relay(near, pending()));
     remote.send_bytes(format!("Content-Length: 101\r\n\r\n{}", "x".repeat(101)).as_bytes()).await?;
     assert!(matches!(relay.await?, Closed::Io(std::io::ErrorKind::InvalidData, _)));
 
-    let (transport, mut remote) = wire_of(10_000, Framing::ContentLength)?;
+    let (transport, mut remote) = transport_with_remote_end_of(10_000, Framing::ContentLength)?;
     let (near, _far) = Transport::pair()?;
     let start = tokio::time::Instant::now();
     let relay = tokio::spawn(transport.relay(near, pending()));

@@ -298,7 +298,7 @@ async fn credit_is_read_although_the_queue_behind_the_stream_is_full() -> Test {
 #[tokio::test]
 async fn the_response_to_a_handler_is_read_although_the_queue_behind_it_is_full() -> Test {
     for is_late in [false, true] {
-        let (transport, mut there) = wire()?;
+        let (transport, mut there) = transport_with_remote_end()?;
         let mut limits = Limits::DEFAULT;
         limits.in_flight = 3;
         let peer = Peer::new(transport.with_profile(Profile::DAEMON).with_limits(limits));

@@ -23,7 +23,7 @@ pub(super) struct FrameTracker {
     /// The number of times that the input was complete.
     completed: u64,
     /// The number of bytes of the incomplete message.
-    held: usize,
+    received_bytes: usize,
 }
 
 impl FrameTracker {
@@ -36,7 +36,7 @@ impl FrameTracker {
             let skipped = bytes.len().min(usize::try_from(self.payload_left).unwrap_or(usize::MAX));
             bytes = bytes.get(skipped..).unwrap_or_default();
             self.payload_left -= skipped as u64;
-            self.held = self.held.saturating_add(skipped);
+            self.received_bytes = self.received_bytes.saturating_add(skipped);
             if self.header_length == 0 && self.payload_left == 0 {
                 self.end_frame();
             }
@@ -49,8 +49,8 @@ impl FrameTracker {
     }
 
     /// Returns the number of bytes of the incomplete message.
-    pub(super) const fn held(&self) -> usize {
-        self.held
+    pub(super) const fn received_bytes(&self) -> usize {
+        self.received_bytes
     }
 
     const fn is_unfinished(&self) -> bool {
@@ -65,7 +65,7 @@ impl FrameTracker {
                 *place = *byte;
             }
             self.header_length += 1;
-            self.held = self.held.saturating_add(1);
+            self.received_bytes = self.received_bytes.saturating_add(1);
             rest = after;
             if self.header_length >= self.needed() {
                 self.payload_left = self.payload_length();
@@ -107,7 +107,7 @@ impl FrameTracker {
         }
         if !self.is_unfinished() {
             self.completed += 1;
-            self.held = 0;
+            self.received_bytes = 0;
         }
     }
 }
@@ -152,7 +152,7 @@ mod tests {
                         tracker.advance(bytes);
                         assert_eq!(tracker.unfinished(), Some(number as u64), "{length} in pieces of {piece}");
                     }
-                    assert_eq!(tracker.held(), all.len());
+                    assert_eq!(tracker.received_bytes(), all.len());
                     tracker.advance(last);
                     assert_eq!(tracker.unfinished(), None, "{length} in pieces of {piece}");
                 }

@@ -135,7 +135,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
             Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => {
                 self.is_acknowledged = true;
                 match self.stream.tracker.unfinished() {
-                    Some(_) => Closed::Truncated(self.stream.tracker.held()),
+                    Some(_) => Closed::Truncated(self.stream.tracker.received_bytes()),
                     None => Closed::End,
                 }
             }

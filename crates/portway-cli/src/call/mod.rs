@@ -44,7 +44,7 @@ const MAX_GRACE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Failure> {
     if !arguments.headers.is_empty() && arguments.target.ws.is_none() {
-        return Err(Failure::new(UNUSABLE, "--header is for --ws URL"));
+        return Err(Failure::new(USAGE_OR_IO_FAILED, "--header is for --ws URL"));
     }
     let params = params::read(arguments.params.as_ref())?;
     check_descriptors().map_err(runtime_failure)?;

@@ -18,7 +18,7 @@ pub(super) use self::tracked::Output;
 use self::tracked::Tracked;
 use super::{UNREACHABLE, with_timeout};
 use crate::arguments::{CallArguments, Header, Target, Timeout};
-use crate::output::{Failure, UNUSABLE};
+use crate::output::{Failure, USAGE_OR_IO_FAILED};
 
 /// The timeout of a connection if the user disables it.
 const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -59,7 +59,7 @@ async fn websocket(url: &str, arguments: &CallArguments) -> Result<Transport, Fa
     for Header { name, value } in &arguments.headers {
         let value = match value.strip_prefix('@') {
             Some(file) => fs::read_to_string(file)
-                .map_err(|error| Failure::new(UNUSABLE, format!("cannot read {file}: {error}")))?
+                .map_err(|error| Failure::new(USAGE_OR_IO_FAILED, format!("cannot read {file}: {error}")))?
                 .trim()
                 .to_owned(),
             None => value.clone(),
@@ -67,7 +67,7 @@ async fn websocket(url: &str, arguments: &CallArguments) -> Result<Transport, Fa
         options = options.header(name, value);
     }
     options.connect(url).await.map_err(|error| {
-        let code = if error.kind() == io::ErrorKind::InvalidInput { UNUSABLE } else { UNREACHABLE };
+        let code = if error.kind() == io::ErrorKind::InvalidInput { USAGE_OR_IO_FAILED } else { UNREACHABLE };
         let problem = Failure::new(code, format!("cannot connect: {error}"));
         match error.kind() {
             io::ErrorKind::PermissionDenied => problem.with_hint("--header NAME:VALUE sends a token or an Origin."),

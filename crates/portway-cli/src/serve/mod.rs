@@ -20,7 +20,7 @@ pub(crate) use self::arguments::ServeArguments;
 #[cfg(test)]
 pub(crate) use self::arguments::{SERVE_NOTES, SERVE_USAGE};
 use crate::limits::{LINK_GRACE, MAX_PROCESSES};
-use crate::output::{Failure, UNUSABLE, print_message};
+use crate::output::{Failure, USAGE_OR_IO_FAILED, print_message};
 
 /// The exit code if a socket cannot be opened, or accepts no more connections.
 const UNREACHABLE: u8 = 3;
@@ -111,11 +111,14 @@ fn policy(arguments: &ServeArguments) -> Result<WebSocketPolicy, Failure> {
     }
     let Some(file) = &arguments.token_file else { return Ok(policy) };
     let name = file.display();
-    let token =
-        fs::read_to_string(file).map_err(|error| Failure::new(UNUSABLE, format!("cannot read {name}: {error}")))?;
+    let token = fs::read_to_string(file)
+        .map_err(|error| Failure::new(USAGE_OR_IO_FAILED, format!("cannot read {name}: {error}")))?;
     let token = Arc::<str>::from(token.trim());
     if token.is_empty() || token.contains(|character: char| !character.is_ascii_graphic()) {
-        return Err(Failure::new(UNUSABLE, format!("{name} must have one token of visible ASCII without spaces")));
+        return Err(Failure::new(
+            USAGE_OR_IO_FAILED,
+            format!("{name} must have one token of visible ASCII without spaces"),
+        ));
     }
     Ok(policy.check(move |head| {
         let is_valid = head.has_token(&token);
