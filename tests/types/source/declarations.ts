@@ -96,7 +96,7 @@ assertEmpty<Difference<socket.ReconnectPolicy, declaredSocket.ReconnectPolicy>>(
 assertAssignable<typeof declaredSocket.webSocketTransport, typeof socket.webSocketTransport>();
 assertAssignable<typeof declaredSocket.subscribe, typeof socket.subscribe>();
 assertEmpty<Undeclared<ReturnType<typeof web.portTransport>, declared.BuiltInTransport>>();
-type TransportInternals = "handleClose" | "idle" | "inFlightRequests" | "isFull" | "isWaiting" | "receive";
+type TransportInternals = "handleClose" | "idle" | "inFlight" | "isFull" | "isWaiting" | "receive";
 assertEmpty<Exclude<Undeclared<WipcTransport, declared.BuiltInTransport>, TransportInternals>>();
 assertEmpty<Difference<ReturnType<typeof web.validateMessage>, declared.ValidationReport>>();
 assertEmpty<Difference<typeof wipc.WipcType, typeof declaredWipc.WipcType>>();

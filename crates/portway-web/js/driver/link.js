@@ -95,7 +95,7 @@ export class Link extends ErrorReporter {
     this.#pendingCalls = pendingCalls;
     this.#transport = transport;
     const dispatcher = this.#dispatcher;
-    dispatcher.inFlightRequests = transport.inFlightRequests;
+    dispatcher.inFlight = transport.inFlight;
     const sendQueue = new SendQueue(transport, (entry, problem) => this.#onSendFailed(entry, problem), this.report);
     this.#sendQueue = sendQueue;
     const executor = new OutputExecutor(this, wasm, pendingCalls, dispatcher, sendQueue);

@@ -24,7 +24,7 @@ export class RequestDispatcher {
    * A set of the running requests, from a transport that limits them: `add` returns false to refuse a request.
    * @type {import("./in-flight-requests.js").InFlightRequests | undefined}
    */
-  inFlightRequests = undefined;
+  inFlight = undefined;
   #link;
   /** The running requests, by slot. */
   #running = [];
@@ -56,7 +56,7 @@ export class RequestDispatcher {
     this.#running[slot] = request;
     if (
       this.#endedSessionRequests.size >= LINGERING_FACTOR * this.#link.maxInFlight ||
-      this.inFlightRequests?.add(request) === false
+      this.inFlight?.add(request) === false
     )
       return this.#answer(request, TOO_MANY);
     let result;
@@ -86,7 +86,7 @@ export class RequestDispatcher {
       }
       if (request.producer !== undefined) {
         const answer = () => this.#answer(request);
-        const source = this.inFlightRequests === undefined ? result : this.inFlightRequests.paced(iteratorOf(result));
+        const source = this.inFlight === undefined ? result : this.inFlight.paced(iteratorOf(result));
         return void request.producer
           .run(this.#link, this.#streamBudget, request, source)
           .then(answer, (thrown) => this.#fail(request, thrown));
@@ -180,7 +180,7 @@ export class RequestDispatcher {
     const running = this.#running.filter((request) => request !== undefined);
     this.#running = [];
     this.#batchReplies.clear();
-    this.inFlightRequests?.clear();
+    this.inFlight?.clear();
     for (const request of running) {
       if (end !== undefined) this.#endedSessionRequests.add(request);
       request.abort(end ?? SERVER_STOPPED);
@@ -250,7 +250,7 @@ export class RequestDispatcher {
 
   #respond(request, message) {
     this.#link.respond(request, message, request.batch === undefined ? 0 : this.#storeBatchReply(request, message));
-    this.inFlightRequests?.delete(request);
+    this.inFlight?.delete(request);
   }
 
   #storeBatchReply({ transferList, method }, message) {

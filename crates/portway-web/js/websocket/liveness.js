@@ -63,7 +63,7 @@ export function liveness(option, isWaiting, ping, onDead) {
     watch,
     ask,
     /** Called once the peer has shown that it answers `rpc.ping` by `rpc.pong`. */
-    onPortwayPeer() {
+    onPeer() {
       answersPings = true;
       watch();
     },

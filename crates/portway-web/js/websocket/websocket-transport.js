@@ -55,7 +55,7 @@ export function webSocketTransport(url, options = {}) {
     reconnect,
   } = options;
   if (typeof WebSocket !== "function")
-    throw new TypeError("there is no global WebSocket: set the option WebSocket, for example to that of `ws`");
+    throw new TypeError("the option WebSocket must be a constructor, such as that of `ws`");
   checkNumbers({ heartbeat: heartbeat || 0, connectTimeout, maxMessage });
   let policy = new ReconnectPolicy(reconnect);
   /** @type {any} The socket of the attempt or of the connection. */
@@ -162,7 +162,8 @@ export function webSocketTransport(url, options = {}) {
     const unreadable = [];
     let messages;
     try {
-      if (size > maxMessage) return reject(OVERSIZE, `a message of ${size} bytes exceeds maxMessage`);
+      if (size > maxMessage)
+        return reject(OVERSIZE, `a message must have at most ${maxMessage} bytes (maxMessage), got ${size}`);
       messages = readMessages(typeof data === "string" ? data : decode(data), (id) => void unreadable.push(id));
     } catch (/** @type {any} */ error) {
       return reject(PARSE_ERROR, `a message is not JSON: ${error.message}`);
@@ -352,7 +353,7 @@ export function webSocketTransport(url, options = {}) {
         },
         pageshow: ({ persisted }) => persisted && start(),
       }),
-      addListeners(document ?? {}, { visibilitychange: () => document.visibilityState === "visible" && onChance() }),
+      addListeners(document ?? {}, { visibilitychange: () => document.hidden || onChance() }),
     ];
     return () => {
       for (const stop of stops) stop();
@@ -389,7 +390,7 @@ export function webSocketTransport(url, options = {}) {
     },
     onControl(method) {
       if (method !== "rpc.ping" && method !== "rpc.pong") return;
-      life.onPortwayPeer();
+      life.onPeer();
       if (method === "rpc.ping") send({ jsonrpc: "2.0", method: "rpc.pong" });
     },
     /** Called before a call that may be sent again is sent. */
@@ -403,7 +404,7 @@ export function webSocketTransport(url, options = {}) {
       return () => watchers.delete(watcher);
     },
     /** The running requests of the peer, for the link. */
-    inFlightRequests: {
+    inFlight: {
       /** Refuses a request while too many bytes are in flight, or are unsent. */
       add(request) {
         const isFirst = arrived.requests === 0;

@@ -27,7 +27,7 @@ export class OversizeMessage {
 
 export class WipcTransport {
   /** @internal The requests in flight, which the link adds and removes. */
-  inFlightRequests;
+  inFlight;
   #channel;
   /**
    * Set by `onMessage`.
@@ -53,7 +53,7 @@ export class WipcTransport {
 
   constructor(channel) {
     this.#channel = channel;
-    this.inFlightRequests = new InFlightRequests(channel, () => this.#resolveIdle());
+    this.inFlight = new InFlightRequests(channel, () => this.#resolveIdle());
   }
 
   send(message, transfer) {
@@ -189,12 +189,12 @@ export class WipcTransport {
 
   #deliver(message, bytes) {
     if (message === undefined) return;
-    this.inFlightRequests.startMessage(bytes);
+    this.inFlight.startMessage(bytes);
     this.#handler(message);
   }
 
   #resolveIdle() {
-    if (this.#isHandling || this.inFlightRequests.size + this.#queue.length > 0) return;
+    if (this.#isHandling || this.inFlight.size + this.#queue.length > 0) return;
     for (const resolve of this.#idleResolvers.splice(0)) resolve();
   }
 }
