@@ -146,8 +146,8 @@ fn items_have_the_same_signature_natively_and_in_browsers() {
 }
 
 /// The re-exports of the core.
-const RE_EXPORTS: [&str; 8] =
-    ["ErrorCode", "Framing", "Limits", "codec", "connection", "message", "profile", "validate"];
+const RE_EXPORTS: [&str; 9] =
+    ["ErrorCode", "Framing", "Limits", "codec", "connection", "message", "profile", "reconnect", "validate"];
 
 /// The lists contain a re-export only if its item is public at the place of its definition, too. Such an item has two
 /// paths.

@@ -283,7 +283,7 @@ describe("Calls over a WebSocket", () => {
     const { WebSocket } = globalThis;
     try {
       globalThis.WebSocket = undefined;
-      assert.throws(() => webSocketTransport("ws://localhost"), TypeError, "set the option WebSocket");
+      assert.throws(() => webSocketTransport("ws://localhost"), TypeError, "the option WebSocket must be a constructor");
     } finally {
       globalThis.WebSocket = WebSocket;
     }

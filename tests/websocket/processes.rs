@@ -1,8 +1,10 @@
 //! Peers that are processes of their own: stopped by SIGSTOP, or killed.
 
 use std::env;
+use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use portway::{CallError, Client, Closed, Listener, Peer, Transport};
@@ -36,7 +38,22 @@ impl Process {
 
     fn signal(&self, signal: Signal) -> io::Result<()> {
         let process = Pid::from_raw(self.0.id() as i32).ok_or_else(|| io::Error::other("no process"))?;
-        Ok(kill_process(process, signal)?)
+        kill_process(process, signal)?;
+        // A thread may run for a moment after the signal was sent, and answer a request.
+        while signal == Signal::STOP && !self.is_stopped()? {
+            sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
+    /// Returns whether all threads of the process have the state `T` in /proc (proc(5)).
+    fn is_stopped(&self) -> io::Result<bool> {
+        for thread in fs::read_dir(format!("/proc/{}/task", self.0.id()))? {
+            if !fs::read_to_string(thread?.path().join("stat"))?.contains(") T ") {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

@@ -315,6 +315,7 @@ for (const file of [
   "README.md",
   "docs/environments.md",
   "docs/websocket-client.md",
+  "docs/websocket-server.md",
   "PROTOCOL.md",
   "SECURITY.md",
   "LICENSE-MIT",

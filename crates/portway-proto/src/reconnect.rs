@@ -25,8 +25,8 @@
 //! // The server refuses the connection, with the close code 1006 of RFC 6455. The random number is fixed here.
 //! policy.lost(20, Some(1006), None, |delay, _attempt| full_jitter(delay, u32::MAX / 2));
 //! assert_eq!(policy.state(), State::Waiting);
-//! assert_eq!(policy.poll_timeout(), Some(269));
-//! policy.handle_timeout(269);
+//! assert_eq!(policy.poll_timeout(), Some(270));
+//! policy.handle_timeout(270);
 //! assert_eq!(policy.state(), State::Connecting);
 //! ```
 //!

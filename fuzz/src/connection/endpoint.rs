@@ -265,7 +265,9 @@ impl Endpoint {
     /// Checks that this connection has sent the outcome of a call of the peer.
     fn check_replied(&self, call: u64, outcome: Result<Payload, ErrorObject<Payload>>) {
         let text = outcome_text(outcome);
-        let mut replies = [Id::from_call(call), Id::Null].into_iter().filter_map(|id| self.replies.get(&id)).flatten();
+        // The id of the call may have another form in the reply, for example `1.0` for the call 1.
+        let is_for_call = |id: &Id| *id == Id::Null || id.to_call() == Some(call);
+        let mut replies = self.replies.iter().filter(|(id, _)| is_for_call(id)).flat_map(|(_, replies)| replies);
         assert!(replies.any(|reply| *reply == text), "the reply {text} to the call {call} was not sent");
     }
 

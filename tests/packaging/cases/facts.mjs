@@ -37,6 +37,7 @@ export default async function facts(suite, { installation }) {
         "README.md",
         "docs/environments.md",
         "docs/websocket-client.md",
+        "docs/websocket-server.md",
         "PROTOCOL.md",
         "SECURITY.md",
         "LICENSE-MIT",
@@ -110,7 +111,16 @@ export default async function facts(suite, { installation }) {
   });
 
   await suite.test("package.json has exactly the documented exports, and their files exist", () => {
-    const ours = [".", "./inline", "./early", "./wipc", "./wipc/node", "./wipc/wasi", "./wasi-worker.js"];
+    const ours = [
+      ".",
+      "./inline",
+      "./early",
+      "./websocket",
+      "./wipc",
+      "./wipc/node",
+      "./wipc/wasi",
+      "./wasi-worker.js",
+    ];
     const documented = [...ours, "./portway_bg.wasm", "./package.json"];
     assert.deepEqual(Object.keys(manifest.exports), documented);
     const targets = Object.values(manifest.exports).flatMap((to) => (typeof to === "string" ? to : Object.values(to)));
