@@ -72,7 +72,7 @@ export const workloads = [
     id: "idle",
     part: "idle",
     title: "idle: resident memory of a connection that is idle after one request",
-    connections: 10_000,
+    connections: 5_000,
     metric: "bytes",
     unit: "bytes",
     base: "bare",
