@@ -1,7 +1,6 @@
-// The benchmark of byte streams: `node benches/native/run.mjs --binary PATH [--plan native|wipc] [--rounds N] [--quick]
-// [--check]`. In each round, every library runs once, and each round starts with another library. Ratios compare
-// results of the same round. The script prints a summary, and writes all rounds to target/bench/native.json or
-// target/bench/wipc.json.
+// The benchmark of byte streams: `node benches/native/run.mjs --binary PATH [--plan native|wipc|ws] [--rounds N]
+// [--quick] [--check]`. In each round, every library runs once, and each round starts with another library. Ratios compare
+// results of the same round. The script prints a summary, and writes all rounds to target/bench/PLAN.json.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir, totalmem } from "node:os";
@@ -11,7 +10,7 @@ import { ratio, quartiles, valuesOf } from "../statistics.mjs";
 import { formatNumber } from "../table.mjs";
 import { connectionCount } from "./matrix.mjs";
 import { writeStreams } from "./streams.mjs";
-import { Server, Worker } from "./worker.mjs";
+import { PortServer, Server, Worker } from "./worker.mjs";
 
 const ROUNDS = 11;
 
@@ -30,13 +29,13 @@ const { values: options } = parseArgs({
   },
 });
 const roundsOption = options.rounds === undefined ? undefined : Number(options.rounds);
-const plans = { native: "./matrix.mjs", wipc: "./wipc-matrix.mjs" };
+const plans = { native: "./matrix.mjs", wipc: "./wipc-matrix.mjs", ws: "./ws-matrix.mjs" };
 if (options.binary === undefined || !(options.plan in plans) || (roundsOption !== undefined && !(roundsOption >= 1))) {
-  console.error("node benches/native/run.mjs --binary PATH [--plan native|wipc] [--rounds N] [--quick] [--check]");
+  console.error("node benches/native/run.mjs --binary PATH [--plan native|wipc|ws] [--rounds N] [--quick] [--check]");
   process.exit(2);
 }
 
-const { promises, libraries, workloads } = await import(plans[options.plan]);
+const { promises, libraries, workloads, cores } = await import(plans[options.plan]);
 const folder = mkdtempSync(`${tmpdir()}/portway-bench-`);
 const running = new Set();
 let sockets = 0;
@@ -78,11 +77,15 @@ process.exit(options.check && report.checks.some(({ ok }) => !ok) ? 1 : 0);
 /** Runs all rounds of a workload. */
 async function measure(workload) {
   const rounds = roundsOption ?? Math.ceil((workload.rounds ?? ROUNDS) / (options.quick ? 3 : 1));
+  if (workload.part === "page") {
+    const { measureInBrowser } = await import("../websocket/browser.mjs");
+    return { workload: workload.id, results: await measureInBrowser(workload, rounds) };
+  }
   const participants = libraries.filter(({ runs }) => workload.part in runs);
   const runs = new Map();
   for (const library of participants) runs.set(library.id, await prepareLibrary(workload, library));
   // The first run of each library is not counted, because the run compiles code and its buffers grow.
-  if (workload.part !== "hold") for (const run of runs.values()) await run();
+  if (!["hold", "idle"].includes(workload.part)) for (const run of runs.values()) await run();
   const results = Object.fromEntries(participants.map(({ id }) => [id, []]));
   for (let round = 0; round < rounds; round++) {
     const first = round % participants.length;
@@ -100,16 +103,23 @@ async function server(library, name) {
   return await child.ready();
 }
 
+async function portServer(library, name) {
+  const child = new PortServer(options.binary, library, name, cores.server);
+  running.add(child);
+  return await child.ready();
+}
+
 async function worker(library, ...words) {
-  const child = new Worker(options.binary, library, words);
+  const child = new Worker(options.binary, library, words, cores?.generator);
   running.add(child);
   await child.ask();
   return child;
 }
 
 /** Prepares a library. Returns the function that runs a round. */
-async function prepareLibrary({ part, stream, words, requests, depth }, library) {
+async function prepareLibrary({ part, stream, words, requests, connections, depth }, library) {
   const name = library.runs[part];
+  const { expected = '"result"', before = "-" } = library;
   if (part === "wipc") {
     const child = await worker(library, part, name);
     return () => child.ask(...words);
@@ -126,21 +136,36 @@ async function prepareLibrary({ part, stream, words, requests, depth }, library)
     const [{ socket }, client] = [await server(portwayServer, "portway"), await worker(library, "call", name)];
     return () => client.ask(socket, requests, depth);
   }
-  return () => measureIdleMemory(library, name);
+  if (part === "rate") {
+    const [{ port }, client] = [await portServer(library, name), await worker(loadGenerator, "load")];
+    return () => client.ask(port, requests, connections, depth, expected);
+  }
+  if (part === "flood") {
+    const [{ port }, client] = [await portServer(library, name), await worker(loadGenerator, "flood")];
+    return () => client.ask(port, requests, before);
+  }
+  if (part === "idle")
+    return async () => {
+      const child = await portServer(library, name);
+      return measureIdleMemory(child, [child.port], connections, [expected]);
+    };
+  return async () => {
+    const child = await server(library, name);
+    return measureIdleMemory(child, [child.socket], connectionCount(library.id), []);
+  };
 }
 
 /**
  * Measures the memory of a server per idle connection. Some connections are opened before the measurement, because the
  * first connections also allocate memory that all connections share.
  */
-async function measureIdleMemory(library, name) {
-  const child = await server(library, name);
+async function measureIdleMemory(child, address, count, expected) {
   const clients = await worker(loadGenerator, "hold");
-  const few = connectionCount(library.id) / 100;
-  await clients.ask(child.socket, few);
+  const few = count / 100;
+  await clients.ask(...address, few, ...expected);
   const before = child.memory();
-  await clients.ask(child.socket, connectionCount(library.id));
-  const bytes = (child.memory() - before) / (connectionCount(library.id) - few);
+  await clients.ask(...address, count, ...expected);
+  const bytes = (child.memory() - before) / (count - few);
   for (const ended of [child, clients]) {
     ended.stop();
     running.delete(ended);
@@ -170,10 +195,14 @@ function inRatio({ median, lower, upper }) {
   return `${median.toFixed(3)} (${lower.toFixed(3)}-${upper.toFixed(3)})`;
 }
 
-/** Checks the ratio of Portway to the base, or to the best of the other libraries. */
-function judge({ workload: id, library = "portway", base, min, max }) {
+/** Checks the value of Portway, or its ratio to the base or to the best of the other libraries. */
+function judge({ workload: id, library = "portway", base, min, max, unit }) {
   const { title, metric } = workloads.find((workload) => workload.id === id);
   const cell = report.cells.find(({ workload }) => workload === id);
+  if (base === undefined) {
+    const { median } = quartiles(valuesOf(cell, library, metric));
+    return { text: title, measured: `${amount(median)} ${unit}`, limit: `<= ${max}`, ok: median <= max };
+  }
   const rivals = libraries.filter((candidate) =>
     base === "peers" ? candidate.peer && candidate.id in cell.results : candidate.id === base,
   );
@@ -202,10 +231,11 @@ function versions() {
   const lock = readFileSync(`${root}Cargo.lock`, "utf8");
   const locked = (name) => new RegExp(`name = "${name}"\\nversion = "([^"]+)"`).exec(lock)?.[1];
   const { devDependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
-  const crates = ["portway", "lsp-server", "async-lsp", "serde_json"].map((name) => [name, locked(name)]);
+  const crates = ["portway", "lsp-server", "async-lsp", "serde_json", "tungstenite", "jsonrpsee"];
+  const packages = ["vscode-jsonrpc", "rpc-websockets", "ws", "json-rpc-2.0"];
   return {
     node: process.versions.node,
-    ...Object.fromEntries(crates),
-    "vscode-jsonrpc": devDependencies["vscode-jsonrpc"],
+    ...Object.fromEntries(crates.map((name) => [name, locked(name)])),
+    ...Object.fromEntries(packages.map((name) => [name, devDependencies[name]])),
   };
 }

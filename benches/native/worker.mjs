@@ -9,17 +9,22 @@ import { fileURLToPath } from "node:url";
 
 const TIMEOUT_MS = 120_000;
 
-/** Starts a process. `words` contains the part and its arguments. A library in JavaScript has a script for Node. */
-function start(binary, { script }, words) {
+/**
+ * Starts a process. `words` contains the part and its arguments. A library in JavaScript has a script for Node. If
+ * `core` is set, the process runs on this core only.
+ */
+function start(binary, { script }, words, core) {
   const inNode = script !== undefined && fileURLToPath(new URL(script, import.meta.url));
   const [program, first] = inNode ? [process.execPath, [inNode]] : [binary, []];
-  return spawn(program, [...first, ...words.filter((word) => word !== "")], { stdio: ["pipe", "pipe", "inherit"] });
+  const command = [program, ...first, ...words.filter((word) => word !== "")];
+  const [executable, ...rest] = core === undefined ? command : ["taskset", "--cpu-list", String(core), ...command];
+  return spawn(executable, rest, { stdio: ["pipe", "pipe", "inherit"] });
 }
 
 /** A process that answers commands, one after the other. */
 export class Worker {
-  constructor(binary, library, words) {
-    this.process = start(binary, library, words);
+  constructor(binary, library, words, core) {
+    this.process = start(binary, library, words, core);
     this.name = [library.id, ...words].join(" ");
     // Without a listener, a failed write would end this process. `ask` reports that the child process has exited.
     this.process.stdin.on("error", () => {});
@@ -55,15 +60,35 @@ export class Server {
     throw new Error(`no server listens on ${this.socket}`);
   }
 
-  /** Returns the resident memory in bytes. */
   memory() {
-    const [, kilobytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${this.process.pid}/status`, "utf8"));
-    return Number(kilobytes) * 1024;
+    return residentBytes(this.process);
   }
 
   stop() {
     this.process.kill();
   }
+}
+
+/** A process that serves on a port, which is its first answer. */
+export class PortServer extends Worker {
+  constructor(binary, library, name, core) {
+    super(binary, library, ["serve", name], core);
+  }
+
+  async ready() {
+    this.port = (await this.ask()).port;
+    return this;
+  }
+
+  memory() {
+    return residentBytes(this.process);
+  }
+}
+
+/** Returns the resident memory of a process in bytes. */
+function residentBytes({ pid }) {
+  const [, kilobytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return Number(kilobytes) * 1024;
 }
 
 function accepts(socket) {

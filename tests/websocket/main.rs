@@ -9,6 +9,7 @@ mod framing_faults;
 mod heads;
 mod liveness;
 mod many;
+mod many_messages;
 mod processes;
 mod raw;
 mod tls;

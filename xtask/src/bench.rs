@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: compares calls with a bare `postMessage` and with other libraries. With `--only native` or
-//! `--only wipc`, it compares the speed of byte streams with that of other libraries.
+//! `cargo xtask bench`: compares calls with a bare `postMessage` and with other libraries. With `--only native`,
+//! `--only wipc` or `--only ws`, it compares the speed of byte streams or WebSockets with that of other libraries.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -24,9 +24,13 @@ const NATIVE: &str = "native";
 /// The workload of WIPC frames, which are decoded natively, as wasm, and in Node.
 const WIPC: &str = "wipc";
 
-/// The script for the workloads `native` and `wipc`, and the package of the program that the script runs.
+/// The workload of WebSockets.
+const WEBSOCKET: &str = "ws";
+
+/// The script for the workloads `native`, `wipc` and `ws`, and the packages of the programs that the script runs.
 const NATIVE_SCRIPT: &str = "benches/native/run.mjs";
 const NATIVE_PACKAGE: &str = "native-bench";
+const WEBSOCKET_PACKAGE: &str = "websocket-bench";
 
 /// The package of the wasm module that decodes WIPC frames.
 const WIPC_PACKAGE: &str = "wipc-bench";
@@ -36,7 +40,7 @@ pub(crate) struct Arguments {
     /// The browser engine
     #[arg(long, value_enum, default_value = "chromium")]
     engine: Engine,
-    /// Run only these workloads, such as A,B,E,loopback; or one workload that needs no browser: native or wipc
+    /// Run only these workloads, such as A,B,E,loopback; or one that stands alone: native, wipc or ws
     #[arg(long, value_name = "WORKLOADS")]
     only: Option<String>,
     /// Run only at these boundaries, such as worker,frame
@@ -79,18 +83,25 @@ fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> 
     let workspace = &setup.workspace;
     let log = workspace.log("bench-native");
     clear(&log)?;
+    let package = if plan == WEBSOCKET { WEBSOCKET_PACKAGE } else { NATIVE_PACKAGE };
     let mut cargo = Environment::default().command(&cargo().to_string_lossy(), &workspace.root)?;
-    cargo.args(["build", "--quiet", "--release", "--package", NATIVE_PACKAGE]);
+    cargo.args(["build", "--quiet", "--release", "--package", package]);
     step("native: the benchmark", || run_ok(&mut cargo, &log, Duration::from_secs(900)))?;
     if plan == WIPC {
         build::run(setup)?;
         wasm_module::build(setup, WIPC_PACKAGE, "target/bench/wipc_bench.wasm")?;
     }
-    let mut command = setup.node()?.command("node", &workspace.root)?;
-    command
-        .args([NATIVE_SCRIPT, "--plan", plan])
-        .arg("--binary")
-        .arg(workspace.path("target/release").join(NATIVE_PACKAGE));
+    let node = setup.node()?;
+    // A page measures the client in JavaScript.
+    let environment = if plan == WEBSOCKET {
+        build::run(setup)?;
+        let browser = setup.browser(Engine::Chromium);
+        browser.map_err(|missing| anyhow::anyhow!("chromium is missing: {missing}"))?.for_scripts(node)
+    } else {
+        node
+    };
+    let mut command = environment.command("node", &workspace.root)?;
+    command.args([NATIVE_SCRIPT, "--plan", plan]).arg("--binary").arg(workspace.path("target/release").join(package));
     add_options(&mut command, arguments);
     replace_process(command)
 }
@@ -108,7 +119,7 @@ fn add_options(command: &mut Command, arguments: &Arguments) {
 }
 
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
-    let is_native = |word: &&str| [NATIVE, WIPC].contains(word);
+    let is_native = |word: &&str| [NATIVE, WIPC, WEBSOCKET].contains(word);
     match arguments.only.as_deref() {
         Some(only) if is_native(&only) => return run_native(setup, only, arguments),
         Some(only) => {

@@ -36,6 +36,10 @@ use crate::connection::{Connection, Event, Ignored};
 use crate::error::Closed;
 use crate::message::Entry;
 
+/// Maximum number of messages that are received before the responses are flushed. It is lower than the budget of a task
+/// (`tokio::task::coop`), so that the task can also flush in the same turn.
+const MESSAGES_PER_FLUSH: usize = 64;
+
 pub(super) struct Driver {
     link: Arc<Link>,
     frame_handler: FrameHandler,
@@ -49,6 +53,10 @@ pub(super) struct Driver {
     written: usize,
     /// Whether the writer was flushed after its latest bytes.
     is_flushed: bool,
+    /// The number of messages that were received since the first unflushed one was written.
+    unflushed_reads: usize,
+    /// Whether the flush waits, because more input may be available.
+    defers_flush: bool,
     /// The only timer of the link.
     sleep: Option<Pin<Box<Sleep>>>,
     /// Whether more input can be handled without reading: unread bytes, bytes in the buffer of the decoder, or the rest
@@ -91,6 +99,8 @@ impl Driver {
             child_grace: streams.child_grace.unwrap_or(grace),
             written: 0,
             is_flushed: true,
+            unflushed_reads: 0,
+            defers_flush: false,
             sleep: None,
             has_backlog: false,
             batch: None,
@@ -132,7 +142,8 @@ impl Driver {
                 return self.poll_shutdown_and_exit(context);
             }
             // Responses to earlier input are written before more is read.
-            if self.poll_read(context).is_ready() {
+            let has_read = self.poll_read(context).is_ready();
+            if self.defer_flush(has_read) || has_read {
                 continue;
             }
             if self.poll_time(context, timeout).is_ready() {
@@ -198,6 +209,9 @@ impl Driver {
             }
         }
         if !self.is_flushed {
+            if self.defers_flush {
+                return Poll::Pending;
+            }
             ready!(self.io.poll_flush(context))?;
             self.is_flushed = true;
         }
@@ -207,6 +221,19 @@ impl Driver {
             self.io.end_writing();
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Decides whether the next flush waits, after a read. One flush, which is one system call, then sends the responses
+    /// to several messages. Returns whether a flush that has waited is due.
+    fn defer_flush(&mut self, has_read: bool) -> bool {
+        let has_waited = self.defers_flush && !self.is_flushed;
+        self.unflushed_reads = if self.is_flushed { 0 } else { self.unflushed_reads + usize::from(has_read) };
+        self.defers_flush = has_read
+            && matches!(self.io, Io::Messages(_))
+            && self.end.is_none()
+            && !self.has_sent_close
+            && self.unflushed_reads < MESSAGES_PER_FLUSH;
+        has_waited && !self.defers_flush
     }
 
     /// Reads once, and handles the input.

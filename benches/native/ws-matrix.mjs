@@ -1,0 +1,102 @@
+// The matrix of the benchmark of WebSockets: servers, workloads and promises. The server runs on one core, and the
+// generator on another one.
+
+const script = "../websocket/servers.mjs";
+/** The parts of the benchmark that a server of JSON-RPC takes part in. */
+const server = (name, isMirror) => ({ rate: name, flood: name, ...(isMirror ? {} : { idle: name }) });
+
+/** The libraries. `expected` is a text in each response to `echo`, and `before` a request that precedes `flood`. */
+export const libraries = [
+  { id: "mirror", title: "ceiling of the generator", expected: '"echo"', runs: server("mirror", true) },
+  { id: "bare", title: "tungstenite, no JSON", expected: '"echo"', runs: server("bare") },
+  { id: "bare-flush", title: "the same, a flush each", expected: '"echo"', runs: { rate: "bare-flush" } },
+  { id: "portway", title: "Portway", runs: server("portway") },
+  { id: "jsonrpsee", title: "jsonrpsee", peer: true, runs: server("jsonrpsee") },
+  {
+    id: "rpc-websockets",
+    title: "rpc-websockets",
+    peer: true,
+    script,
+    before: "rpc.on",
+    runs: server("rpc-websockets"),
+  },
+  { id: "json-rpc-2.0", title: "ws + json-rpc-2.0", peer: true, script, runs: server("json-rpc-2.0") },
+  // These run in Chromium.
+  { id: "page-bare", title: "WebSocket, JSON and a Map", runs: { page: "" } },
+  { id: "page-portway", title: "Portway's client", runs: { page: "" } },
+];
+
+/** The cores of the server and of the generator. */
+export const cores = { server: 0, generator: 1 };
+
+const rate = (id, title, requests, connections, depth) => ({
+  id,
+  part: "rate",
+  title: `rate: ${title}`,
+  requests,
+  connections,
+  depth,
+  metric: "rps",
+  unit: "requests/s",
+  base: "bare",
+  rounds: 7,
+});
+
+const page = (run, requests, how) => ({
+  id: `page-${run}`,
+  part: "page",
+  run,
+  title: `page: ${requests} calls of a client in Chromium, ${how}`,
+  requests,
+  metric: "us",
+  unit: "µs for each call",
+  base: "page-bare",
+  rounds: 41,
+});
+
+export const workloads = [
+  rate("sequential", "1 connection, 1 request in flight", 20_000, 1, 1),
+  rate("deep", "1 connection, 256 requests in flight", 100_000, 1, 256),
+  rate("wide", "64 connections, 4 requests in flight on each", 99_968, 64, 4),
+  {
+    id: "flood",
+    part: "flood",
+    title: "flood: 1 000 000 notifications from the server",
+    requests: 1_000_000,
+    metric: "rps",
+    unit: "notifications/s",
+    base: "bare",
+    rounds: 3,
+  },
+  {
+    id: "idle",
+    part: "idle",
+    title: "idle: resident memory of a connection that is idle after one request",
+    connections: 5_000,
+    metric: "bytes",
+    unit: "bytes",
+    base: "bare",
+    rounds: 3,
+  },
+  page("sequential", 300, "one after the other"),
+  page("burst", 1_000, "at once"),
+];
+
+const rates = workloads.filter(({ metric }) => metric === "rps");
+
+/**
+ * The promises: the `min` or `max` of the ratio of Portway to `base`. "peers" are all libraries with `peer: true`. With
+ * `unit`, the limit applies to the value itself.
+ */
+export const promises = [
+  ...rates.map(({ id }) => ({ workload: id, base: "peers", min: 1 })),
+  ...rates.map(({ id }) => ({ workload: id, base: "bare", min: 0.5 })),
+  { workload: "idle", base: "peers", max: 1 },
+  { workload: "idle", max: 40_000, unit: "bytes" },
+  ...["page-sequential", "page-burst"].map((workload) => ({
+    workload,
+    library: "page-portway",
+    base: "page-bare",
+    max: 1.1,
+  })),
+];
