@@ -36,7 +36,7 @@ await aria2.listens(port);
 const events = [];
 const peer = new JSONRPCPeer(webSocketTransport(`ws://127.0.0.1:${port}/jsonrpc`, { WebSocket }));
 for (const name of ["aria2.onDownloadStart", "aria2.onDownloadComplete", "aria2.onDownloadError"])
-  peer.onNotify(name, (event) => events.push([name, event.gid]));
+  peer.onNotify(name, ([{ gid }]) => events.push([name, gid]));
 
 /** Waits for a notification about a download. Returns the names of all its notifications. */
 const namesOf = (gid, last) =>
