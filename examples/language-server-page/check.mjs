@@ -55,7 +55,8 @@ await report({
           await waitForText("state", "connected to pylsp");
           await waitForText("diagnostics", "line 1: 'sys' imported but unused");
           // Chromium logs each attempt that was made without a server.
-          for (const error of errors.splice(0)) assert.match(error, /^WebSocket connection to .*ERR_CONNECTION_REFUSED$/);
+          for (const error of errors.splice(0))
+            assert.match(error, /^WebSocket connection to .*ERR_CONNECTION_REFUSED$/);
         },
         start,
       );

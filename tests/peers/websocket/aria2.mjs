@@ -29,7 +29,14 @@ const site = `http://127.0.0.1:${files.address().port}`;
 
 const port = await freePort();
 // A proxy of the environment does not reach this machine.
-const words = ["--enable-rpc", `--rpc-listen-port=${port}`, `--rpc-secret=${SECRET}`, "--no-conf", "--no-proxy=127.0.0.1", `--dir=${folder}`];
+const words = [
+  "--enable-rpc",
+  `--rpc-listen-port=${port}`,
+  `--rpc-secret=${SECRET}`,
+  "--no-conf",
+  "--no-proxy=127.0.0.1",
+  `--dir=${folder}`,
+];
 const aria2 = new Program(programOf("PORTWAY_ARIA2"), words);
 await aria2.listens(port);
 

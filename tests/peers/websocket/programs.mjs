@@ -43,9 +43,7 @@ export async function within(what, promise) {
   try {
     return await Promise.race([
       promise,
-      delay(TIMEOUT, undefined, { signal: timer.signal }).then(() =>
-        assert.fail(`${what}: not within ${TIMEOUT} ms`),
-      ),
+      delay(TIMEOUT, undefined, { signal: timer.signal }).then(() => assert.fail(`${what}: not within ${TIMEOUT} ms`)),
     ]);
   } finally {
     timer.abort();
