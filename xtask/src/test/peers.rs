@@ -1,7 +1,7 @@
 //! Suite `peers`: interoperability with other programs over byte streams. Emacs and the npm package `vscode-jsonrpc`
 //! connect to the daemon `duet-rpc`. The client and the server in Rust connect to language servers, to
 //! `vscode-jsonrpc`, and to the npm package of this repository. Over WebSockets, the client and the server in JavaScript
-//! and Rust connect to aria2, ganache, pylsp, and the packages `ws` and `websockets`.
+//! and Rust connect to aria2, ganache, pylsp, and the libraries `ws`, `websockets` and `jsonrpsee`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub(super) fn run(suites: &Run<'_>) {
     suites.suite("peers", "node", prepared(), |setup, environment| {
         program_in(setup, environment, "peers-node", &["node", "tests/peers/node/duet.mjs"])
     });
-    let aria2 = aria2(suites.setup);
+    let aria2 = debian_program(suites.setup, "aria2c", "aria2");
     match &aria2 {
         Err(missing) => suites.add_missing("peers", "aria2", &format!("{missing:#}")),
         Ok(aria2) => node_part(suites, "aria2", prepared().map(|node| node.with("PORTWAY_ARIA2", aria2))),
@@ -52,6 +52,17 @@ pub(super) fn run(suites: &Run<'_>) {
             node_part(suites, "ganache", prepared().map(|node| node.with("PORTWAY_GANACHE", ganache)));
         }
     }
+    let cli = prepared().and_then(|_| build(suites.setup, "portway-cli", "portway"));
+    let with_cli = || match &cli {
+        Ok(cli) => Ok(prepared()?.with("PORTWAY_CLI", cli)),
+        Err(error) => bail!("{error:#}"),
+    };
+    match debian_program(suites.setup, "websocketd", "websocketd") {
+        Err(missing) => suites.add_missing("peers", "websocketd", &format!("{missing:#}")),
+        Ok(websocketd) => {
+            node_part(suites, "websocketd", with_cli().map(|node| node.with("PORTWAY_WEBSOCKETD", websocketd)));
+        }
+    }
     match python(suites.setup) {
         Err(missing) => {
             for part in ["rust", "language-server", "libraries"] {
@@ -59,12 +70,9 @@ pub(super) fn run(suites: &Run<'_>) {
             }
         }
         Ok(python) => {
-            let with_cli = || {
-                let cli = build(suites.setup, "portway-cli", "portway")?;
-                Ok(prepared()?.with("PORTWAY_CLI", cli).with("PORTWAY_PYLSP", python.with_file_name("pylsp")))
-            };
+            let environment = with_cli().map(|node| node.with("PORTWAY_PYLSP", python.with_file_name("pylsp")));
             let script = ["examples/language-server-page/check.mjs"];
-            in_browser(suites, "peers-language-server", Engine::Chromium, with_cli(), &script);
+            in_browser(suites, "peers-language-server", Engine::Chromium, environment, &script);
             node_part(suites, "libraries", prepared().map(|node| node.with("PORTWAY_PYTHON", &python)));
             let aria2 = aria2.ok();
             suites.suite("peers", "rust", prepared(), |setup, environment| {
@@ -88,7 +96,8 @@ pub(crate) fn set_up(setup: &Setup) -> Result<()> {
     setup.node()?;
     npm::peers(&setup.workspace, &setup.cache)?;
     emacs(setup)?;
-    aria2(setup)?;
+    debian_program(setup, "aria2c", "aria2")?;
+    debian_program(setup, "websocketd", "websocketd")?;
     python(setup)?;
     Ok(())
 }
@@ -105,7 +114,8 @@ fn native(setup: &Setup, environment: Environment, python: &Path) -> Result<Verd
         .with("PORTWAY_JSON_LANGUAGE_SERVER", server)
         .with("PORTWAY_PYGLS_PYTHON", python);
     let mut command = environment.command(&cargo().to_string_lossy(), &workspace.root)?;
-    command.args(["test", "--package", "portway", "--features", "websocket", "--test", "peers", "--no-fail-fast"]);
+    command.args(["test", "--package", "portway", "--features", "websocket", "--test", "peers"]);
+    command.args(["--package", "jsonrpsee-peer", "--test", "jsonrpsee", "--no-fail-fast"]);
     Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
 }
 
@@ -129,12 +139,13 @@ fn emacs(setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Installs aria2 if it is missing. Returns its path.
-fn aria2(setup: &Setup) -> Result<PathBuf> {
-    if find_in_path("aria2c").is_none() {
-        install("aria2", &["aria2"], setup).context("aria2c is not in PATH; install aria2 (Debian: aria2)")?;
+/// Installs a program of Debian if it is missing. Returns its path.
+fn debian_program(setup: &Setup, program: &str, package: &str) -> Result<PathBuf> {
+    let how = || format!("{program} is not in PATH; install {package} (Debian: {package})");
+    if find_in_path(program).is_none() {
+        install(package, &[package], setup).with_context(how)?;
     }
-    find_in_path("aria2c").context("aria2c is not in PATH; install aria2 (Debian: aria2)")
+    find_in_path(program).with_context(how)
 }
 
 /// Returns the path of Python in a virtual environment that has the required packages.
