@@ -11,7 +11,7 @@ use jsonrpsee::core::params::BatchRequestBuilder;
 use jsonrpsee::rpc_params;
 use jsonrpsee::server::{RpcModule, Server, ServerHandle};
 use jsonrpsee::types::ErrorObjectOwned;
-use jsonrpsee::ws_client::{WsClient, WsClientBuilder};
+use jsonrpsee_ws_client::{WsClient, WsClientBuilder};
 use portway::{Client, Closed, Context, ErrorCode, Listener, Peer, RpcError, Transport};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-// Tests `portway/websocket` with aria2, a download program with a JSON-RPC server: `node tests/peers/websocket/aria2.mjs`.
-// PORTWAY_ARIA2 names the program.
+// Tests `portway/websocket` with aria2, a download program with a JSON-RPC server:
+// `node tests/peers/websocket/aria2.mjs`. PORTWAY_ARIA2 names the program.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -1,4 +1,5 @@
-// Reads five items of the subscription `subscribe_count` of a server with jsonrpsee: `counted.mjs URL`. Prints the items.
+// Reads five items of the subscription `subscribe_count` of a server with jsonrpsee: `counted.mjs URL`. Prints the
+// items.
 
 import WebSocket from "ws";
 import init, { JSONRPCClient } from "../../../pkg/node.js";

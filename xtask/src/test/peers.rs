@@ -1,6 +1,6 @@
-//! Suite `peers`: interoperability with other programs over byte streams. Emacs and the npm package `vscode-jsonrpc`
-//! connect to the daemon `duet-rpc`. The client and the server in Rust connect to language servers, to
-//! `vscode-jsonrpc`, and to the npm package of this repository. Over WebSockets, the client and the server in JavaScript
+//! Suite `peers`: interoperability with other programs. Over byte streams, Emacs and the npm package `vscode-jsonrpc`
+//! connect to the daemon `duet-rpc`, and the client and the server in Rust connect to language servers, to
+//! `vscode-jsonrpc`, and to the npm package of this repository. Over WebSockets, the clients and servers in JavaScript
 //! and Rust connect to aria2, ganache, pylsp, and the libraries `ws`, `websockets` and `jsonrpsee`.
 
 use std::fs;
@@ -53,9 +53,11 @@ pub(super) fn run(suites: &Run<'_>) {
         }
     }
     let cli = prepared().and_then(|_| build(suites.setup, "portway-cli", "portway"));
-    let with_cli = || match &cli {
-        Ok(cli) => Ok(prepared()?.with("PORTWAY_CLI", cli)),
-        Err(error) => bail!("{error:#}"),
+    let with_cli = || -> Result<Environment> {
+        match &cli {
+            Ok(cli) => Ok(prepared()?.with("PORTWAY_CLI", cli)),
+            Err(error) => bail!("{error:#}"),
+        }
     };
     match debian_program(suites.setup, "websocketd", "websocketd") {
         Err(missing) => suites.add_missing("peers", "websocketd", &format!("{missing:#}")),
@@ -114,7 +116,7 @@ fn native(setup: &Setup, environment: Environment, python: &Path) -> Result<Verd
         .with("PORTWAY_JSON_LANGUAGE_SERVER", server)
         .with("PORTWAY_PYGLS_PYTHON", python);
     let mut command = environment.command(&cargo().to_string_lossy(), &workspace.root)?;
-    command.args(["test", "--package", "portway", "--features", "websocket", "--test", "peers"]);
+    command.args(["test", "--package", "portway", "--features", "portway/websocket", "--test", "peers"]);
     command.args(["--package", "jsonrpsee-peer", "--test", "jsonrpsee", "--no-fail-fast"]);
     Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
 }
