@@ -42,10 +42,12 @@ export function wasmPack(folder) {
 }
 
 /**
- * Opens a page of the repository and calls `check(page, waitForText)`. `waitForText(id, text)` waits for a text in an
- * element. A timeout, or an error in the page, is a failure.
+ * Opens a page of the repository and calls `check(page, waitForText, errors)`. `waitForText(id, text)` waits for a text
+ * in an element. A timeout, or an error in the page, is a failure. `errors` contains the errors of the page, and `check`
+ * may remove those that it expects. `prepare(origin)` may start a server for the page. It returns the query of the
+ * page's URL.
  */
-export async function inPage(file, check) {
+export async function inPage(file, check, prepare = () => "") {
   const server = createServer(serve).listen(0, "127.0.0.1");
   const browser = await launch();
   try {
@@ -53,13 +55,14 @@ export async function inPage(file, check) {
     const errors = [];
     page.on("pageerror", (error) => errors.push(error.message));
     page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-    await page.goto(`http://127.0.0.1:${server.address().port}${file.pathname.slice(root.pathname.length - 1)}`);
+    const origin = `http://127.0.0.1:${server.address().port}`;
+    await page.goto(`${origin}${file.pathname.slice(root.pathname.length - 1)}${await prepare(origin)}`);
     const waitForText = (id, text) =>
       page
         .locator(`#${id}`, { hasText: text })
         .waitFor({ timeout: 30_000 })
         .catch((error) => assert.fail([error.message, ...errors].join("\n")));
-    const result = await check(page, waitForText);
+    const result = await check(page, waitForText, errors);
     assert.deepEqual(errors, []);
     return result;
   } finally {

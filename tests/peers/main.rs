@@ -1,15 +1,19 @@
-//! Tests of Portway with programs of other authors, over standard streams and sockets.
+//! Tests of Portway with programs of other authors, over standard streams, sockets and WebSockets.
 //!
 //! `cargo xtask test --only peers` installs the programs and names them in environment variables. If a variable is not
 //! set, its tests pass, and print that they have tested nothing.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 
+#[cfg(feature = "websocket")]
+mod aria2;
 mod json_language_server;
 mod language_client;
 mod portway_js;
 mod pygls;
 mod vscode_jsonrpc;
+#[cfg(feature = "websocket")]
+mod websocket_libraries;
 
 use std::env;
 use std::path::{Path, PathBuf};

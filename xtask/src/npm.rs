@@ -1,5 +1,5 @@
-//! Checks the version of Node, and installs the packages of two lock files: package-lock.json in the root of the
-//! repository, and package-lock.json of the suite `environments`.
+//! Checks the version of Node, and installs the packages of three lock files: package-lock.json in the root of the
+//! repository, and those of the suites `environments` and `peers`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,9 +20,6 @@ const NODE: (u32, u32) = (20, 19);
 /// Maximum time of `npm ci`.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// The folder with the lock file of the test runners, frameworks and runtimes of the suite `environments`.
-const ENVIRONMENTS: &str = "tests/environments";
-
 /// Installs the packages unless they are installed. Returns the folder of their programs.
 pub(crate) fn ensure(workspace: &Workspace) -> Result<PathBuf> {
     let programs = workspace.path("node_modules/.bin");
@@ -39,8 +36,18 @@ pub(crate) fn ensure(workspace: &Workspace) -> Result<PathBuf> {
 
 /// Installs the packages of the suite `environments` into the cache, unless they are installed. Returns their folder.
 pub(crate) fn environments(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
-    let required = workspace.read(&format!("{ENVIRONMENTS}/package-lock.json"))?;
-    let folder = cache.path("environments");
+    into_cache(workspace, cache, "environments")
+}
+
+/// Installs the packages of the suite `peers` into the cache, unless they are installed. Returns their folder.
+pub(crate) fn peers(workspace: &Workspace, cache: &Cache) -> Result<PathBuf> {
+    into_cache(workspace, cache, "peers")
+}
+
+/// Installs the packages of the lock file in `tests/<suite>`.
+fn into_cache(workspace: &Workspace, cache: &Cache, suite: &str) -> Result<PathBuf> {
+    let required = workspace.read(&format!("tests/{suite}/package-lock.json"))?;
+    let folder = cache.path(suite);
     // This file is written last, so a folder without it is incomplete.
     let installed = folder.join("installed.json");
     let is_complete = || fs::read_to_string(&installed).is_ok_and(|installed| installed == required);
@@ -52,9 +59,10 @@ pub(crate) fn environments(workspace: &Workspace, cache: &Cache) -> Result<PathB
     if !is_complete() {
         fs::create_dir_all(&folder)?;
         for file in ["package.json", "package-lock.json"] {
-            fs::copy(workspace.path(ENVIRONMENTS).join(file), folder.join(file))?;
+            fs::copy(workspace.path("tests").join(suite).join(file), folder.join(file))?;
         }
-        step("npm packages of the environments: npm ci", || install(&folder, &workspace.log("npm-environments")))?;
+        let log = workspace.log(&format!("npm-{suite}"));
+        step(&format!("npm packages of the suite {suite}: npm ci"), || install(&folder, &log))?;
         fs::write(&installed, required)?;
     }
     Ok(folder)

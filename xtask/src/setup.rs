@@ -73,7 +73,7 @@ impl Setup {
             }
         }
         match peers::set_up(self) {
-            Ok(()) => println!("peers     Emacs, Python and its packages"),
+            Ok(()) => println!("peers     Emacs, aria2, websocketd, ganache, Python and its packages"),
             Err(missing) => {
                 complete = false;
                 println!("peers     missing: {missing:#}");

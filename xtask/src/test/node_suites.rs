@@ -126,7 +126,14 @@ fn prepare(suites: &Run<'_>) -> Result<Environment> {
     suites.setup.node()
 }
 
-fn in_browser(suites: &Run<'_>, suite: &str, engine: Engine, prepared: Result<Environment>, arguments: &[&str]) {
+/// Runs a script with a browser, or adds a line that the browser is missing.
+pub(super) fn in_browser(
+    suites: &Run<'_>,
+    suite: &str,
+    engine: Engine,
+    prepared: Result<Environment>,
+    arguments: &[&str],
+) {
     match suites.setup.browser(engine) {
         Err(missing) => suites.add_missing(suite, &engine.to_string(), &missing),
         Ok(browser) => suites.suite(suite, &engine.to_string(), prepared, |setup, node| {

@@ -1,6 +1,7 @@
-//! Suite `peers`: interoperability with other programs over byte streams. Emacs and the npm package `vscode-jsonrpc`
-//! connect to the daemon `duet-rpc`. The client and the server in Rust connect to language servers, to
-//! `vscode-jsonrpc`, and to the npm package of this repository.
+//! Suite `peers`: interoperability with other programs. Over byte streams, Emacs and the npm package `vscode-jsonrpc`
+//! connect to the daemon `duet-rpc`, and the client and the server in Rust connect to language servers, to
+//! `vscode-jsonrpc`, and to the npm package of this repository. Over WebSockets, the clients and servers in JavaScript
+//! and Rust connect to aria2, ganache, pylsp, and the libraries `ws`, `websockets` and `jsonrpsee`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,11 +10,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use crate::browsers::Engine;
 use crate::debian;
 use crate::environment::{Environment, find_in_path};
+use crate::npm;
 use crate::process::{self, clear, run_ok, step};
 use crate::setup::Setup;
-use crate::test::node_suites::program_in;
+use crate::test::node_suites::{in_browser, program_in};
 use crate::test::report::Verdict;
 use crate::test::{LIMIT, Run};
 use crate::toolchain::cargo;
@@ -22,7 +25,7 @@ const REQUIREMENTS: &str = "tests/peers/requirements.txt";
 
 pub(super) fn run(suites: &Run<'_>) {
     let node = suites.package().and_then(|()| suites.setup.node());
-    let daemon = node.and_then(|node| Ok(node.with("DUET_RPC", build_daemon(suites.setup)?)));
+    let daemon = node.and_then(|node| Ok(node.with("DUET_RPC", build(suites.setup, "duet-rpc", "duet-rpc")?)));
     let prepared = || match &daemon {
         Ok(environment) => Ok(environment.clone()),
         Err(error) => bail!("{error:#}"),
@@ -37,18 +40,66 @@ pub(super) fn run(suites: &Run<'_>) {
     suites.suite("peers", "node", prepared(), |setup, environment| {
         program_in(setup, environment, "peers-node", &["node", "tests/peers/node/duet.mjs"])
     });
-    match python(suites.setup) {
-        Err(missing) => suites.add_missing("peers", "rust", &format!("{missing:#}")),
-        Ok(python) => {
-            suites.suite("peers", "rust", prepared(), |setup, environment| native(setup, environment, &python))
+    let aria2 = debian_program(suites.setup, "aria2c", "aria2");
+    match &aria2 {
+        Err(missing) => suites.add_missing("peers", "aria2", &format!("{missing:#}")),
+        Ok(aria2) => node_part(suites, "aria2", prepared().map(|node| node.with("PORTWAY_ARIA2", aria2))),
+    }
+    match npm::peers(&suites.setup.workspace, &suites.setup.cache) {
+        Err(missing) => suites.add_missing("peers", "ganache", &format!("{missing:#}")),
+        Ok(folder) => {
+            let ganache = folder.join("node_modules/ganache/dist/node/cli.js");
+            node_part(suites, "ganache", prepared().map(|node| node.with("PORTWAY_GANACHE", ganache)));
         }
     }
+    let cli = prepared().and_then(|_| build(suites.setup, "portway-cli", "portway"));
+    let with_cli = || -> Result<Environment> {
+        match &cli {
+            Ok(cli) => Ok(prepared()?.with("PORTWAY_CLI", cli)),
+            Err(error) => bail!("{error:#}"),
+        }
+    };
+    match debian_program(suites.setup, "websocketd", "websocketd") {
+        Err(missing) => suites.add_missing("peers", "websocketd", &format!("{missing:#}")),
+        Ok(websocketd) => {
+            node_part(suites, "websocketd", with_cli().map(|node| node.with("PORTWAY_WEBSOCKETD", websocketd)));
+        }
+    }
+    match python(suites.setup) {
+        Err(missing) => {
+            for part in ["rust", "language-server", "libraries"] {
+                suites.add_missing("peers", part, &format!("{missing:#}"));
+            }
+        }
+        Ok(python) => {
+            let environment = with_cli().map(|node| node.with("PORTWAY_PYLSP", python.with_file_name("pylsp")));
+            let script = ["examples/language-server-page/check.mjs"];
+            in_browser(suites, "peers-language-server", Engine::Chromium, environment, &script);
+            node_part(suites, "libraries", prepared().map(|node| node.with("PORTWAY_PYTHON", &python)));
+            let aria2 = aria2.ok();
+            suites.suite("peers", "rust", prepared(), |setup, environment| {
+                let environment = aria2.iter().fold(environment, |all, aria2| all.with("PORTWAY_ARIA2", aria2));
+                native(setup, environment, &python)
+            });
+        }
+    }
+}
+
+/// Runs a test in `tests/peers/websocket`.
+fn node_part(suites: &Run<'_>, part: &str, prepared: Result<Environment>) {
+    let script = format!("tests/peers/websocket/{part}.mjs");
+    suites.suite("peers", part, prepared, |setup, environment| {
+        program_in(setup, environment, &format!("peers-{part}"), &["node", &script])
+    });
 }
 
 /// Installs the programs of the suite.
 pub(crate) fn set_up(setup: &Setup) -> Result<()> {
     setup.node()?;
+    npm::peers(&setup.workspace, &setup.cache)?;
     emacs(setup)?;
+    debian_program(setup, "aria2c", "aria2")?;
+    debian_program(setup, "websocketd", "websocketd")?;
     python(setup)?;
     Ok(())
 }
@@ -65,19 +116,20 @@ fn native(setup: &Setup, environment: Environment, python: &Path) -> Result<Verd
         .with("PORTWAY_JSON_LANGUAGE_SERVER", server)
         .with("PORTWAY_PYGLS_PYTHON", python);
     let mut command = environment.command(&cargo().to_string_lossy(), &workspace.root)?;
-    command.args(["test", "--package", "portway", "--test", "peers", "--no-fail-fast"]);
+    command.args(["test", "--package", "portway", "--features", "portway/websocket", "--test", "peers"]);
+    command.args(["--package", "jsonrpsee-peer", "--test", "jsonrpsee", "--no-fail-fast"]);
     Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
 }
 
-/// Builds the daemon. Returns its path.
-fn build_daemon(setup: &Setup) -> Result<PathBuf> {
+/// Builds a program of a package. Returns its path.
+fn build(setup: &Setup, package: &str, program: &str) -> Result<PathBuf> {
     let workspace = &setup.workspace;
-    let log = workspace.test_log("peers-build");
+    let log = workspace.test_log(&format!("peers-build-{program}"));
     clear(&log)?;
     let mut command = Environment::default().command(&cargo().to_string_lossy(), &workspace.root)?;
-    command.args(["build", "--package", "duet-rpc"]);
-    step("peers: build duet-rpc", || run_ok(&mut command, &log, LIMIT))?;
-    Ok(workspace.path("target/debug/duet-rpc"))
+    command.args(["build", "--package", package]);
+    step(&format!("peers: build {program}"), || run_ok(&mut command, &log, LIMIT))?;
+    Ok(workspace.path("target/debug").join(program))
 }
 
 /// Installs Emacs if it is missing.
@@ -87,6 +139,15 @@ fn emacs(setup: &Setup) -> Result<()> {
         install("Emacs", &["emacs-nox"], setup).context(how)?;
     }
     Ok(())
+}
+
+/// Installs a program of Debian if it is missing. Returns its path.
+fn debian_program(setup: &Setup, program: &str, package: &str) -> Result<PathBuf> {
+    let how = || format!("{program} is not in PATH; install {package} (Debian: {package})");
+    if find_in_path(program).is_none() {
+        install(package, &[package], setup).with_context(how)?;
+    }
+    find_in_path(program).with_context(how)
 }
 
 /// Returns the path of Python in a virtual environment that has the required packages.

@@ -1,0 +1,67 @@
+// Starts `portway serve -- pylsp`, opens the page in headless Chromium, and reads the diagnostics and a hover:
+// `node examples/language-server-page/check.mjs`. PORTWAY_CLI names the command `portway`, PORTWAY_PYLSP names pylsp.
+
+import assert from "node:assert/strict";
+import { inPage, report } from "../check-in-chromium.mjs";
+import { Program, programOf } from "../../tests/peers/websocket/programs.mjs";
+
+const page = new URL("index.html", import.meta.url);
+let serving;
+
+/** Starts the server for pages of `origin`. Returns the query of the page's URL. */
+async function serve(origin, address = "127.0.0.1:0") {
+  const words = ["serve", "--ws", address, "--origin", origin, "--", programOf("PORTWAY_PYLSP")];
+  serving = new Program(programOf("PORTWAY_CLI"), words);
+  return `?server=${encodeURIComponent(await serving.matches(/listening on (ws:\S+)/))}`;
+}
+
+/** Moves the cursor behind a text of the editor, as a user does with a key. */
+async function moveBehind(page, text) {
+  const editor = page.locator("#editor");
+  await editor.evaluate((editor, text) => {
+    const at = editor.value.indexOf(text) + text.length;
+    editor.focus();
+    editor.setSelectionRange(at + 1, at + 1);
+  }, text);
+  await editor.press("ArrowLeft");
+}
+
+await report({
+  async "the page shows diagnostics and a hover, also after a change and a restart of the server"() {
+    let query;
+    const start = async (origin) => (query = await serve(origin));
+    try {
+      await inPage(
+        page,
+        async (page, waitForText, errors) => {
+          await waitForText("state", "connected to pylsp");
+          await waitForText("diagnostics", "line 1: 'os' imported but unused");
+          await waitForText("diagnostics", "line 10: undefined name 'hight'");
+          await moveBehind(page, "print(area");
+          await waitForText("hover", "area(width: int, height: int) -> int");
+          await waitForText("hover", "Returns the area of a rectangle.");
+
+          const editor = page.locator("#editor");
+          await editor.fill((await editor.inputValue()).replace("import os", "import sys").replace("(hight", "(area"));
+          await waitForText("diagnostics", "line 1: 'sys' imported but unused");
+          assert.ok(!(await page.locator("#diagnostics").textContent()).includes("hight"));
+
+          // The server closes with 1001. The page connects again, and a new pylsp gets the current text.
+          await serving.end("SIGTERM");
+          await page.locator("#state", { hasText: "connected" }).waitFor({ state: "detached" });
+          await page.locator("#diagnostics").evaluate((list) => list.replaceChildren());
+          const { origin } = new URL(page.url());
+          await serve(origin, new URL(decodeURIComponent(query.slice("?server=".length))).host);
+          await waitForText("state", "connected to pylsp");
+          await waitForText("diagnostics", "line 1: 'sys' imported but unused");
+          // Chromium logs each attempt that was made without a server.
+          for (const error of errors.splice(0))
+            assert.match(error, /^WebSocket connection to .*ERR_CONNECTION_REFUSED$/);
+        },
+        start,
+      );
+    } finally {
+      await serving?.end();
+    }
+  },
+});

@@ -1,0 +1,81 @@
+// A page that edits Python. A language server checks the text, and documents the name at the cursor. The address of the
+// server is the parameter `server` of the page's URL.
+
+import init, { JSONRPCPeer } from "../../pkg/portway.js";
+import { webSocketTransport } from "../../pkg/websocket.js";
+
+const DEFAULT_SERVER = "ws://127.0.0.1:8080/";
+const element = (id) => document.getElementById(id);
+const editor = element("editor");
+const uri = "file:///page.py";
+let version = 0;
+
+await init();
+const server = new URLSearchParams(location.search).get("server") ?? DEFAULT_SERVER;
+const peer = new JSONRPCPeer(
+  webSocketTransport(server, {
+    // Each connection has a language server of its own, which knows no document yet.
+    onSession: () => begin().catch(showError),
+    onLost: ({ message }) => showState(message),
+    // pylsp answers nothing while it starts, which may take long on a busy machine.
+    heartbeat: 20_000,
+  }),
+);
+
+peer.onNotify("textDocument/publishDiagnostics", ({ diagnostics }) => {
+  const items = diagnostics.map(({ range, message }) => {
+    const item = document.createElement("li");
+    item.textContent = `line ${range.start.line + 1}: ${message}`;
+    return item;
+  });
+  element("diagnostics").replaceChildren(...items);
+});
+
+/** Begins a session with a new server, and opens the document there. */
+async function begin() {
+  const capabilities = { textDocument: { hover: { contentFormat: ["plaintext"] } } };
+  const { serverInfo } = await peer.request("initialize", { processId: null, rootUri: null, capabilities });
+  peer.notify("initialized", {});
+  version += 1;
+  peer.notify("textDocument/didOpen", {
+    textDocument: { uri, languageId: "python", version, text: editor.value },
+  });
+  showState(`connected to ${serverInfo?.name ?? "a language server"}`);
+}
+
+/** Sends the text of the editor. Throws while there is no connection. The next session opens the new text. */
+async function change() {
+  version += 1;
+  peer.notify("textDocument/didChange", {
+    textDocument: { uri, version },
+    contentChanges: [{ text: editor.value }],
+  });
+}
+
+let hovering = new AbortController();
+
+/** Shows the documentation of the name at the cursor. A newer question cancels an older one. */
+async function hover() {
+  hovering.abort();
+  hovering = new AbortController();
+  const { signal } = hovering;
+  const lines = editor.value.slice(0, editor.selectionStart).split("\n");
+  const position = { line: lines.length - 1, character: lines.at(-1).length };
+  const result = await peer.request("textDocument/hover", { textDocument: { uri }, position }, { signal });
+  element("hover").textContent = [result?.contents ?? []]
+    .flat()
+    .map((content) => content.value ?? content)
+    .join("\n");
+}
+
+function showState(text) {
+  element("state").textContent = text;
+}
+
+function showError(error) {
+  if (error.name !== "AbortError") showState(error.message);
+}
+
+editor.addEventListener("input", () => change().catch(showError));
+// Clicks and keys move the cursor.
+for (const event of ["click", "keyup"]) editor.addEventListener(event, () => hover().catch(showError));
