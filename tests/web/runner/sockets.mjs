@@ -6,11 +6,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { startRelay } from "./relay.mjs";
 
 const script = fileURLToPath(new URL("socket-server.mjs", import.meta.url));
 
 export function startSockets() {
   const servers = new Map();
+  const relays = new Map();
   let lastServer = 0;
   let lastCommand = 0;
   const folder = mkdtempSync(join(tmpdir(), "portway-sockets-"));
@@ -72,16 +74,27 @@ export function startSockets() {
     return lines.slice(0, -1).map(Number);
   }
 
+  /** Starts a relay to a port. */
+  async function relay(port) {
+    const started = await startRelay(port);
+    const number = relays.size + 1;
+    relays.set(number, started);
+    return { number, port: started.port };
+  }
+
   return {
     /** Handles a command that a spec has posted, and resolves to the answer. */
     async handle({ action, number, port, signal, isCounted, ...values }) {
       if (action === "start") return start(port, isCounted);
+      if (action === "relay") return relay(port);
+      if (action === "drop") return relays.get(number).drop();
       if (action === "executions") return executions(number);
       if (action === "kill") return kill(number, signal);
       return run(number, values);
     },
     stop() {
       for (const { child } of servers.values()) child.kill("SIGKILL");
+      for (const relay of relays.values()) relay.stop();
       rmSync(folder, { recursive: true });
     },
   };
