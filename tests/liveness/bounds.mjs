@@ -1,5 +1,6 @@
 // Reads bounds.json for the runners. A kind is one way in which a peer ends, or one state in which a peer must not be
-// reported as ended. The file lists the kinds, the engines that run them, and their allowed outcomes.
+// reported as ended. The file lists the kinds, the engines that run them, and their allowed outcomes. `sockets` are
+// ends of WebSockets.
 
 import { readFileSync } from "node:fs";
 import { RUNS } from "./page/measure.js";
@@ -7,7 +8,7 @@ import { RUNS } from "./page/measure.js";
 export const engines = ["chromium", "firefox", "webkit", "node"];
 const browsers = engines.slice(0, 3);
 
-export const { deaths, alive } = JSON.parse(readFileSync(new URL("bounds.json", import.meta.url), "utf8"));
+export const { deaths, sockets, alive } = JSON.parse(readFileSync(new URL("bounds.json", import.meta.url), "utf8"));
 
 /** Returns the kinds that this engine runs, and those that it cannot run. The ids of all these kinds contain `part`. */
 export function kindsOf(engine, part = "") {
@@ -19,7 +20,7 @@ export function kindsOf(engine, part = "") {
     if (reason === undefined) kinds.push(kind);
     else skipped.push({ id: kind.id, reason });
   };
-  for (const row of deaths) {
+  for (const row of [...deaths, ...sockets]) {
     for (const id of row.kinds) {
       const other = row.differs?.[engine];
       const { within, reason } =

@@ -3,6 +3,7 @@
 
 import { startBrowser } from "../web/runner/browsers.mjs";
 import { startServers } from "../web/runner/server.mjs";
+import { startSockets } from "../web/runner/sockets.mjs";
 import { runAction } from "./driver.mjs";
 import { RUNS } from "./page/measure.js";
 
@@ -22,6 +23,11 @@ export async function runKinds(engine, kinds) {
 
   let browser;
   const results = {};
+  const sockets = startSockets();
+  const act = (action, argument) =>
+    action === "control a socket server"
+      ? sockets.handle(argument).then((answer) => ({ answer }))
+      : runAction(browser.driver, action, argument);
   let timer;
   let end;
   const ended = new Promise((resolve) => (end = resolve));
@@ -29,7 +35,7 @@ export async function runKinds(engine, kinds) {
     timer?.refresh();
     if (done) end(error);
     else if (id !== undefined) results[id] = result;
-    else return runAction(browser.driver, action, argument);
+    else return act(action, argument);
   });
   try {
     browser = await startBrowser(engine);
@@ -42,6 +48,7 @@ export async function runKinds(engine, kinds) {
   } finally {
     clearTimeout(timer);
     await browser?.stop();
+    sockets.stop();
     servers.stop();
   }
 }

@@ -1,11 +1,17 @@
-// Runs the kinds of bounds.json in Node: workers, and ports to workers.
+// Runs the kinds of bounds.json in Node: workers, ports to workers, and WebSockets.
 
 import { MessageChannel, Worker } from "node:worker_threads";
-import init, { connect } from "../../pkg/node.js";
+import WebSocket from "ws";
+import init, { JSONRPCPeer, connect } from "../../pkg/node.js";
+import { webSocketTransport } from "../../pkg/websocket.js";
+import { startSockets } from "../web/runner/sockets.mjs";
 import { RUNS, endOf, repeat, measure, measureStart, pause } from "./page/measure.js";
+import { socketKinds } from "./page/socket-kinds.js";
 import { spin } from "./fixtures/serve.js";
 
 const connectTimeout = 60_000;
+/** Kinds that may take this number of milliseconds or more run at the same time, before the other kinds. */
+const SLOW = 10_000;
 const fixtureUrl = (file) => new URL(`fixtures/${file}`, import.meta.url);
 
 const start = (file) => new Worker(fixtureUrl(file));
@@ -67,13 +73,25 @@ const kinds = {
 /** Resolves to the outcomes of the kinds, by id. */
 export async function runKinds(_engine, wanted) {
   await init();
+  const sockets = startSockets();
+  const all = {
+    ...kinds,
+    ...socketKinds({ JSONRPCPeer, webSocketTransport }, { WebSocket }, (_driver, command) => sockets.handle(command)),
+  };
   const results = {};
-  for (const { id } of wanted) {
+  const run = async ({ id }) => {
     try {
-      results[id] = { ends: await kinds[id]() };
+      results[id] = { ends: await all[id]() };
     } catch (error) {
       results[id] = { error: `${error}` };
     }
+  };
+  const isSlow = ({ within }) => within >= SLOW;
+  try {
+    await Promise.all(wanted.filter(isSlow).map(run));
+    for (const kind of wanted) if (!isSlow(kind)) await run(kind);
+  } finally {
+    sockets.stop();
   }
   return results;
 }

@@ -1,10 +1,10 @@
 // Measures how fast the loss of a peer is detected: `node tests/liveness/run.mjs <chromium|firefox|webkit|node>
 // [--part text] [--write]`. Each kind of loss is repeated with a pending call that has no timeout. bounds.json contains
-// the maximum time until this call ends, and the reason of its end. The suite checks that the README states these
-// bounds.
+// the maximum time until this call ends, and the reason of its end. The suite checks that the README and
+// docs/websocket-client.md state these bounds.
 //
 //   --part     runs only the kinds with this text in their ids
-//   --write    writes the table to the README
+//   --write    writes the tables to these pages
 //
 // If PORTWAY_REPORT names a file, the suite writes counts and figures to this file, as JSON. PORTWAY_RUNS is the number
 // of repetitions of each kind. Default: 20.
@@ -12,9 +12,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { engines, kindsOf, verdict } from "./bounds.mjs";
-import { table, tableIn, withTable } from "./table.mjs";
+import { pages, table, tableIn, withTable } from "./table.mjs";
 
-const readme = new URL("../../README.md", import.meta.url);
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: { part: { type: "string", default: "" }, write: { type: "boolean" } },
@@ -42,17 +41,17 @@ function test(name, fault) {
   return fault === undefined ? "ok  " : "FAIL";
 }
 
-function checkReadme() {
-  const text = readFileSync(readme, "utf8");
-  const wanted = table();
-  if (options.write) writeFileSync(readme, withTable(text, wanted));
+function checkPage(contents) {
+  const file = new URL(`../../${contents.page}`, import.meta.url);
+  const text = readFileSync(file, "utf8");
+  const wanted = table(contents);
+  if (options.write) writeFileSync(file, withTable(text, wanted));
   const fault =
     options.write || tableIn(text) === wanted
       ? undefined
       : "the bounds differ; `node tests/liveness/run.mjs --write` writes them";
-  console.log(
-    `  ${test("README.md states these bounds", fault)}  README.md states these bounds${fault ? `: ${fault}` : ""}`,
-  );
+  const name = `${contents.page} states these bounds`;
+  console.log(`  ${test(name, fault)}  ${name}${fault ? `: ${fault}` : ""}`);
 }
 
 async function measureAll() {
@@ -88,8 +87,8 @@ async function measureAll() {
 
 const started = Date.now();
 if (engine !== undefined) await measureAll();
-checkReadme();
+pages.forEach(checkPage);
 const seconds = ((Date.now() - started) / 1000).toFixed(1);
-console.log(`${engine ?? "README"}: ${report.passed} passed, ${report.failed} failed in ${seconds} s`);
+console.log(`${engine ?? "pages"}: ${report.passed} passed, ${report.failed} failed in ${seconds} s`);
 if (process.env.PORTWAY_REPORT) writeFileSync(process.env.PORTWAY_REPORT, JSON.stringify(report));
 process.exit(report.failed === 0 ? 0 : 1);

@@ -1,40 +1,47 @@
-// Creates the table of the README from bounds.json.
+// Creates the tables of the README and of docs/websocket-client.md from bounds.json.
 
-import { alive, deaths } from "./bounds.mjs";
+import { alive, deaths, sockets } from "./bounds.mjs";
 
 const BEGIN = "<!-- liveness:begin -->";
 const END = "<!-- liveness:end -->";
 const names = { chromium: "Chromium", firefox: "Firefox", webkit: "WebKit", node: "Node" };
 
-/** Returns the part of the README between its markers, or `undefined` if a marker is missing. */
-export function tableIn(readme) {
-  const [start, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
-  return start < 0 || end < start ? undefined : readme.slice(start + BEGIN.length, end).trim();
+/** The pages that have a table, and the rows of these tables. */
+export const pages = [
+  { page: "README.md", rows: deaths, others: alive },
+  { page: "docs/websocket-client.md", rows: sockets, others: [] },
+];
+
+/** Returns the part of a page between its markers, or `undefined` if a marker is missing. */
+export function tableIn(text) {
+  const [start, end] = [text.indexOf(BEGIN), text.indexOf(END)];
+  return start < 0 || end < start ? undefined : text.slice(start + BEGIN.length, end).trim();
 }
 
-/** Returns the README in which `table` replaces the former table. */
-export function withTable(readme, table) {
-  if (tableIn(readme) === undefined) throw new Error(`README.md has no ${BEGIN} and ${END}`);
-  const start = readme.indexOf(BEGIN) + BEGIN.length;
-  return `${readme.slice(0, start)}\n${table}\n${readme.slice(readme.indexOf(END))}`;
+/** Returns the text of a page in which `table` replaces the former table. */
+export function withTable(text, table) {
+  if (tableIn(text) === undefined) throw new Error(`the page must have the lines ${BEGIN} and ${END}`);
+  const start = text.indexOf(BEGIN) + BEGIN.length;
+  return `${text.slice(0, start)}\n${table}\n${text.slice(text.indexOf(END))}`;
 }
 
 const seconds = (ms) => `${ms / 1000} s`;
 /** Returns the bound of a row. The text is empty if only the timeout of a call ends the call. */
 const bound = ({ within, reason }) => (reason === "timeout" ? "" : seconds(within));
 
-/** Returns sentences about the events that an engine does not measure. */
-function gaps() {
-  const rows = [...deaths, ...alive].filter(({ not }) => not !== undefined);
+/** Returns sentences about the events that an engine does not measure, if there are any. */
+function gaps(all) {
+  const rows = all.filter(({ not }) => not !== undefined);
+  if (rows.length === 0) return [];
   const parts = Object.entries(names).flatMap(([engine, name]) => {
     const missing = rows.filter(({ not }) => engine in not).map(({ what }) => what);
     return missing.length > 0 ? [`${name}: ${missing.join("; ")}.`] : [];
   });
-  return `Not measured, because the engine or its driver does not support the event. ${parts.join(" ")}`;
+  return [`Not measured, because the engine or its driver does not support the event. ${parts.join(" ")}`, ""];
 }
 
 /** Returns the Markdown of the table, and of the differences between engines below it. */
-export function table() {
+export function table({ rows: deaths, others }) {
   const notes = [];
   const rows = deaths.map(({ what, within, reason, sign, differs = {} }) => {
     const marks = Object.entries(differs).map(([engine, other]) => {
@@ -50,8 +57,7 @@ export function table() {
     "| --- | --- | --- | --- |",
     ...rows,
     "",
-    gaps(),
-    "",
+    ...gaps([...deaths, ...others]),
     ...(notes.length > 0 ? ["Differences between engines:", ""] : []),
     ...notes.map((text, index) => `<sup>${index + 1}</sup> ${text}<br>`),
   ];

@@ -82,7 +82,7 @@ export interface WebSocketTransportOptions {
    * The time in ms that the peer may be silent while a call is pending. After that, the peer is asked by the request
    * `rpc.ping`, which a peer without this method answers with an error. Without any message for the same time, the
    * connection is abandoned. Time in which the page was hidden or the device slept does not count. A peer that uses
-   * `rpc.ping` itself is also asked while no call is pending, after twice the time. Default: 5 000. Minimum: 100.
+   * `rpc.ping` itself is also asked while no call is pending, after twice the time. Default: 4 500. Minimum: 100.
    * `false` or 0 disables the heartbeat. Disable it for a server that answers nothing while it works.
    */
   heartbeat?: number | false | undefined;

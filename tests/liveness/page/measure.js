@@ -88,7 +88,8 @@ export async function measureStart({ runs = RUNS, begin }) {
   return outcomes(ends, startTimes);
 }
 
-async function outcomes(ends, startTimes) {
+/** Resolves to the times from `startTimes` to the ends, and to the reasons of the ends. */
+export async function outcomes(ends, startTimes) {
   const all = await Promise.all(ends.map((end) => Promise.race([end, hung()])));
   return all.map(({ at, ...rest }, n) => ({ ms: at === undefined ? undefined : at - startTimes[n], ...rest }));
 }

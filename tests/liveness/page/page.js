@@ -24,7 +24,7 @@ async function run(id, kind) {
 
 let error;
 try {
-  const parts = ["frames", "workers", "ports", "windows", "plain", "not-dead"];
+  const parts = ["frames", "workers", "ports", "windows", "plain", "sockets", "not-dead"];
   // The modules are imported one after another. If two modules import a third one at the same time, WebKit may run one
   // of the two before the third module.
   const modules = [];

@@ -2,8 +2,10 @@
 // parent controls it by messages `{ id, command, … }`, and gets `{ id, result }`.
 
 import { WebSocketServer } from "ws";
+import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
 
+const [port, executions] = process.argv.slice(2);
 /** Connections and upgrades, in the order of their arrival. */
 const log = [];
 const sockets = new Map();
@@ -63,6 +65,11 @@ function answer(message, send, webSocket) {
   if (method === undefined || id === undefined) return;
   const resolve = (result) => send({ jsonrpc: "2.0", result, id });
   if (method === "echo") return resolve(params ?? null);
+  if (method === "run") {
+    // The execution is in the file before the answer is sent.
+    appendFileSync(executions, `${params[0]}\n`);
+    return resolve(params[0]);
+  }
   if (method === "length") return resolve(JSON.stringify(params).length);
   if (method === "never") return;
   if (method === "slow") return void setTimeout(() => resolve("late"), params[0]);
@@ -103,4 +110,4 @@ process.on("message", ({ id, command, ...values }) => {
   process.send({ id, result: commands[command](values) ?? null });
 });
 process.on("disconnect", () => process.exit());
-server.listen(Number(process.argv[2]), "127.0.0.1", () => process.send({ port: server.address().port }));
+server.listen(Number(port), "127.0.0.1", () => process.send({ port: server.address().port }));

@@ -2,18 +2,43 @@
 // the page, or in Node to a server of the runner.
 
 import { fork } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { startRelay } from "./relay.mjs";
 
 const script = fileURLToPath(new URL("socket-server.mjs", import.meta.url));
 
 export function startSockets() {
   const servers = new Map();
+  const relays = new Map();
   let lastServer = 0;
   let lastCommand = 0;
+  const folder = mkdtempSync(join(tmpdir(), "portway-sockets-"));
 
-  async function start(port = 0) {
-    const child = fork(script, [String(port)]);
-    const entry = { child, waiting: new Map() };
+  /**
+   * Starts a server on the port, or on any port. If `isCounted`, its executions outlive the process, and the port
+   * is one that the system does not use for outgoing connections: a client that connects to its own port would take the
+   * port of a killed server.
+   */
+  async function start(port, isCounted) {
+    const number = ++lastServer;
+    if (!isCounted) return startOn(number, port ?? 0, []);
+    const file = join(folder, String(number));
+    writeFileSync(file, "");
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await startOn(number, port ?? 20_000 + Math.floor(Math.random() * 12_000), [file]);
+      } catch (error) {
+        if (port !== undefined || attempt === 100) throw error;
+      }
+    }
+  }
+
+  async function startOn(number, port, rest) {
+    const child = fork(script, [String(port), ...rest]);
+    const entry = { child, waiting: new Map(), file: rest[0] };
     const exited = new Promise((resolve) => child.once("exit", resolve));
     const started = await new Promise((resolve, reject) => {
       child.on("message", (message) => {
@@ -24,7 +49,6 @@ export function startSockets() {
       exited.then(() => reject(new Error("the socket server has ended")));
     });
     entry.exited = exited;
-    const number = ++lastServer;
     servers.set(number, entry);
     return { number, port: started.port };
   }
@@ -44,15 +68,34 @@ export function startSockets() {
     });
   }
 
+  /** Returns the executions of a server, which may have been killed: the first parameters of the calls of `run`. */
+  function executions(number) {
+    const lines = readFileSync(servers.get(number).file, "utf8").split("\n");
+    return lines.slice(0, -1).map(Number);
+  }
+
+  /** Starts a relay to a port. */
+  async function relay(port) {
+    const started = await startRelay(port);
+    const number = relays.size + 1;
+    relays.set(number, started);
+    return { number, port: started.port };
+  }
+
   return {
     /** Handles a command that a spec has posted, and resolves to the answer. */
-    async handle({ action, number, port, signal, ...values }) {
-      if (action === "start") return start(port);
+    async handle({ action, number, port, signal, isCounted, ...values }) {
+      if (action === "start") return start(port, isCounted);
+      if (action === "relay") return relay(port);
+      if (action === "drop") return relays.get(number).drop();
+      if (action === "executions") return executions(number);
       if (action === "kill") return kill(number, signal);
       return run(number, values);
     },
     stop() {
       for (const { child } of servers.values()) child.kill("SIGKILL");
+      for (const relay of relays.values()) relay.stop();
+      rmSync(folder, { recursive: true });
     },
   };
 }

@@ -17,9 +17,12 @@ async function post(values) {
   return response.json();
 }
 
-/** A server in a process of its own. `command` runs one of its commands; `signal` sends it a signal of the system. */
-export async function startServer() {
-  let { number, port } = await post({ action: "start" });
+/**
+ * A server in a process of its own. `command` runs one of its commands; `signal` sends it a signal of the system. If
+ * `isCounted`, its method `run` writes each execution to a file before it answers.
+ */
+export async function startServer(isCounted) {
+  let { number, port } = await post({ action: "start", isCounted });
   const command = (command, values) => post({ action: "run", number, command, ...values });
   const signal = (signal) => post({ action: "kill", number, signal });
   afterThisTest(() => signal("SIGKILL"));
@@ -41,8 +44,10 @@ export async function startServer() {
     },
     /** Starts the server again on its port, after it was killed. */
     async restart() {
-      ({ number, port } = await post({ action: "start", port }));
+      ({ number, port } = await post({ action: "start", port, isCounted }));
     },
+    /** Resolves to the executions of `run` since the last start, also if the process was killed. */
+    executions: () => post({ action: "executions", number }),
   };
 }
 

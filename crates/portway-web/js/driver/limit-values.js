@@ -95,7 +95,7 @@ export const MAX_OFFLINE_MESSAGES = 1_000;
 /** Maximum characters of the messages queued for the next WebSocket connection. */
 export const MAX_OFFLINE_CHARACTERS = 1_048_576;
 /** Default silence of a WebSocket before the peer is asked, and time for its answer, in milliseconds. */
-export const SOCKET_HEARTBEAT = 5_000;
+export const SOCKET_HEARTBEAT = 4_500;
 /** Maximum unsent bytes of a WebSocket with which streams of this side go on. */
 export const STREAM_BUFFER_BYTES = 1_048_576;
 /** Default delay after the first failure of a WebSocket, before the jitter, in milliseconds. */

@@ -1,0 +1,85 @@
+// A server that is killed by SIGKILL at random moments, and restarted on its port, while a client calls it. In Node,
+// PORTWAY_ROUNDS is the number of kills, and PORTWAY_SEED repeats the moments of an earlier run.
+
+import { assert } from "chai";
+import { connectTo, startServer } from "./support/sockets.js";
+import { inNode } from "./support/portway.js";
+import { pause, until } from "./support/outcomes.js";
+
+const { PORTWAY_ROUNDS, PORTWAY_SEED } = inNode ? process.env : {};
+/** Each round starts a process. */
+const rounds = Number(PORTWAY_ROUNDS ?? (inNode ? 30 : 10));
+const seed = Number(PORTWAY_SEED ?? Math.floor(Math.random() * 2 ** 32));
+const CALLERS = 8;
+/** The server is killed within this time (ms) after its start. */
+const LONGEST_LIFE = 60;
+/** The milliseconds that a round may take on a busy machine. */
+const ROUND_TIMEOUT = 4_000;
+
+/** A xorshift generator of numbers from 0 to 1. */
+function randomNumbers(seed) {
+  let state = seed | 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+}
+
+describe("A server that is killed at random moments", () => {
+  it(`runs no call twice that is not idempotent, and each call ends once (seed ${seed})`, async function () {
+    this.timeout(rounds * ROUND_TIMEOUT);
+    const random = randomNumbers(seed);
+    const server = await startServer(true);
+    const { peer, named } = connectTo(server.url, { reconnect: { base: 5, cap: 20 } }, { timeout: 0 });
+    /** The calls, by number: whether they are idempotent, and their ends. */
+    const calls = [];
+    let isOver = false;
+
+    async function caller(idempotent) {
+      while (!isOver) {
+        const call = { idempotent, ends: [], runs: 0 };
+        const number = calls.push(call) - 1;
+        try {
+          const result = await peer.request("run", [number], { idempotent });
+          call.ends.push(result === number ? "answered" : `got ${result} for ${number}`);
+        } catch (error) {
+          call.ends.push(error.reason ?? String(error));
+        }
+      }
+    }
+
+    const callers = Array.from({ length: CALLERS }, (_, n) => caller(n % 2 === 0));
+    const count = async () => {
+      for (const number of await server.executions()) calls[number].runs++;
+    };
+    for (let round = 0; round < rounds; round++) {
+      await pause(random() * LONGEST_LIFE);
+      await server.signal("SIGKILL");
+      await count();
+      await server.restart();
+    }
+    const sessions = named("onSession").length;
+    await until(() => named("onSession").length > sessions || calls.at(-1).ends.length > 0);
+    isOver = true;
+    await Promise.all(callers);
+    await count();
+
+    const seen = {};
+    for (const [number, { idempotent, ends, runs }] of calls.entries()) {
+      const [end] = ends;
+      const state = `call ${number}, idempotent: ${idempotent}, executed ${runs} times, ended ${ends}`;
+      assert.lengthOf(ends, 1, state);
+      if (idempotent) assert.equal(end, "answered", state);
+      else assert.include(["answered", "session-ended"], end, state);
+      if (end === "answered") assert.isAtLeast(runs, 1, state);
+      if (!idempotent) assert.isAtMost(runs, 1, state);
+      const kind = `${idempotent ? "idempotent, " : ""}${end}, executed ${Math.min(runs, 2)}`;
+      seen[kind] = (seen[kind] ?? 0) + 1;
+    }
+    if (PORTWAY_ROUNDS) process.stdout.write(`${rounds} kills, seed ${seed}: ${JSON.stringify(seen)}\n`);
+    assert.isAbove(seen["answered, executed 1"], rounds);
+    assert.isAbove(seen["idempotent, answered, executed 1"], rounds);
+  });
+});
