@@ -10,8 +10,8 @@ use crate::error::{PARAMS_NOT_STRUCTURED, RpcError, unserializable_result};
 /// JSON text.
 pub(crate) type Text = Box<RawValue>;
 
-/// Deserializes the params of a handler. Treats omitted params as null. Peers send null, `{}` or `[]` for no params. If
-/// the type does not accept the received form, this function tries the two other forms.
+/// Deserializes the params of a handler. Treats omitted params as null. For no params, peers send null, `{}` or `[]`.
+/// If the type does not accept the form that the peer sent, this function tries the two other forms.
 pub(crate) fn read_params<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, String> {
     let text = params.map_or("null", RawValue::get);
     serde_json::from_str(text).or_else(|problem| {

@@ -28,8 +28,8 @@
 //!
 //! - `wipc` (in a browser, with the feature `codec`): hosts and guests of WIPC, a protocol of frames between a process
 //!   and a program that the process starts. A guest may be a WASI program;
-//! - `stdio` (in a browser, with the feature `codec`): standard streams whose calls wait, even if a descriptor is
-//!   non-blocking.
+//! - `stdio` (in a browser, with the feature `codec`): standard streams whose calls block until they complete, even if
+//!   a descriptor is non-blocking.
 //!
 //! Modules of `portway-proto`, for implementers of protocols:
 //!
@@ -47,7 +47,7 @@
 //! - **`browser`**: clients and servers over windows, workers and ports, in browsers. *Enabled by default.*
 //! - **`codec`**: in browsers, the codecs of bytes and text, and WIPC. On other targets, they are always available.
 //!
-//! A feature has no effect on a target that it does not name.
+//! Each feature has an effect only on the targets that its entry names.
 //!
 //! # Platforms
 //!

@@ -120,8 +120,9 @@ fn outcome_length(outcome: &Result<Text, ErrorObject<Text>>) -> usize {
     }
 }
 
-/// Returns whether a message surely has at most `max_bytes`, with any escapes in its strings. `json` is the number of
-/// bytes that are already JSON text. `text` is the number of bytes of strings that are not escaped yet.
+/// Returns whether a message surely has at most `max_bytes`, even if each byte of its strings needs the longest escape.
+/// `json` is the number of bytes that are already JSON text. `text` is the number of bytes of strings that are not
+/// escaped yet.
 const fn fits_without_encoding(json: usize, text: usize, max_bytes: usize) -> bool {
     json.saturating_add(text.saturating_mul(MAX_ESCAPE_BYTES)).saturating_add(ENVELOPE_RESERVE) <= max_bytes
 }

@@ -1,9 +1,9 @@
 //! Standard input, output and error of this process. These streams also support non-blocking descriptors.
 //!
 //! `O_NONBLOCK` is a flag of the open file description, which processes share (POSIX.1-2024, `open`). So another
-//! process can set the flag at any time. For example, Node sets it when a script uses `process.stdin`. `std::io` then
-//! fails with [`io::ErrorKind::WouldBlock`], and its `write_all` does not report the number of bytes that it has
-//! written.
+//! process can set the flag at any time. For example, Node sets it when a script uses `process.stdin`. Reads and writes
+//! of `std::io` then fail with [`io::ErrorKind::WouldBlock`]. After such an error, `write_all` does not report the
+//! number of written bytes.
 //!
 //! The streams of this module wait with `poll(2)` until the descriptor is ready, and then continue. They lose no bytes.
 //! They do not change the flag, because other processes use it, too.
@@ -133,7 +133,7 @@ mod sys {
         when_writable(out, || rustix::io::write(&*out, bytes).map_err(io::Error::from))
     }
 
-    /// Repeats a call while it would block or is interrupted. The call must have no effect when it fails.
+    /// Repeats a call until it neither would block nor is interrupted. A failed call must have no effect.
     fn when_ready<T>(
         descriptor: &impl AsFd,
         readiness: PollFlags,

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Items that only one target has, and the reason. An item is `Type::item`, or a type with all of its items.
+/// A list of items, and the reason why they differ between the targets. An entry of the list is `Type::item`, or a type
+/// with all of its items.
 type Exception = (&'static str, &'static str);
 
 const ONLY_NATIVE: [Exception; 9] = [
@@ -21,12 +22,12 @@ const ONLY_NATIVE: [Exception; 9] = [
     (
         "Transport::child Transport::messages Transport::new Transport::relay Transport::stdio Transport::tcp Transport::unix Transport::with_child \
          Transport::with_grace Transport::with_profile",
-        "the transports of a browser carry values of JavaScript; they are not byte streams",
+        "transports in a browser carry values of JavaScript, and are not byte streams",
     ),
     (
         "Client::send_frame Peer::send_frame Transport::on_frame Transport::with_max_payload \
          Transport::with_payload_timeout",
-        "frames of WIPC are bytes",
+        "WIPC needs a byte stream",
     ),
     ("Client::closed Peer::closed", "a link in a browser does not end: a lost peer may send messages again"),
     ("Client::ready Peer::ready", "a browser does not report whether a peer reads its messages"),
@@ -41,7 +42,7 @@ const ONLY_BROWSER: [Exception; 4] = [
     (
         "Origin Transport::broadcast Transport::current_worker Transport::from_js Transport::port Transport::window \
          Transport::worker TransportError",
-        "windows, workers and ports are of browsers",
+        "only browsers have windows, workers and ports",
     ),
     ("Connect Peer::connect", "only windows, workers and ports have a handshake"),
     (
@@ -102,7 +103,7 @@ impl Surface {
         }
     }
 
-    /// Returns the types that `other` does not have. Of common types, returns the items that `other` does not have.
+    /// Returns the types that `other` does not have, and the items that the same type of `other` does not have.
     fn without(&self, other: &Self) -> BTreeSet<String> {
         let items = self.items.keys().filter(|item| {
             let (name, _) = item.split_once("::").unwrap_or_default();
@@ -149,8 +150,8 @@ fn items_have_the_same_signature_natively_and_in_browsers() {
 const RE_EXPORTS: [&str; 9] =
     ["ErrorCode", "Framing", "Limits", "codec", "connection", "message", "profile", "reconnect", "validate"];
 
-/// The lists contain a re-export only if its item is public at the place of its definition, too. Such an item has two
-/// paths.
+/// The lists contain a re-export only if the item is also public in the module that defines it. An item in this list
+/// would have two paths.
 #[test]
 fn each_public_item_has_one_path() {
     for (list, expected) in

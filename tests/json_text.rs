@@ -141,7 +141,7 @@ fn a_string_of_fifty_megabytes_passes_under_a_raised_limit_and_leaves_no_memory_
 }
 
 #[test]
-fn a_message_over_the_limit_is_refused_before_anything_of_it_is_copied() {
+fn a_message_over_the_limit_is_refused_before_it_is_copied() {
     let long = "x".repeat(50_000_000);
     for text in [
         request("1", &format!(r#"["{long}"]"#)),
@@ -204,7 +204,7 @@ fn responses_in_a_batch_are_all_read() {
 }
 
 #[test]
-fn on_a_shared_transport_foreign_messages_are_ignored() {
+fn on_a_shared_transport_text_that_is_not_json_rpc_is_ignored() {
     for text in ["hello", "null", "42", "{}", r#"{"id":1,"method":"echo"}"#, r#"{"jsonrpc":"1.0","id":1,"method":"a"}"#]
     {
         let decoded = json::decode(text.as_bytes(), &Profile::MESSAGE_BOUNDARY, &Limits::DEFAULT);

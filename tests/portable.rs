@@ -28,7 +28,7 @@ const TICK: Duration = Duration::from_millis(20);
 
 const GRACE: Duration = Duration::from_millis(300);
 
-/// A time in which every child process must exit.
+/// Maximum time until a child process exits.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Returns a command that runs this program in a role. With `--quiet`, libtest writes one line to standard output.

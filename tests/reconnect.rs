@@ -44,7 +44,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u
 }
 
 #[test]
-fn the_policy_decides_as_its_vectors_say() {
+fn the_policy_decides_as_its_vectors_specify() {
     let vectors: Vec<Vector> = serde_json::from_str(include_str!("data/reconnect.json")).unwrap();
     assert!(!vectors.is_empty());
     for vector in &vectors {

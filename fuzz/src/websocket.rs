@@ -1,7 +1,8 @@
-//! Bytes of a client → a whole session of a WebSocket on a server.
+//! Fuzzes a whole session of a WebSocket server. The input consists of the bytes of a client.
 //!
-//! The first byte selects whether the bytes begin with the head of a request or after it, and the second one the cuts
-//! of the input. The rest are the bytes of the client.
+//! The first byte selects the beginning of the session: an accepted request, a valid head before the bytes of the
+//! client, or these bytes themselves. The second byte selects the length of the pieces of the input. The other bytes
+//! are the bytes of the client.
 
 use std::net::SocketAddr;
 
@@ -13,7 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: 127.0.0.1:80\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
     Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
-/// The codes with which a server may close: by itself, or as an answer to the client.
+/// The close codes that the server itself chooses.
 const OWN_CODES: [u16; 5] = [1001, 1002, 1007, 1008, 1009];
 
 /// Checks any session.
@@ -27,7 +28,7 @@ pub fn websocket(bytes: &[u8]) {
     check_frames(frames, sent);
 }
 
-/// Runs a server against the bytes. Returns everything that it sends, and whether its output begins after the head.
+/// Runs a server with these bytes as its input. Returns the output of the server, and whether the output has no head.
 async fn session(form: u8, sent: &[u8], length: usize) -> (Vec<u8>, bool) {
     let (near, far) = tokio::io::duplex(4_096);
     let (mut reader, writer) = tokio::io::split(far);
@@ -41,7 +42,7 @@ async fn session(form: u8, sent: &[u8], length: usize) -> (Vec<u8>, bool) {
     };
     let mut response = Vec::new();
     let (_, _, read) = tokio::join!(serving, sending, reader.read_to_end(&mut response));
-    read.expect("the end of the server");
+    read.expect("the server must end");
     (response, form == 0)
 }
 
@@ -71,7 +72,7 @@ async fn serve(transport: Transport) {
 fn check_head(response: &[u8]) -> &[u8] {
     // The client may have ended within its head.
     let Some(end) = response.windows(4).position(|four| four == b"\r\n\r\n") else {
-        assert!(response.is_empty(), "half a head");
+        assert!(response.is_empty(), "a head is incomplete");
         return &[];
     };
     let (head, rest) = response.split_at(end + 4);
@@ -84,8 +85,8 @@ fn check_frames(mut frames: &[u8], sent: &[u8]) {
     let mut text = None;
     let mut is_closed = false;
     while let [first, second, ..] = *frames {
-        assert!(!is_closed, "a frame after the close frame");
-        assert_eq!(first & 0x70, 0, "a reserved bit");
+        assert!(!is_closed, "a frame follows the close frame");
+        assert_eq!(first & 0x70, 0, "a reserved bit is set");
         assert_eq!(second & 0x80, 0, "a mask");
         let (start, length) = match second {
             126 => (4, u16::from_be_bytes(frames[2..4].try_into().expect("two bytes")) as usize),
@@ -100,14 +101,14 @@ fn check_frames(mut frames: &[u8], sent: &[u8]) {
                 is_closed = true;
                 check_close(payload, sent);
             }
-            9 | 10 => assert!(is_final && length <= 125, "a control frame is short"),
+            9 | 10 => assert!(is_final && length <= 125, "a control frame is fragmented or too long"),
             opcode @ (0 | 1) => {
-                assert_eq!(opcode == 0, text.is_some(), "fragments are in order");
+                assert_eq!(opcode == 0, text.is_some(), "a fragment is not in order");
                 let text = text.get_or_insert_with(Vec::new);
                 text.extend_from_slice(payload);
                 if is_final {
                     let message: Value = serde_json::from_slice(text).expect("JSON");
-                    assert!(message.is_object() || message.is_array(), "no message: {message}");
+                    assert!(message.is_object() || message.is_array(), "not a message: {message}");
                 }
             }
             opcode => panic!("an unexpected opcode: {opcode}"),
@@ -116,16 +117,17 @@ fn check_frames(mut frames: &[u8], sent: &[u8]) {
             text = None;
         }
     }
-    assert!(frames.is_empty(), "half a frame");
+    assert!(frames.is_empty(), "a frame is incomplete");
 }
 
 fn check_close(payload: &[u8], sent: &[u8]) {
     let Some(code) = payload.first_chunk() else {
-        assert!(payload.is_empty(), "half a code");
+        assert!(payload.is_empty(), "a close code is incomplete");
         return;
     };
     let code = u16::from_be_bytes(*code);
-    // Otherwise, it repeats the code of the client, whose frame has a mask.
+    // The server either chooses a code, or repeats the code of the client. A close frame of the client with a code has
+    // at least eight bytes.
     assert!(OWN_CODES.contains(&code) || (1000..5000).contains(&code) && sent.len() >= 8, "code {code}");
-    std::str::from_utf8(&payload[2..]).expect("a reason in UTF-8");
+    std::str::from_utf8(&payload[2..]).expect("the reason must be UTF-8");
 }

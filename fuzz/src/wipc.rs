@@ -46,7 +46,8 @@ fn check_abandoning(max_payload: u32, stream: &[u8], length: usize, clock: usize
         }
     }
     abandon_all(&mut decoder, &mut finds);
-    // The first bytes of the next frame may complete an incomplete header. So frames are abandoned again after it.
+    // An incomplete header may take the first bytes of the next frame as its rest. So `abandon_all` is called again
+    // after this frame.
     let mut good = Vec::new();
     encode(FrameType::Close, &[], &mut good).unwrap();
     feed(&mut decoder, &good, &mut finds);

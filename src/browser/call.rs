@@ -110,8 +110,7 @@ impl<R> Call<R> {
 
     /// Registers a listener for progress from the peer. A value that is not a `P` is ignored. A value that is nested
     /// too deep, or exceeds [`Limits::conversion_visits`](crate::Limits::conversion_visits), ends the call with an
-    /// error. Each progress value restarts the timeout of the call. It does not restart the [total
-    /// timeout](Call::total_timeout).
+    /// error. Each progress value restarts the timeout of the call, but not the [total timeout](Call::total_timeout).
     pub fn on_progress<P: DeserializeOwned>(self, listener: impl Fn(P) + 'static) -> Self {
         let listener = move |value, max_visits| match from_js(value, max_visits) {
             Ok(value) => {

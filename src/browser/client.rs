@@ -105,7 +105,7 @@ impl Client {
     /// # use portway::{CallError, Client};
     ///
     /// # async fn show(client: Client) -> Result<(), CallError> {
-    /// // `StreamExt` of the crate futures-util has `next` for this.
+    /// // With the trait `StreamExt` of the crate futures-util, `lines.next()` replaces this `poll_fn`.
     /// let mut lines = pin!(client.stream::<String>("lines", &["log.txt"]));
     /// while let Some(line) = poll_fn(|context| lines.as_mut().poll_next(context)).await {
     ///     println!("{}", line?);
@@ -248,7 +248,7 @@ impl ClientHandle {
         }
     }
 
-    /// Returns a stream. Its request is sent when the first item is requested.
+    /// Returns a stream. The request of the stream is sent when the first item is requested.
     pub(super) fn open(
         &self,
         method: &str,

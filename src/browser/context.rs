@@ -60,8 +60,9 @@ impl Context {
         self.lifetime.is_over()
     }
 
-    /// Returns a future that completes when [`Context::is_cancelled`] becomes true. At this time, the future of the
-    /// handler itself is dropped. So the returned future is useful only in another task, which can stop its work.
+    /// Returns a future that completes when [`Context::is_cancelled`] becomes true. The future of the handler is
+    /// dropped at the same time. So await the returned future in another task, for example in a task that must stop
+    /// when the request is cancelled.
     #[must_use = "a future does nothing unless it is polled"]
     pub fn cancelled(&self) -> Cancelled {
         Cancelled(Rc::clone(&self.lifetime))
@@ -85,7 +86,7 @@ impl Context {
     }
 
     /// Sets the objects in the result, or in the next item of a stream, that are transferred instead of copied. Only
-    /// results and items with values of JavaScript contain such objects.
+    /// values of JavaScript can contain such objects.
     pub fn transfer(&self, list: &js_sys::Array) {
         self.request.transfer(list);
     }

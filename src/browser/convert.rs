@@ -31,8 +31,9 @@ pub(super) fn to_js(value: &(impl Serialize + ?Sized)) -> Result<JsValue, String
 /// Reads a value from the peer. This function converts all values from peers.
 ///
 /// `check` counts the visits before the conversion. So a value with too many visits is refused before it is copied. For
-/// example, a value may contain the same object many times. The conversion counts the visits again, for two reasons. A
-/// type may visit more values than `check`, for example getters. The value may also change after the check.
+/// example, a value may contain the same object many times. The conversion counts the visits again, for two reasons.
+/// The type may visit values that `check` does not visit, for example getters. The value may also change after the
+/// check.
 pub(super) fn from_js<T: DeserializeOwned>(value: JsValue, max_visits: usize) -> Result<T, ReadError> {
     check(&value, max_visits)?;
     deserializer::read(value, max_visits)

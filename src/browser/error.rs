@@ -137,8 +137,8 @@ impl From<CallError> for JsValue {
 
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Only the name is written. The `Debug` form contains a stack, and the message may contain the source of a
-        // function.
+        // Only the name of the exception is written. The `Debug` form contains a stack, and the message may contain the
+        // source of a function.
         write!(f, "the message cannot be sent: {}", error_name(&self.0))
     }
 }

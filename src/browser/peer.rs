@@ -18,7 +18,8 @@ use super::server::Server;
 use super::transport::Transport;
 use crate::error::{CallError, RpcError};
 
-/// A client and a server on one transport. It calls methods of the other peer, and answers the requests of that peer.
+/// A client and a server on one transport. A peer calls methods of the remote peer, and answers the requests of the
+/// remote peer.
 ///
 /// ```no_run
 /// use portway::{Client, Context, Peer, RpcError, Transport};

@@ -30,8 +30,8 @@ const REQUEST: u32 = 0;
 const NOTIFICATION: u32 = 1;
 const CANCEL: u32 = 2;
 
-/// The return value of the callback if no running request remains, so that JavaScript cannot cancel it later. For
-/// example, a handler has answered its request at once.
+/// The return value of the callback for a request that is not running after the callback, for example because its
+/// handler has answered at once. JavaScript does not cancel such a request later.
 const ANSWERED: i32 = -1;
 /// The return value of the callback for a poll. After a trap, `untilTrap` in JavaScript returns a negative number
 /// instead.
@@ -249,7 +249,8 @@ struct Service {
     notifications: Handlers<dyn Fn(JsValue, Context) -> Result<(), String>>,
     /// The list is not borrowed while other code runs: a handler, a waker, or JavaScript. Such code may use this list.
     running: RefCell<Slab<Rc<RunningRequest>>>,
-    /// The lifetime of the server. The contexts of notifications use it, because a notification has no lifetime.
+    /// The lifetime of the server. A request has its own lifetime. A notification does not, so its context uses this
+    /// lifetime.
     lifetime: Rc<Lifetime>,
 }
 

@@ -14,7 +14,7 @@ use portway_web::bindings::{self, JsMessageChannel, JsTransport};
 /// A transport of messages: a window, a port, a worker or a channel.
 ///
 /// The constructors accept values of `web-sys` and of any other binding. A client and a server on clones of one
-/// transport share this transport. It is closed when its last client or server is dropped.
+/// transport share this transport. The transport is closed when its last client or server is dropped.
 ///
 /// ```no_run
 /// use portway::{Client, Origin, Transport, TransportError};

@@ -77,8 +77,8 @@ pub enum CallError {
     /// The transport could not send the message, for example because its params cannot be cloned. This error occurs
     /// only in browsers.
     Send(SendError),
-    /// The transport has no raw frames. It uses this framing, or whole messages if this is `None`. Only
-    /// `Client::send_frame` returns this error, which occurs only natively.
+    /// The transport cannot send raw frames, because it uses this framing, or whole messages if the value is `None`.
+    /// Only `Client::send_frame` returns this error, which occurs only natively.
     NoFrames(Option<Framing>),
     /// The result is not of the expected type. In browsers, this error also means that a value from the peer is nested
     /// too deep, or needs more visits than [`Limits::conversion_visits`](crate::Limits::conversion_visits). The value

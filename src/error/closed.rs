@@ -34,7 +34,7 @@ pub enum Closed {
     /// The WebSocket was closed with a close frame (RFC 6455 §5.5.1): by the peer, or by this side because of a fault
     /// of the peer.
     WebSocket {
-        /// The code (RFC 6455 §7.4). It is 1005 if the peer has sent none.
+        /// The code (RFC 6455 §7.4). The code is 1005 if the peer has sent no code.
         code: u16,
         /// The reason. It may be empty.
         reason: String,

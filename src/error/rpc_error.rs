@@ -119,7 +119,8 @@ impl From<RpcError> for ErrorObject<Text> {
     }
 }
 
-/// The member `reason` of an object. A derived implementation would also accept an array, and read its first element.
+/// The member `reason` of an object. A derived implementation of `Deserialize` would also accept an array, and read the
+/// first element of the array.
 struct Reason(Option<String>);
 
 impl<'de> Deserialize<'de> for Reason {

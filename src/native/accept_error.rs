@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_error_that_concerns_the_listener_ends_it() {
+    fn only_an_error_about_the_listener_ends_the_listener() {
         for (cause, errors) in [
             (
                 Cause::Connection,

@@ -17,7 +17,8 @@ impl Link {
     }
 
     /// Returns whether further requests and notifications must be refused. They are refused if the queue is full and
-    /// the running request waits for the peer. Reading must then continue, to receive the message of the peer.
+    /// the running request waits for a message of the peer. The driver must then continue to read, to receive this
+    /// message.
     pub(super) fn must_refuse_input(&self) -> bool {
         if !self.is_sequential() {
             return false;
@@ -39,8 +40,8 @@ impl Link {
     }
 }
 
-/// Returns whether a message of the peer may be needed for the running request: a stream needs credit, and a handler
-/// that calls the peer needs the response.
+/// Returns whether the running request may wait for a message of the peer. A stream waits for credit, and a handler
+/// that calls the peer waits for the response.
 fn waits_for_peer(state: &State) -> bool {
     !state.blocked_streams.is_empty() || state.connection.pending_calls() > 0
 }

@@ -132,7 +132,7 @@ impl<R> Call<R> {
     }
 
     /// Registers a callback for the progress that the peer reports. A value that is not a `P` is ignored. Each progress
-    /// value restarts the timeout of the call. It does not restart the [total timeout](Call::total_timeout).
+    /// value restarts the timeout of the call, but not the [total timeout](Call::total_timeout).
     pub fn on_progress<P: DeserializeOwned>(self, callback: impl Fn(P) + Send + Sync + 'static) -> Self {
         let callback = move |value: &RawValue| {
             if let Ok(value) = serde_json::from_str(value.get()) {

@@ -15,8 +15,9 @@ use super::limits::TERM_GRACE;
 use super::process_tree::ProcessTree;
 use super::transport::cannot_start;
 
-/// The first interval between two checks for descendants. Each interval is twice as long as the previous one, and a
-/// signal resets it. Descendants are polled, because the system does not report when a descendant exits.
+/// The first interval between two checks for descendants. Each interval is twice as long as the previous one. After a
+/// signal, the next interval is this first one again. Descendants are polled, because the system does not report when a
+/// descendant exits.
 const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The maximum interval between two checks for descendants.

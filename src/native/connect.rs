@@ -41,8 +41,8 @@ pub async fn connect_unix(path: impl AsRef<Path>, max_wait: Duration) -> io::Res
     let start = Instant::now();
     loop {
         match UnixStream::connect(&path).await {
-            // Linux reports a full queue as EAGAIN (connect(2)). TCP needs no such loop, because the system itself
-            // waits.
+            // Linux reports a full queue as EAGAIN (connect(2)). For TCP, the system itself waits for room in the
+            // queue.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 if start.elapsed() >= max_wait {
                     return Err(io::Error::new(io::ErrorKind::TimedOut, "the queue of the listener is full"));
@@ -54,9 +54,9 @@ pub async fn connect_unix(path: impl AsRef<Path>, max_wait: Duration) -> io::Res
     }
 }
 
-/// Returns the path of a socket in the abstract namespace of Linux (unix(7)), in which sockets have no files. Returns
-/// `None` for the path of a file. The argument for such a socket is `@name`, as in `ss` and systemd. `./@name` is a
-/// file.
+/// Returns the path of a socket in the abstract namespace of Linux (unix(7)), in which sockets have no files. The
+/// argument `@name` means a socket in this namespace, as in `ss` and systemd. For any other argument, such as
+/// `./@name`, returns `None`.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn in_abstract_namespace(path: &Path) -> Option<PathBuf> {
     use std::ffi::OsString;

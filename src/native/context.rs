@@ -20,7 +20,7 @@ use crate::message::Id;
 /// The request or notification of a running handler.
 #[derive(Clone)]
 pub struct Context {
-    /// A weak reference. A handler may keep its context, and must not keep the link open.
+    /// A weak reference, so that a handler that keeps its context does not keep the link open.
     link: Weak<Link>,
     method: Arc<str>,
     request: Option<RequestKey>,
@@ -68,8 +68,9 @@ impl Context {
         self.cancel_token.is_cancelled()
     }
 
-    /// Returns a future that completes when [`Context::is_cancelled`] becomes true. At this time, the future of the
-    /// handler itself is dropped. So the returned future is useful only in another task, which can stop its work.
+    /// Returns a future that completes when [`Context::is_cancelled`] becomes true. The future of the handler is
+    /// dropped at the same time. So await the returned future in another task, for example in a task that must stop
+    /// when the request is cancelled.
     #[must_use = "a future does nothing unless it is polled"]
     pub fn cancelled(&self) -> Cancelled {
         Cancelled { cancel_token: Arc::clone(&self.cancel_token), waker_key: WakerKey::default() }
@@ -81,8 +82,8 @@ impl Context {
         tokio::task::yield_now().await;
     }
 
-    /// Sends progress to the caller. The `on_progress` callback of the caller receives the value. This method has no
-    /// effect after the response, or if the caller does not read.
+    /// Sends progress to the caller. The `on_progress` callback of the caller receives the value. The value is dropped
+    /// if the request is already answered, or if the output is full because the caller does not read.
     ///
     /// # Errors
     /// [`CallError::Params`].

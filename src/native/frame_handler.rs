@@ -31,7 +31,7 @@ pub(super) struct FrameHandler {
     /// Whether the link responds to invalid input. A server responds, because the sender may wait for a response.
     replies_to_invalid: bool,
     /// Whether the last body was not JSON, or a frame was rejected. Further bytes outside of frames, and further lines
-    /// that are not JSON, then belong to the same error. They get no other response.
+    /// that are not JSON, then belong to the same error, and cause no further response.
     is_invalid_json: bool,
     /// Whether a message was received.
     has_received_message: bool,
@@ -157,7 +157,7 @@ impl FrameHandler {
         if starts && !self.is_invalid_json && self.replies_to_invalid {
             self.reject_invalid_json();
         }
-        // Consecutive noise and a body that the noise has truncated get one response.
+        // Noise may have truncated the body before it. The body and the noise get one response together.
         self.is_invalid_json = self.is_invalid_json || starts;
         FrameAction::Continue
     }

@@ -147,7 +147,7 @@ impl Link {
     }
 
     /// Returns the maximum length of an outgoing message, in bytes, or `usize::MAX` for no maximum. Only WIPC has a
-    /// maximum. It is the limit for incoming messages, because both peers must use the same limit.
+    /// maximum. This maximum is the limit for incoming messages, because both peers must use the same limit.
     pub(super) fn max_message_bytes(&self) -> usize {
         max_message_bytes(self.framing, &self.limits)
     }
@@ -199,8 +199,7 @@ impl Link {
         })
     }
 
-    /// Cancels a call. If the call is pending, notifies the peer and returns the call. Returns `None` if it is not
-    /// pending.
+    /// Cancels a call. If the call is pending, notifies the peer and returns the call. Otherwise, returns `None`.
     pub(super) fn cancel_call(&self, key: CallKey) -> Option<PendingCall> {
         self.with_state(|state| {
             let call = if state.connection.cancel(key) { state.take_call(key) } else { None };
@@ -259,8 +258,7 @@ impl Link {
         self.lock().connection.pending_calls()
     }
 
-    /// Returns the observer of the pending call with this id. Returns `None` if the request of the call is not written
-    /// yet.
+    /// Returns the observer of the pending call with this id, or `None` while the request of the call is unwritten.
     pub(super) fn call_observer(&self, id: u64) -> Option<(CallKey, CallObserver)> {
         let state = self.lock();
         let (key, call) = state.sent_call(id)?;

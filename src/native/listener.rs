@@ -149,13 +149,14 @@ impl Listener {
         Ok(Self::on(Socket::Tcp(listener), name, framing))
     }
 
-    /// Listens on a TCP port for WebSockets, and admits requests by the default [`WebSocketPolicy`]: pages whose origin
-    /// is that of this server, and programs. `127.0.0.1:0` is any free port of this machine.
+    /// Listens on a TCP port for WebSockets, and admits requests by the default [`WebSocketPolicy`]: requests of pages
+    /// with the origin of this server, and of programs. `127.0.0.1:0` is any free port of this machine.
     ///
     /// Each message is one text message of a WebSocket; a binary message is read as UTF-8. A client gets a ping after
-    /// 20 seconds of silence. If it sends nothing in the 20 seconds after that, its link ends. When a link ends, its
-    /// WebSocket is closed with 1001. Compression is not offered, since it would use memory for each connection, and
-    /// would reveal secrets beside text of an attacker by the length of messages.
+    /// 20 seconds of silence. If the client sends nothing in the 20 seconds after the ping, the link ends. When a link
+    /// ends, its WebSocket is closed with 1001. Compression is not offered, because it would use memory for each
+    /// connection. Also, the length of a compressed message could reveal a secret in the message, if an attacker
+    /// controls other text in it.
     ///
     /// For TLS, use a proxy, or [`WebSocketPolicy::accept`].
     ///
@@ -175,7 +176,7 @@ impl Listener {
         let name = address_name(&address);
         let listener = TcpListener::bind(address).await.map_err(|error| with_subject(&error, &name))?;
         let socket = Socket::Web(WebSocketListener::new(listener, policy)?);
-        // Whole messages have no framing, so this one is not used.
+        // Whole messages have no framing, so this argument has no effect.
         Ok(Self::on(socket, name, Framing::ContentLength))
     }
 
@@ -223,7 +224,7 @@ impl Listener {
     /// Creates a transport over a connection. Does not call the function of [`Listener::with`].
     ///
     /// # Errors
-    /// Errors that are about this connection only.
+    /// If the connection has failed. Other connections are not affected.
     fn transport(&self, stream: Stream) -> io::Result<Transport> {
         match stream {
             #[cfg(unix)]

@@ -38,7 +38,7 @@ pub(super) trait MessageChannel: Send {
     /// Flushes and closes the channel.
     fn poll_close(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Returns the number of the message whose beginning was received, but not its end.
+    /// Returns a number that identifies the incomplete message, or `None` between messages.
     fn unfinished(&self) -> Option<u64> {
         None
     }
@@ -48,7 +48,7 @@ pub(super) trait MessageChannel: Send {
         0
     }
 
-    /// Handles an incomplete message whose time is over. Returns the reason why the link ends.
+    /// Handles an incomplete message whose timeout has expired. Returns the reason why the link ends.
     fn time_out(&mut self, _context: &mut Context<'_>) -> Closed {
         Closed::Io(io::ErrorKind::TimedOut, "a message was not complete in time".into())
     }

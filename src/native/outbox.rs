@@ -28,7 +28,7 @@ pub(super) enum Outbox {
 #[derive(Debug, Default)]
 pub(super) struct MessageQueue {
     texts: VecDeque<String>,
-    /// The size of all messages since the queue was cleared, those that were removed included.
+    /// The size of all messages that were appended since the queue was cleared. Removed messages count, too.
     bytes: usize,
 }
 
@@ -38,7 +38,7 @@ impl Outbox {
         framing.map_or_else(|| Self::Messages(MessageQueue::default()), |framing| Self::Frames(framing, Vec::new()))
     }
 
-    /// Appends a message. Whole messages take the text and leave an empty one.
+    /// Appends a message. In an outbox of whole messages, moves the string, so that `text` is empty afterwards.
     pub(super) fn push(&mut self, text: &mut String) {
         match self {
             Self::Frames(framing, bytes) => framing.encode(text, bytes),
@@ -55,7 +55,7 @@ impl Outbox {
     /// Appends a WIPC frame.
     ///
     /// # Errors
-    /// If the payload is too long. Whole messages and other framings must not get here.
+    /// If the payload is too long. The framing must be WIPC.
     pub(super) fn push_frame(&mut self, frame_type: FrameType, payload: &[u8]) -> Result<(), wipc::PayloadTooLong> {
         match self {
             Self::Frames(_, bytes) => wipc::encode(frame_type, payload, bytes),
@@ -63,8 +63,8 @@ impl Outbox {
         }
     }
 
-    /// Returns the size of all messages since the outbox was cleared, in bytes. For whole messages, this is the memory
-    /// that they occupy, and the messages that were removed are included.
+    /// Returns the size of all messages that were appended since the outbox was cleared, in bytes. For whole messages,
+    /// the size is the memory that they occupy, and removed messages count, too.
     pub(super) fn size(&self) -> usize {
         match self {
             Self::Frames(_, bytes) => bytes.len(),
@@ -72,7 +72,7 @@ impl Outbox {
         }
     }
 
-    /// Returns the frames. Whole messages have none.
+    /// Returns the bytes of the frames. Returns no bytes for an outbox of whole messages.
     pub(super) fn frames(&self) -> &[u8] {
         match self {
             Self::Frames(_, bytes) => bytes,
@@ -80,7 +80,7 @@ impl Outbox {
         }
     }
 
-    /// Removes the first of several whole messages, with its size.
+    /// Removes the first whole message. Returns the message and its size.
     pub(super) fn next_message(&mut self) -> Option<(String, usize)> {
         match self {
             Self::Frames(..) => None,
@@ -117,7 +117,7 @@ impl MessageQueue {
     }
 }
 
-/// Returns the memory that a queued message occupies. It does not change while the message is queued.
+/// Returns the memory that a queued message occupies. The result does not change while the message is queued.
 const fn size_of_message(text: &String) -> usize {
     text.capacity() + MESSAGE_OVERHEAD
 }

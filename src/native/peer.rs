@@ -19,7 +19,8 @@ use crate::codec::wipc::FrameType;
 use crate::error::RpcError;
 use crate::error::{CallError, Closed};
 
-/// A client and a server on one transport. It calls methods of the other peer, and answers the requests of that peer.
+/// A client and a server on one transport. A peer calls methods of the remote peer, and answers the requests of the
+/// remote peer.
 ///
 /// Reading starts with the first call, [`Peer::run`] or [`Peer::forget`].
 ///
@@ -165,7 +166,7 @@ impl Peer {
         self.client.send_frame(frame_type, payload)
     }
 
-    /// Returns the identity of the remote peer, as [`Context::identity`].
+    /// Returns the identity of the remote peer, like [`Context::identity`].
     #[must_use]
     pub fn identity<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         self.client.link().identity()

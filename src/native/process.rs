@@ -125,7 +125,7 @@ impl Process {
 
     /// Registers a callback for each start of the process, including the first start. The arguments are the client and
     /// the number of starts. Before the callback runs, the methods of the peer are registered. At a restart,
-    /// [`RunningProcess::client`] then already returns this client.
+    /// [`RunningProcess::client`] returns this client before the callback runs.
     pub fn on_start(mut self, callback: impl Fn(&Client, u32) + Send + Sync + 'static) -> Self {
         self.hooks.on_start = Some(Box::new(callback));
         self
@@ -210,7 +210,7 @@ struct Current {
 
 impl RunningProcess {
     /// Returns the client of the current process, or of the last process if none is running. Calls through the client
-    /// of an ended process fail. They are never repeated to a restarted process.
+    /// of an ended process fail. A restart does not repeat these calls.
     #[must_use]
     pub fn client(&self) -> Client {
         self.shared.0.borrow().client.clone()

@@ -1,8 +1,8 @@
 //! Sends signals to a child process and its descendants. The signals are sent to the process group of the child, and to
 //! descendants in other groups.
 //!
-//! A process in another group does not count as a descendant after its parent has exited. A daemon uses this on purpose
-//! to survive its parent.
+//! A process in another group does not count as a descendant after its parent has exited. So a background program can
+//! survive its parent on purpose.
 
 use rustix::io::Errno;
 use rustix::process::{
@@ -64,8 +64,8 @@ impl ProcessTree {
         }
         // Known descendants may have exited, or may have changed their group.
         let now = |known: &Process| all.iter().find(|process| process.is_same(known)).copied();
-        // Group members stay in the list during the search, to find their children. They are removed after the search,
-        // because the signal to the group reaches them.
+        // Group members stay in the list during the search, so that their children are found. They are removed after
+        // the search, because the signal to the group reaches the members.
         let mut found: Vec<_> = self.descendants.iter().filter_map(now).collect();
         let has_group = self.has_group();
         let leader = (!self.is_waited_for).then_some(self.leader);
@@ -140,10 +140,10 @@ impl ProcessTree {
     }
 
     /// Returns whether the group of the leader still exists. While a group has members, no new process gets the id of
-    /// the group. So if a process has this id after the leader was waited for, the group has ended. Any group with this
-    /// id is then another group.
+    /// the group. If a process has this id after the leader was waited for, it is a new process. So the group of the
+    /// leader has ended, and a group with this id is a new group.
     fn has_group(&mut self) -> bool {
-        // A missing permission also means that the process or the group exists.
+        // The error for a missing permission also means that the process or the group exists.
         let exists = |found: rustix::io::Result<()>| found != Err(Errno::SRCH);
         if self.is_group && self.is_waited_for {
             self.is_group = exists(test_kill_process_group(self.leader)) && !exists(test_kill_process(self.leader));

@@ -1,7 +1,7 @@
 //! Ends a child process and its descendants with a job object.
 //!
-//! A process that was created with `CREATE_BREAKAWAY_FROM_JOB` does not count as a descendant. A daemon uses this flag
-//! on purpose to survive its parent.
+//! A process that was created with `CREATE_BREAKAWAY_FROM_JOB` does not count as a descendant. So a background program
+//! can survive its parent on purpose.
 
 use tokio::process::{Child, Command};
 use win32job::{ExtendedLimitInfo, Job};
@@ -40,8 +40,8 @@ impl ProcessTree {
         processes.is_some_and(|ids| ids.iter().any(|id| *id != self.leader))
     }
 
-    /// Returns whether the system has a signal like `SIGTERM`. Always false: on Windows, only the end of its input can
-    /// cause a process to exit.
+    /// Returns whether the system has a signal like `SIGTERM`. Always false: on Windows, this program can only close
+    /// the input of the process, or kill the process.
     pub(super) const fn terminate(&mut self) -> bool {
         false
     }
@@ -53,7 +53,7 @@ impl ProcessTree {
         // exit.
         let _ = leader.start_kill();
         if let Some(job) = self.job.take() {
-            // When a job object is closed, its processes end only with this limit. The limit is not set earlier, so
+            // The close of a job object ends its processes only if this limit is set. The limit is not set earlier, so
             // that the processes continue if this program exits first, as on Unix.
             let _ =
                 job.set_extended_limit_info(ExtendedLimitInfo::new().limit_breakaway_ok().limit_kill_on_job_close());

@@ -27,41 +27,43 @@ struct Side {
     io: Io,
     child: Option<ChildProcess>,
     grace: Duration,
-    /// The messages that are being written, and those after them.
+    /// The messages that are being written. `queued` contains the messages after them.
     writing: Outbox,
     queued: Outbox,
     written: usize,
     is_flushed: bool,
-    /// The maximum time of an incomplete message. A program may take any time.
+    /// The maximum time from the beginning of a message to its end. `None` for a child process, whose messages may take
+    /// any time.
     partial_limit: Option<Duration>,
-    /// The incomplete message, with its beginning.
+    /// The number of the incomplete message, and the time at which its beginning was received.
     partial: Option<(u64, Instant)>,
 }
 
 struct Relay {
     sides: [Side; 2],
-    /// The reason of the end, and the deadline for the messages that are not passed on yet.
+    /// The reason why the relay ends, and the deadline to pass on the messages that were already received.
     end: Option<(Closed, Instant)>,
-    /// The time at which the sides are closed even if a peer does not read.
+    /// The time at which both sides are closed, even if a peer does not read.
     close_deadline: Option<Instant>,
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
 impl Transport {
-    /// Passes each message of this transport to `other`, and each of `other` to this one, until one of them ends or
-    /// `shutdown` completes. The text of a message is not changed, except for line ends between its tokens. Returns the
-    /// reason of the first end.
+    /// Passes each message of this transport to `other`, and each message of `other` to this transport. Ends when one
+    /// of the two transports ends, or when `shutdown` completes. Returns the reason. The text of a message is not
+    /// changed, except for line ends between its tokens.
     ///
-    /// Nothing is answered here: neither invalid messages nor unknown methods. Of the limits, those of a message hold.
-    /// If one side does not read, the other is not read either. A message that is too long or is not UTF-8 ends both
-    /// sides. At the end, the messages that were received have the grace of the other transport to be passed on. A
-    /// process ends with the relay, as in [`Transport::child`], and a WebSocket of a server is closed with 1001.
+    /// The relay itself sends no responses, neither to invalid messages nor for unknown methods. Only the limits for a
+    /// single message apply, such as its length. While one peer does not read, the messages of the other peer are not
+    /// read. A message that is too long or is not UTF-8 ends the relay. After the end of one transport, received
+    /// messages are still passed on, within the longer grace of the two transports. A process ends with the relay, as
+    /// in [`Transport::child`], and a WebSocket of a server is closed with 1001.
     ///
     /// ```no_run
     /// use portway::{Framing, Listener, Transport};
     ///
     /// # async fn run() -> std::io::Result<()> {
-    /// // A language server of its own for each connection.
+    /// // Each connection has its own language server.
     /// let listener = Listener::tcp("127.0.0.1:4000", Framing::ContentLength).await?;
     /// loop {
     ///     let client = listener.accept().await?;
@@ -113,7 +115,7 @@ impl Side {
         self.queued.size() + self.writing.size() - self.written
     }
 
-    /// Writes the queued messages. Is ready when all are written and flushed.
+    /// Writes the queued messages. Returns `Ready` when all messages are written and flushed.
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.io.is_writing() {
             return Poll::Ready(Ok(()));
@@ -192,7 +194,7 @@ impl Relay {
         self.end.get_or_insert_with(|| (why, Instant::now() + grace));
     }
 
-    /// Passes messages on, until both sides have ended, or one has and the grace is over.
+    /// Passes messages on until both sides have ended, or until the grace after the end of one side is over.
     fn poll_pass(&mut self, context: &mut Context<'_>) -> Poll<Closed> {
         loop {
             let mut has_progress = false;
@@ -225,7 +227,8 @@ impl Relay {
         }
     }
 
-    /// Writes to `to`, and reads from `from`. Returns whether anything was read or has ended.
+    /// Writes queued messages to the side `to`, and reads from the side `from`. Returns whether input was read, or a
+    /// side has ended.
     fn pass_one_way(&mut self, context: &mut Context<'_>, from: usize, to: usize) -> bool {
         let Ok([from, to]) = self.sides.get_disjoint_mut([from, to]) else { return false };
         let mut why = None;
@@ -237,7 +240,7 @@ impl Relay {
                 (to.written, to.is_flushed) = (0, true);
                 why = Some(Closed::from_io(&error));
             }
-            // This passes the end of the input on. The receiver may still send messages.
+            // The input of `from` has ended, so the output to `to` ends. The peer of `to` may still send messages.
             Poll::Ready(Ok(()))
                 if !from.io.is_reading() && to.io.is_writing() && to.io.poll_shutdown(context).is_ready() =>
             {
@@ -262,7 +265,7 @@ impl Relay {
         has_progress
     }
 
-    /// Ends the relay soon after the exit of a process, even if another process keeps its pipe open.
+    /// Limits the time of the relay after the exit of a process, because another process may keep the pipe open.
     fn check_children(&mut self, context: &mut Context<'_>) {
         let mut exits = self.sides.iter_mut().filter_map(|side| side.child.as_mut());
         if exits.any(|child| child.poll_exit(context).is_ready()) {
@@ -286,12 +289,13 @@ impl Relay {
             }
         }
         let Some((_, deadline)) = self.end.clone().filter(|_| !is_closed) else { return Poll::Ready(()) };
-        // A side that does not read must not delay the end by more than the grace, and has at least a short time.
+        // A peer that does not read must not delay the end by more than the grace. But each peer has at least
+        // `OUTPUT_GRACE` to read, even if the grace is over.
         let deadline = *self.close_deadline.get_or_insert_with(|| deadline.max(Instant::now() + OUTPUT_GRACE));
         self.poll_until(context, deadline)
     }
 
-    /// Waits for the exit of the processes. Returns the status of the last one.
+    /// Waits for the exit of the processes. Returns the exit status of a process that has exited by itself, or `None`.
     fn poll_exit(&mut self, context: &mut Context<'_>) -> Poll<Option<std::process::ExitStatus>> {
         let mut status = None;
         for side in &mut self.sides {
@@ -341,7 +345,7 @@ fn poll_bytes(io: &mut ByteIo, context: &mut Context<'_>, other: &mut Outbox) ->
 fn pass_frame(frame: Frame<'_>, other: &mut Outbox) -> Result<(), Closed> {
     match frame {
         Frame::Body(body) => pass(body, other),
-        // A program may print other text. A dropped message comes with a fault.
+        // A program may print text between messages. For a dropped message, the decoder also returns a fault.
         Frame::Noise { .. } | Frame::Frame(_) | Frame::Dropped { .. } => Ok(()),
         Frame::Refused { .. } => Err(unusable("a message has another content type or charset")),
         Frame::Fault(crate::codec::frame::FrameFault::Truncated { received_bytes }) => {

@@ -143,7 +143,8 @@ impl OpenStream {
         {
             self.end = Some(end.unwrap_or(Err(CallError::Destroyed)));
         }
-        // The items before a response are returned before the response. Any other end of the call takes effect at once.
+        // The items before a response are returned before the response. If the call ended without a response, its error
+        // is returned at once.
         if let Some(Err(error)) = &self.end
             && error.remote().is_none()
         {

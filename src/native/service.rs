@@ -1,4 +1,4 @@
-//! One service on several listeners and transports, with one end.
+//! Serves one set of methods on several listeners and transports, and ends all of them together.
 
 use core::fmt;
 use core::future::poll_fn;
@@ -17,7 +17,8 @@ use super::peer::Peer;
 use super::server::Stopper;
 use super::transport::Transport;
 
-/// One set of methods, served on any number of listeners and transports, with one graceful end.
+/// A set of methods that is served on any number of listeners and transports. [`Service::serve_until`] ends all links
+/// gracefully.
 ///
 /// ```no_run
 /// use portway::{Context, Framing, Listener, RpcError, Service, Transport};
@@ -51,7 +52,7 @@ impl Service {
         Self { set_up: Arc::new(set_up), listeners: Vec::new(), transports: Vec::new() }
     }
 
-    /// Adds a listener. Each of its connections is served.
+    /// Adds a listener. Each connection of the listener is served.
     pub fn listen(mut self, listener: Listener) -> Self {
         self.listeners.push(listener);
         self
@@ -63,16 +64,17 @@ impl Service {
         self
     }
 
-    /// Serves until `shutdown` completes, and then ends all links: the listeners accept no more connections, no further
-    /// request begins, and running requests are completed and answered, within the grace of their transport (two
-    /// seconds by default, see [`Transport::with_grace`]). WebSockets are closed with 1001. Returns when all links have
+    /// Serves until `shutdown` completes, and then ends all links. The listeners accept no more connections, and no
+    /// further request begins. Running requests have the grace of their transport to complete (two seconds by default,
+    /// see [`Transport::with_grace`]), and are answered. WebSockets are closed with 1001. Returns when all links have
     /// ended.
     ///
-    /// Without listeners, this also returns when the last link has ended. Dropping the future closes everything at
-    /// once.
+    /// Without listeners, this method also returns when the last link has ended. If the future is dropped, all links
+    /// and listeners are closed at once.
     ///
     /// # Errors
-    /// If a listener can accept no more connections. All links are ended as above, before this returns the error.
+    /// If a listener can accept no more connections. Before this method returns the error, all links are ended in the
+    /// same way.
     pub async fn serve_until(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
         let Self { set_up, listeners, transports } = self;
         let (sender, accepted) = unbounded_channel();
@@ -81,7 +83,7 @@ impl Service {
             let (set_up, sender) = (Arc::clone(&set_up), sender.clone());
             accepting.spawn(async move {
                 let serve = |peer| {
-                    // The receiver exists as long as this task.
+                    // Sending does not fail, because the receiver exists as long as this task.
                     let _ = sender.send(peer);
                 };
                 listener.serve_each(&*set_up, serve).await
@@ -133,7 +135,8 @@ impl Links {
         }
     }
 
-    /// Starts new links, and removes those that have ended. Is ready when no link remains and none can be added.
+    /// Starts new links, and removes links that have ended. Returns `Ready` when no link remains and no link can be
+    /// added.
     fn poll_ended(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let can_grow = loop {
             match self.accepted.poll_recv(context) {
@@ -146,7 +149,7 @@ impl Links {
         if can_grow { Poll::Pending } else { Poll::Ready(()) }
     }
 
-    /// Removes the links that have ended. Is ready when none remains.
+    /// Removes the links that have ended. Returns `Ready` when no link remains.
     fn poll_all_ended(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while let Some(ended) = ready!(self.running.poll_join_next_with_id(context)) {
             let id = ended.map_or_else(|error| error.id(), |(id, ())| id);

@@ -1,5 +1,5 @@
-//! The file of a Unix domain socket. It is created for one user only. It is removed when it is dropped, unless another
-//! file has replaced it.
+//! The file of a Unix domain socket. Only one user can access the file. The drop of [`SocketFile`] removes the file,
+//! unless another file has replaced it.
 
 use core::time::Duration;
 use std::ffi::OsString;
@@ -91,8 +91,8 @@ pub(super) fn listen_abstract(name: &Path) -> io::Result<UnixListener> {
 pub(super) fn listen(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
     let named = |error: io::Error| with_subject(&error, path.display());
     let location = Location::of(path).map_err(named)?;
-    // The bind resolves the path again. The path may then lead to another folder. So a file that already exists in the
-    // folder of `location` must not count as the file of the new socket.
+    // The bind resolves the path again, and may find another folder. A file that already exists in the folder of
+    // `location` would then be taken for the file of the new socket.
     if location.file().map_err(named)?.is_some() {
         return in_use(format!("{} already exists", path.display()));
     }
@@ -103,7 +103,7 @@ pub(super) fn listen(path: &Path) -> io::Result<(SocketFile, UnixListener)> {
         File::from(socket.as_fd().try_clone_to_owned().map_err(named)?).set_permissions(Permissions::from_mode(MODE));
     socket.bind(path).map_err(named)?;
     let file = SocketFile::new(location).map_err(named)?;
-    // Another file may have the name now. A symbolic link is not followed.
+    // Another file may have the name now, so a symbolic link must not be followed.
     #[cfg(not(target_os = "linux"))]
     chmodat(&file.location.folder, &file.location.name, Mode::from_raw_mode(MODE as _), AtFlags::SYMLINK_NOFOLLOW)
         .map_err(|error| named(error.into()))?;
@@ -236,9 +236,9 @@ fn remove(location: &Location, identity: Identity) -> io::Result<()> {
 
 /// Removes the file, even if another file gets its name at the same time. Such another file is not removed.
 ///
-/// Systems remove files by name only. So the file is first moved into a new, empty folder. If the moved file is the
-/// expected file, it is removed from this folder. If the moved file is another file, it is moved back. If its name is
-/// already in use again, it stays in the folder.
+/// Systems remove files by name only. So the file with this name is first moved into a new, empty folder. If the moved
+/// file is the expected file, it is removed. Another file is moved back. If the name is already in use again, this
+/// other file stays in the folder.
 ///
 /// # Errors
 /// The errors of [`remove`].
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_just_created_under_the_name_is_kept() -> io::Result<()> {
+    fn another_file_with_the_same_name_is_not_removed() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("a.sock");
         let old = Socket::bind(&path)?;

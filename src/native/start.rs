@@ -3,9 +3,9 @@
 use std::io;
 use std::process::Command;
 
-/// Returns the reason why a program was not started, or `None` if the error of the system already names the reason.
-/// `ENOENT` may also mean that the working directory or the interpreter is missing, and `EACCES` that the program is a
-/// folder.
+/// Returns the reason why a program was not started, or `None` if the error of the system already names the reason. For
+/// example, `ENOENT` may mean that the working directory or the interpreter is missing, and `EACCES` may mean that the
+/// program is a folder.
 ///
 /// [`Transport::child`](crate::Transport::child) adds this reason to its error. Call this function if your code
 /// starts the process itself, for example for [`Transport::with_child`](crate::Transport::with_child).

@@ -43,7 +43,7 @@ pub(super) struct State {
     pub(super) blocked_streams: BTreeMap<u32, Waker>,
     /// Messages for the driver to write.
     pub(super) unwritten: Outbox,
-    /// The size of the outbox that the driver is writing. [`Outbox::size`] defines sizes.
+    /// The [`Outbox::size`] of the outbox that the driver is writing.
     pub(super) being_written: usize,
     /// The number of bytes of `unwritten` that belong to responses or stream credit.
     pub(super) unwritten_responses: usize,
@@ -210,8 +210,8 @@ impl State {
         self.written_of_buffer = count;
     }
 
-    /// Returns whether the request is written. The last byte of the request may still be unwritten, because a peer that
-    /// reads lines can respond before it receives the line feed.
+    /// Returns whether the request is written. The last byte of the request does not count. A peer that reads lines can
+    /// respond before it receives this byte, the line feed.
     pub(super) fn is_request_written(&self, call: &PendingCall) -> bool {
         self.backlog() == 0 || call.end_offset <= self.written_before + self.written_of_buffer as u64 + 1
     }

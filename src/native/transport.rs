@@ -87,19 +87,19 @@ impl Transport {
     }
 
     /// Creates a transport from a channel of whole messages: a sink and a stream of JSON text, one message each. No
-    /// framing is added. All limits hold, as over a byte stream; only
-    /// [`Limits::partial_frame_ms`](crate::Limits::partial_frame_ms) has no effect, as each message is complete.
+    /// framing is added. The limits are the same as over a byte stream, but
+    /// [`Limits::partial_frame_ms`](crate::Limits::partial_frame_ms) has no effect, because each message is complete.
     ///
-    /// The sink receives each message as a `String`, and is flushed when no more messages are queued. It should accept
-    /// only messages that it can send soon: messages count as unwritten until the sink has accepted them. At the end of
-    /// the link, the sink is closed.
+    /// The sink receives each message as a `String`, and is flushed when no more messages are queued. A message counts
+    /// as unwritten until the sink has accepted it. So the sink should accept only messages that it can send soon. At
+    /// the end of the link, the sink is closed.
     ///
     /// The items of the stream are `String`, `Vec<u8>` or another type with bytes. A message that is not JSON is
-    /// answered with -32700, and one over [`Limits::message_bytes`](crate::Limits::message_bytes) with -32600. The link
-    /// continues after both. An error, or the end of the stream, ends the input.
+    /// answered with -32700. A message longer than [`Limits::message_bytes`](crate::Limits::message_bytes) is answered
+    /// with -32600. The link continues in both cases. An error of the stream, or its end, ends the input.
     ///
     /// # Errors
-    /// If there is no tokio runtime.
+    /// If the function is called outside of a tokio runtime.
     ///
     /// # Example
     ///
@@ -110,7 +110,7 @@ impl Transport {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// // Two pipes of messages, here within one program.
+    /// // This example connects a client and a server in one program by two channels.
     /// let (requests, at_server) = futures_channel::mpsc::channel(16);
     /// let (responses, at_client) = futures_channel::mpsc::channel(16);
     /// let server = Server::new(Transport::messages(responses, at_server.map(Ok::<String, Infallible>))?);
@@ -153,12 +153,12 @@ impl Transport {
     ///
     /// The end of the link also ends the process and its descendants. First, the input of the process is closed. After
     /// two seconds (see [`Transport::with_grace`]), the remaining processes get `SIGTERM`, and half a second later
-    /// `SIGKILL`. If the process exits before that, its remaining descendants get `SIGTERM` 250 ms after the exit. If
-    /// the runtime ends while the link is open, all processes are killed at once.
+    /// `SIGKILL`. If the process exits before it gets a signal, its remaining descendants get `SIGTERM` 250 ms after
+    /// the exit. If the runtime ends while the link is open, all processes are killed at once.
     ///
     /// The process leads a new process group, so Ctrl-C in a terminal does not send it a signal. If `SIGINT` ends this
     /// program, only the input of the process is closed. `SIGTERM` and `SIGKILL` are sent to the group and, on Linux,
-    /// to descendants of the process in other groups. A daemon in another group whose parent has exited continues.
+    /// to descendants of the process in other groups. A process in another group whose parent has exited is not ended.
     ///
     /// # Platforms
     /// Windows has neither these signals nor these groups. On Windows, the remaining processes are killed after the two
@@ -185,10 +185,10 @@ impl Transport {
         Ok((transport, stderr))
     }
 
-    /// Connects the end of a process with the end of the link, if the transport does not use the pipes of the process.
-    /// For example, the process may use a socket. The exit of the process ends the link, and the end of the link ends
-    /// the process, as in [`Transport::child`]. The process has `grace` to exit after the output has ended. If the
-    /// process leads a process group, the whole group is ended; see `process_group` of [`Command`].
+    /// Attaches a process to a transport that does not use the pipes of the process. For example, the process may use a
+    /// socket. The exit of the process ends the link, and the end of the link ends the process, as in
+    /// [`Transport::child`]. The process has `grace` to exit after the output has ended. If the process leads a process
+    /// group, the whole group is ended; see `process_group` of [`Command`].
     ///
     /// # Platforms
     /// On Windows, only descendants that the process starts after this call are ended with the process.

@@ -282,7 +282,8 @@ impl Sender {
     /// # Errors
     /// Returns [`io::ErrorKind::InvalidInput`] for a payload of 4 GiB or more. Returns [`io::ErrorKind::BrokenPipe`]
     /// after a `CLOSE` frame was sent, after the guest has exited, and after the channel has ended. On a host, also
-    /// returns `BrokenPipe` after the guest has sent `CLOSE`. A `send` that waits for the queue then fails, too.
+    /// returns `BrokenPipe` after the guest has sent `CLOSE`. When the guest sends `CLOSE`, a `send` that waits for
+    /// room in the queue also fails.
     pub async fn send(&self, frame_type: FrameType, payload: &[u8]) -> io::Result<()> {
         let mut frame = Vec::new();
         encode(frame_type, payload, &mut frame)
@@ -311,7 +312,7 @@ pub struct Receiver {
     reader: Box<dyn AsyncRead + Send + Unpin>,
     decoder: Decoder,
     chunk: Vec<u8>,
-    /// The bytes of the chunk from `from` to `to` are not decoded yet.
+    /// The position in `chunk` of the first byte that is not decoded yet.
     undecoded_start: usize,
     undecoded_end: usize,
     /// Whether the input has ended or failed, or a guest received `CLOSE`.

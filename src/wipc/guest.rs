@@ -35,14 +35,14 @@ pub struct Guest<R = Stdin, W = Stdout> {
     output: W,
     decoder: Decoder,
     chunk: Vec<u8>,
-    /// The bytes of the chunk from `from` to `to` are not decoded yet.
+    /// The position in `chunk` of the first byte that is not decoded yet.
     undecoded_start: usize,
     undecoded_end: usize,
     /// Whether the input has ended, or `CLOSE` was received.
     has_ended: bool,
     /// Whether `CLOSE` was sent.
     has_closed: bool,
-    /// Whether the last received frame represents a `CALL` that was too long, see `limit_calls`.
+    /// Whether the last received frame replaces a `CALL` that was too long, see `limit_calls`.
     is_oversize: bool,
 }
 
@@ -103,8 +103,8 @@ impl<R: Read, W: Write> Guest<R, W> {
     }
 
     /// Waits for the next frame. After `CLOSE` was received, no more input is read, but frames that were already read
-    /// are returned. Returns `None` after these frames, and at the end of the input. The guest should then finish its
-    /// work and exit.
+    /// are returned. Returns `None` after these frames, and at the end of the input. After `None`, the guest should
+    /// finish its work and exit.
     ///
     /// # Errors
     /// Returns the error of the input. Returns [`io::ErrorKind::UnexpectedEof`] if the input ends within a frame.

@@ -1,4 +1,4 @@
-//! The process of a guest. It is ended when its grace is over.
+//! Ends the process of a guest when the grace is over.
 
 use core::task::{Context, Poll};
 use core::time::Duration;

@@ -248,8 +248,8 @@ impl<'h> GuestServer<'h> {
     }
 }
 
-/// Runs a handler. Returns `None` if the handler panics. Only the state of the handler may be inconsistent after a
-/// panic. The state of the server is consistent.
+/// Runs a handler. Returns `None` if the handler panics. After a panic, the state of the handler may be inconsistent,
+/// but the state of the server is not.
 fn catch_panic<T>(run: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(run)).ok()
 }

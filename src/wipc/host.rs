@@ -19,7 +19,7 @@ use crate::native::limits::OUTPUT_GRACE;
 ///
 /// If the host is dropped, the guest and its descendants are killed. Two seconds after `CLOSE` was sent or received
 /// (see [`Host::with_grace`]), the guest and its descendants get `SIGTERM`, and half a second later `SIGKILL`. If the
-/// guest exits before that, its remaining descendants get `SIGTERM` 250 ms after the exit. See
+/// guest exits before it gets a signal, its remaining descendants get `SIGTERM` 250 ms after the exit. See
 /// [`Transport::child`](crate::Transport::child) for the process group.
 ///
 /// # Platforms
@@ -69,7 +69,7 @@ impl Host {
         Ok(Self { sender, receiver, guest, output_deadline: None })
     }
 
-    /// Changes the receiver, for example by [`Receiver::on_passthrough`].
+    /// Replaces the receiver with the result of `change`, for example of [`Receiver::on_passthrough`].
     #[must_use]
     pub fn with_receiver(self, change: impl FnOnce(Receiver) -> Receiver) -> Self {
         Self { receiver: change(self.receiver), ..self }
@@ -83,7 +83,7 @@ impl Host {
         self
     }
 
-    /// Returns a sender. It can be used while the host waits for frames.
+    /// Returns a sender, which can send while the host waits for frames.
     #[must_use]
     pub fn sender(&self) -> Sender {
         self.sender.clone()
@@ -134,7 +134,8 @@ impl Host {
         // The output is read, because a guest with a full output pipe may block before it exits.
         receiving.spawn(async move { while matches!(receiver.receive().await, Ok(Some(_))) {} });
         guest.all_exited().await;
-        // The remaining output is read with a timeout, because a daemon of the guest may keep the output open.
+        // The remaining output is read with a timeout, because a background process of the guest may keep the output
+        // open.
         let _ = timeout(OUTPUT_GRACE, receiving.join_next()).await;
         guest.status().await
     }

@@ -106,7 +106,7 @@ proptest! {
     }
 
     #[test]
-    fn text_between_frames_is_noise_to_the_last_byte_and_no_frame_is_lost(
+    fn all_text_between_frames_is_noise_and_no_frame_is_lost(
         parts in prop::collection::vec((any_text(), "[{]\\PC{0,40}[}]"), 1..6),
         places in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
     ) {
@@ -172,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn the_bytes_of_a_rejected_body_are_read_next(
+    fn the_bytes_of_a_rejected_body_are_decoded_before_later_input(
         length in 0..60_usize,
         rest in any_garbage(),
         after in any_garbage(),

@@ -65,7 +65,7 @@ fn an_empty_body_is_a_body() {
 }
 
 #[test]
-fn a_missing_body_is_an_empty_body() {
+fn a_body_that_was_never_sent_is_an_empty_body() {
     let next = frame("{}");
     let typed = format!("Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n{next}");
     let other = format!("X-Other : 1\r\n{next}");
@@ -111,7 +111,7 @@ fn a_decoder_can_be_reused_after_the_end_of_its_input() {
 }
 
 #[test]
-fn a_body_of_another_type_is_refused_with_its_text() {
+fn a_body_of_another_content_type_is_refused_with_its_text() {
     for (header, reason) in [
         ("Content-Type: application/json", Reason::UnsupportedContentType),
         ("content-type:", Reason::UnsupportedContentType),

@@ -22,12 +22,12 @@ pub(crate) fn body(text: &str) -> Found {
     Found::Body(latin_1(text.as_bytes()))
 }
 
-/// Returns noise that starts a run.
+/// Returns noise that starts a run of noise.
 pub(crate) fn noise(text: &str) -> Found {
     Found::Noise { text: latin_1(text.as_bytes()), starts: true }
 }
 
-/// Returns noise that continues a fault.
+/// Returns noise that continues an earlier fault or run of noise.
 pub(crate) fn more_noise(text: &str) -> Found {
     Found::Noise { text: latin_1(text.as_bytes()), starts: false }
 }

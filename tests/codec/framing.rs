@@ -51,7 +51,7 @@ fn rejected_bytes_are_decoded_again_only_with_content_length() {
     for (framing, expected) in [(Framing::ContentLength, vec![body("{}")]), (Framing::Newline, vec![])] {
         let mut decoder = FrameDecoder::new(framing, &Limits::DEFAULT);
         let mut input = &b"Content-Length: 25\r\n\r\n[]Content-Length: 2\r\n\r\n{}\n"[..];
-        // With `Content-Length`, the last event is the body. With lines, the last event is the last line.
+        // This loop reads to the last event, which is the body with `Content-Length`, and the last line with lines.
         let mut before = input;
         while decoder.next(&mut input).is_some() && !input.is_empty() && input != b"\n" {
             before = input;

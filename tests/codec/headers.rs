@@ -111,7 +111,7 @@ fn an_oversized_header_is_reported_once_and_dropped_with_its_body() {
         let found = read(format!("{header}\r\n{{}}{}", frame("[]")));
         assert_eq!(found.first(), Some(&HEADER_TOO_LARGE));
         assert_eq!(found.last(), Some(&body("[]")));
-        // The rest of a line that is too long is reported as noise of this fault, not as a second fault.
+        // The rest of a line that is too long is reported as noise that continues this fault, not as a second fault.
         assert!(found[1..found.len() - 1].iter().all(|found| matches!(found, Found::Noise { starts: false, .. })));
     }
 }
@@ -127,7 +127,7 @@ fn an_oversized_header_without_a_length_has_no_body() {
 }
 
 #[test]
-fn a_length_longer_than_a_header_is_one_fault() {
+fn a_length_with_more_digits_than_a_header_may_have_is_one_fault() {
     let digits = "0".repeat(9_000);
     let found = read(format!("Content-Length: {digits}2\r\n\r\n{{}}{}", frame("[]")));
     assert_eq!(found.first(), Some(&HEADER_TOO_LARGE));
@@ -135,7 +135,7 @@ fn a_length_longer_than_a_header_is_one_fault() {
 }
 
 #[test]
-fn an_oversized_header_may_have_no_body() {
+fn the_frame_after_an_oversized_header_is_read_if_the_body_was_never_sent() {
     for sent in ["", "{", "cont", "c"] {
         let many = "X-Other: 1\r\n".repeat(1_000);
         let stream = format!("{many}Content-Length: 500\r\n\r\n{}", frame("[]"));
@@ -150,7 +150,7 @@ fn an_oversized_header_may_have_no_body() {
 }
 
 #[test]
-fn the_rest_of_a_dropped_short_body_is_noise() {
+fn bytes_after_a_dropped_body_are_noise() {
     let many = "X-Other: 1\r\n".repeat(1_000);
     let stream = format!("{many}Content-Length: 2\r\n\r\ncont x{}", frame("[]"));
     assert_eq!(read(stream), [HEADER_TOO_LARGE, more_noise("nt x"), body("[]")]);

@@ -8,8 +8,8 @@ use crate::found::{frame, limits};
 
 const MESSAGE: usize = 50_000;
 const HEADER: usize = 1_000;
-/// Maximum memory of a decoder. While a buffer grows, its old and its new allocation exist at the same time. The last
-/// term is for small allocations.
+/// Maximum memory of a decoder. While a buffer grows, its old and its new allocation exist at the same time. The 8,192
+/// bytes are for small allocations.
 const MAX_HELD_BYTES: u64 = 2 * MESSAGE as u64 + 2 * HEADER as u64 + 8_192;
 
 /// Returns the peak memory in bytes of a decoder that reads a stream in pieces of this size.
@@ -55,7 +55,7 @@ fn the_memory_of_a_decoder_is_bounded() {
 }
 
 #[test]
-fn a_header_alone_reserves_nothing() {
+fn a_header_without_its_payload_reserves_no_memory() {
     let header = format!("Content-Length: {MESSAGE}\r\n\r\n{{");
     assert!(peak_memory(Framing::ContentLength, header.as_bytes(), 7) < 1_000);
 }
@@ -86,7 +86,7 @@ fn an_idle_decoder_releases_its_buffer() {
 }
 
 #[test]
-fn bytes_one_by_one_cost_no_more_than_bytes_in_one_piece() {
+fn bytes_that_arrive_one_by_one_cause_few_allocations() {
     // The sum of all allocations must be a small multiple of the message, although the buffer grows at many reads.
     for framing in [Framing::ContentLength, Framing::Newline] {
         let mut stream = Vec::new();

@@ -88,8 +88,8 @@ fn a_header_is_read_at_any_position_of_a_line() {
         assert_eq!(found.last(), Some(&body("{}")), "{before}: {found:?}");
         assert_eq!(found.len(), 2, "{before}: {found:?}");
     }
-    // Together, this text and `Content-Length` could be the name of an unknown header. The decoder reads a length,
-    // since no other header follows.
+    // For example, `done-Content-Length` could be the name of an unknown header. Since no other line with a length
+    // follows, the decoder reads the line as `Content-Length`.
     for before in ["done-", "content-", "X-Content-"] {
         assert_eq!(read(format!("{before}{}", frame("{}"))), [body("{}")], "{before}");
     }
@@ -113,7 +113,7 @@ fn an_incomplete_header_does_not_hide_the_next_frame() {
 }
 
 #[test]
-fn a_length_mentioned_in_text_is_not_that_of_a_frame() {
+fn a_length_in_text_is_not_the_length_of_a_frame() {
     let text = "[trace] Content-Length: 42\n";
     assert_eq!(read(format!("{text}{}", frame("{}"))), [noise("[trace] "), body("{}")]);
     let text = "[trace] Content-Length: 42 bytes, Content-Length: 43.\n";
@@ -135,7 +135,7 @@ fn a_length_that_is_too_short_leaves_noise() {
         let length = text.len() - missing;
         let found = read(format!("Content-Length: {length}\r\n\r\n{text}{}", frame("[]")));
         let (start, rest) = text.split_at(length);
-        assert_eq!(found, [body(start), noise(rest), body("[]")], "{missing} too short");
+        assert_eq!(found, [body(start), noise(rest), body("[]")], "{missing} bytes too short");
     }
 }
 
@@ -178,9 +178,9 @@ fn a_header_within_a_rejected_body_is_decoded() {
         let swallowed = stream.split_once("\r\n\r\n").unwrap().1;
         let first = body(&swallowed[..text.len() + excess]);
         let expected = [first, body("[1]"), body("[2,\"xxxxxxxxxxxxxxxxxxxx\"]")];
-        assert_eq!(read_and_reject(&[stream.as_bytes()]), expected, "{excess} too long");
+        assert_eq!(read_and_reject(&[stream.as_bytes()]), expected, "{excess} bytes too long");
         let bytes: Vec<&[u8]> = stream.as_bytes().chunks(1).collect();
-        assert_eq!(read_and_reject(&bytes), expected, "{excess} too long, byte by byte");
+        assert_eq!(read_and_reject(&bytes), expected, "{excess} bytes too long, byte by byte");
     }
 }
 
@@ -194,7 +194,7 @@ fn nested_rejected_bodies_are_decoded_again() {
 }
 
 #[test]
-fn only_a_whole_line_or_a_last_beginning_is_a_header_in_a_body() {
+fn a_header_within_a_body_is_a_whole_line_or_the_beginning_of_a_line_at_the_end() {
     for (body, at) in [
         ("{}Content-Length: 5\r\n", Some(2)),
         ("{}content-length:5\n{}", Some(2)),
@@ -214,7 +214,7 @@ fn only_a_whole_line_or_a_last_beginning_is_a_header_in_a_body() {
 
 #[test]
 fn repeated_decoding_of_rejected_bytes_is_bounded() {
-    // The body of each header is the whole rest of the stream. So after each rejection, the decoder reads the rest
+    // The body of each header is the whole rest of the stream. So after each rejection, the decoder decodes this rest
     // again.
     let mut rest = " ".repeat(40_000);
     for _ in 0..1_000 {
@@ -248,8 +248,8 @@ fn time_to_give_back(frames: usize) -> Duration {
 
 #[test]
 fn the_cost_of_rejected_bytes_is_linear() {
-    // A message of 16 times the length must take about 16 times as long. If the decoder copied the rest for each frame,
-    // the message would take 256 times as long.
+    // A message of 16 times the length must take about 16 times as long. If the decoder copied the rest of the message
+    // for each frame, the ratio would be 256.
     let ratio = || time_to_give_back(48_000).as_secs_f64() / time_to_give_back(3_000).as_secs_f64();
     let ratios: Vec<f64> = (0..3).map(|_| ratio()).collect();
     assert!(ratios.iter().any(|ratio| *ratio < 64.0), "{ratios:?}");
@@ -261,7 +261,7 @@ fn broken(frames: &[&str]) -> String {
 }
 
 #[test]
-fn returned_bytes_are_read_before_the_rest_of_earlier_returned_bytes() {
+fn an_inner_rejected_body_is_decoded_before_the_rest_of_the_outer_body() {
     let inner = broken(&["[2]", "[3]"]);
     let outer = broken(&["[1]", &inner, "[4]"]);
     let stream = frame(&outer) + &frame("[5]");
@@ -274,7 +274,7 @@ fn returned_bytes_are_read_before_the_rest_of_earlier_returned_bytes() {
 }
 
 #[test]
-fn a_body_that_begins_in_returned_bytes_and_ends_in_new_input_is_rejected_too() {
+fn a_body_that_begins_in_a_rejected_body_and_ends_in_new_input_may_be_rejected() {
     let outer = "(Content-Length: 28\r\n\r\n(".to_owned();
     let stream = frame(&outer) + "Content-Length: 3\r\n\r\n[2][3]" + &frame("[4]");
     let swallowed = body("(Content-Length: 3\r\n\r\n[2][3]");

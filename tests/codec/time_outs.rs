@@ -18,7 +18,7 @@ fn feed_all(decoder: &mut FrameDecoder, bytes: &str) -> Vec<Found> {
 }
 
 #[test]
-fn a_message_has_begun_from_its_first_byte_to_its_last() {
+fn a_message_is_unfinished_from_its_first_byte_until_its_last_byte() {
     let stream = "Content-Type: application/vscode-jsonrpc\r\n".to_owned() + &frame("{}");
     let mut decoder = decoder(Framing::ContentLength);
     assert_eq!(decoder.unfinished(), None);
@@ -95,7 +95,7 @@ fn time_outs_may_occur_repeatedly() {
 }
 
 #[test]
-fn late_bytes_that_look_like_headers_are_no_error() {
+fn late_bytes_that_look_like_headers_are_not_an_error() {
     let mut decoder = decoder(Framing::ContentLength);
     feed_all(&mut decoder, "Content-Length: 100\r\n\r\n{");
     decoder.time_out();
@@ -104,7 +104,7 @@ fn late_bytes_that_look_like_headers_are_no_error() {
 }
 
 #[test]
-fn a_body_that_is_dropped_is_a_message_that_has_begun() {
+fn a_message_with_a_dropped_body_is_unfinished_until_it_times_out() {
     let mut decoder = FrameDecoder::new(Framing::ContentLength, &limits(10, 8_192));
     assert_eq!(feed_all(&mut decoder, "Content-Length: 100\r\n\r\n"), [oversize(100)]);
     let begun = decoder.unfinished();
@@ -117,7 +117,7 @@ fn a_body_that_is_dropped_is_a_message_that_has_begun() {
 }
 
 #[test]
-fn a_header_that_is_too_large_has_begun_up_to_its_end() {
+fn a_header_that_is_too_large_is_unfinished_until_it_times_out() {
     let mut decoder = FrameDecoder::new(Framing::ContentLength, &limits(10, 40));
     // This line is one byte longer than the limit of a header.
     let found = feed_all(&mut decoder, &format!("Content-Length: {}\r\n", "9".repeat(23)));
@@ -149,7 +149,7 @@ fn an_abandoned_line_is_dropped_to_its_end() {
 }
 
 #[test]
-fn a_line_that_is_dropped_for_its_length_has_begun() {
+fn a_line_that_is_too_long_is_unfinished_until_it_times_out() {
     let mut decoder = FrameDecoder::new(Framing::Newline, &limits(10, 8_192));
     assert_eq!(feed_all(&mut decoder, &"x".repeat(20)), [oversize(None)]);
     assert!(decoder.unfinished().is_some());

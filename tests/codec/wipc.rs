@@ -16,7 +16,8 @@ fn call(payload: impl AsRef<[u8]>) -> Vec<u8> {
     frame(FrameType::Call, payload)
 }
 
-/// Returns the content of a stream. Asserts that pieces of up to 39 bytes have the same content.
+/// Returns the content of a stream. Asserts that the content is the same if the stream arrives in pieces of 1 to 39
+/// bytes.
 fn read_within(max_payload: u32, stream: &[u8]) -> Finds {
     let whole = find_in(max_payload, [stream]);
     for length in 1..stream.len().min(40) {
@@ -39,7 +40,7 @@ fn one(before: &[u8], frame_type: FrameType, payload: &[u8], after: &[u8]) -> Fi
 }
 
 #[test]
-fn a_header_is_the_magic_and_the_type_and_the_length_with_its_lowest_byte_first() {
+fn a_header_has_the_magic_the_type_and_the_length_with_the_lowest_byte_first() {
     assert_eq!(header(FrameType::Open, 0), Ok(*b"WIPC\x00\x00\x00\x00\x00"));
     assert_eq!(header(FrameType::Close, 1), Ok(*b"WIPC\x01\x01\x00\x00\x00"));
     assert_eq!(header(FrameType::Call, 0x0102), Ok(*b"WIPC\x02\x02\x01\x00\x00"));
@@ -49,7 +50,7 @@ fn a_header_is_the_magic_and_the_type_and_the_length_with_its_lowest_byte_first(
 }
 
 #[test]
-fn a_payload_that_32_bits_cannot_count_is_refused() {
+fn a_payload_whose_length_exceeds_32_bits_is_refused() {
     let length = 1 << 32;
     assert_eq!(header(FrameType::Data, length), Err(PayloadTooLong { length }));
     let text = PayloadTooLong { length }.to_string();
@@ -84,7 +85,7 @@ fn an_oversized_call_is_reported_after_its_header_and_dropped() {
 }
 
 #[test]
-fn a_call_that_is_too_long_costs_no_memory_and_does_not_wait_for_its_end() {
+fn a_call_over_the_limit_is_dropped_without_allocations_and_may_be_abandoned() {
     let mut decoder = Decoder::new().with_max_call(1_000);
     let header = header(FrameType::Call, 2_000_000_000).unwrap();
     assert_eq!(decoder.next(&mut &header[..]), Some(Event::Oversize { length: 2_000_000_000 }));
@@ -213,7 +214,7 @@ fn an_incomplete_frame_at_the_end_is_passed_through_and_reported() {
 }
 
 #[test]
-fn frames_in_a_frame_that_is_cut_off_are_its_payload() {
+fn frames_within_a_truncated_frame_are_its_payload() {
     let stream = [&header(FrameType::Data, 1_000).unwrap()[..], &call("inside")].concat();
     let finds = read(&stream);
     assert_eq!((finds.passthrough.len(), finds.frames.len(), finds.truncated), (24, 0, Some(24)));
@@ -236,7 +237,7 @@ fn an_abandoned_header_is_text_and_later_frames_are_found() {
         while let Some(event) = decoder.next(&mut &b""[..]) {
             finds.record(event);
         }
-        assert!(decoder.unfinished().is_some(), "the second header may begin a frame, too");
+        assert!(decoder.unfinished().is_some(), "the second header may also begin a frame");
         assert_eq!(decoder.give_up(), 9 + call("2").len());
         let mut end = &b"end"[..];
         while let Some(event) = decoder.next(&mut end) {
@@ -253,7 +254,7 @@ fn an_abandoned_header_is_text_and_later_frames_are_found() {
 }
 
 #[test]
-fn unfinished_counts_frames_that_have_begun() {
+fn unfinished_identifies_the_frame_whose_payload_is_incomplete() {
     let mut decoder = Decoder::new();
     let mut input = &call("{}")[..8];
     assert_eq!(decoder.next(&mut input), None);
@@ -297,7 +298,7 @@ fn nothing_is_lost_when_headers_are_abandoned_repeatedly() {
                 decoder.give_up();
             }
         }
-        // A header without its whole payload may hide the last frame, so the decoder abandons all such headers.
+        // The payload of an incomplete frame may hide the last frame, so the decoder abandons all incomplete frames.
         let good = call("good");
         take(&mut decoder, &good);
         while decoder.give_up() > 0 {
@@ -310,7 +311,7 @@ fn nothing_is_lost_when_headers_are_abandoned_repeatedly() {
 }
 
 #[test]
-fn a_header_alone_reserves_nothing() {
+fn a_header_without_its_payload_reserves_no_memory() {
     for length in [1_000_000, u32::MAX as usize] {
         let stream = [&header(FrameType::Data, length).unwrap()[..], b"{"].concat();
         let memory = measure(|| {

@@ -18,7 +18,8 @@ const ACCEPTED: &[&str] = &[
     "i_number_very_big_negative_int.json",
 ];
 
-/// A case of the file. The input is `repeated`, as often as `times`, then `input`, and then the bytes of `base64`.
+/// A case of the file. The text of the case consists of `times` copies of `repeated`, `input`, and the bytes of
+/// `base64`.
 #[derive(Deserialize)]
 struct Case {
     name: String,

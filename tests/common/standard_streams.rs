@@ -1,7 +1,7 @@
 //! A process whose standard streams become non-blocking before it starts, just after its start, or while it waits.
 //!
-//! `O_NONBLOCK` is a flag of the open file description. So a test with a duplicate of a descriptor of the process can
-//! set the flag at any time, as another process can.
+//! `O_NONBLOCK` is a flag of the open file description, which all duplicates of a descriptor share. So a test that has
+//! a duplicate of a descriptor of the process can set the flag at any time.
 
 use std::ffi::OsString;
 use std::fs;
@@ -231,8 +231,8 @@ impl Running {
         }
     }
 
-    /// Closes the input. Asserts that the program exits with code 0, writes no further output, and has not changed the
-    /// flag.
+    /// Closes the input. Asserts that the program exits with code 0, writes no further output, and has not changed
+    /// `O_NONBLOCK`.
     pub fn finish(mut self) {
         assert!(self.duplicates.iter().all(is_nonblocking), "the program must not change the flag");
         self.duplicates.clear();
@@ -290,11 +290,11 @@ pub fn payload(number: usize, bytes: usize) -> String {
     text
 }
 
-/// Checks small and large exchanges. The input arrives in pieces, and the test reads the output slowly.
+/// Checks exchanges of small and large messages. The test writes the input in pieces, and reads the output slowly.
 pub fn serves(subject: Subject, streams: Streams, when: When, kind: Kind) {
     let mut running = Running::start(subject, streams, when, kind);
     running.read_preamble();
-    // The program reads before input is available. It must not treat this as the end of the input.
+    // During this pause, the program reads without available input. It must not treat this as the end of the input.
     thread::sleep(Duration::from_millis(20));
     running.exchange(10, usize::MAX);
     if when == When::Later {
@@ -339,7 +339,7 @@ pub fn carries_100_megabytes_each_way(subject: Subject) {
     thread::scope(|scope| {
         let input = running.input();
         let writer = scope.spawn(|| payloads.iter().for_each(|payload| write_all(input, &(subject.request)(payload))));
-        // The program continues until it can neither write nor buffer more input.
+        // This loop waits until the program can neither write nor buffer more input.
         let start = Instant::now();
         let mut waiting = WATCHED;
         while waiting > IDLE {
@@ -414,12 +414,12 @@ pub fn run(mut command: Command, input: &[u8], when: When, kind: Kind) -> (Optio
         duplicates.iter().for_each(set_nonblocking);
     }
     let mut child = command.stdin(their_input).stdout(their_output).spawn().unwrap();
-    // The command has copies of the ends of the process. While a copy is open, the output does not end.
+    // `command` has copies of the descriptors of the process. While a copy is open, the output does not end.
     drop(command);
     if when == When::AtTheStart {
         duplicates.iter().for_each(set_nonblocking);
     }
-    // At first, the process has no input. Then it has the first half of the input.
+    // The process first waits without input, and later after the first half of its input.
     thread::sleep(Duration::from_millis(30));
     let (first, rest) = input.split_at(input.len() / 2);
     let output = thread::scope(|scope| {

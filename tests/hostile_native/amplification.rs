@@ -28,7 +28,7 @@ struct Row {
 
 /// The number of bytes that a server may always send, even after a short message.
 const CONSTANT: usize = 1_024;
-/// The factor for the times in the rows, which are for an optimised build.
+/// The factor by which a time may exceed the time in its row. The times in the rows are for an optimised build.
 const SLOWNESS: f64 = if cfg!(debug_assertions) { 10.0 } else { 1.0 };
 /// Maximum number of tries. The shortest time counts, since other processes delay some tries.
 const TRIES: usize = 5;

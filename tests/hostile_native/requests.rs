@@ -1,4 +1,4 @@
-//! Requests that make a server send or buffer more bytes than the requests have.
+//! Requests that try to make a server send or buffer more bytes than the server has received.
 
 use std::io::Write;
 use std::time::Duration;
@@ -114,7 +114,7 @@ fn running_requests_are_bounded_in_bytes() -> Test {
 }
 
 #[test]
-fn cancelled_waiting_requests_release_their_memory() -> Test {
+fn queued_requests_that_are_cancelled_release_their_memory() -> Test {
     let pairs = 300;
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
@@ -140,7 +140,7 @@ fn cancelled_waiting_requests_release_their_memory() -> Test {
 #[test]
 fn replies_that_wait_for_their_batch_are_bounded_in_bytes() -> Test {
     let refused = |index: usize| match index % 2 {
-        // Each element is refused. The error for the second element has its id.
+        // Each element is refused. The error for the second element repeats the id of this element.
         0 => json!(1),
         _ => json!({"jsonrpc": "2.0", "id": "x".repeat(1_024), "method": 1}),
     };

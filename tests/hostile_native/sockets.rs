@@ -13,7 +13,8 @@ fn a_new_socket_file_is_accessible_only_to_its_owner() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     let mut seen = 0_u32;
-    // On a busy machine, this thread may not run while the other process binds the socket. So the test repeats.
+    // On a busy machine, this thread may not run while the other process binds the socket. So the test starts the other
+    // process again until it has read the mode more than 100 times.
     for _ in 0..50 {
         let mut binding = Running::start(&mut role("bind", &path))?;
         while binding.0.try_wait()?.is_none() {
@@ -33,7 +34,7 @@ fn a_new_socket_file_is_accessible_only_to_its_owner() -> Test {
 }
 
 #[test]
-fn half_messages_cost_their_sent_bytes_and_delay_no_other_peer() -> Test {
+fn incomplete_messages_cost_only_their_sent_bytes_and_delay_no_other_peer() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     let server = Running::server(&path)?;

@@ -132,7 +132,7 @@ fn the_server_stops_reading_a_host_that_reads_nothing() -> Test {
 }
 
 #[test]
-fn a_host_whose_requests_cannot_be_answered_under_their_ids_gets_one_answer_each() -> Test {
+fn each_request_whose_id_cannot_be_repeated_gets_one_answer() -> Test {
     let mut guest = Guest::start()?;
     let ids = [format!("\"{}\"", "x".repeat(5_000)), "{}".into(), "[1]".into(), "true".into(), "1e999".into()];
     for id in &ids {

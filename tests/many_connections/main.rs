@@ -91,7 +91,7 @@ async fn ask_all(clients: &[Client], order: impl Fn(usize) -> usize) -> Result<V
     Ok(latencies)
 }
 
-/// Connects bad clients of three kinds. A client of the first kind requests more than a socket buffers, and reads
+/// Connects bad clients of three kinds. A client of the first kind requests more than a socket can buffer, and reads
 /// nothing. A client of the second kind sends a part of a message. A client of the third kind sends a part of a message
 /// and closes the connection.
 async fn bad_clients(path: &std::path::Path) -> Result<Vec<UnixStream>, Box<dyn Error>> {

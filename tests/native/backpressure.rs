@@ -14,7 +14,7 @@ use crate::wire::{TEST_TIMEOUT, frame, limits, transport_with_remote_end_of};
 type Test = Result<(), Box<dyn Error>>;
 
 #[tokio::test]
-async fn reading_goes_on_while_replies_wait_to_be_written_up_to_the_limit() -> Test {
+async fn the_server_reads_until_its_unwritten_replies_reach_the_limit() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(4_096, Framing::ContentLength)?;
     let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 300_000);
     let server = Server::new(transport.with_limits(limits));
@@ -25,7 +25,7 @@ async fn reading_goes_on_while_replies_wait_to_be_written_up_to_the_limit() -> T
     let mut sent = 0;
     while timeout(Duration::from_millis(200), there.send_bytes(&request(sent))).await.is_ok() {
         sent += 1;
-        assert!(sent < 1_000, "reading never paused");
+        assert!(sent < 1_000, "the link must stop reading");
     }
     assert!(sent >= 4, "{sent}");
     // The last request is incomplete. All complete requests are answered, in order.
@@ -106,7 +106,7 @@ async fn notifications_to_a_peer_that_does_not_read_are_refused_and_none_is_lost
 }
 
 #[tokio::test]
-async fn a_cancel_does_not_wait_for_the_peer_to_read() -> Test {
+async fn a_dropped_call_ends_at_once_even_if_the_peer_does_not_read() -> Test {
     let (transport, there) = transport_with_remote_end_of(64, Framing::ContentLength)?;
     let client = Client::new(transport);
     let call = client.call::<()>("big", &["x".repeat(100_000)]).start();
@@ -175,7 +175,7 @@ async fn requests_beyond_the_limit_are_refused_and_the_others_are_answered() -> 
 }
 
 #[tokio::test]
-async fn requests_with_more_bytes_than_the_limit_are_refused_and_the_others_go_on() -> Test {
+async fn requests_beyond_the_limit_in_bytes_are_refused_and_the_others_still_run() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::ContentLength)?;
     let server = Server::new(transport);
     server.method("wait", |_: Value, _: Context| async {
@@ -212,7 +212,7 @@ async fn send_until_pause(
     while timeout(Duration::from_millis(300), there.send_bytes(&message(sent))).await.is_ok() {
         sent += 1;
         if sent == 20_000 {
-            return Err("reading never paused");
+            return Err("the link must stop reading");
         }
     }
     Ok(sent)
@@ -256,7 +256,7 @@ async fn a_sequential_server_pauses_reading_while_its_queue_is_full() -> Test {
 }
 
 #[tokio::test]
-async fn a_peer_that_does_not_read_is_not_read_in_every_role_and_framing() -> Test {
+async fn in_every_role_and_framing_a_link_stops_reading_if_its_peer_does_not_read() -> Test {
     let message = |framing: Framing, text: &str| {
         let mut bytes = Vec::new();
         framing.encode(text, &mut bytes);
@@ -308,7 +308,7 @@ async fn answers_are_read_before_the_peer_has_read_all_calls() -> Test {
 }
 
 #[tokio::test]
-async fn running_notifications_are_bounded_like_requests_and_dropped_beyond() -> Test {
+async fn notifications_beyond_the_limit_of_running_handlers_are_dropped() -> Test {
     for (params, in_flight, in_flight_bytes) in [("[]", 2, usize::MAX), (r#"["xxxxxxxx"]"#, 1_024, 30)] {
         let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::ContentLength)?;
         let limits = limits(|limits: &mut Limits| {
@@ -389,7 +389,7 @@ async fn credit_that_the_peer_does_not_read_pauses_reading() -> Test {
                 Err(_) => break,
             }
             sent += 1;
-            assert!(sent < 5_000, "{framing}: reading never paused");
+            assert!(sent < 5_000, "{framing}: the link must stop reading");
         }
         assert!(sent > 100, "{framing}: {sent}");
         // Once the peer reads the credit, the client reads items again.
@@ -433,7 +433,7 @@ fn a_rejected_message_does_not_allocate_a_list_of_its_members() -> Test {
     Ok(())
 }
 
-/// See SECURITY.md: the pending calls and all later calls of both peers end by their timeouts.
+/// The pending calls and all later calls of both peers end by their timeouts, see SECURITY.md.
 #[tokio::test]
 async fn two_peers_that_both_leave_too_many_answers_unread_wait_for_each_other_and_their_calls_time_out() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {

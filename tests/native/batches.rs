@@ -102,7 +102,7 @@ async fn a_cancel_in_a_batch_before_its_request_has_no_effect() -> Test {
 }
 
 #[tokio::test]
-async fn a_cancel_in_a_batch_that_ends_with_the_input_is_read() -> Test {
+async fn a_cancel_in_the_last_batch_of_the_input_is_read() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     serve(transport);
     there.send_bytes(format!("[{HANG},{ECHO},{}]", CANCELS[0]).as_bytes()).await?;
@@ -172,7 +172,7 @@ async fn items_before_the_end_in_a_batch_are_returned_first() -> Test {
 }
 
 #[tokio::test]
-async fn credit_in_a_batch_is_for_the_stream_that_is_requested_before_it() -> Test {
+async fn credit_in_a_batch_is_for_a_stream_that_the_batch_requests_before_the_credit() -> Test {
     for (method, id) in [("method", "id"), (r"\u006dethod", r"\u0069d")] {
         let (transport, mut there) = transport_with_remote_end()?;
         serve(transport);

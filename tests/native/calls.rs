@@ -68,7 +68,7 @@ async fn answers_in_any_order_reach_their_calls() -> Test {
 }
 
 #[tokio::test]
-async fn an_error_comes_with_its_code_message_and_data() -> Test {
+async fn an_error_has_the_code_message_and_data_that_the_peer_has_sent() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let call = client.call::<()>("build", &()).start();
@@ -88,7 +88,7 @@ async fn a_crashed_peer_or_handler_is_distinguished_from_an_error() -> Test {
         (reason("handler-panicked"), CallError::HandlerPanicked),
         (reason("destroyed"), CallError::Remote(remote(-32603).with_data(&json!({ "reason": "destroyed" })))),
         (json!({ "code": -32603, "message": "m" }), CallError::Remote(remote(-32603))),
-        // An error of an application may have the same `reason`. Its code differs.
+        // An error of an application may have the same `reason`, but another code.
         (
             json!({ "code": 5, "message": "m", "data": { "reason": "peer-died" } }),
             CallError::Remote(remote(5).with_data(&json!({ "reason": "peer-died" }))),
@@ -174,7 +174,7 @@ async fn a_call_ends_at_its_timeout() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_earlier_deadline_beside_a_later_one_is_met() -> Test {
+async fn a_call_with_a_short_timeout_ends_before_an_earlier_call_with_a_long_timeout() -> Test {
     let (transport, _there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let long = client.call::<()>("long", &()).timeout(Duration::from_secs(3_600)).start();
@@ -252,7 +252,7 @@ async fn a_handler_that_only_computes_is_cancelled_when_it_yields() -> Test {
 }
 
 #[tokio::test]
-async fn progress_reaches_the_call_that_asked() -> Test {
+async fn progress_is_passed_to_the_listener_of_its_call() -> Test {
     let (here, there) = Transport::pair()?;
     let server = Server::new(there);
     server.method("build", |(): (), context: Context| async move {
@@ -278,12 +278,12 @@ async fn progress_reaches_the_call_that_asked() -> Test {
     Ok(())
 }
 
-/// A listener of progress may own the last client of its link, and another call. The drops of the client and of the
-/// call lock the link.
+/// A listener of progress may own the last client of its link, or another call. Dropping such a listener locks the
+/// link. It would cause a deadlock if the link dropped the listener while the link is locked.
 #[test]
 fn the_listener_of_a_call_that_is_refused_may_own_the_link() -> Test {
     async fn calls() -> Test {
-        // The link has ended.
+        // This call is refused because the link has ended.
         let (transport, there) = transport_with_remote_end()?;
         let client = Client::new(transport);
         drop(there);
@@ -292,7 +292,7 @@ fn the_listener_of_a_call_that_is_refused_may_own_the_link() -> Test {
         let call = call.on_progress(move |_: Value| drop(client.notify("heard", &())));
         assert_eq!(call.await, Err(CallError::PeerGone));
 
-        // There are too many calls.
+        // This call is refused because of the limit of pending calls.
         let (transport, _there) = transport_with_remote_end()?;
         let client = Client::new(transport.with_limits(limits(|limits: &mut Limits| limits.pending_calls = 1)));
         let first = client.call::<u32>("a", &()).start();
@@ -327,7 +327,7 @@ async fn too_many_calls_are_refused_and_the_others_go_on() -> Test {
 }
 
 #[tokio::test]
-async fn large_integers_and_number_texts_survive_both_ways() -> Test {
+async fn large_integers_and_the_digits_of_numbers_are_not_changed() -> Test {
     let (here, there) = Transport::pair()?;
     let server = Server::new(there);
     server

@@ -70,7 +70,7 @@ async fn a_peer_that_only_stops_reading_is_noticed_at_the_next_write() -> Test {
 }
 
 #[tokio::test]
-async fn destroy_ends_all_calls_once_and_twice_is_harmless() -> Test {
+async fn destroy_ends_all_calls_and_may_be_called_twice() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let call = client.call::<()>("wait", &()).start();

@@ -73,11 +73,12 @@ async fn the_link_yields_while_it_decodes_rejected_bytes_again() -> Test {
         }
     }));
     let serving = tokio::spawn(server.run());
-    // Received bytes increase the number of bytes that the decoder may read repeatedly.
+    // The number of bytes that a decoder may decode again grows with the number of bytes that it has received.
     for _ in 0..16 {
         there.send_bytes(&frame(&format!("{{\"jsonrpc\":\"2.0\",\"method\":\"n\"{}}}", " ".repeat(LENGTH)))).await?;
     }
-    // The body of each header is the whole rest of the text. After its rejection, the decoder reads the next header.
+    // The body of each header is the whole rest of the text. After rejecting a body, the decoder reads the header within
+    // this body.
     let mut body = " ".repeat(LENGTH);
     for _ in 0..100 {
         body = format!("(Content-Length: {}\r\n\r\n{body}", body.len());
@@ -126,7 +127,7 @@ async fn other_tasks_run_while_the_handlers_of_one_batch_run() -> Test {
 }
 
 #[tokio::test]
-async fn a_link_that_ends_within_a_batch_answers_the_calls_before() -> Test {
+async fn a_link_that_ends_within_a_batch_answers_the_earlier_requests_of_the_batch() -> Test {
     const CALLS: usize = 1_000;
     let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
@@ -156,7 +157,7 @@ fn block(milliseconds: u64) {
 }
 
 #[tokio::test]
-async fn a_message_that_is_complete_is_not_timed_out_while_its_link_is_behind() -> Test {
+async fn a_complete_message_does_not_time_out_while_slow_handlers_delay_its_link() -> Test {
     const CALLS: usize = 600;
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let (transport, mut there) = transport_with_remote_end_of(1 << 20, framing)?;

@@ -149,7 +149,7 @@ async fn forged_progress_and_items_are_ignored() -> Test {
 async fn responses_to_written_requests_are_accepted_while_later_requests_are_written() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
         let (transport, mut there) = transport_with_remote_end_of(1_000, framing)?;
-        // If an answered call counted as a call that ended before it was written, a later call would be refused.
+        // If answered calls still counted as unwritten, the limit would refuse a later call.
         let limits = limits(|limits: &mut Limits| limits.unwritten_bytes = 100_000);
         let client = Client::new(transport.with_limits(limits));
         let filler = "x".repeat(10_000);

@@ -183,7 +183,7 @@ async fn a_stalled_message_over_the_limit_is_abandoned_with_its_received_part() 
 }
 
 #[tokio::test]
-async fn a_client_hands_noise_to_the_application_and_answers_nothing() -> Test {
+async fn a_client_passes_noise_to_the_application_and_does_not_answer_it() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let client = Client::new(transport.on_diagnostic(move |diagnostic| {
@@ -266,7 +266,7 @@ async fn an_input_that_is_interrupted_before_every_byte_is_read_completely() -> 
 }
 
 #[tokio::test]
-async fn lines_are_a_framing_too() -> Test {
+async fn a_link_may_use_lines_as_its_framing() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     let server = Server::new(transport);
     server.method("echo", |(text,): (String,), _: Context| async move { Ok::<_, RpcError>(text) });
@@ -318,7 +318,7 @@ async fn a_banner_before_the_first_line_is_ignored_by_a_client() -> Test {
 }
 
 #[tokio::test]
-async fn ten_lines_that_are_not_messages_are_a_clear_failure() -> Test {
+async fn ten_lines_that_are_not_messages_end_the_link_with_their_own_error() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     let client = Client::new(transport);
     let call = client.call::<u32>("count", &()).start();
@@ -331,7 +331,7 @@ async fn ten_lines_that_are_not_messages_are_a_clear_failure() -> Test {
 }
 
 #[tokio::test]
-async fn lines_that_are_not_messages_end_no_link_after_its_first_message() -> Test {
+async fn after_the_first_message_lines_that_are_not_messages_do_not_end_the_link() -> Test {
     for first in ["{\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n", "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":NaN}\n"] {
         let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
         let client = Client::new(transport);
@@ -347,7 +347,7 @@ async fn lines_that_are_not_messages_end_no_link_after_its_first_message() -> Te
 }
 
 #[tokio::test]
-async fn a_peer_that_speaks_another_framing_is_named() -> Test {
+async fn an_error_or_a_diagnostic_names_the_framing_of_a_peer_with_another_framing() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::Newline)?;
     let client = Client::new(transport);
     let call = client.call::<u32>("count", &()).start();
@@ -383,7 +383,7 @@ async fn a_message_over_the_limit_is_refused_before_its_body_arrives() -> Test {
 }
 
 #[tokio::test]
-async fn a_rejected_message_is_reported_with_its_id_null_included() -> Test {
+async fn a_rejected_message_is_reported_with_its_id_even_if_the_id_is_null() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     serving(transport.on_diagnostic(move |diagnostic| {

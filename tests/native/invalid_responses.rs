@@ -150,7 +150,7 @@ async fn an_answer_without_an_id_ends_none_of_several_calls_and_is_reported() ->
 }
 
 #[tokio::test]
-async fn the_late_answer_to_a_call_that_was_dropped_ends_no_other() -> Test {
+async fn the_late_answer_to_a_dropped_call_ends_no_other_call() -> Test {
     let (transport, mut there) = transport_with_remote_end_of(64 * 1024, Framing::ContentLength)?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let client = Client::new(transport.on_diagnostic(move |diagnostic| {
@@ -212,7 +212,7 @@ async fn the_id_of_an_answer_that_is_too_long_is_found_in_its_first_kibibyte() -
         there.send_bytes(&frame_of(framing, &answer(1_024))).await?;
         let call = calls.into_iter().nth(1).ok_or("")?;
         assert_eq!(timeout(TEST_TIMEOUT, call).await?, Err(CallError::Unreadable(Unreadable::TooLarge)), "{framing}");
-        assert_eq!(client.pending(), 0, "the list of calls and its first call must be dropped");
+        assert_eq!(client.pending(), 0, "the first call was dropped with the list of calls");
     }
     Ok(())
 }
@@ -237,7 +237,7 @@ async fn an_answer_with_a_wrong_content_type_ends_its_call() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_stops_ends_its_call() -> Test {
+async fn an_answer_that_stays_incomplete_ends_its_call() -> Test {
     for framing in FRAMINGS {
         let listen = |transport: Transport| transport.with_payload_timeout(Duration::from_secs(30));
         let (client, calls, mut there) = waiting(framing, 2, listen).await?;
@@ -255,7 +255,7 @@ async fn an_answer_that_stops_ends_its_call() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_whose_bytes_keep_coming_is_accepted_however_long_it_takes() -> Test {
+async fn an_answer_that_arrives_slowly_is_accepted() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline] {
         for serves in [false, true] {
             let (transport, mut there) = transport_with_remote_end_of(64 * 1024, framing)?;

@@ -1,4 +1,4 @@
-//! Transports of whole messages: a sink and a stream of texts.
+//! Transports of whole messages. Each transport has a sink and a stream of texts.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -17,13 +17,13 @@ use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// The other end of a transport.
+/// The remote end of a transport, which the test uses.
 struct Remote {
     to_link: Sender<String>,
     from_link: Receiver<String>,
 }
 
-/// Returns a transport whose sink takes `capacity` messages, and its other end.
+/// Returns a transport whose sink can buffer `capacity` messages, and its remote end.
 fn channel(capacity: usize) -> io::Result<(Transport, Remote)> {
     let (to_link, input) = mpsc::channel(16);
     let (output, from_link) = mpsc::channel(capacity);
@@ -58,7 +58,7 @@ async fn each_message_is_one_text_without_a_frame() -> Test {
 }
 
 #[tokio::test]
-async fn text_that_is_not_json_is_answered_each_time_and_the_link_stays() -> Test {
+async fn each_text_that_is_not_json_is_answered_and_the_link_stays_open() -> Test {
     let (transport, mut remote) = channel(4)?;
     echo(transport).forget();
     for text in ["{", "", "Content-Length: 2\r\n\r\n{}", "WIPC", "{}{}"] {
@@ -73,7 +73,7 @@ async fn text_that_is_not_json_is_answered_each_time_and_the_link_stays() -> Tes
 }
 
 #[tokio::test]
-async fn a_batch_is_answered_in_one_message_and_its_limit_holds() -> Test {
+async fn a_batch_is_answered_in_one_message_and_a_batch_over_the_limit_is_refused() -> Test {
     let (transport, mut remote) = channel(4)?;
     let mut limits = Limits::DEFAULT;
     limits.batch_items = 300;
@@ -92,7 +92,7 @@ async fn a_batch_is_answered_in_one_message_and_its_limit_holds() -> Test {
 }
 
 #[tokio::test]
-async fn a_message_over_the_limit_is_answered_and_ends_its_call() -> Test {
+async fn a_request_over_the_limit_is_refused_and_a_response_over_the_limit_ends_its_call() -> Test {
     let mut limits = Limits::DEFAULT;
     limits.message_bytes = 1_000;
     let (transport, mut remote) = channel(4)?;
@@ -115,7 +115,7 @@ async fn a_message_over_the_limit_is_answered_and_ends_its_call() -> Test {
 }
 
 #[tokio::test]
-async fn a_peer_that_does_not_read_gets_no_more_than_the_limit() -> Test {
+async fn the_server_stops_reading_when_its_unwritten_responses_reach_the_limit() -> Test {
     let (transport, mut remote) = channel(0)?;
     let mut limits = Limits::DEFAULT;
     limits.unwritten_bytes = 100_000;
@@ -127,7 +127,7 @@ async fn a_peer_that_does_not_read_gets_no_more_than_the_limit() -> Test {
         Ok::<_, RpcError>("x".repeat(1_000))
     });
     server.forget();
-    // Reading pauses, so the sender has to wait: this loop ends there.
+    // This loop ends when a message cannot be sent, because the server has stopped reading.
     for id in 0..10_000 {
         let request = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"large"}}"#);
         if timeout(Duration::from_secs(1), remote.to_link.send(request)).await.is_err() {
@@ -136,7 +136,7 @@ async fn a_peer_that_does_not_read_gets_no_more_than_the_limit() -> Test {
     }
     let started = started.load(Ordering::Relaxed);
     assert!((50..200).contains(&started), "{started} responses of 1 KB wait");
-    // Everything is answered once the peer reads.
+    // Once the peer reads, it receives the responses to all requests that have run.
     for id in 0..started {
         assert_eq!(remote.next().await?.ok_or("the end")?["id"], id);
     }
@@ -161,7 +161,7 @@ async fn notifications_fail_while_the_sink_is_full() -> Test {
 }
 
 #[tokio::test]
-async fn the_end_of_the_stream_ends_calls_and_an_error_is_their_reason() -> Test {
+async fn the_end_or_an_error_of_the_stream_ends_all_calls() -> Test {
     let (transport, remote) = channel(4)?;
     let client = Client::new(transport);
     let call = client.call::<()>("never", &());
@@ -208,7 +208,7 @@ async fn a_stopped_server_finishes_its_requests_and_closes_the_sink() -> Test {
 }
 
 #[tokio::test]
-async fn frames_are_not_a_part_of_whole_messages() -> Test {
+async fn a_transport_of_whole_messages_cannot_send_frames() -> Test {
     let (transport, _remote) = channel(4)?;
     let client = Client::new(transport);
     let refused = client.send_frame(portway::codec::wipc::FrameType::Data, b"x");

@@ -47,7 +47,7 @@ async fn notifications_are_handled_in_the_order_in_which_they_arrive() -> Test {
 }
 
 #[tokio::test]
-async fn a_faulty_notification_is_reported_here_and_not_to_the_peer() -> Test {
+async fn a_faulty_notification_is_reported_as_a_diagnostic_and_not_to_the_peer() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(transport.on_diagnostic(move |diagnostic| {
@@ -139,7 +139,7 @@ async fn params_of_a_wrong_type_are_reported_without_a_position_in_the_text() ->
     Ok(())
 }
 
-/// A value that increases a count until it is dropped.
+/// Increases a count when it is created, and decreases the count when it is dropped.
 struct Counted(Arc<AtomicUsize>);
 
 impl Counted {
@@ -155,7 +155,7 @@ impl Drop for Counted {
     }
 }
 
-/// Returns a server with the method "hang". Its handlers never end, and `count` is the number of running handlers.
+/// Returns a server with the method "hang", whose handlers never end. `count` is the number of its running handlers.
 fn hanging_server(transport: Transport, count: &Arc<AtomicUsize>) -> Server {
     let server = Server::new(transport);
     let count = Arc::clone(count);
@@ -172,7 +172,7 @@ fn hanging_server(transport: Transport, count: &Arc<AtomicUsize>) -> Server {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn handlers_of_notifications_are_dropped_with_their_link_however_it_ends() -> Test {
-    for end in ["the peer goes", "the server is dropped", "the server stops"] {
+    for end in ["the peer ends", "the server is dropped", "the server stops"] {
         let (transport, mut there) = transport_with_remote_end()?;
         let at_work = Arc::new(AtomicUsize::new(0));
         let server = hanging_server(transport.with_grace(Duration::from_millis(100)), &at_work);
@@ -185,7 +185,7 @@ async fn handlers_of_notifications_are_dropped_with_their_link_however_it_ends()
         there.receive().await?;
         assert_eq!(at_work.load(Ordering::SeqCst), 100);
         match end {
-            "the peer goes" => drop(there),
+            "the peer ends" => drop(there),
             "the server is dropped" => serving.abort(),
             _ => stopper.stop(),
         }

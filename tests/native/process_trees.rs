@@ -146,7 +146,7 @@ async fn a_process_that_is_stopped_ends_with_the_link() -> Test {
 }
 
 #[tokio::test]
-async fn a_process_that_was_started_elsewhere_ends_with_the_link_as_well() -> Test {
+async fn a_process_that_the_application_has_started_ends_with_the_link() -> Test {
     let tree = Tree::new(Shape::ForksAgain, true)?;
     let mut command = command(&tree);
     let pipes = command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
@@ -172,7 +172,7 @@ fn reads() -> Result<usize, Box<dyn Error>> {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn all_processes_are_read_only_at_intervals_while_a_process_stays() -> Test {
+async fn the_link_lists_all_processes_only_at_intervals_while_a_process_still_runs() -> Test {
     let grace = Duration::from_secs(3);
     for leftover in ["sh", "setsid sh"] {
         let mut command = Command::new("sh");

@@ -106,7 +106,7 @@ async fn a_megabyte_on_an_unread_standard_error_does_not_block() -> Test {
 }
 
 #[test]
-fn standard_error_of_a_process_goes_to_that_of_its_host() -> Test {
+fn a_process_writes_to_the_standard_error_of_its_host() -> Test {
     // The host is this program, which runs only the test below.
     let output = std::process::Command::new(std::env::current_exe()?)
         .args(["--exact", "processes::host_of_a_process_with_long_stderr", "--ignored", "--nocapture"])

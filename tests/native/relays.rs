@@ -1,4 +1,4 @@
-//! Relays: messages pass from one transport to another, unchanged.
+//! Relays, which pass messages from one transport to another without changing them.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -75,7 +75,7 @@ async fn the_text_of_a_message_is_not_changed_except_for_line_ends() -> Test {
 }
 
 #[tokio::test]
-async fn a_program_is_reached_and_its_exit_ends_the_relay() -> Test {
+async fn a_relay_to_a_program_passes_messages_until_the_program_exits() -> Test {
     let (near, far) = tokio::io::duplex(1_000);
     let (reader, writer) = tokio::io::split(near);
     let script =
@@ -88,7 +88,7 @@ async fn a_program_is_reached_and_its_exit_ends_the_relay() -> Test {
     let mut output = String::new();
     timeout(TEST_TIMEOUT, reader.read_to_string(&mut output)).await??;
     let ready = r#"{"jsonrpc":"2.0","method":"ready"}"#;
-    // With this framing, each line counts as a message.
+    // With lines as the framing of the program, the relay passes the log line as a message, too.
     assert!(output.starts_with(&format!("Content-Length: {}\r\n\r\n{ready}", ready.len())), "{output}");
     assert!(output.ends_with(&format!("Content-Length: {}\r\n\r\n{message}", message.len())), "{output}");
     let end = timeout(TEST_TIMEOUT, relay).await??;
@@ -98,8 +98,8 @@ async fn a_program_is_reached_and_its_exit_ends_the_relay() -> Test {
 }
 
 #[tokio::test]
-async fn a_program_sees_the_end_of_its_client_and_is_ended_after_the_grace() -> Test {
-    // This one writes a last message after the end of its input.
+async fn the_end_of_the_client_ends_the_input_of_the_program_which_is_killed_after_the_grace() -> Test {
+    // This program writes a last message after the end of its input.
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("seen");
     let script = format!("cat > {}; echo '{{\"last\":1}}' ", file.display());
@@ -115,7 +115,7 @@ async fn a_program_sees_the_end_of_its_client_and_is_ended_after_the_grace() -> 
     assert_eq!(output, "{\"last\":1}\n");
     timeout(TEST_TIMEOUT, relay).await??;
     assert_eq!(std::fs::read_to_string(&file)?, "{\"first\":1}\n");
-    // This one ignores the end of its input.
+    // This program ignores the end of its input.
     let (near, far) = tokio::io::duplex(1_000);
     let (reader, writer) = tokio::io::split(near);
     let grace = Duration::from_millis(300);
@@ -130,10 +130,10 @@ async fn a_program_sees_the_end_of_its_client_and_is_ended_after_the_grace() -> 
 }
 
 #[tokio::test]
-async fn a_side_that_does_not_read_pauses_the_other() -> Test {
+async fn a_relay_stops_reading_one_stream_while_the_other_stream_is_not_read() -> Test {
     let (near, mut far) = tokio::io::duplex(1_000);
     let (reader, writer) = tokio::io::split(near);
-    // This peer reads nothing.
+    // The test does not read from this stream.
     let (stuck, _kept) = tokio::io::duplex(1_000);
     let (stuck_reader, stuck_writer) = tokio::io::split(stuck);
     let relay = Transport::new(reader, writer, Framing::Newline)?;
@@ -146,7 +146,7 @@ async fn a_side_that_does_not_read_pauses_the_other() -> Test {
     let mut sent = 0;
     while timeout(Duration::from_secs(1), far.write_all(line.as_bytes())).await.is_ok() {
         sent += line.len();
-        assert!(sent < 10_000_000, "reading does not pause");
+        assert!(sent < 10_000_000, "the relay must stop reading");
     }
     assert!((1_000_000..2_000_000).contains(&sent), "{sent} bytes were read");
     stop.send(()).map_err(|()| "the relay has ended")?;

@@ -193,7 +193,7 @@ impl AsyncWrite for Slow {
 /// After the first write, the third request is ready to begin, while no request runs and no answer is unwritten. The
 /// link must not end in this state.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_that_is_answered_while_the_one_before_is_written_does_not_end_the_link() -> Test {
+async fn a_request_that_is_answered_during_the_write_of_an_earlier_answer_does_not_end_the_link() -> Test {
     let (near, far) = tokio::io::duplex(64 * 1024);
     let mut there = RemoteEnd::new(far);
     let (input, output) = tokio::io::split(near);
@@ -219,7 +219,7 @@ async fn a_request_that_is_answered_while_the_one_before_is_written_does_not_end
 }
 
 #[tokio::test]
-async fn credit_for_a_stream_that_waits_for_its_turn_is_kept() -> Test {
+async fn credit_for_a_queued_stream_counts_when_the_stream_runs() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport.with_profile(Profile::DAEMON));
     let (open, gate) = oneshot::channel::<()>();

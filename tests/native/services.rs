@@ -1,4 +1,4 @@
-//! One service on several listeners, with one end.
+//! A service with several listeners, and its end.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// Handlers that wait, and their release.
+/// The state of the handlers of `wait`, which run until the test releases them.
 #[derive(Default)]
 struct Gate {
     waiting: Notify,
@@ -40,7 +40,7 @@ fn service(gate: &Arc<Gate>) -> Service {
 }
 
 #[tokio::test]
-async fn one_service_is_reached_everywhere_and_finishes_what_runs() -> Test {
+async fn a_stopped_service_finishes_the_running_requests_of_all_its_transports() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("service.sock");
     let tcp =
@@ -72,14 +72,14 @@ async fn one_service_is_reached_everywhere_and_finishes_what_runs() -> Test {
     })
     .await?;
     stop.send(()).map_err(|()| "the service has ended")?;
-    // No more connections, and no more requests.
+    // The service must close its listeners.
     timeout(TEST_TIMEOUT, async {
         while Transport::tcp(address, Framing::Newline).await.is_ok() || path.exists() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     })
     .await?;
-    assert!(!serving.is_finished(), "three requests still run");
+    assert!(!serving.is_finished(), "the service must wait for its running requests");
     gate.release.notify_waiters();
     for call in waiting {
         assert_eq!(timeout(TEST_TIMEOUT, call).await??, Ok("finished".to_owned()));
@@ -92,7 +92,7 @@ async fn one_service_is_reached_everywhere_and_finishes_what_runs() -> Test {
 }
 
 #[tokio::test]
-async fn a_request_that_runs_too_long_ends_with_the_grace() -> Test {
+async fn a_request_that_exceeds_the_grace_of_a_stopped_service_is_dropped() -> Test {
     let gate = Arc::new(Gate::default());
     let (near, far) = Transport::pair()?;
     let (stop, stopped) = oneshot::channel::<()>();
@@ -128,7 +128,7 @@ async fn without_listeners_a_service_ends_with_its_last_link() -> Test {
 }
 
 #[tokio::test]
-async fn dropping_the_future_closes_everything() -> Test {
+async fn dropping_the_future_of_a_service_closes_its_links() -> Test {
     let gate = Arc::new(Gate::default());
     let listener = Listener::tcp("127.0.0.1:0", Framing::Newline).await?;
     let address = listener.address().ok_or("no address")?;
@@ -144,7 +144,7 @@ async fn dropping_the_future_closes_everything() -> Test {
 }
 
 #[tokio::test]
-async fn a_panic_of_the_set_up_ends_only_its_connection() -> Test {
+async fn a_panic_in_the_set_up_of_a_connection_ends_only_this_connection() -> Test {
     let count = Arc::new(AtomicUsize::new(0));
     let service = Service::new(move |peer| {
         assert!(count.fetch_add(1, Ordering::Relaxed) > 0, "a panic on purpose");

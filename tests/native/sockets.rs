@@ -255,7 +255,7 @@ async fn one_of_several_listeners_that_replace_a_socket_at_once_keeps_its_file()
 }
 
 #[tokio::test]
-async fn a_listener_leaves_a_newer_socket_of_its_name_alone() -> Test {
+async fn a_listener_does_not_remove_a_newer_socket_of_the_same_name() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("a.sock");
     for _ in 0..20 {
@@ -291,7 +291,7 @@ async fn removing_a_socket_removes_no_other_file() -> Test {
 }
 
 #[tokio::test]
-async fn a_socket_file_is_removed_from_its_folder_after_that_was_renamed() -> Test {
+async fn a_socket_file_is_removed_even_if_its_folder_was_renamed() -> Test {
     let folder = tempfile::tempdir()?;
     let [mine, moved, theirs] = ["mine", "moved", "theirs"].map(|name| folder.path().join(name));
     fs::create_dir(&mine)?;

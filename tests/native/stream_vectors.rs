@@ -151,7 +151,8 @@ fn observed(call: Call<Value>, report: UnboundedSender<Value>) -> Call<Value> {
     })
 }
 
-/// Returns the outcome of the call, or of the next read of the stream. `success` is the name of its value.
+/// Returns the outcome of the call, or of the next read of the stream. For a value, the outcome is an object with the
+/// value as its member `success`.
 async fn outcome(operation: &mut Operation, success: &str) -> Result<Value, Box<dyn Error>> {
     let outcome = match operation {
         Operation::None => return Err("this step needs a call or a stream".into()),

@@ -91,7 +91,7 @@ async fn the_messages_have_the_form_of_the_protocol() -> Test {
 }
 
 #[tokio::test]
-async fn more_items_than_were_asked_for_end_the_stream() -> Test {
+async fn more_items_than_the_credit_allows_end_the_stream() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let mut items = client.stream::<u32>("count", &()).window(1);
@@ -102,7 +102,7 @@ async fn more_items_than_were_asked_for_end_the_stream() -> Test {
         let item = json!({ "jsonrpc": "2.0", "method": "rpc.item", "params": { "id": 1, "value": value } });
         there.send(&item.to_string()).await?;
     }
-    // The surplus item ends the stream at once, and items that are not consumed are dropped.
+    // The first item beyond the credit ends the stream at once. Items that the consumer has not read are dropped.
     let (first, second, third, fourth) = timeout(TEST_TIMEOUT, all).await??;
     let reads = [first, second, third, fourth];
     let items = reads.iter().take_while(|read| matches!(read, Some(Ok(_)))).count();
@@ -117,7 +117,7 @@ async fn more_items_than_were_asked_for_end_the_stream() -> Test {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_dropped_is_cancelled_and_its_source_too() -> Test {
+async fn a_dropped_stream_is_cancelled_and_its_source_is_dropped() -> Test {
     let (here, there) = Transport::pair()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(there);
@@ -141,7 +141,7 @@ async fn a_stream_that_is_dropped_is_cancelled_and_its_source_too() -> Test {
 }
 
 #[tokio::test]
-async fn a_stream_for_a_call_and_a_call_for_a_stream_are_distinguished() -> Test {
+async fn a_call_of_a_stream_method_and_a_stream_of_a_plain_method_are_errors() -> Test {
     let (here, there) = Transport::pair()?;
     counting(there);
     let client = Client::new(here);
@@ -195,7 +195,7 @@ async fn the_end_of_the_link_ends_streams() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_waits_for_credit_does_not_hold_the_end_of_the_link() -> Test {
+async fn a_stream_that_waits_for_credit_does_not_delay_the_end_of_the_link() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let server = Server::new(transport);
     server.stream_method("count", |(): (), _: Context| stream::iter((0..5).map(Ok::<u32, RpcError>)));

@@ -62,7 +62,7 @@ async fn a_stream_that_times_out_is_cancelled_once() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_handler_of_a_call_that_timed_out_does_not_delay_the_end() -> Test {
+async fn the_handler_of_a_call_that_timed_out_does_not_delay_the_end_of_the_link() -> Test {
     let (here, there) = Transport::pair()?;
     let (sender, mut received) = mpsc::unbounded_channel();
     let server = Server::new(there);
@@ -86,7 +86,7 @@ async fn the_handler_of_a_call_that_timed_out_does_not_delay_the_end() -> Test {
     Ok(())
 }
 
-/// A call that the test answers.
+/// A call for which the test sends progress and the answer.
 struct CallWithProgress {
     call: portway::Call<u32>,
     there: RemoteEnd,
@@ -115,7 +115,7 @@ impl CallWithProgress {
         Ok(self.there.send(&progress.to_string()).await?)
     }
 
-    /// Sends progress until the call ends. Returns the time until then, in milliseconds.
+    /// Sends progress until the call times out. Returns the time from the start to the end of the call, in milliseconds.
     async fn milliseconds_until_timeout(mut self) -> Result<u128, Box<dyn Error>> {
         let Self { call, there, start, .. } = &mut self;
         let progress = r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":1}}"#;

@@ -72,7 +72,7 @@ async fn the_json_language_server_answers_a_complete_session() {
 }
 
 #[tokio::test]
-async fn an_unknown_method_of_the_json_language_server_is_not_found() {
+async fn the_json_language_server_refuses_an_unknown_method() {
     let Some((editor, _)) = session().await else { return };
     let failure = editor.peer.call::<Value>("textDocument/frobnicate", &json!({})).await.unwrap_err();
     assert_eq!(failure.remote().map(|error| error.code.value()), Some(-32601), "{failure:?}");

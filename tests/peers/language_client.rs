@@ -19,7 +19,7 @@ pub(crate) struct Editor {
 }
 
 impl Editor {
-    /// Starts a server and begins a session. Also returns the capabilities of the server.
+    /// Starts a server and begins a session. Returns the session and the capabilities of the server.
     pub(crate) async fn start(command: &mut Command, configuration: Value, options: Value) -> (Self, Value) {
         let transport = Transport::child(command, Framing::ContentLength).unwrap();
         let peer = Peer::new(transport);
@@ -70,7 +70,7 @@ impl Editor {
         self.peer.notify("textDocument/didChange", &params).unwrap();
     }
 
-    /// Returns the next diagnostics of a document for which `is_it` returns true.
+    /// Waits for diagnostics of a document for which `is_wanted` returns true. Returns these diagnostics.
     pub(crate) async fn diagnostics(&mut self, uri: &str, is_wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         let found = timeout(TEST_TIMEOUT, async {
             loop {

@@ -95,7 +95,7 @@ async fn a_call_that_is_dropped_is_cancelled_at_a_server_on_vscode_jsonrpc() {
 }
 
 #[tokio::test]
-async fn a_thousand_calls_at_once_and_a_large_one_pass_through_vscode_jsonrpc() {
+async fn vscode_jsonrpc_answers_a_thousand_calls_at_once_and_a_large_call() {
     let Some(peer) = server() else { return };
     let calls: Vec<_> = (0..1_000)
         .map(|number| peer.call::<Value>("echo", &json!({ "number": number })).timeout(TEST_TIMEOUT).start())

@@ -41,7 +41,7 @@ async fn two_peers_connect_and_each_is_notified_of_the_end_of_the_other() {
 }
 
 #[wasm_bindgen_test]
-async fn the_context_of_a_session_that_has_ended_sends_nothing_to_the_next() {
+async fn the_context_of_an_ended_session_sends_nothing_to_the_next_session() {
     let ports = channel();
     let kept: Rc<RefCell<Vec<Context>>> = Rc::default();
     let there = Rc::new(RefCell::new(None));

@@ -158,7 +158,7 @@ async fn a_notification_that_takes_too_many_visits_is_ignored() {
 }
 
 #[wasm_bindgen_test]
-async fn each_request_of_a_batch_or_of_columns_is_counted_by_itself() {
+async fn visits_are_counted_separately_for_each_request_of_a_batch_or_of_columns() {
     for name in ["holes", "a lattice of arrays"] {
         let (server, wire) = server_and_wire();
         server.method_sync("read", |_: (Everything,), _| Ok::<_, RpcError>(1));
@@ -194,7 +194,7 @@ async fn a_result_or_an_item_that_takes_too_many_visits_ends_its_call() {
         wire.send_with(r#"{"jsonrpc":"2.0","method":"rpc.item","params":{"id":2,"value":"?"}}"#, &costly(&name));
         assert_eq!(item(&mut items).await.unwrap().unwrap_err(), too_many(), "{name}");
         assert!(item(&mut items).await.is_none());
-        // The peer is asked to send no more items.
+        // The client cancels the stream, so that the peer sends no more items.
         let cancelled = r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":2}}"#;
         assert_eq!(next(&wire).await, cancelled);
 
@@ -227,7 +227,7 @@ async fn progress_that_takes_too_many_visits_ends_its_call() {
 }
 
 #[wasm_bindgen_test]
-async fn a_result_after_such_progress_cancels_no_other_call() {
+async fn a_result_after_costly_progress_cancels_no_other_call() {
     let (client, wire) = client_and_wire();
     let call = client.call::<u32>("build", &()).on_progress(|_: Everything| {}).start();
     next(&wire).await;
@@ -330,7 +330,7 @@ async fn an_array_with_a_few_holes_is_read() {
 }
 
 #[wasm_bindgen_test]
-async fn a_shared_value_is_read_at_each_place() {
+async fn a_shared_value_is_read_at_each_of_its_positions() {
     let (client, server) = client_and_server();
     server.method("sums", |(a, b): (Vec<u32>, Vec<u32>), _| async move {
         Ok::<_, RpcError>(a.iter().sum::<u32>() + b.iter().sum::<u32>())

@@ -183,7 +183,7 @@ async fn a_call_reports_how_the_peer_was_lost() {
 }
 
 #[wasm_bindgen_test]
-fn errors_become_those_of_javascript() {
+fn errors_are_converted_to_errors_of_javascript() {
     let name = |error: CallError| js_sys::Error::from(JsValue::from(error)).name();
     assert_eq!(name(CallError::Remote(RpcError::internal("no"))), "RPCError");
     assert_eq!(name(CallError::TimedOut), "CallError");

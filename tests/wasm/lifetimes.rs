@@ -41,7 +41,7 @@ async fn a_thousand_dropped_peers_leak_nothing() {
         let table = js_sys::Reflect::get(&wasm_bindgen::exports(), &"__wbindgen_externrefs".into()).unwrap();
         js_sys::WebAssembly::Table::from(table).length()
     };
-    // The first rounds make one-time allocations, and the allocator reserves its memory.
+    // In the first rounds, the code makes one-time allocations, and the allocator reserves memory.
     for _ in 0..1000 {
         round().await;
     }
@@ -95,7 +95,7 @@ async fn a_transport_can_be_used_again() {
 }
 
 #[wasm_bindgen_test]
-async fn a_peer_ends_with_clones_of_its_client_inside_its_own_handlers() {
+async fn a_dropped_peer_ends_even_if_its_handlers_own_clones_of_its_client() {
     let transports = loopback();
     let peer = Peer::new(Transport::from_js(transports[0].clone()).unwrap());
     let client = peer.client().clone();

@@ -183,7 +183,7 @@ async fn a_stream_in_rust_produces_only_requested_items_and_is_dropped_with_its_
 }
 
 #[wasm_bindgen_test]
-async fn a_stream_method_is_not_called_as_a_method_nor_a_method_as_a_stream() {
+async fn a_stream_method_refuses_a_call_and_a_method_refuses_a_stream() {
     let (client, server) = client_and_server();
     counting(&server);
     server.method_sync("plain", |(), _: Context| Ok::<_, RpcError>(1));
@@ -195,7 +195,7 @@ async fn a_stream_method_is_not_called_as_a_method_nor_a_method_as_a_stream() {
 }
 
 #[wasm_bindgen_test]
-async fn a_peer_has_streams_and_methods_that_answer_at_once() {
+async fn a_peer_answers_a_call_while_it_serves_a_stream() {
     let (here, there) = transports();
     let (one, other) = (Peer::new(here), Peer::new(there));
     one.stream_method("count", |(end,): (u32,), _: Context| Numbers {

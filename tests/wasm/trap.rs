@@ -35,7 +35,7 @@ async fn check_trap_in(method: &str) {
     client.notify("note", &("too late",)).unwrap();
     assert_eq!(echo(&client).await, Err(wasm_died()), "{method}");
     assert_eq!(client.pending(), 0);
-    // During this pause, the timer of the worker's own call would have fired.
+    // If the worker had not trapped, the timer of its own call would fire during this pause.
     sleep(400.0).await;
     let seen = ask(&worker, "how did the others end?").await.as_string().unwrap();
     let elsewhere = usize::from(!method.starts_with("panic") && method.ends_with("Elsewhere"));

@@ -158,7 +158,7 @@ export function costly(name) {
   return COSTLY[name]();
 }
 
-/** Returns the large value of this name. Its cost is its copy in wasm, because it contains no other values. */
+/** Returns the large value of this name. The value contains no other values, so only its copy in wasm is costly. */
 export function large(name) {
   switch (name) {
     case "string":

@@ -65,13 +65,13 @@ pub(crate) fn client_and_server() -> (Client, Server) {
     (Client::new(client), Server::new(server))
 }
 
-/// Returns a client, and the wire on which a test plays its peer.
+/// Returns a client, and a wire. On the wire, the test receives and sends the messages of the peer.
 pub(crate) fn client_and_wire() -> (Client, Wire) {
     let ports = channel();
     (Client::new(Transport::port(&ports[0]).unwrap()), Wire::new(&ports[1]))
 }
 
-/// Returns a server, and the wire on which a test plays its peer.
+/// Returns a server, and a wire. On the wire, the test receives and sends the messages of the peer.
 pub(crate) fn server_and_wire() -> (Server, Wire) {
     let ports = channel();
     (Server::new(Transport::port(&ports[0]).unwrap()), Wire::new(&ports[1]))

@@ -1,4 +1,4 @@
-// The calls of one batch, or their results, may share objects. Each call gets its own copy, and none is refused.
+// The calls of one batch, or their results, may share objects. Each call gets its own copy, and no call is refused.
 
 import { assert } from "chai";
 import { JSONRPCPeer } from "./support/portway.js";

@@ -96,7 +96,7 @@ describe("a batch of calls", () => {
       [2, null, 3],
       [2, 3, null],
     ]) {
-      it(`fails only the call without a response, if an error with the id null arrives among the others: ${order}, of ${how}`, async () => {
+      it(`fails only the call without a response, if an error with the id null arrives with the other responses: ${how}, ids ${JSON.stringify(order)}`, async () => {
         const { transport, remoteEnd } = scriptedChannel();
         const client = new JSONRPCClient(transport, options);
         const batch = client.batch([{ method: "a" }, { method: "b" }, { method: "c" }]);
@@ -105,7 +105,7 @@ describe("a batch of calls", () => {
       });
     }
 
-    it(`fails no call if an array has an error with the id null and all responses: of ${how}`, async () => {
+    it(`fails no call if an array has an error with the id null and all responses: ${how}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const errors = [];
       const client = new JSONRPCClient(transport, { ...options, onError: ({ message }) => errors.push(message) });
@@ -117,7 +117,7 @@ describe("a batch of calls", () => {
     });
   }
 
-  it("does not fail by an error with the id null while another call is pending", async () => {
+  it("is not ended by an error with the id null while another call is pending", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const client = new JSONRPCClient(transport, { onError: ({ message }) => errors.push(message) });
@@ -167,7 +167,7 @@ describe("a batch of calls", () => {
     assert.deepEqual([transport.sent.length, client.pending], [0, 0]);
   });
 
-  it("reports a notification that cannot be cloned to onError, and sends the other elements", async () => {
+  it("reports a notification that cannot be cloned to onError, and sends the other messages", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("one", () => 1);
     const errors = [];

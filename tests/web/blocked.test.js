@@ -22,7 +22,7 @@ function link() {
 
 describe("a response that arrived while this thread was blocked", () => {
   for (const [name, next] of [
-    ["ends its call, although the timeout is over", () => {}],
+    ["ends its call, although the timeout has passed", () => {}],
     [
       "ends its call even if the application makes another call first",
       (client) => client.request("next", [], { timeout: 1 }).catch(() => {}),

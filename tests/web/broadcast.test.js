@@ -37,7 +37,7 @@ describe("a broadcast channel", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("may be an open BroadcastChannel, which destroy() does not close", async () => {
+  it("is not closed by destroy() if the application has created its BroadcastChannel", async () => {
     const name = freshName();
     const [near, far] = [new BroadcastChannel(name), new BroadcastChannel(name)];
     afterThisTest(() => [near, far].forEach((channel) => channel.close()));
@@ -55,7 +55,7 @@ describe("a broadcast channel", () => {
     assert.deepEqual([client.pending, buffer.byteLength], [0, 1]);
   });
 
-  it("resolves a call with the response to its id, whatever other contexts send", async () => {
+  it("resolves a call with the response to its id, and ignores other messages of other contexts", async () => {
     const name = freshName();
     const stranger = new BroadcastChannel(name);
     afterThisTest(() => stranger.close());

@@ -18,7 +18,7 @@ describe("a received cancellation that has the id of a call of this peer", () =>
     assert.equal(await call, "unharmed");
   });
 
-  it("does not affect the call if it cancels a request with the same id", async () => {
+  it("cancels a running request with the same id, and does not affect the call", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport).method(
       "work",
@@ -440,20 +440,20 @@ describe("a cancelled request", () => {
     remoteEnd.post({ jsonrpc: "2.0", id: 1, result: "other" });
     assert.equal(await other, "other");
   });
+});
 
-  it("is ignored if no request has its id, and so is credit", async () => {
-    const { transport, remoteEnd } = scriptedChannel();
-    const errors = [];
-    const server = new JSONRPCServer(transport, { onError: (error) => errors.push(error) });
-    const result = deferred();
-    server.method("quick", () => 1).method("slow", () => result.promise);
-    remoteEnd.post({ jsonrpc: "2.0", method: "slow", id: 1 });
-    remoteEnd.post({ jsonrpc: "2.0", method: "quick", id: 2 });
-    for (const params of [undefined, {}, { id: undefined }, { id: null }, []]) {
-      for (const method of ["$/cancelRequest", "rpc.credit"]) remoteEnd.post({ jsonrpc: "2.0", method, params });
-    }
-    await remoteEnd.unreadBeforeResponse();
-    assert.deepEqual(errors, []);
-    result.resolve();
-  });
+it("a cancellation or credit without a valid id is ignored", async () => {
+  const { transport, remoteEnd } = scriptedChannel();
+  const errors = [];
+  const server = new JSONRPCServer(transport, { onError: (error) => errors.push(error) });
+  const result = deferred();
+  server.method("quick", () => 1).method("slow", () => result.promise);
+  remoteEnd.post({ jsonrpc: "2.0", method: "slow", id: 1 });
+  remoteEnd.post({ jsonrpc: "2.0", method: "quick", id: 2 });
+  for (const params of [undefined, {}, { id: undefined }, { id: null }, []]) {
+    for (const method of ["$/cancelRequest", "rpc.credit"]) remoteEnd.post({ jsonrpc: "2.0", method, params });
+  }
+  await remoteEnd.unreadBeforeResponse();
+  assert.deepEqual(errors, []);
+  result.resolve();
 });

@@ -47,7 +47,7 @@ describe("of two connections on one target,", () => {
     const error = await olderRejection;
     assert.equal(error.reason, "peer-gone");
     assert.match(error.message, replacedMessage);
-    // The response to the hello of the older connection has no receiver.
+    // The older connection has ended, so this response to its hello has no effect.
     scriptedPeer.accept(first);
     const end = await scriptedPeer.open();
     const peer = await newer;

@@ -280,7 +280,7 @@ describe("of the two peers of a handshake,", () => {
     }
   });
 
-  it("the one that responds, and then gets a port from another connection of the peer, says goodbye to the first", async () => {
+  it("the one that responds, and then gets a port from another connection of the peer, sends a goodbye through the port that it offered", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
     const hello = await scriptedPeer.nextHello();
@@ -449,7 +449,7 @@ describe("a flood of hellos", () => {
     assert.deepEqual((await end.nextCall()).result, [1]);
   });
 
-  it("that all have one name creates one channel", async () => {
+  it("that all have the same name creates one channel", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
     for (let n = 0; n < 100; n++) scriptedPeer.hello(hexId(0));

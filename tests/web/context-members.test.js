@@ -48,7 +48,7 @@ function assertOnlyDeclared(context, own = OWN) {
   assert.equal(Object.getPrototypeOf(prototype), Object.prototype);
   for (const value of reachable(context)) {
     if (value === context || value === prototype) continue;
-    // The remaining values are `__v_skip` and functions without members of their own. Only a class has a prototype.
+    // The other values are `__v_skip` (true) and functions without further members.
     if (value === true) continue;
     assert.equal(typeof value, "function", String(value));
     if (value === prototype.constructor) assert.sameMembers(keysOf(value), ["length", "name", "prototype"]);

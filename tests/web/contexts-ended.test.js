@@ -74,7 +74,7 @@ describe("the context of a handler whose session has ended", () => {
     });
   }
 
-  it("has the errors that its handler throws reported, and errorData is not called", async () => {
+  it("causes a report with the reason session-ended if its handler throws, and errorData is not called", async () => {
     const asked = [];
     const { scriptedPeer, end, contexts, ends, errors } = await connectWithHandlers(["batch"], {
       errorData: (error) => asked.push(error),

@@ -261,7 +261,7 @@ describe("destroying a server", () => {
     assert.deepEqual(replies, [destroyedAnswer(1), [destroyedAnswer(5)], done(2), [destroyedAnswer(3), done(4)]]);
   });
 
-  it("frees the places of its running requests for other requests", async () => {
+  it("removes its running requests from the count of the limit inFlight", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const limits = { inFlight: 1 };
     const end = deferred();
@@ -461,7 +461,7 @@ describe("destroying a transport", () => {
     port2.close();
   });
 
-  it("does not close a port by the check whether it is closed", async () => {
+  it("does not close an open port when a new client checks whether the port is closed", async () => {
     const { port1, port2 } = new MessageChannel();
     const server = new JSONRPCServer(portTransport(port2)).method("a", () => "open");
     for (let n = 0; n < 2; n++) {

@@ -50,7 +50,7 @@ it("an iframe that other windows flood still buffers messages from its parent", 
   assert.deepEqual(await client.request("echo", [1]), [1]);
 });
 
-it("an iframe buffers 10 000 messages of all senders together, and the excess of one sender does not displace those of others", async () => {
+it("an iframe buffers 10 000 messages of all senders together, and the excess of one sender displaces no message of another sender", async () => {
   const flooders = [await scriptedIframe(), await scriptedIframe()];
   const quiet = await scriptedIframe();
   const { contentWindow } = await openIframe("early-frame.html", {

@@ -1,4 +1,4 @@
-// Long arrays of holes. Most engines clone them in no time, but an iteration over one takes minutes.
+// Long arrays of holes. Most engines clone them immediately, but an iteration over such an array takes minutes.
 //
 // Tests of long arrays use transports that do not clone, because WebKit needs time linear in the length.
 

@@ -262,7 +262,7 @@ describe("a message", () => {
     assert.deepEqual(reply(message), [{ jsonrpc: "2.0", result: [1], id: 1 }]);
   });
 
-  it("does not affect other calls if it returns another value at each read", async () => {
+  it("does not affect other calls if its getters return another value at each read", async () => {
     const values = [1, "1", {}, null, "echo", undefined, 2 ** 60, [], "2.0", () => {}];
     let turn = 0;
     const shifty = new Proxy(

@@ -15,7 +15,7 @@ describe("a callback that fails", () => {
     ["throws", fail],
     ["rejects", async (text) => fail(text)],
   ]) {
-    it(`does not end a call or the link because it ${how}: onProgress, onNotify and onError`, async () => {
+    it(`does not end a call or the link if it ${how}: onProgress, onNotify and onError`, async () => {
       const { near, far } = channel();
       const lines = await printed(async (lines) => {
         const onError = () => listen("of onError");

@@ -65,7 +65,7 @@ describe("a worker thread of Node that exits", () => {
     ["throws", "throw new Error('no luck')"],
     ["is not a program", "no luck"],
   ]) {
-    it(`at its start because its script ${how} ends pending calls, with the cause`, async () => {
+    it(`at its start ends pending calls with the cause: the script ${how}`, async () => {
       const client = new JSONRPCClient(workerTransport(source(text)), { timeout: 0 });
       const { reason, message, cause } = await rejection(client.request("a"));
       assert.equal(reason, "peer-gone");
@@ -75,7 +75,7 @@ describe("a worker thread of Node that exits", () => {
     });
   }
 
-  it("later because of an uncaught error ends pending calls, with the cause", async () => {
+  it("after its start because of an uncaught error ends pending calls with the cause", async () => {
     const text = `
       const { parentPort } = require("node:worker_threads");
       parentPort.on("message", ({ id, method }) => {

@@ -113,7 +113,7 @@ describe("a transport that reports the loss of the peer", () => {
     peer.method("work", (_, context) => ((signal = context.signal), new Promise((resolve) => (end = resolve))));
     transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
     const waiting = rejection(peer.request("a"));
-    transport.lose(new Error("it asks no more"), false, true);
+    transport.lose(new Error("the peer sends no more requests"), false, true);
     assert.equal((await waiting).reason, "peer-gone");
     assert.equal((await rejection(peer.request("b"))).reason, "peer-gone");
     assert.isFalse(signal.aborted);

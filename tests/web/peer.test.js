@@ -101,7 +101,7 @@ describe("the remote of a peer", () => {
     }, TypeError);
   });
 
-  it("does not call a method whose name the language looks up, such as toString, which request() can call", async () => {
+  it("makes no call for a name that the language itself looks up, such as toString; request() can call such a method", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("toString", () => "served").method("hasOwnProperty", () => "served, too");
     const peer = new JSONRPCPeer(near);
@@ -227,15 +227,6 @@ describe("handlers that call back", () => {
     });
   }
 
-  it("have ended their call when request() returns, if the response arrived during send()", async () => {
-    const { near, far } = loopback();
-    new JSONRPCServer(far).method("now", () => "at once");
-    const client = new JSONRPCClient(near);
-    const call = client.request("now");
-    assert.equal(client.pending, 0);
-    assert.equal(await call, "at once");
-  });
-
   it("can register a method that can be called immediately", async () => {
     const { near, far } = channel();
     const here = new JSONRPCPeer(near);
@@ -254,4 +245,13 @@ describe("handlers that call back", () => {
     assert.isTrue(await isOpen(never));
     client.destroy();
   });
+});
+
+it("a call has ended when request() returns, if its response arrived during send()", async () => {
+  const { near, far } = loopback();
+  new JSONRPCServer(far).method("now", () => "at once");
+  const client = new JSONRPCClient(near);
+  const call = client.request("now");
+  assert.equal(client.pending, 0);
+  assert.equal(await call, "at once");
 });

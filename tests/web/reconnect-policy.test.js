@@ -1,4 +1,4 @@
-// The reconnect policy, in virtual time: the vectors that Rust runs, too, and the spread of its jitter.
+// The reconnect policy in virtual time: the vectors that the Rust tests also run, the defaults and the jitter.
 
 import { assert } from "chai";
 import { ReconnectPolicy } from "./support/sockets.js";
@@ -12,9 +12,9 @@ const read = async (file) => {
 const vectors = await read("reconnect.json");
 const limits = await read("limits.json");
 
-describe("The reconnect policy (cases 148 and 150, V22 to V29)", () => {
+describe("the reconnect policy", () => {
   for (const { name, options, steps } of vectors) {
-    it(`decides: ${name}`, () => {
+    it(`passes the vector: ${name}`, () => {
       let percent = 100;
       const jitter = (delay) => Math.floor((delay * percent) / 100);
       const policy = new ReconnectPolicy({ ...options, jitter });
@@ -55,7 +55,7 @@ describe("The reconnect policy (cases 148 and 150, V22 to V29)", () => {
     assert.equal(restarted.delay, valueOf("restart-delay"));
   });
 
-  it("passes the delay and the number of the attempt to the jitter", () => {
+  it("passes the delay and the number of earlier failures to `jitter`", () => {
     const seen = [];
     const policy = new ReconnectPolicy({ jitter: (...args) => (seen.push(args), 0) });
     policy.start();
@@ -70,7 +70,7 @@ describe("The reconnect policy (cases 148 and 150, V22 to V29)", () => {
     ]);
   });
 
-  it("spreads a thousand clients that lose their server together over the whole delay (case 148)", () => {
+  it("distributes the attempts of a thousand clients evenly over the whole delay", () => {
     const counts = Array(10).fill(0);
     for (let client = 0; client < 1_000; client++) {
       const policy = new ReconnectPolicy({ base: 10_000 });
@@ -78,11 +78,11 @@ describe("The reconnect policy (cases 148 and 150, V22 to V29)", () => {
       policy.lost(0, 1006);
       counts[Math.floor(policy.delay / 1_000)]++;
     }
-    // Each tenth gets 100 on average, with a standard deviation of 9.5.
+    // Each tenth of the delay has 100 clients on average, with a standard deviation of 9.5.
     for (const count of counts) assert.isTrue(count > 40 && count < 160, String(counts));
   });
 
-  it("refuses options that are not times", () => {
+  it("throws for a negative option", () => {
     for (const name of ["base", "cap", "hold", "restart"])
       assert.throws(() => new ReconnectPolicy({ [name]: -1 }), `${name} must be at least 0, got -1`);
   });

@@ -138,7 +138,7 @@ describe("a goodbye over the window", () => {
     return release;
   }
 
-  it("that arrives before earlier messages of the port takes effect after them, whatever messages arrive between", async () => {
+  it("that overtakes messages of the port takes effect after them, whatever messages arrive between", async () => {
     const received = [];
     const sessions = recordSessions({
       notifications: { first: () => received.push("first"), next: ([n]) => received.push(n) },
@@ -351,7 +351,7 @@ describe("an iframe", () => {
     });
   }
 
-  it("whose old document sends another pong after the next one has loaded, and then is silent, ends the session", async () => {
+  it("whose old document sends a pong after the next document has loaded, and then is silent, ends the session", async () => {
     let loaded = false;
     const { frame, peer, port } = await openScripted({ notifications: { first: () => (loaded = true) } });
     port.postMessage({ jsonrpc: "2.0", method: "rpc.load" });

@@ -58,7 +58,7 @@ describe("params of requests that arrived together", () => {
       assert.deepEqual(used, ["public"]);
     });
 
-    it(`share no objects in ${way} with an earlier handler that changes them synchronously`, async () => {
+    it(`share no objects in ${way}, even if a handler changes its params synchronously`, async () => {
       const { end, replies } = await connectWithKeepAndGrow();
       const list = [1];
       end.post(together([1, 2].map((id) => ({ jsonrpc: "2.0", method: "grow", params: { list }, id }))));
@@ -119,7 +119,7 @@ describe("params of requests that arrived together", () => {
     });
   }
 
-  it("of notifications that are dropped for this reason are reported", async () => {
+  it("that make the library drop a notification, because they share an object, are reported", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const seen = [];

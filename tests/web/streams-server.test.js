@@ -171,7 +171,7 @@ describe("a handler that returns a stream", () => {
     assert.deepEqual((await remoteEnd.next()).params, { id: 1, value: 1 });
   });
 
-  it("may transfer objects with each item, and keeps objects of a transfer list that is used for no item", async () => {
+  it("may transfer objects with each item; objects for which no item follows are not transferred", async () => {
     const buffers = [];
     const { remoteEnd, open } = served({
       async *chunks(_, { transfer }) {

@@ -229,7 +229,7 @@ describe("an object that behaves like a port", () => {
     return [near, far];
   }
 
-  it("is never taken for closed, receives only messages, and may be used again after its transport is destroyed", async () => {
+  it("never counts as closed, receives only messages, and may be used again after its transport is destroyed", async () => {
     const [near, far] = pair();
     const server = new JSONRPCServer(portTransport(far)).method("echo", (params) => params);
     for (let n = 0; n < 2; n++) {

@@ -1,4 +1,4 @@
-// Calls over a WebSocket that is lost, and their ends.
+// The outcomes of calls and notifications over a WebSocket that opens, is lost, or is closed.
 
 import { assert } from "chai";
 import { CallError, RPCError } from "./support/portway.js";
@@ -8,8 +8,8 @@ import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 const outcomes = (promises) =>
   Promise.allSettled(promises).then((all) => all.map(({ reason, value }) => reason ?? value));
 
-describe("Calls over a WebSocket", () => {
-  it("are answered, and a call before the connection is open waits for it (case 156)", async () => {
+describe("a client over a WebSocket", () => {
+  it("gets responses to its calls, even to a call that it made before the connection opened", async () => {
     const server = await startServer();
     const { peer, transport, named } = connectTo(server.url);
     assert.deepEqual(await peer.request("echo", ["early"]), ["early"]);
@@ -29,7 +29,7 @@ describe("Calls over a WebSocket", () => {
     assert.equal(transport.state, "open");
   });
 
-  it("that were sent reject at once with the code and the reason, and are not sent again (case 146)", async () => {
+  it("rejects its sent calls when the connection closes, with the code and the reason, and does not send them again", async () => {
     const server = await startServer();
     const { peer, session, named } = connectTo(server.url);
     await session();
@@ -51,7 +51,7 @@ describe("Calls over a WebSocket", () => {
     );
   });
 
-  it("that are idempotent are sent again after a loss, once for each connection (case 146)", async () => {
+  it("sends pending idempotent calls again, once over each new connection, and no other calls", async () => {
     const server = await startServer();
     await server.set({ isMute: true });
     const { peer, session } = connectTo(server.url);
@@ -71,7 +71,7 @@ describe("Calls over a WebSocket", () => {
     assert.equal(texts.filter((text) => text.includes("once")).length, 1);
   });
 
-  it("that were answered or aborted are not sent again, although they are idempotent", async () => {
+  it("does not send an idempotent call again that has its response or was aborted", async () => {
     const server = await startServer();
     const { peer, session } = connectTo(server.url);
     await session();
@@ -88,7 +88,7 @@ describe("Calls over a WebSocket", () => {
     assert.deepEqual(second.length, 1, String(second));
   });
 
-  it("wait while there is no connection, and those that end meanwhile do not leave (case 156)", async () => {
+  it("queues calls while no connection is open, and does not send queued calls that have ended", async () => {
     const server = await startServer();
     const { peer, session, named } = connectTo(server.url);
     await session();
@@ -112,12 +112,12 @@ describe("Calls over a WebSocket", () => {
 
   const offline = () => connectTo("ws://127.0.0.1:9/", { reconnect: { base: 60_000, jitter: (delay) => delay } });
 
-  it("wait for the next connection up to 1 000, and one more rejects (case 156)", async () => {
+  it("queues at most 1 000 calls for the next connection: a further call rejects", async () => {
     const { peer } = offline();
     const calls = Array.from({ length: 1_000 }, () => peer.request("echo", []));
     const ends = outcomes(calls);
     assert.equal((await rejection(peer.request("echo", []))).reason, "too-many-calls");
-    // A call that ends makes room for another one.
+    // After a queued call has ended, another call can be queued.
     const controller = new AbortController();
     const other = offline();
     const first = rejection(other.peer.request("echo", [], { signal: controller.signal }));
@@ -131,7 +131,7 @@ describe("Calls over a WebSocket", () => {
     await Promise.all(others);
   });
 
-  it("wait for the next connection up to 1 MiB, and one more rejects (case 156)", async () => {
+  it("queues at most 2^20 characters of calls for the next connection: a further call rejects", async () => {
     const { peer } = offline();
     const half = "x".repeat(2 ** 19 - 100);
     const calls = outcomes([peer.request("echo", [half]), peer.request("echo", [half])]);
@@ -142,7 +142,7 @@ describe("Calls over a WebSocket", () => {
     assert.isTrue(await isOpen(other.request("echo", ["x".repeat(2 ** 21)]).catch(() => {})));
   });
 
-  it("reject after a code that ends the attempts, and later ones are refused at once (case 150)", async () => {
+  it("rejects pending calls after a code that ends the attempts, and rejects later calls at once", async () => {
     for (const code of [1008, 4401]) {
       const server = await startServer();
       const { peer, session, named, transport } = connectTo(server.url);
@@ -161,7 +161,7 @@ describe("Calls over a WebSocket", () => {
     }
   });
 
-  it("go on over another connection after the codes 1000, 1006 and 1012 (case 150)", async () => {
+  it("makes calls over the next connection after the codes 1000, 1006 and 1012", async () => {
     const server = await startServer();
     const { peer, named, session } = connectTo(server.url, { reconnect: { base: 10, cap: 50, restart: 20 } });
     await session();
@@ -172,12 +172,12 @@ describe("Calls over a WebSocket", () => {
     }
     const [normal, abnormal, restart] = named("onRetry");
     assert.deepEqual([normal.code, abnormal.code], [1000, 1006]);
-    // WebKit does not know 1012, and reports 1006.
+    // WebKit reports the code 1006 in place of 1012.
     assert.include([1006, 1012], restart.code);
     if (restart.code === 1012) assert.isAtLeast(restart.delay, 20);
   });
 
-  it("obey shouldReconnect, which overrides the codes", async () => {
+  it("connects again only if shouldReconnect returns true, whatever the code is", async () => {
     const server = await startServer();
     const seen = [];
     const shouldReconnect = (facts) => {
@@ -197,7 +197,7 @@ describe("Calls over a WebSocket", () => {
     assert.equal(named("onEnd").length, 1);
   });
 
-  it("after a close with 1009, the largest rejects with too-large, even if it is idempotent", async () => {
+  it("rejects its longest call with too-large after a close with the code 1009, even if the call is idempotent", async () => {
     const server = await startServer();
     await server.set({ isMute: true });
     const { peer, session } = connectTo(server.url);
@@ -214,7 +214,7 @@ describe("Calls over a WebSocket", () => {
     assert.equal(requestsIn(await server.log(), "never").length, 2);
   });
 
-  it("of destroy() end, each once, and a reconnect that is due is cancelled (case 149)", async () => {
+  it("rejects its calls when it is destroyed, and does not make the attempt to connect that was due", async () => {
     const server = await startServer();
     const { peer, session, named, transport } = connectTo(server.url, {
       reconnect: { base: 100, jitter: (delay) => delay },
@@ -231,7 +231,7 @@ describe("Calls over a WebSocket", () => {
     assert.equal(named("onSession").length, 1);
   });
 
-  it("of destroy() while the connection is opened leave no connection behind", async () => {
+  it("leaves no connection open if it is destroyed while the connection opens", async () => {
     const server = await startServer();
     const { peer, named } = connectTo(server.url);
     await Promise.resolve();
@@ -241,7 +241,7 @@ describe("Calls over a WebSocket", () => {
     for (const { closed } of await server.log()) assert.isDefined(closed);
   });
 
-  it("closes with a code that browsers accept, and a reason cut on a character (case 151)", async () => {
+  it("closes with 1000 in place of a code that browsers refuse, and shortens the reason to at most 123 bytes", async () => {
     const cases = [
       [1001, "é".repeat(62), 1000, "é".repeat(61)],
       [4001, "bye", 4001, "bye"],
@@ -263,7 +263,7 @@ describe("Calls over a WebSocket", () => {
     }
   });
 
-  it("after the close of this side are not lost in silence (case 156)", async () => {
+  it("rejects a call after close() of the transport", async () => {
     const server = await startServer();
     const { peer, session, transport } = connectTo(server.url);
     await session();
@@ -271,7 +271,7 @@ describe("Calls over a WebSocket", () => {
     assert.equal((await rejection(peer.request("echo", []))).reason, "peer-gone");
   });
 
-  it("reject if the URL is invalid, with the error of the constructor as the cause", async () => {
+  it("rejects a call if the URL is invalid, with the error of the constructor as the cause", async () => {
     const { peer, named } = connectTo("ftp://127.0.0.1/");
     const error = await rejection(peer.request("echo", []));
     assert.equal(error.reason, "peer-gone");
@@ -279,7 +279,7 @@ describe("Calls over a WebSocket", () => {
     assert.equal(named("onEnd").length, 1);
   });
 
-  it("need a WebSocket, and the error without one names the option", () => {
+  it("needs a WebSocket class and valid options: the error names the option", () => {
     const { WebSocket } = globalThis;
     try {
       globalThis.WebSocket = undefined;
@@ -292,8 +292,8 @@ describe("Calls over a WebSocket", () => {
   });
 });
 
-describe("Notifications over a WebSocket", () => {
-  it("wait for the first connection, in order with calls", async () => {
+describe("notifications over a WebSocket", () => {
+  it("are queued until the first connection opens, and are sent in order with calls", async () => {
     const server = await startServer();
     const { peer } = connectTo(server.url);
     peer.notify("first", [1]);
@@ -306,7 +306,7 @@ describe("Notifications over a WebSocket", () => {
     );
   });
 
-  it("fail between two connections, or wait if the option says so", async () => {
+  it("fail between two connections, or are queued if queueNotifications is true", async () => {
     for (const queueNotifications of [false, true]) {
       const server = await startServer();
       const { peer, session, named } = connectTo(server.url, { queueNotifications });

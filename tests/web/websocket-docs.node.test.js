@@ -1,4 +1,4 @@
-// The code of docs/websocket-client.md, run as the page shows it, beside the server of the page.
+// Runs the programs in docs/websocket-client.md. The server in the document answers them.
 
 import { assert } from "chai";
 import { spawn } from "node:child_process";
@@ -35,10 +35,10 @@ function start(file) {
 }
 
 describe("docs/websocket-client.md", () => {
-  it("has code that prints what the page says", async function () {
+  it("contains programs that print the output in the document", async function () {
     this.timeout(60_000);
     const fences = page.match(/^```\w/gm).length;
-    assert.equal(blocks.length, fences, "a block names no file");
+    assert.equal(blocks.length, fences, "each block of code must name a file");
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(`${folder}/node_modules`, { recursive: true });
     symlinkSync(`${root}pkg`, `${folder}/node_modules/portway`);
@@ -52,7 +52,7 @@ describe("docs/websocket-client.md", () => {
       const { child, output } = start(file);
       const [code] = await once(child, "close");
       assert.deepEqual([code, output.err], [0, ""], file);
-      // Until the server listens, attempts fail, and are reported.
+      // The program prints a line for each attempt that fails before the server listens.
       const lines = output.out.split("\n").filter((line) => !line.startsWith("the next attempt"));
       const expected = blocks.find((block) => block.language === "text" && block.file === file).text;
       assert.equal(lines.join("\n"), expected, file);

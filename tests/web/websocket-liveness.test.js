@@ -1,4 +1,5 @@
-// Connections that die without a close frame, and servers that hang. Processes are stopped and killed for real.
+// How a client notices that its connection has ended without a close frame, or that its server does not respond. The
+// tests stop and kill real processes.
 
 import { assert } from "chai";
 import { connectTo, requestsIn, startServer } from "./support/sockets.js";
@@ -8,8 +9,8 @@ import { pause, rejection, until } from "./support/outcomes.js";
 
 const noDelay = { base: 0, cap: 0 };
 
-describe("The end of a WebSocket", () => {
-  it("is noticed within a second if the server is killed (R25)", async () => {
+describe("a client over a WebSocket", () => {
+  it("ends its pending calls within a second if the server is killed", async () => {
     const server = await startServer();
     const { peer, session } = connectTo(server.url);
     await session();
@@ -36,20 +37,20 @@ describe("The end of a WebSocket", () => {
       assert.equal(error.reason, "session-ended");
       assert.match(error.data.reason, /no answer to rpc.ping within 4500 ms/);
       assert.isAbove(passed, 6_500);
-      // The timers of a busy machine are late, and the time of a late timer does not count.
+      // The timers of a busy machine are late, and the heartbeat does not count the time by which a timer is late.
       assert.isBelow(passed, 15_000);
     };
 
   it(
-    "a server that is mute is noticed within ten seconds",
+    "ends its calls within ten seconds if the server reads but does not respond",
     isNoticed((server) => server.set({ isMute: true })),
   );
   it(
-    "a server that is stopped is noticed within ten seconds",
+    "ends its calls within ten seconds if the process of the server is stopped",
     isNoticed((server) => server.signal("SIGSTOP")),
   );
 
-  it("abandons a stopped server: its late events go nowhere, and the calls go to the next connection", async () => {
+  it("abandons the connection to a stopped server, ignores its later events, and makes calls over the next connection", async () => {
     const server = await startServer();
     const other = await startServer();
     const urls = [server.url, other.url];
@@ -60,7 +61,7 @@ describe("The end of a WebSocket", () => {
     await session(2);
     assert.deepEqual(await peer.request("echo", [2]), [2]);
     await server.signal("SIGCONT");
-    // The old connection ends by the close frame that waited for the server, or with its process.
+    // The server now reads the close frame of the abandoned connection.
     await server.logOnce((log) => log[0].closed !== undefined);
     await server.signal("SIGKILL");
     assert.deepEqual(await peer.request("echo", [3]), [3]);
@@ -71,7 +72,7 @@ describe("The end of a WebSocket", () => {
     );
   });
 
-  it("is not assumed while the server answers rpc.ping, however late the result is", async () => {
+  it("keeps the connection while the server responds to rpc.ping, however late the result of the call is", async () => {
     const server = await startServer();
     const { peer, session, named } = connectTo(server.url, { heartbeat: 200 });
     await session();
@@ -80,13 +81,13 @@ describe("The end of a WebSocket", () => {
     const pings = requestsIn(await server.log(), "rpc.ping");
     assert.isAtLeast(pings.length, 2);
     for (const text of pings) assert.equal(JSON.parse(text).id, "rpc.ping");
-    // Without a pending call, a plain peer is not asked.
+    // A server that never sent rpc.ping or rpc.pong gets a ping only while a call is pending.
     await pause(600);
     assert.isAtMost(requestsIn(await server.log(), "rpc.ping").length, pings.length + 1);
     assert.equal(peer.ignored, 0);
   });
 
-  it("is not assumed if the heartbeat is off", async () => {
+  it("sends no ping to a silent server if the heartbeat is off, and calls end by their timeouts", async () => {
     const server = await startServer();
     await server.set({ isMute: true });
     const { peer, named } = connectTo(server.url, { heartbeat: false });
@@ -95,7 +96,7 @@ describe("The end of a WebSocket", () => {
     assert.equal(requestsIn(await server.log(), "rpc.ping").length, 0);
   });
 
-  it("is asked about without a pending call, once the peer has answered or sent rpc.ping", async () => {
+  it("sends pings without a pending call after the server has sent rpc.ping", async () => {
     const server = await startServer();
     const { session, named } = connectTo(server.url, { heartbeat: 150 });
     await session();
@@ -103,11 +104,11 @@ describe("The end of a WebSocket", () => {
     const [{ received }] = await server.logOnce(([{ received }]) => received.some((text) => text.includes("rpc.ping")));
     assert.deepEqual(JSON.parse(received[0]), { jsonrpc: "2.0", method: "rpc.pong" });
     assert.deepEqual(JSON.parse(received[1]), { jsonrpc: "2.0", method: "rpc.ping" });
-    // The server answers requests only, so it is dead for a peer of Portway.
+    // The server does not answer the notification rpc.ping, so the client abandons the connection.
     await until(() => named("onLost").length === 1);
   });
 
-  it("is not assumed after time in which this thread did not run: the peer is asked first", async () => {
+  it("keeps the connection after this thread was blocked for longer than the heartbeat", async () => {
     const server = await startServer();
     const { peer, session, named } = connectTo(server.url, { heartbeat: 300 });
     await session();
@@ -119,13 +120,13 @@ describe("The end of a WebSocket", () => {
     assert.equal(named("onLost").length, 0);
   });
 
-  it("is not assumed if timers run once a minute, as in a background tab (case 153)", async () => {
+  it("keeps the connection while timers are late, as in a hidden page", async () => {
     const server = await startServer();
     await server.set({ isMute: true });
     const { setTimeout } = globalThis;
     const { peer, session, named } = connectTo(server.url, { heartbeat: 100 });
     await session();
-    // Each timer of the heartbeat is late by many intervals, as browsers do it for hidden pages.
+    // Browsers delay the timers of hidden pages. Here, the timers of the heartbeat are 300 ms late.
     globalThis.setTimeout = (run, ms, ...args) => setTimeout(run, ms < 50 ? ms + 300 : ms, ...args);
     afterThisTest(() => {
       globalThis.setTimeout = setTimeout;
@@ -134,11 +135,11 @@ describe("The end of a WebSocket", () => {
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     assert.equal(named("onLost").length, 0);
     globalThis.setTimeout = setTimeout;
-    await until(() => named("onLost").length === 1, "the silence in time that counts was not noticed");
+    await until(() => named("onLost").length === 1, "the silence was not noticed with timers that are not late");
     await call;
   });
 
-  it("is noticed by an attempt that hangs in the handshake: it ends after the connect timeout", async () => {
+  it("ends an attempt after connectTimeout if the server does not respond to the handshake", async () => {
     const server = await startServer();
     await server.set({ upgrades: "hang" });
     const { peer, named } = connectTo(server.url, { connectTimeout: 200 });
@@ -147,11 +148,11 @@ describe("The end of a WebSocket", () => {
     assert.match(named("onRetry")[0].reason, /no connection within 200 ms/);
     await server.set({ upgrades: "accept" });
     assert.deepEqual(await call, ["after all"]);
-    // The attempts that were abandoned did not become connections.
+    // The abandoned attempts have not become connections.
     assert.equal((await server.log()).length, 1);
   });
 
-  it("is noticed by an attempt that is refused: the client backs off", async () => {
+  it("doubles the delay after each attempt that the server refuses", async () => {
     const server = await startServer();
     await server.set({ upgrades: "503" });
     const { peer, named } = connectTo(server.url, { reconnect: { base: 10, cap: 1_000, jitter: (delay) => delay } });
@@ -163,7 +164,7 @@ describe("The end of a WebSocket", () => {
     assert.deepEqual(await call, [1]);
   });
 
-  it("within a moment of its beginning does not reset the delays", async () => {
+  it("doubles the delay after each connection that is lost soon after it opens", async () => {
     const server = await startServer();
     const { session, named } = connectTo(server.url, { reconnect: { base: 10, cap: 1_000, jitter: (delay) => delay } });
     for (let n = 1; n <= 4; n++) {
@@ -178,12 +179,12 @@ describe("The end of a WebSocket", () => {
   });
 });
 
-describe("Events of the page", () => {
+describe("events of the page", () => {
   const dispatch = (type, members) => globalThis.dispatchEvent(Object.assign(new Event(type), members));
   const slow = { reconnect: { base: 60_000, cap: 60_000, jitter: (delay) => delay } };
 
   if (inNode) {
-    it("do not exist in Node, where nothing listens to them", async () => {
+    it("do not exist in Node, and calls work without them", async () => {
       const server = await startServer();
       const { peer } = connectTo(server.url);
       assert.deepEqual(await peer.request("echo", []), []);
@@ -191,7 +192,7 @@ describe("Events of the page", () => {
     return;
   }
 
-  it("such as online start one attempt at once, and a flood of them no more", async () => {
+  it("such as online start one attempt at once, and no second attempt soon afterwards", async () => {
     const server = await startServer();
     const { session, named } = connectTo(server.url, slow);
     await session();
@@ -206,7 +207,7 @@ describe("Events of the page", () => {
     assert.equal((await server.log()).length, 2);
   });
 
-  it("such as online ask the peer at once while a call waits", async () => {
+  it("such as online make the client send a ping at once if a call is pending", async () => {
     const server = await startServer();
     const { peer, session } = connectTo(server.url);
     await session();
@@ -219,7 +220,7 @@ describe("Events of the page", () => {
     await call;
   });
 
-  it("such as pagehide into the back/forward cache close the connection, and pageshow opens the next one", async () => {
+  it("close the connection when the page enters the back/forward cache, and open the next one when the page returns", async () => {
     const server = await startServer();
     const { peer, session, named } = connectTo(server.url, slow);
     await session();
@@ -234,7 +235,7 @@ describe("Events of the page", () => {
     assert.equal(named("onSession").length, 2);
   });
 
-  it("are no longer heard after destroy()", async () => {
+  it("have no effect after destroy()", async () => {
     const server = await startServer();
     const { peer, session } = connectTo(server.url);
     await session();

@@ -1,10 +1,10 @@
-// The messages of a WebSocket: their texts, ids and faults.
+// Messages that arrive over a WebSocket: their encoding, their ids and invalid messages.
 
 import { assert } from "chai";
 import { connectTo, startServer } from "./support/sockets.js";
 import { rejection, until } from "./support/outcomes.js";
 
-/** A peer with some methods, and functions that send raw messages to it and read its answers. */
+/** Returns a peer with some methods, and a function that sends raw messages to the peer and returns its responses. */
 async function serving(options) {
   const server = await startServer();
   const connection = connectTo(server.url, options);
@@ -28,7 +28,7 @@ async function serving(options) {
     });
   await session();
   const { length } = (await server.log())[0].received;
-  /** Sends a message, and resolves to the texts that arrive until the answer to a last request. */
+  /** Sends messages and then a request. Returns the texts that arrive before the response to this request. */
   async function answersTo(...messages) {
     const start = (await server.log())[0].received.length;
     for (const message of messages)
@@ -44,14 +44,14 @@ async function serving(options) {
 const bytesOf = (text) => [...new TextEncoder().encode(text)];
 const request = (id, method = "echo", more = "") => `{"jsonrpc":"2.0","method":"${method}"${more},"id":${id}}`;
 
-describe("A message of a WebSocket", () => {
-  it("that is binary is read as UTF-8 (case 157)", async () => {
+describe("a message over a WebSocket", () => {
+  it("that is binary is decoded as UTF-8", async () => {
     const { answersTo } = await serving();
     const answers = await answersTo({ bytes: bytesOf(request('"ü"', "echo", ',"params":["ß😀"]')) });
     assert.deepEqual(JSON.parse(answers[0]), { jsonrpc: "2.0", result: ["ß😀"], id: "ü" });
   });
 
-  it("that is empty, two documents or not UTF-8 is answered with -32700, and the connection stays (case 157)", async () => {
+  it("that is not exactly one JSON text in UTF-8 gets the error -32700, and the connection stays open", async () => {
     const { answersTo, named } = await serving();
     const faults = [
       "",
@@ -74,7 +74,7 @@ describe("A message of a WebSocket", () => {
     assert.equal(named("onLost").length, 0);
   });
 
-  it("that is not a message is answered with -32600, and a strange response is not answered", async () => {
+  it("that is JSON but not a valid message gets the error -32600, unless it has a result", async () => {
     const { answersTo } = await serving();
     const answers = await answersTo(
       "1",
@@ -91,7 +91,7 @@ describe("A message of a WebSocket", () => {
     );
   });
 
-  it("has an id that is echoed digit by digit, whatever JavaScript makes of it", async () => {
+  it("has its id repeated digit by digit in the response, even if JavaScript reads the id as another number", async () => {
     const { answersTo } = await serving();
     const ids = [
       "12345678901234567890123",
@@ -109,7 +109,7 @@ describe("A message of a WebSocket", () => {
     ];
     const answers = await answersTo(
       ...ids.map((id) => request(id)),
-      // White space around it, and members after it.
+      // This id is surrounded by white space, and other members follow it.
       '{ "id" : 12345678901234567890124 , "jsonrpc":"2.0", "method":"echo", "params":{"id":1} }',
     );
     const idTexts = answers.map((text) => /"id":((?:"[^"]*")|[^,}]*)/.exec(text)[1]);
@@ -117,7 +117,7 @@ describe("A message of a WebSocket", () => {
     for (const text of answers) assert.property(JSON.parse(text), "result");
   });
 
-  it("has ids in a batch that are echoed digit by digit", async () => {
+  it("that is a batch has its ids repeated digit by digit in the responses", async () => {
     const { answersTo } = await serving();
     const [text] = await answersTo(`[${request("1e2")},${request("12345678901234567890123")},3,${request(5)}]`);
     assert.include(text, '"id":1e2');
@@ -129,7 +129,7 @@ describe("A message of a WebSocket", () => {
     );
   });
 
-  it("with such an id can be cancelled, and has progress and items with its digits", async () => {
+  it("whose id has 23 digits can be cancelled, and its progress and stream items have all digits of the id", async () => {
     const { answersTo, cancelled } = await serving();
     const id = "12345678901234567890123";
     const answers = await answersTo(
@@ -154,7 +154,7 @@ describe("A message of a WebSocket", () => {
     );
   });
 
-  it("with a repeated member of the envelope is refused, as natively", async () => {
+  it("with a repeated member of the envelope gets the error -32600", async () => {
     const { answersTo } = await serving();
     const refused = [
       '{"jsonrpc":"2.0","method":"echo","id":1,"id":2}',
@@ -170,7 +170,7 @@ describe("A message of a WebSocket", () => {
       const { error, id } = JSON.parse(text);
       assert.deepEqual([error.code, id], [-32600, null]);
     }
-    // Members of other objects, and texts that look like members, are no repeats.
+    // A name may be repeated in params, in strings, and in members outside of the envelope.
     const accepted = [
       request(1, "echo", ',"params":{"id":1,"method":"x","params":{"params":[{"id":2},{"id":3}]}}'),
       request(2, "echo", ',"params":["\\"id\\":1,\\"id\\":2","}","{\\"id\\"","\\\\"]'),
@@ -181,7 +181,7 @@ describe("A message of a WebSocket", () => {
     for (const text of await answersTo(...accepted)) assert.property(JSON.parse(text), "result", text);
   });
 
-  it("that is a response with a repeated member ends its call, and no other", async () => {
+  it("that is a response with a repeated member ends its own call and no other call", async () => {
     const { peer, server, answersTo } = await serving();
     const call = rejection(peer.request("never"));
     const other = peer.request("never").catch(() => {});
@@ -196,7 +196,7 @@ describe("A message of a WebSocket", () => {
     await other;
   });
 
-  it("that is a response with an id like that of a call, but other digits, ends no call", async () => {
+  it("that is a response ends no call if its id has other digits than the id of the call, although both numbers are equal", async () => {
     const { peer, answersTo, server } = await serving();
     const call = peer.request("never").catch(() => {});
     const log = await server.logOnce(([{ received }]) => received.some((text) => text.includes("never")));
@@ -207,7 +207,7 @@ describe("A message of a WebSocket", () => {
     await call;
   });
 
-  it("that is unreadable ends the only pending call", async () => {
+  it("that cannot be parsed ends the only pending call", async () => {
     const { peer, server, answersTo } = await serving();
     const call = rejection(peer.request("never"));
     await server.logOnce(([{ received }]) => received.some((text) => text.includes("never")));
@@ -215,7 +215,7 @@ describe("A message of a WebSocket", () => {
     assert.equal((await call).reason, "unreadable-response");
   });
 
-  it("a message over maxMessage is refused, and its call ends", async () => {
+  it("that is longer than maxMessage gets an error if it is a request, and ends its call if it is a response", async () => {
     const { answersTo, peer, server } = await serving({ maxMessage: 1_000 });
     const params = (length) => `,"params":["${"x".repeat(length)}"]`;
     const exact = request(1, "echo", params(1_000 - request(1, "echo", params(0)).length));
@@ -235,7 +235,7 @@ describe("A message of a WebSocket", () => {
     assert.match(error.message, /a message must have at most 1000 characters \(maxMessage\), got 10\d\d/);
   });
 
-  it("cannot transfer objects, and JSON must express it", async () => {
+  it("makes its call reject if it has a transfer list or if JSON cannot express it", async () => {
     const { peer } = await serving();
     const buffer = new ArrayBuffer(8);
     const error = await rejection(peer.request("echo", [buffer], { transfer: [buffer] }));
@@ -246,7 +246,7 @@ describe("A message of a WebSocket", () => {
     assert.instanceOf(await rejection(peer.request("echo", loop)), TypeError);
   });
 
-  it("of a new connection belongs to it: a handler of the old one is aborted, and its answer is dropped", async () => {
+  it("that is a request is cancelled when its connection is lost, and gets no response over the next connection", async () => {
     const { server, cancelled, session, peer } = await serving();
     await server.command("send", { text: request(1, "until-cancelled") });
     await peer.request("echo", []);

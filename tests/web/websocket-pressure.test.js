@@ -1,4 +1,4 @@
-// A server that does not read: streams wait, and other messages fail.
+// A WebSocket whose server does not read: streams pause, and other messages fail.
 
 import { assert } from "chai";
 import { CallError } from "./support/portway.js";
@@ -8,7 +8,7 @@ import { pause, rejection, until } from "./support/outcomes.js";
 const MIB = 2 ** 20;
 const text = "x".repeat(MIB / 4);
 
-/** A peer whose server has stopped reading. */
+/** Returns a peer whose server has stopped reading. */
 async function stalled(options = {}) {
   const server = await startServer();
   let socket;
@@ -23,8 +23,8 @@ async function stalled(options = {}) {
   await connection.peer.request("echo", []);
   await server.command("pause");
   /**
-   * Whether this platform shows the bytes that the peer has not read. WebKit counts bytes as sent once its network
-   * process has them.
+   * Returns whether `bufferedAmount` counts the bytes that the peer has not read. WebKit does not count bytes that its
+   * network process has received.
    */
   async function showsUnread() {
     for (let n = 0; n < 48; n++) connection.peer.notify("noise", [text]);
@@ -47,13 +47,13 @@ function flood(peer) {
   }
 }
 
-describe("A WebSocket whose peer does not read", () => {
-  it("a notification fails above 16 MiB of unsent bytes (case 155)", async () => {
+describe("a WebSocket whose peer does not read", () => {
+  it("makes calls and notifications fail if more than 16 MiB are unsent, until the peer reads", async () => {
     const { peer, server } = await stalled();
     const { sent, error } = flood(peer);
     assert.instanceOf(error, CallError);
     assert.equal(error.reason, "congested");
-    // The operating system holds some more.
+    // The operating system buffers further bytes.
     assert.isAtLeast(sent, 64);
     assert.equal((await rejection(peer.request("echo", []))).reason, "congested");
     await server.command("resume");
@@ -67,7 +67,7 @@ describe("A WebSocket whose peer does not read", () => {
     }
   });
 
-  it("a stream waits above 1 MiB of unsent bytes, and goes on once the peer reads (case 155)", async () => {
+  it("makes a stream pause if more than 1 MiB is unsent, until the peer reads", async () => {
     if (!(await (await stalled()).showsUnread())) return;
     const { peer, server } = await stalled();
     let made = 0;
@@ -77,7 +77,7 @@ describe("A WebSocket whose peer does not read", () => {
     const stream = '{"jsonrpc":"2.0","method":"rpc.stream","params":{"method":"count","credit":1000},"id":"s"}';
     await server.command("send", { text: stream });
     await until(() => made > 4);
-    // The number of items grows until the buffers of the system and 1 MiB are full.
+    // Items are sent until the buffers of the system are full and 1 MiB is unsent.
     let last = -1;
     while (made !== last) {
       last = made;
@@ -90,7 +90,7 @@ describe("A WebSocket whose peer does not read", () => {
     assert.equal(made, 200);
   });
 
-  it("a peer that does not read the answers to earlier requests is left at 32 MiB", async () => {
+  it("is closed if more than 32 MiB of responses to earlier requests are unsent", async () => {
     const { peer, server, named } = await stalled({ reconnect: { base: 60_000 } });
     const answers = [];
     peer.method("later", () => new Promise((resolve) => answers.push(resolve)));
@@ -102,7 +102,7 @@ describe("A WebSocket whose peer does not read", () => {
     assert.equal(named("onLost")[0].data.reason, "the peer does not read");
   });
 
-  it("a peer that sends requests and reads no answers is refused", async () => {
+  it("causes further requests of the peer to be refused", async () => {
     if (!(await (await stalled()).showsUnread())) return;
     const { peer, server, named } = await stalled({ reconnect: { base: 60_000 } });
     let served = 0;
@@ -111,9 +111,9 @@ describe("A WebSocket whose peer does not read", () => {
     for (let id = 0; id < 200; id++) await server.command("send", { text: request(id) });
     await until(() => served >= 64);
     await pause(200);
-    // The others were refused: 16 MiB, and the buffers of the system.
+    // The responses to the served requests fill 16 MiB and the buffers of the system. Other requests were refused.
     assert.isBelow(served, 150);
-    // Notifications go on to fail, and do not fill the memory either.
+    // Notifications also fail, so they do not fill the memory.
     assert.equal(flood(peer).error.reason, "congested");
     assert.equal(named("onLost").length, 0);
   });

@@ -1,4 +1,4 @@
-// Subscriptions over a WebSocket, and the beginning of its connections: login, URL and subprotocol.
+// Subscriptions over a WebSocket, and the start of each connection: its first messages, URL and subprotocols.
 
 import { assert } from "chai";
 import { CallError, RPCError } from "./support/portway.js";
@@ -23,15 +23,15 @@ async function subscribed(options) {
   return { server, items, gaps, isSubscribed, ...connection };
 }
 
-/** Resolves to the next items. */
+/** Returns the next `count` items. */
 async function take(items, count) {
   const taken = [];
   for (let n = 0; n < count; n++) taken.push((await items.next()).value);
   return taken;
 }
 
-describe("A subscription", () => {
-  it("has the items of its notifications in order, and ends with an unsubscription", async () => {
+describe("a subscription", () => {
+  it("returns the items of its notifications in order, and unsubscribes when the loop over it ends", async () => {
     const { server, items, isSubscribed } = await subscribed({ params: [1, 2] });
     assert.deepEqual(await take(items, 2), [1, 2]);
     const third = items.next();
@@ -50,7 +50,7 @@ describe("A subscription", () => {
     assert.deepEqual(await items.next(), { done: true, value: undefined });
   });
 
-  it("does not lose events that arrive before the answer that names it, and ignores those of others", async () => {
+  it("returns items that arrive before the response with its id, and ignores items of other subscriptions", async () => {
     const { server, items } = await subscribed({ method: "subscribe_eagerly", params: ["a", "b"] });
     assert.deepEqual(await take(items, 2), ["a", "b"]);
     await server.command("event", { item: "foreign", subscription: "0x99" });
@@ -58,7 +58,7 @@ describe("A subscription", () => {
     assert.deepEqual(await take(items, 1), ["own"]);
   });
 
-  it("is made anew after a reconnect, with its new id, and the gap is reported", async () => {
+  it("subscribes again after a reconnect, uses the new id, and reports the gap", async () => {
     const { server, items, gaps, session } = await subscribed({ params: [1] });
     assert.deepEqual(await take(items, 1), [1]);
     const before = Date.now();
@@ -76,7 +76,7 @@ describe("A subscription", () => {
     assert.deepEqual(JSON.parse(texts[0]).params, ["0x2"]);
   });
 
-  it("asks for its params anew, if they are a function", async () => {
+  it("calls `params` again for each request to subscribe if `params` is a function", async () => {
     let asked = 0;
     const { server, items, session } = await subscribed({ params: async () => [++asked] });
     assert.deepEqual(await take(items, 1), [1]);
@@ -85,7 +85,7 @@ describe("A subscription", () => {
     assert.deepEqual(await take(items, 1), [2]);
   });
 
-  it("survives the loss of its connection before its answer", async () => {
+  it("continues if the connection is lost before the response to its request", async () => {
     const { server, items, session, isSubscribed } = await subscribed({ params: ["x"] });
     await server.set({ isMute: true });
     await session();
@@ -95,7 +95,7 @@ describe("A subscription", () => {
     assert.deepEqual(await take(items, 1), ["x"]);
   });
 
-  it("drops the oldest items above its buffer, and reports them", async () => {
+  it("drops its oldest items if its buffer is full, and reports their number", async () => {
     const { server, items, gaps, isSubscribed, peer } = await subscribed({ buffer: 3 });
     await isSubscribed();
     for (let item = 0; item < 5; item++) await server.command("event", { item });
@@ -107,7 +107,7 @@ describe("A subscription", () => {
     assert.deepEqual(await take(items, 3), [2, 3, 4]);
   });
 
-  it("keeps 1 000 unread items by default", async () => {
+  it("buffers 1 000 unread items by default", async () => {
     const { server, items, gaps, isSubscribed, peer } = await subscribed({
       params: Array.from({ length: 1_000 }, (_, n) => n),
     });
@@ -120,13 +120,13 @@ describe("A subscription", () => {
     assert.deepEqual(await take(items, 2), [1, 2]);
   });
 
-  it("that the peer refuses rejects with its error, and is over", async () => {
+  it("that the peer refuses rejects with the error of the peer, and then ends", async () => {
     const { items } = await subscribed({ method: "none" });
     assert.instanceOf(await rejection(items.next()), RPCError);
     assert.deepEqual(await items.next(), { done: true, value: undefined });
   });
 
-  it("ends with the reason of its signal, or with the end of the client or the transport", async () => {
+  it("rejects with the reason of its signal, and if the client is destroyed or the transport closes permanently", async () => {
     const controller = new AbortController();
     const { items, isSubscribed, server } = await subscribed({ signal: controller.signal });
     await isSubscribed();
@@ -146,7 +146,7 @@ describe("A subscription", () => {
     assert.equal((await last).reason, "peer-gone");
   });
 
-  it("that ends while its answer is awaited is unsubscribed after the answer", async () => {
+  it("that ends before the response to its request unsubscribes after the response", async () => {
     const { items, server, isSubscribed, session } = await subscribed();
     const next = items.next();
     await items.return();
@@ -159,7 +159,7 @@ describe("A subscription", () => {
     }
   });
 
-  it("can read ids and items of other forms", async () => {
+  it("reads ids and items of other forms with functions of the application", async () => {
     const { server, items, isSubscribed } = await subscribed({
       notification: "tick",
       readId: () => undefined,
@@ -171,15 +171,15 @@ describe("A subscription", () => {
     assert.deepEqual(await take(items, 1), ["tock"]);
   });
 
-  it("of an invalid form is refused", async () => {
+  it("throws if its transport is missing or its buffer is 0", async () => {
     const { peer, transport } = connectTo("ws://127.0.0.1:9/");
     assert.throws(() => subscribe(peer, { ...shape }), TypeError, "transport must be made by webSocketTransport");
     assert.throws(() => subscribe(peer, { ...shape, transport, buffer: 0 }), RangeError, "buffer must be");
   });
 });
 
-describe("A connection over a WebSocket", () => {
-  it("begins with the login, ahead of all other messages, made anew for each attempt", async () => {
+describe("a connection of a WebSocket transport", () => {
+  it("begins with the messages of `first`, which is called for each attempt", async () => {
     const server = await startServer();
     let ticket = 0;
     const first = async () => [{ jsonrpc: "2.0", method: "login", params: { ticket: ++ticket } }, '{"raw":true}'];
@@ -206,7 +206,7 @@ describe("A connection over a WebSocket", () => {
     assert.equal(transport.state, "open");
   });
 
-  it("has the URL and the subprotocols of functions that are called for each attempt", async () => {
+  it("has the URL and the subprotocols that functions return, which are called for each attempt", async () => {
     const server = await startServer();
     let attempt = 0;
     const { session, named } = connectTo(async () => `${server.url}?attempt=${++attempt}`, {
@@ -228,14 +228,14 @@ describe("A connection over a WebSocket", () => {
     );
   });
 
-  it("offers no subprotocol, unless it is asked for", async () => {
+  it("offers no subprotocol by default", async () => {
     const server = await startServer();
     const { session } = connectTo(server.url);
     await session();
     assert.isNull((await server.log())[0].protocols);
   });
 
-  it("waits after a ticket that cannot be had, as after any other failure", async () => {
+  it("is attempted again after a delay if `first` throws", async () => {
     const server = await startServer();
     let attempt = 0;
     const first = () => {
@@ -254,7 +254,7 @@ describe("A connection over a WebSocket", () => {
     assert.equal((await server.log()).length, 1);
   });
 
-  it("is not opened if the client is destroyed while its ticket is fetched", async () => {
+  it("is not opened if the client is destroyed while the promise of `first` is pending", async () => {
     const server = await startServer();
     let deliver;
     const { peer, transport } = connectTo(server.url, { first: () => new Promise((resolve) => (deliver = resolve)) });

@@ -344,7 +344,7 @@ describe("a guest that floods the host and exits", function () {
     afterThisTest(() => guest.kill());
     let turns = 0;
     let handled = 0;
-    // A host with a pending call reads ahead.
+    // While a call is pending, a paused host still reads, up to a higher limit.
     const peer = new JSONRPCPeer(guest.transport(), { onError() {} }).method(
       "big",
       () => ((handled += 1), "x".repeat(5_000)),

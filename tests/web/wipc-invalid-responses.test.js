@@ -100,7 +100,7 @@ describe("a response over WIPC that exceeds the limit", () => {
     assert.equal((await rejection(one.calls[0])).reason, "unreadable-response");
   });
 
-  it("has the same effect in several chunks, and before a client exists", async () => {
+  it("ends its call even if it arrives in several chunks, and before a client exists", async () => {
     const remoteEnd = scriptedPipe({ maxMessage: MAX_MESSAGE_BYTES });
     const frame = encodeWipc(CALL, late(most));
     for (let at = 0; at < frame.length; at += 100) remoteEnd.postBytes(frame.subarray(at, at + 100));

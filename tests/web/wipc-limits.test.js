@@ -356,7 +356,7 @@ describe("a WIPC peer that sends many messages at once", function () {
     });
   }
 
-  it("lets timers run: the stream takes all frames at once", async () => {
+  it("lets timers run: the stream accepts each frame at once", async () => {
     let done = 0;
     let turns = 0;
     const timer = setInterval(() => (turns += done > 0 && done < COUNT ? 1 : 0), 1);
@@ -507,7 +507,7 @@ describe("a request over WIPC whose id cannot be echoed", function () {
     );
   });
 
-  it("does not end the counting of a running request with the id null", async () => {
+  it("does not end the count of a running request whose id is null", async () => {
     const remoteEnd = scriptedPipe({ role: "guest" });
     const gate = deferred();
     new JSONRPCServer(remoteEnd.channel.transport()).method("wait", () => gate.promise);
@@ -707,7 +707,7 @@ describe("a message over WIPC that is too long", function () {
     assert.deepEqual(await client.request("echo", [1]), [1]);
   });
 
-  it("is passed to onCall, which accepts all frames", async () => {
+  it("is passed to onCall, to which the limit does not apply", async () => {
     const lengths = [];
     const remoteEnd = scriptedPipe({ ...limit, onCall: (payload) => lengths.push(payload.length) });
     await remoteEnd.postBytes(long.subarray(0, 500));

@@ -125,7 +125,7 @@ describe("a server that a guest has started", function () {
     await until(() => program.left().length === 0, "the server still runs");
   });
 
-  it("gets SIGTERM if its guest is killed, and exits or is killed without a timeout", async () => {
+  it("gets SIGTERM if its guest is killed, and is killed if it does not exit: closeTimeout 0", async () => {
     for (const handlesTerm of [true, false]) {
       const program = programOf("whose parent has ended", handlesTerm);
       const guest = await guestOf(program, { closeTimeout: 0 });

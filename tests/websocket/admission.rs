@@ -1,4 +1,5 @@
-//! Which requests may open a WebSocket: `Host`, `Origin`, the check of the application, and the number of connections.
+//! The admission of WebSockets: the headers `Host` and `Origin`, the check of the application, and the number of
+//! connections.
 
 use std::net::SocketAddr;
 
@@ -14,7 +15,7 @@ async fn status(address: SocketAddr, host: &str, headers: &str) -> std::io::Resu
     if status == 101 {
         client.is_served().await.map_err(|error| std::io::Error::other(error.to_string()))?;
     } else {
-        // The connection ends, and no bytes of a WebSocket follow.
+        // The server must not upgrade the connection, and must close it.
         assert!(!head.to_ascii_lowercase().contains("sec-websocket-accept"), "{head}");
         while within(client.stream.read(&mut [0; 100])).await?? > 0 {}
     }
@@ -30,7 +31,7 @@ async fn a_host_that_is_not_served_is_refused_before_the_upgrade() -> Test {
     }
     let other_port = port.wrapping_add(1);
     for host in [
-        // DNS rebinding: the name of the attacker has our address.
+        // DNS rebinding: a name of the attacker resolves to the address of the server.
         format!("evil.example:{port}"),
         format!("localhost.evil.example:{port}"),
         format!("127.0.0.1.evil.example:{port}"),
@@ -47,14 +48,14 @@ async fn a_host_that_is_not_served_is_refused_before_the_upgrade() -> Test {
     ] {
         let origin = format!("Origin: http://{host}\r\n");
         assert_eq!(status(address, &host, "").await?, 403, "{host}");
-        assert_eq!(status(address, &host, &origin).await?, 403, "{host} with its own origin");
+        assert_eq!(status(address, &host, &origin).await?, 403, "{host} as host and origin");
     }
-    // Two hosts, or none.
+    // A request with two headers `Host`, and a request without this header.
     let own = format!("localhost:{port}");
     assert_eq!(status(address, &own, "Host: evil.example\r\n").await?, 400);
     let (_, head) = RawClient::ask(address, &request("x", "").replace("Host: x\r\n", "")).await?;
     assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
-    // The target has a host of its own.
+    // The URL of the request has another host than the header `Host`.
     let absolute = request(&own, "").replace("GET /rpc", "GET http://evil.example/rpc");
     let (_, head) = RawClient::ask(address, &absolute).await?;
     assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
@@ -96,7 +97,7 @@ async fn a_foreign_origin_is_refused_before_the_upgrade() -> Test {
         "null",
         "",
         "chrome-extension://abc",
-        // A page of another port of this machine.
+        // Pages from other ports of this machine.
         "http://127.0.0.1:1",
         "http://localhost",
     ] {
@@ -104,13 +105,13 @@ async fn a_foreign_origin_is_refused_before_the_upgrade() -> Test {
     }
     let both = "Origin: https://app.example.org\r\nOrigin: https://evil.example\r\n";
     assert_eq!(status(address, &host, both).await?, 400);
-    // A program sends none.
+    // Programs send no header `Origin`.
     assert_eq!(status(address, &host, "").await?, 101);
     Ok(())
 }
 
 #[tokio::test]
-async fn the_origin_null_is_admitted_only_by_choice_and_an_origin_can_be_required() -> Test {
+async fn a_policy_may_admit_the_origin_null_and_may_require_an_origin() -> Test {
     let address = serve(WebSocketPolicy::new().origin("null").require_origin()).await?;
     let host = address.to_string();
     assert_eq!(status(address, &host, "Origin: null\r\n").await?, 101);
@@ -120,7 +121,7 @@ async fn the_origin_null_is_admitted_only_by_choice_and_an_origin_can_be_require
 }
 
 #[tokio::test]
-async fn the_check_sees_the_head_and_refuses_or_attaches_an_identity() -> Test {
+async fn the_check_of_the_application_reads_the_head_and_refuses_or_attaches_an_identity() -> Test {
     let policy = WebSocketPolicy::new().check(|head| async move {
         assert_eq!(head.path(), "/rpc");
         assert!(head.remote_address().ip().is_loopback());
@@ -148,7 +149,7 @@ async fn the_check_sees_the_head_and_refuses_or_attaches_an_identity() -> Test {
     }
     assert_eq!(status(address, &host, "Authorization: Basic correct horse\r\n").await?, 401);
     assert_eq!(status(address, &host, "Authorization: bearer correct horse\r\n").await?, 101);
-    // A page has only subprotocols. The token is never repeated.
+    // A page cannot set headers, so it sends the token as a subprotocol. The response must not contain the token.
     let protocols = "Sec-WebSocket-Protocol: jsonrpc-2.0, ticket.correct horse\r\n";
     let (_, head) = RawClient::ask(address, &request(&host, protocols)).await?;
     assert!(head.contains("Sec-WebSocket-Protocol: jsonrpc-2.0\r\n") && !head.contains("horse"), "{head}");
@@ -159,7 +160,7 @@ async fn the_check_sees_the_head_and_refuses_or_attaches_an_identity() -> Test {
 }
 
 #[tokio::test]
-async fn a_panic_of_the_check_ends_only_its_connection() -> Test {
+async fn a_panic_in_the_check_of_the_application_ends_only_one_connection() -> Test {
     let policy = WebSocketPolicy::new().check(|head| async move {
         assert_ne!(head.header("X-Panic"), Some("1"), "a panic on purpose");
         Ok(Admission::anonymous())
@@ -167,7 +168,7 @@ async fn a_panic_of_the_check_ends_only_its_connection() -> Test {
     let address = serve(policy).await?;
     let host = address.to_string();
     let panicked = RawClient::ask(address, &request(&host, "X-Panic: 1\r\n")).await;
-    assert!(panicked.is_err(), "the connection is closed");
+    assert!(panicked.is_err(), "the server must close the connection");
     assert_eq!(status(address, &host, "").await?, 101);
     Ok(())
 }
@@ -189,7 +190,7 @@ async fn the_server_chooses_a_subprotocol_that_it_knows_and_no_other() -> Test {
         assert_eq!(line, chosen, "{offered}");
         assert!(!head.to_ascii_lowercase().contains("sec-websocket-extensions"), "{head}");
     }
-    // Compression is offered by browsers, and not chosen.
+    // Browsers offer compression. The server must not accept it.
     let deflate = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n";
     let (mut client, head) = RawClient::ask(address, &request(&host, deflate)).await?;
     assert!(head.starts_with("HTTP/1.1 101 ") && !head.to_ascii_lowercase().contains("extensions"), "{head}");
@@ -197,13 +198,13 @@ async fn the_server_chooses_a_subprotocol_that_it_knows_and_no_other() -> Test {
 }
 
 #[tokio::test]
-async fn connections_are_bounded_in_all_and_per_address() -> Test {
+async fn the_number_of_connections_is_bounded_in_total_and_per_address() -> Test {
     let address = serve(WebSocketPolicy::new().max_connections(5).max_connections_per_address(2)).await?;
     let host = address.to_string();
     let first = RawClient::open(address).await?;
     let mut second = RawClient::open(address).await?;
     assert_eq!(status(address, &host, "").await?, 503);
-    // A client from another address has places of its own.
+    // The limit for one address does not count the connections from another address.
     let socket = tokio::net::TcpSocket::new_v4()?;
     socket.bind("127.0.0.9:0".parse()?)?;
     let mut other = socket.connect(address).await?;
@@ -212,7 +213,7 @@ async fn connections_are_bounded_in_all_and_per_address() -> Test {
     within(other.read_exact(&mut head)).await??;
     assert_eq!(&head, b"HTTP/1.1 101");
     drop(first);
-    // Its place is free once the server has noticed the end.
+    // The server admits another connection once it has noticed the end of the first connection.
     within(async {
         while status(address, &host, "").await? != 101 {
             tokio::task::yield_now().await;
@@ -225,7 +226,7 @@ async fn connections_are_bounded_in_all_and_per_address() -> Test {
 
     let address = serve(WebSocketPolicy::new().max_connections(2)).await?;
     let _first = RawClient::open(address).await?;
-    // A connection whose head is not complete counts, too.
+    // A connection with an incomplete head of a request counts, too.
     let _silent = tokio::net::TcpStream::connect(address).await?;
     within(async {
         while status(address, &address.to_string(), "").await? != 503 {

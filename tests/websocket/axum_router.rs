@@ -1,7 +1,7 @@
 //! The example `axum-server`: a router of axum hands its sockets to Portway.
 
 #[path = "../../examples/axum-server.rs"]
-#[allow(dead_code, reason = "the example has a `main` of its own")]
+#[allow(dead_code, reason = "the test does not use the `main` of the example")]
 mod example;
 
 use portway::{Client, Transport};
@@ -22,7 +22,7 @@ async fn a_router_of_axum_hands_over_its_sockets() -> Test {
         for (number, sum) in within(futures_util::future::join_all(calls)).await?.into_iter().enumerate() {
             assert_eq!(sum, Ok(number as i64 + 1), "{path}");
         }
-        // A message that is not JSON is answered, and the link stays.
+        // A message that is not JSON is answered, and the link stays open.
         let request = crate::raw::request(&address.to_string(), "").replace("/rpc", &format!("/{path}"));
         let (mut raw, head) = RawClient::ask(address, &request).await?;
         assert!(head.starts_with("HTTP/1.1 101 "), "{path}: {head}");

@@ -39,14 +39,14 @@ async fn calls_streams_and_notifications_pass_in_both_directions() -> Test {
 async fn messages_of_any_length_arrive_whole() -> Test {
     let address = serve(WebSocketPolicy::new()).await?;
     let client = Client::new(Transport::websocket(&format!("ws://{address}")).await?);
-    // Around the lengths at which the header grows, and where messages are sent in fragments.
+    // At some of these lengths, the header of a frame grows. Long messages are sent in fragments.
     for length in [0, 60, 61, 100, 65_400, 65_500, 65_536, 131_072, 200_000, 5_000_000] {
         for text in ["x".repeat(length), "ä😀".repeat(length / 6)] {
             let echo = client.call::<(String,)>("echo", &(&text,)).timeout(Duration::from_secs(60)).await?;
             assert!(echo.0 == text, "{length}");
         }
     }
-    // Many at once, so that long and short messages wait beside each other.
+    // Many calls at the same time, so that long and short messages are queued together.
     let calls = (0..200).map(|number: usize| {
         let text = "y".repeat(if number.is_multiple_of(10) { 300_000 } else { number });
         let client = client.clone();
@@ -63,7 +63,7 @@ async fn messages_of_any_length_arrive_whole() -> Test {
 }
 
 #[tokio::test]
-async fn the_code_of_a_close_is_the_reason_of_calls() -> Test {
+async fn a_close_frame_ends_calls_with_an_error_that_depends_on_its_code() -> Test {
     for (code, reason, is_gone) in [(1000u16, "", true), (1001, "", true), (1011, "broken", false), (4001, "", false)] {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
@@ -83,7 +83,7 @@ async fn the_code_of_a_close_is_the_reason_of_calls() -> Test {
         assert_eq!(error, Err(expected));
         assert_eq!(within(client.closed()).await?, closed);
         let sent = within(server).await???;
-        // The last frame is the answer, with the same code, masked.
+        // The last frame of the client is its close frame, which is masked and has the same code.
         let frame = sent.get(sent.len() - 8 - reason.len()..).ok_or("no answer")?;
         assert_eq!(frame[0], 0x88);
         assert_eq!(u16::from_be_bytes([frame[6] ^ frame[2], frame[7] ^ frame[3]]), code);
@@ -92,7 +92,7 @@ async fn the_code_of_a_close_is_the_reason_of_calls() -> Test {
 }
 
 #[tokio::test]
-async fn a_client_that_ends_closes_with_1000_and_its_server_notices() -> Test {
+async fn a_dropped_client_closes_the_websocket_with_1000() -> Test {
     let (sender, mut ends) = tokio::sync::mpsc::unbounded_channel();
     let listener = Listener::websocket("127.0.0.1:0").await?;
     let address = listener.address().ok_or("no address")?;
@@ -113,8 +113,8 @@ async fn a_client_that_ends_closes_with_1000_and_its_server_notices() -> Test {
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_is_a_timeout() -> Test {
-    // The listener accepts, and sends nothing, or one byte now and then.
+async fn connecting_to_a_server_that_never_answers_times_out() -> Test {
+    // The server sends one byte every 100 ms, and never completes its response.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     tokio::spawn(async move {
@@ -145,7 +145,7 @@ async fn a_server_that_never_answers_is_a_timeout() -> Test {
 }
 
 #[tokio::test]
-async fn a_response_that_breaks_the_rules_is_refused() -> Test {
+async fn an_invalid_response_to_the_handshake_is_refused() -> Test {
     for (name, change, problem) in [
         (
             "another status",
@@ -170,7 +170,7 @@ async fn a_response_that_breaks_the_rules_is_refused() -> Test {
         ),
         ("a subprotocol", "\r\nSec-WebSocket-Protocol: lsp\r\n\r\n|\r\n\r\n", "a subprotocol that was not offered"),
         ("a long head", "LONG", "the head of the response is too long"),
-        ("no HTTP", "SSH-2.0-OpenSSH\n\n|HTTP/1.1 101 Switching Protocols", "the response is not HTTP"),
+        ("not HTTP", "SSH-2.0-OpenSSH\n\n|HTTP/1.1 101 Switching Protocols", "the response is not HTTP"),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
@@ -194,7 +194,7 @@ async fn errors_of_urls_and_headers_show_no_secret() -> Test {
     let options = WebSocketOptions::new().header("Authorization", "Bearer secret\n");
     for (error, expected) in [
         (Transport::websocket("http://localhost/?secret").await.err(), "the URL must begin with ws:// or wss://"),
-        (Transport::websocket("ws://").await.err(), "the URL must be ws://HOST or wss://HOST, it is no URL"),
+        (Transport::websocket("ws://").await.err(), "the URL must be ws://HOST or wss://HOST, got an invalid URL"),
         (
             Transport::websocket("ws://user:secret@localhost/").await.err(),
             "the URL must not contain a user; use the header Authorization",
@@ -231,7 +231,8 @@ async fn a_frame_that_is_masked_by_the_server_ends_the_link() -> Test {
     Ok(())
 }
 
-/// Reads a request, and writes its response, changed by `NEW|OLD`. `LONG` makes it too long.
+/// Reads a handshake request, and writes a valid response after a change. The change `NEW|OLD` replaces `OLD` by `NEW`.
+/// The change `LONG` makes the response longer than its limit.
 async fn accept_by_hand(stream: &mut tokio::net::TcpStream, change: &str) -> Result<(), io::Error> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

@@ -1,4 +1,4 @@
-//! The faults of RFC 6455: each closes its connection with the right code, and no other one.
+//! Violations of RFC 6455. Each violation closes its own connection with the specified code, and no other connection.
 
 use portway::{Limits, WebSocketPolicy};
 use serde_json::json;
@@ -7,7 +7,8 @@ use crate::raw::{CLOSE, FINAL, PING, PONG, RawClient, TEXT, Test, frame, header,
 
 const BINARY: u8 = 2;
 
-/// Sends bytes, and returns the code with which the server closes. A neighbour is served before and after that.
+/// Sends `bytes` in pieces of `pieces` bytes. Returns the code with which the server closes the connection. Asserts
+/// that the server also serves another client, before and afterwards.
 async fn close_code(bytes: &[u8], pieces: usize) -> Result<u16, Box<dyn std::error::Error>> {
     let address = serve(WebSocketPolicy::new()).await?;
     let mut neighbour = RawClient::open(address).await?;
@@ -26,19 +27,19 @@ async fn close_code(bytes: &[u8], pieces: usize) -> Result<u16, Box<dyn std::err
 }
 
 #[tokio::test]
-async fn faults_of_the_framing_close_with_1002() -> Test {
+async fn faults_of_the_framing_close_the_connection_with_1002() -> Test {
     let unmasked = [header(FINAL | TEXT, 0, 2), b"{}".to_vec()].concat();
     let mut cases = vec![
         ("an unmasked frame", unmasked),
         ("a continuation without a beginning", frame(FINAL, b"{}")),
-        ("a text within a message", [frame(TEXT, b"{"), frame(FINAL | TEXT, b"}")].concat()),
-        ("a binary message within a message", [frame(TEXT, b"{"), frame(FINAL | BINARY, b"}")].concat()),
+        ("a text frame within a fragmented message", [frame(TEXT, b"{"), frame(FINAL | TEXT, b"}")].concat()),
+        ("a binary frame within a fragmented message", [frame(TEXT, b"{"), frame(FINAL | BINARY, b"}")].concat()),
         ("a ping over 125 bytes", frame(FINAL | PING, &[b'x'; 126])),
         ("a pong over 125 bytes", frame(FINAL | PONG, &[b'x'; 126])),
-        ("a close over 125 bytes", frame(FINAL | CLOSE, &[&1000u16.to_be_bytes()[..], &[b'x'; 124]].concat())),
+        ("a close frame over 125 bytes", frame(FINAL | CLOSE, &[&1000u16.to_be_bytes()[..], &[b'x'; 124]].concat())),
         ("a fragment of a ping", frame(PING, b"x")),
-        ("a fragment of a close", frame(CLOSE, &1000u16.to_be_bytes())),
-        ("a close of one byte", frame(FINAL | CLOSE, &[3])),
+        ("a fragment of a close frame", frame(CLOSE, &1000u16.to_be_bytes())),
+        ("a close frame with a payload of one byte", frame(FINAL | CLOSE, &[3])),
     ];
     for bit in [0x40, 0x20, 0x10] {
         cases.push(("a reserved bit", frame(FINAL | bit | TEXT, b"{}")));
@@ -59,8 +60,8 @@ async fn faults_of_the_framing_close_with_1002() -> Test {
 }
 
 #[tokio::test]
-async fn text_that_is_not_utf_8_closes_with_1007() -> Test {
-    // "ä" is C3 A4. Its halves are in two fragments, but the second one is wrong.
+async fn text_that_is_not_utf_8_closes_the_connection_with_1007() -> Test {
+    // In UTF-8, "ä" is C3 A4. The first fragment ends with C3, and the second begins with C3 instead of A4.
     let across = [frame(TEXT, b"\"\xc3"), frame(FINAL | PING, b""), frame(FINAL, b"\xc3\"")].concat();
     let unfinished = [frame(TEXT, b"\"\xc3"), frame(FINAL, b"")].concat();
     for (name, bytes) in [
@@ -68,9 +69,9 @@ async fn text_that_is_not_utf_8_closes_with_1007() -> Test {
         ("an encoded surrogate", frame(FINAL | TEXT, b"\"\xed\xa0\x80\"")),
         ("an overlong form", frame(FINAL | TEXT, b"\"\xc0\xaf\"")),
         ("a code point over 10FFFF", frame(FINAL | TEXT, b"\"\xf4\x90\x80\x80\"")),
-        ("across fragments", across),
+        ("a bad character in two fragments", across),
         ("an end within a character", unfinished),
-        ("the reason of a close", frame(FINAL | CLOSE, b"\x03\xe8\xff")),
+        ("the reason of a close frame", frame(FINAL | CLOSE, b"\x03\xe8\xff")),
     ] {
         for pieces in [bytes.len(), 1] {
             assert_eq!(close_code(&bytes, pieces).await.map_err(|error| format!("{name}: {error}"))?, 1007, "{name}");
@@ -80,7 +81,7 @@ async fn text_that_is_not_utf_8_closes_with_1007() -> Test {
 }
 
 #[tokio::test]
-async fn characters_across_fragments_and_pings_between_them_are_fine() -> Test {
+async fn characters_may_be_split_between_fragments_with_pings_between_them() -> Test {
     let address = serve(WebSocketPolicy::new()).await?;
     let mut client = RawClient::open(address).await?;
     let text = json!({"jsonrpc": "2.0", "id": 1, "method": "echo", "params": ["ä€😀"]}).to_string();
@@ -103,14 +104,14 @@ async fn characters_across_fragments_and_pings_between_them_are_fine() -> Test {
             _ => break frame,
         }
     };
-    assert!(pongs > 0, "a ping is answered by a pong");
+    assert!(pongs > 0, "the server must answer pings");
     let response: serde_json::Value = serde_json::from_slice(&response.payload)?;
     assert_eq!(response["result"], json!(["ä€😀"]));
     Ok(())
 }
 
 #[tokio::test]
-async fn a_message_over_the_limit_closes_with_1009_and_one_at_the_limit_is_served() -> Test {
+async fn a_message_at_the_limit_is_served_and_a_longer_one_closes_the_connection_with_1009() -> Test {
     const LIMIT: usize = 100_000;
     let mut limits = Limits::DEFAULT;
     limits.message_bytes = LIMIT;
@@ -124,18 +125,18 @@ async fn a_message_over_the_limit_closes_with_1009_and_one_at_the_limit_is_serve
     let mut client = RawClient::open(address).await?;
     client.send(&frame(FINAL | TEXT, message(LIMIT).as_bytes())).await?;
     assert_eq!(client.message().await?["id"], 1);
-    // In one frame, which is refused at its header: the rest need not arrive.
+    // A frame over the limit is refused at its header, before its payload arrives.
     client.send(&header(FINAL | TEXT, 0x80, LIMIT + 1)).await?;
     client.send(&[0; 4]).await?;
     assert_eq!(client.closed().await?.0, 1009);
-    // In fragments, each of which is short.
+    // Each of these two fragments is shorter than the limit.
     let mut client = RawClient::open(address).await?;
     let text = message(LIMIT + 1);
     let (start, rest) = text.as_bytes().split_at(LIMIT / 2);
     client.send(&frame(TEXT, start)).await?;
     client.send(&frame(0, rest)).await?;
     assert_eq!(client.closed().await?.0, 1009);
-    // While the client still sends, it receives the code.
+    // The client sends the whole message, and still receives the code.
     let mut client = RawClient::open(address).await?;
     client.send(&frame(FINAL | TEXT, &vec![b'x'; 4 * LIMIT])).await?;
     assert_eq!(client.closed().await?.0, 1009);
@@ -143,7 +144,7 @@ async fn a_message_over_the_limit_closes_with_1009_and_one_at_the_limit_is_serve
 }
 
 #[tokio::test]
-async fn a_message_that_is_not_json_is_answered_and_the_link_stays() -> Test {
+async fn a_message_that_is_not_json_is_answered_and_the_link_stays_open() -> Test {
     let address = serve(WebSocketPolicy::new()).await?;
     let mut client = RawClient::open(address).await?;
     for opcode in [TEXT, BINARY] {
@@ -154,7 +155,7 @@ async fn a_message_that_is_not_json_is_answered_and_the_link_stays() -> Test {
             assert!(response["id"].is_null());
         }
     }
-    // A binary message is read as UTF-8.
+    // The server decodes a binary message as UTF-8.
     client.send(&frame(FINAL | BINARY, b"\"\xff\"")).await?;
     assert_eq!(client.message().await?["error"]["code"], -32700);
     client.send(&frame(FINAL | TEXT, b"")).await?;

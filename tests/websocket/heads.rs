@@ -1,4 +1,4 @@
-//! Heads of requests: too long, too slow, or not those of a WebSocket.
+//! Heads of requests that are too long, that arrive too slowly, or that do not request a WebSocket.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 use crate::raw::{FINAL, RawClient, TEXT, Test, frame, request, serve, within};
 
-/// Sends bytes, and returns everything that the server responds until it closes the connection.
+/// Sends bytes. Returns all that the server sends until it closes the connection, as text.
 async fn response(address: SocketAddr, bytes: &[u8]) -> io::Result<String> {
     let mut stream = TcpStream::connect(address).await?;
     let _ = stream.write_all(bytes).await;
@@ -34,14 +34,14 @@ async fn a_head_over_8_kib_is_refused() -> Test {
         let refused = response(address, head(length).as_bytes()).await?;
         assert!(refused.starts_with("HTTP/1.1 431 "), "{length}: {refused}");
     }
-    // A line that never ends.
+    // A line without an end.
     let refused = response(address, &[b'x'; 100_000]).await?;
     assert!(refused.starts_with("HTTP/1.1 431 "), "{refused}");
     Ok(())
 }
 
 #[tokio::test]
-async fn requests_that_are_not_of_a_websocket_get_an_http_error() -> Test {
+async fn requests_that_do_not_open_a_websocket_get_an_http_error() -> Test {
     let address = serve(WebSocketPolicy::new()).await?;
     let host = address.to_string();
     let own = request(&host, "");
@@ -54,8 +54,8 @@ async fn requests_that_are_not_of_a_websocket_get_an_http_error() -> Test {
         ("a short key", own.replace("dGhlIHNhbXBsZSBub25jZQ==", "dGhl"), 400),
         ("a POST", own.replace("GET ", "POST "), 400),
         ("HTTP/1.0", own.replace("HTTP/1.1", "HTTP/1.0"), 400),
-        ("a byte that no head may have", own.replace("/rpc", "/rp\0c"), 400),
-        ("no HTTP", "hello\r\n\r\n".to_owned(), 400),
+        ("a byte that no head may contain", own.replace("/rpc", "/rp\0c"), 400),
+        ("not HTTP", "hello\r\n\r\n".to_owned(), 400),
         ("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), 400),
     ] {
         let refused = response(address, bytes.as_bytes()).await?;
@@ -74,7 +74,7 @@ async fn a_message_right_after_the_head_is_served() -> Test {
     let mut stream = TcpStream::connect(address).await?;
     let call = br#"{"jsonrpc":"2.0","id":7,"method":"echo","params":[1]}"#;
     let bytes = [request(&address.to_string(), "").into_bytes(), frame(FINAL | TEXT, call)].concat();
-    // In one piece, and byte by byte.
+    // This client writes all bytes at once. The next client writes one byte at a time.
     stream.write_all(&bytes).await?;
     let mut text = Vec::new();
     within(async {
@@ -105,13 +105,13 @@ async fn a_message_right_after_the_head_is_served() -> Test {
 }
 
 #[tokio::test]
-async fn slow_heads_end_after_ten_seconds_and_neighbours_are_served() -> Test {
+async fn connections_with_slow_heads_end_after_ten_seconds_and_other_clients_are_served() -> Test {
     let address = serve(WebSocketPolicy::new()).await?;
     let start = Instant::now();
     let mut slow = Vec::new();
     for number in 0..100 {
         let mut stream = TcpStream::connect(address).await?;
-        // Some send nothing, and some a byte now and then.
+        // Clients with an even number send nothing. The other clients send the head slowly, byte by byte.
         let head = request(&address.to_string(), "");
         slow.push(tokio::spawn(async move {
             let (mut reader, mut writer) = stream.split();
@@ -135,11 +135,11 @@ async fn slow_heads_end_after_ten_seconds_and_neighbours_are_served() -> Test {
     while !slow.iter().all(tokio::task::JoinHandle::is_finished) {
         RawClient::open(address).await?.is_served().await?;
         served += 1;
-        assert!(start.elapsed() < Duration::from_secs(60), "slow heads occupy connections");
+        assert!(start.elapsed() < Duration::from_secs(60), "the server must close connections with slow heads");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert!(start.elapsed() >= Duration::from_secs(9), "the time was {:?}", start.elapsed());
-    assert!(served > 10, "{served} neighbours were served");
+    assert!(served > 10, "{served} other clients were served");
     for task in slow {
         if let Ok(text) = task.await? {
             let text = String::from_utf8_lossy(&text).into_owned();
@@ -150,12 +150,12 @@ async fn slow_heads_end_after_ten_seconds_and_neighbours_are_served() -> Test {
 }
 
 #[tokio::test]
-async fn a_refused_client_that_stays_is_closed() -> Test {
+async fn a_refused_connection_that_its_client_does_not_close_is_closed() -> Test {
     let address = serve(WebSocketPolicy::new()).await?;
     let start = Instant::now();
     let refused = response(address, request("evil.example", "").as_bytes()).await?;
     assert!(refused.starts_with("HTTP/1.1 403 "), "{refused}");
-    // This client does not close its side, and the server does not wait for it for long.
+    // This client does not close its connection, so the server must close the connection.
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(request("evil.example", "").as_bytes()).await?;
     within(async {
@@ -167,6 +167,6 @@ async fn a_refused_client_that_stays_is_closed() -> Test {
         }
     })
     .await?;
-    assert!(start.elapsed() >= Duration::from_secs(1), "a refused connection is read for a second");
+    assert!(start.elapsed() >= Duration::from_secs(1), "the server must read a refused connection for one second");
     Ok(())
 }

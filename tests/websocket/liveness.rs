@@ -1,4 +1,4 @@
-//! Silent peers, half messages, and pings.
+//! Silent peers, incomplete messages, and pings.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::raw::{FINAL, PING, PONG, RawClient, TEXT, Test, frame, header, methods, serve};
 
-/// A frame of a server without a payload.
+/// A ping from a server, without a payload.
 const EMPTY_PING: [u8; 2] = [FINAL | PING, 0];
 
 fn server(stream: DuplexStream) -> std::io::Result<Server> {
@@ -26,7 +26,7 @@ async fn read_empty(stream: &mut DuplexStream) -> std::io::Result<[u8; 2]> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_peer_gets_a_ping_and_its_link_ends_without_a_pong() -> Test {
+async fn a_silent_peer_gets_a_ping_and_the_link_ends_if_no_pong_arrives() -> Test {
     let (near, mut far) = tokio::io::duplex(4_096);
     let start = Instant::now();
     let running = tokio::spawn(server(near)?.run());
@@ -40,7 +40,7 @@ async fn a_silent_peer_gets_a_ping_and_its_link_ends_without_a_pong() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pong_or_any_other_byte_is_a_sign_of_life() -> Test {
+async fn a_pong_or_any_other_frame_keeps_the_link_open() -> Test {
     let (near, mut far) = tokio::io::duplex(4_096);
     let start = Instant::now();
     let running = tokio::spawn(server(near)?.run());
@@ -83,7 +83,7 @@ async fn a_client_notices_a_silent_server_and_its_calls_fail() -> Test {
         std::future::pending::<()>().await;
         std::io::Result::Ok(())
     });
-    // The clock runs on by itself whenever all tasks wait, so the time limit of the connection is long here.
+    // The paused clock advances whenever all tasks wait, even for a socket. So the timeout for connecting is long.
     let options = portway::WebSocketOptions::new().connect_timeout(Duration::from_secs(100_000));
     let client = Client::new(options.connect(&format!("ws://{address}")).await?);
     let error = client.call::<()>("never", &()).timeout(Duration::from_secs(100_000)).await;
@@ -92,7 +92,7 @@ async fn a_client_notices_a_silent_server_and_its_calls_fail() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_never_ends_closes_with_1008() -> Test {
+async fn a_message_that_stays_incomplete_closes_the_link_with_1008() -> Test {
     let call = br#"{"jsonrpc":"2.0","id":1,"method":"echo","params":[]}"#;
     let whole = frame(FINAL | TEXT, call);
     for (name, begun) in [
@@ -100,7 +100,7 @@ async fn a_message_that_never_ends_closes_with_1008() -> Test {
         ("a part of a frame", whole[..20].to_vec()),
         ("a fragment", frame(TEXT, call)),
         ("the header of a long frame", header(FINAL | TEXT, 0x80, 1_000_000)),
-        ("a half ping", frame(FINAL | PING, b"12345")[..4].to_vec()),
+        ("a part of a ping", frame(FINAL | PING, b"12345")[..4].to_vec()),
     ] {
         let (near, mut far) = tokio::io::duplex(4_096);
         let start = Instant::now();
@@ -109,7 +109,7 @@ async fn a_message_that_never_ends_closes_with_1008() -> Test {
         let mut read = Vec::new();
         far.read_to_end(&mut read).await?;
         assert_eq!(start.elapsed().as_secs(), 30, "{name}");
-        // A ping after 20 seconds, and then the end.
+        // The server sends a ping after 20 seconds, and then the close frame.
         let close = read.strip_prefix(&EMPTY_PING).ok_or("no ping")?;
         assert_eq!(close[0], 0x88, "{name}");
         assert_eq!(u16::from_be_bytes([close[2], close[3]]), 1008, "{name}");
@@ -120,10 +120,10 @@ async fn a_message_that_never_ends_closes_with_1008() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_message_has_its_time_also_between_other_frames() -> Test {
+async fn the_timeout_of_a_fragmented_message_counts_from_its_first_fragment() -> Test {
     let (near, mut far) = tokio::io::duplex(4_096);
     let running = tokio::spawn(server(near)?.run());
-    // A fragment now and then, with pings between them: the time counts from the first one.
+    // The peer sends fragments with pings between them. The timeout counts from the first fragment.
     let start = Instant::now();
     far.write_all(&frame(TEXT, b"[")).await?;
     for _ in 0..5 {
@@ -132,13 +132,13 @@ async fn a_slow_message_has_its_time_also_between_other_frames() -> Test {
         far.write_all(&frame(FINAL | PING, b"")).await?;
     }
     assert!(matches!(running.await?, Closed::WebSocket { code: 1008, .. }));
-    // 30 s, and then the grace: this end does not close its side.
+    // The timeout is 30 s. A grace of 2 s follows, since the peer does not close the stream.
     assert_eq!(start.elapsed().as_secs(), 32);
     Ok(())
 }
 
 #[tokio::test]
-async fn half_messages_do_not_disturb_neighbours() -> Test {
+async fn incomplete_messages_do_not_disturb_other_clients() -> Test {
     let address = serve(WebSocketPolicy::new()).await?;
     let mut half = Vec::new();
     for _ in 0..100 {
@@ -151,19 +151,19 @@ async fn half_messages_do_not_disturb_neighbours() -> Test {
 }
 
 #[tokio::test]
-async fn a_flood_of_pings_fills_no_memory() -> Test {
+async fn a_flood_of_pings_does_not_fill_the_memory() -> Test {
     let (near, mut far) = tokio::io::duplex(1_024);
     let server = server(near)?;
     tokio::spawn(server.run());
-    // The server stops reading after a bounded number of pings, since nothing reads its pongs.
+    // The server stops reading after a bounded number of pings, since the peer does not read the pongs.
     let ping = frame(FINAL | PING, &[b'x'; 125]);
     let mut sent = 0;
     while timeout(Duration::from_secs(2), far.write_all(&ping)).await.is_ok() {
         sent += 1;
-        assert!(sent < 10_000, "pings are read without an end");
+        assert!(sent < 10_000, "the server must stop reading pings");
     }
     assert!((100..1_000).contains(&sent), "{sent} pings");
-    // It goes on once its pongs are read.
+    // Once the peer reads, it receives the pongs.
     let mut pongs = vec![0; 100 * 127];
     timeout(Duration::from_secs(60), far.read_exact(&mut pongs)).await??;
     assert_eq!(&pongs[..2], [FINAL | PONG, 125]);
@@ -171,7 +171,7 @@ async fn a_flood_of_pings_fills_no_memory() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_peer_that_reads_nothing_ends_after_its_silence() -> Test {
+async fn the_link_of_a_silent_peer_that_reads_nothing_times_out() -> Test {
     let (near, mut far) = tokio::io::duplex(1_024);
     let mut limits = Limits::DEFAULT;
     limits.unwritten_bytes = 10_000;
@@ -190,7 +190,7 @@ async fn a_peer_that_reads_nothing_ends_after_its_silence() -> Test {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_reader_lives_as_long_as_it_reads() -> Test {
+async fn the_link_of_a_slow_reader_stays_open_while_the_peer_reads() -> Test {
     let (near, mut far) = tokio::io::duplex(1_024);
     let server = Server::new(Transport::upgraded(near)?);
     server.method_sync("large", |(): (), _: Context| Ok::<_, RpcError>("x".repeat(50_000)));
@@ -207,9 +207,8 @@ async fn a_slow_reader_lives_as_long_as_it_reads() -> Test {
     Ok(())
 }
 
-/// The methods are those of the other tests.
 #[tokio::test]
-async fn a_link_that_ends_within_its_grace_says_goodbye_with_1001() -> Test {
+async fn a_stopped_peer_closes_the_websocket_with_1001() -> Test {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     let listener = portway::Listener::websocket("127.0.0.1:0").await?;
     let address = listener.address().ok_or("no address")?;

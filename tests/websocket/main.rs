@@ -1,6 +1,6 @@
-//! WebSockets over real sockets: clients, servers, and clients by hand that break the rules.
+//! WebSockets over real sockets. Some tests write the bytes of one side without the library, to violate RFC 6455.
 #![cfg(unix)]
-#![allow(clippy::indexing_slicing, reason = "a JSON value gives null for a member that it has not")]
+#![allow(clippy::indexing_slicing, reason = "indexing a JSON value returns null for a missing member")]
 
 mod admission;
 mod axum_router;

@@ -10,14 +10,14 @@ use tokio::process::Command;
 use crate::raw::{RawClient, Test, methods, within};
 
 const CONNECTIONS: usize = 10_000;
-/// For the sockets of one side, and the other open files of a process.
+/// The number of open files that each process needs: its sockets and some other files.
 const OPEN_FILES: u64 = CONNECTIONS as u64 + 500;
 const MAX_MEMORY_KB: u64 = 400 * 1024;
-/// Processes of one address have fewer ports than connections, so that several addresses are used.
+/// The number of addresses to which the clients connect. For one address, the system may have too few free ports.
 const ADDRESSES: usize = 4;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_idle_websockets_are_held_beside_a_neighbour_that_is_served() -> Test {
+async fn ten_thousand_idle_websockets_stay_open_while_another_client_is_served() -> Test {
     if !raise_open_files() {
         println!("NOT RUN: this needs {OPEN_FILES} open files a process; see `ulimit -Hn`");
         return Ok(());
@@ -51,13 +51,13 @@ async fn ten_thousand_idle_websockets_are_held_beside_a_neighbour_that_is_served
     }
     let idle = memory_kb(process)?;
     println!(
-        "{CONNECTIONS} WebSockets, each answered once, after {:.1} s: {idle} KB, {:.1} KB each; neighbour at most {slowest:?}",
+        "{CONNECTIONS} WebSockets, each answered once, after {:.1} s: {idle} KB, {:.1} KB each; other calls at most {slowest:?}",
         start.elapsed().as_secs_f64(),
         (idle - before) as f64 / CONNECTIONS as f64,
     );
     assert!(idle <= MAX_MEMORY_KB, "{idle} KB");
     assert!(slowest < Duration::from_secs(2), "{slowest:?}");
-    // Each is still there.
+    // All connections must still be open. The test checks one in a hundred.
     for client in clients.iter_mut().step_by(100) {
         client.is_served().await?;
     }
@@ -66,7 +66,7 @@ async fn ten_thousand_idle_websockets_are_held_beside_a_neighbour_that_is_served
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "runs as a process of the other test"]
+#[ignore = "the test above runs it in a separate process"]
 async fn serve_many() -> Test {
     raise_open_files();
     let policy = WebSocketPolicy::new().max_connections_per_address(CONNECTIONS + 100);
@@ -84,7 +84,7 @@ fn memory_kb(process: u32) -> io::Result<u64> {
     memory.ok_or_else(|| io::Error::other("no VmRSS in its status"))
 }
 
-/// Lets this process open the files. Returns `false` if the system does not allow it.
+/// Raises the limit of open files of this process to [`OPEN_FILES`]. Returns `false` if the system does not allow it.
 fn raise_open_files() -> bool {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current.is_none_or(|current| current >= OPEN_FILES) {

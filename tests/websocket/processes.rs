@@ -1,4 +1,4 @@
-//! Peers that are processes of their own: stopped by SIGSTOP, or killed.
+//! Peers in other processes, which a test suspends with SIGSTOP or kills.
 
 use std::env;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::raw::{Test, methods, within};
 
 const URL: &str = "PORTWAY_TEST_URL";
 
-/// A process of this program, with another test of it. It is killed when it is dropped.
+/// A process that runs an ignored test of this program. Dropping the value kills the process.
 struct Process(Child);
 
 impl Process {
@@ -24,11 +24,11 @@ impl Process {
         command.spawn().map(Self)
     }
 
-    /// Returns the line that begins with `word`, without the word.
+    /// Waits for a line that contains `word`. Returns the rest of the line after `word`.
     fn line(&mut self, word: &str) -> io::Result<String> {
         let stdout = self.0.stdout.take().ok_or_else(|| io::Error::other("no output"))?;
         for line in BufReader::new(stdout).lines() {
-            // The runner of the tests writes to the same line.
+            // libtest writes other text to the beginning of the same line.
             if let Some((_, rest)) = line?.split_once(word) {
                 return Ok(rest.to_owned());
             }
@@ -65,7 +65,7 @@ impl Drop for Process {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stopped_server_is_noticed_by_its_client() -> Test {
+async fn a_client_notices_a_suspended_server_process() -> Test {
     let mut server = Process::start("processes::serve_process", "")?;
     let address = server.line("LISTENS ")?;
     let client = Client::new(Transport::websocket(&format!("ws://{address}")).await?);
@@ -79,7 +79,7 @@ async fn a_stopped_server_is_noticed_by_its_client() -> Test {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stopped_client_is_noticed_by_its_server_and_a_killed_one_at_once() -> Test {
+async fn a_server_notices_a_suspended_client_process_later_and_a_killed_one_at_once() -> Test {
     let listener = Listener::websocket("127.0.0.1:0").await?;
     let url = format!("ws://{}", listener.address().ok_or("no address")?);
     for (signal, range) in [(Signal::KILL, 0..10), (Signal::STOP, 38..50)] {
@@ -98,7 +98,7 @@ async fn a_stopped_client_is_noticed_by_its_server_and_a_killed_one_at_once() ->
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "runs as a process of the other tests"]
+#[ignore = "the tests above run it in a separate process"]
 async fn serve_process() -> Test {
     let listener = Listener::websocket("127.0.0.1:0").await?;
     println!("LISTENS {}", listener.address().ok_or("no address")?);
@@ -107,7 +107,7 @@ async fn serve_process() -> Test {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "runs as a process of the other tests"]
+#[ignore = "the tests above run it in a separate process"]
 async fn call_process() -> Test {
     let peer = Peer::new(Transport::websocket(&env::var(URL)?).await?);
     peer.method_sync("hello", |(): (), _: portway::Context| Ok::<_, portway::RpcError>("here"));

@@ -1,4 +1,4 @@
-//! A client of a WebSocket by hand: bytes of a TCP connection.
+//! A WebSocket client without the library. It reads and writes the bytes of a TCP connection.
 
 use std::error::Error;
 use std::future::Future;
@@ -14,14 +14,14 @@ use tokio::time::timeout;
 
 pub(crate) type Test = Result<(), Box<dyn Error>>;
 
-/// Nothing that is waited for here takes longer, on any machine.
+/// Maximum time of one wait in a test. It is long enough for a slow machine.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) const TEXT: u8 = 1;
 pub(crate) const CLOSE: u8 = 8;
 pub(crate) const PING: u8 = 9;
 pub(crate) const PONG: u8 = 10;
-/// The bit of the last fragment.
+/// The bit that marks the last fragment of a message.
 pub(crate) const FINAL: u8 = 0x80;
 
 /// A frame from the server.
@@ -43,12 +43,12 @@ pub(crate) fn methods(peer: &Peer) {
     peer.method("never", |_: Value, _: Context| std::future::pending::<Result<(), RpcError>>());
 }
 
-/// Serves the methods with this policy, in a task.
+/// Serves [`methods`] with this policy, in a separate task. Returns the address.
 pub(crate) async fn serve(policy: WebSocketPolicy) -> io::Result<SocketAddr> {
     serve_with(policy, |transport| transport).await
 }
 
-/// Serves the methods, with changed transports.
+/// Serves [`methods`] as [`serve`] does. `change` changes the transport of each connection.
 pub(crate) async fn serve_with(
     policy: WebSocketPolicy,
     change: impl Fn(portway::Transport) -> portway::Transport + Send + Sync + 'static,
@@ -59,7 +59,7 @@ pub(crate) async fn serve_with(
     Ok(address)
 }
 
-/// Returns a request head with these headers beside those of the handshake.
+/// Returns the head of a handshake request. `headers` are additional lines.
 pub(crate) fn request(host: &str, headers: &str) -> String {
     format!(
         "GET /rpc HTTP/1.1\r\nHost: {host}\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\
@@ -67,7 +67,7 @@ pub(crate) fn request(host: &str, headers: &str) -> String {
     )
 }
 
-/// Returns a frame as a client sends it: masked.
+/// Returns a masked frame, as a client must send it.
 pub(crate) fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     let mask = [0x12, 0x34, 0x56, 0x78];
     let mut frame = header(first, 0x80, payload.len());
@@ -76,7 +76,7 @@ pub(crate) fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Returns the header of a frame, without a mask.
+/// Returns the header of a frame, without its masking key.
 pub(crate) fn header(first: u8, mask_bit: u8, length: usize) -> Vec<u8> {
     let mut header = vec![first];
     match length {
@@ -129,7 +129,7 @@ impl RawClient {
         within(self.stream.write_all(bytes)).await?
     }
 
-    /// Reads the next frame of the server. `None` is the end.
+    /// Returns the next frame from the server, or `None` at the end of the connection.
     pub(crate) async fn next(&mut self) -> io::Result<Option<ServerFrame>> {
         loop {
             if let Some(frame) = self.take_frame() {
@@ -157,7 +157,7 @@ impl RawClient {
         Some(ServerFrame { opcode: first & 0x0f, is_final: first & 0x80 != 0, payload })
     }
 
-    /// Reads the next text message, and its fragments.
+    /// Reads all fragments of the next message. Ignores pings and pongs.
     pub(crate) async fn message(&mut self) -> io::Result<Value> {
         let mut text = Vec::new();
         loop {
@@ -186,7 +186,7 @@ impl RawClient {
         let mut closed = None;
         while let Some(frame) = self.next().await? {
             if frame.opcode == CLOSE {
-                assert_eq!(closed, None, "one close frame is enough");
+                assert_eq!(closed, None, "the server must send only one close frame");
                 let code =
                     frame.payload.get(..2).and_then(|code| code.try_into().ok()).map_or(1005, u16::from_be_bytes);
                 let reason = String::from_utf8_lossy(frame.payload.get(2..).unwrap_or_default()).into_owned();

@@ -1,4 +1,4 @@
-//! `wss://`, with a certificate that this test has signed itself.
+//! Connections with TLS, to a server with a self-signed certificate.
 
 use std::io;
 use std::net::SocketAddr;
@@ -40,7 +40,7 @@ async fn serve() -> Result<(SocketAddr, String), Box<dyn std::error::Error>> {
 }
 
 #[tokio::test]
-async fn a_certificate_that_is_trusted_is_accepted_and_any_other_is_not() -> Test {
+async fn only_a_trusted_certificate_for_the_host_of_the_url_is_accepted() -> Test {
     let (address, pem) = serve().await?;
     let port = address.port();
     let options = WebSocketOptions::new().root_certificates(pem.clone());
@@ -50,7 +50,7 @@ async fn a_certificate_that_is_trusted_is_accepted_and_any_other_is_not() -> Tes
     let error = within(Transport::websocket(&format!("wss://localhost:{port}/"))).await?.err();
     let error = error.ok_or("a certificate without a trusted root was accepted")?.to_string();
     assert!(error.starts_with(&format!("localhost:{port}: ")) && error.contains("certificate"), "{error}");
-    // The name must be that of the certificate.
+    // The certificate is for `localhost`, and not for the host of this URL.
     let options = WebSocketOptions::new().root_certificates(pem);
     let error = within(options.connect(&format!("wss://127.0.0.1:{port}/"))).await?.err();
     let error = error.ok_or("another name was accepted")?.to_string();
@@ -59,7 +59,7 @@ async fn a_certificate_that_is_trusted_is_accepted_and_any_other_is_not() -> Tes
 }
 
 #[tokio::test]
-async fn text_that_is_no_certificate_is_an_error() -> Test {
+async fn text_that_is_not_a_certificate_is_an_error() -> Test {
     let options = WebSocketOptions::new().root_certificates("no PEM");
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let error = within(options.connect(&format!("wss://{}/", listener.local_addr()?))).await?.err();

@@ -74,7 +74,7 @@ fn frames_in_any_pieces_are_received_and_other_bytes_are_dropped() -> Test {
 }
 
 #[test]
-fn nothing_is_read_after_close_and_frames_before_it_are_received() -> Test {
+fn frames_in_the_same_read_as_close_are_received_and_nothing_is_read_afterwards() -> Test {
     let bytes = stream(&[(FrameType::Close, "bye"), (FrameType::Data, "with it")]);
     let late = stream(&[(FrameType::Data, "late")]);
     let mut guest = Guest::on(bytes.chain(&late[..]), Vec::new());
@@ -210,7 +210,7 @@ fn a_handler_sends_its_host_notifications_before_it_answers() {
 }
 
 #[test]
-fn the_server_goes_on_after_a_panic_in_any_handler() {
+fn the_server_continues_after_a_panic_in_any_handler() {
     const PANIC: &str = "a panic of the test";
     let boom = r#"{"jsonrpc":"2.0","method":"boom"}"#;
     let bad_params = r#"{"jsonrpc":"2.0","method":"read"}"#;

@@ -82,7 +82,7 @@ async fn a_guest_without_a_runtime_answers_calls() -> Test {
 }
 
 #[tokio::test]
-async fn a_guest_calls_back_while_it_is_called_and_data_keeps_its_place() -> Test {
+async fn a_guest_calls_its_host_during_a_call_of_the_host() -> Test {
     let (opened, mut received) = mpsc::unbounded_channel();
     let transport = Transport::child(&mut guest("peer"), Framing::Wipc)?.on_frame(move |frame| {
         let _ = opened.send((frame.frame_type, frame.payload.to_vec()));
@@ -171,7 +171,7 @@ fn client_of(script: &str) -> std::io::Result<(Client, mpsc::UnboundedReceiver<F
 }
 
 #[tokio::test]
-async fn unread_input_of_a_guest_does_not_delay_the_end_that_it_announced() -> Test {
+async fn unread_input_of_a_guest_does_not_delay_the_end_of_the_link_after_close() -> Test {
     let script = "printf 'WIPC\\001\\0\\0\\0\\0'; sleep 0.2; printf 'WIPC\\003\\0\\0\\0\\0'; exit 3";
     let (client, mut received) = client_of(script)?;
     client.send_frame(FrameType::Data, &vec![0; 1_000_000])?;
@@ -291,7 +291,7 @@ async fn a_guest_that_exits_within_a_frame_ends_all_calls() -> Test {
 }
 
 #[tokio::test]
-async fn an_invalid_call_is_answered_and_the_stream_goes_on() -> Test {
+async fn an_invalid_call_is_answered_and_later_frames_are_read() -> Test {
     let (near, mut far) = transport_with_remote_end()?;
     let server = Server::new(near);
     server.method_sync("one", |(): (), _: Context| Ok::<_, RpcError>(1));
@@ -320,7 +320,7 @@ async fn an_invalid_call_is_answered_and_the_stream_goes_on() -> Test {
 }
 
 #[tokio::test]
-async fn an_incomplete_payload_blocks_others_for_the_configured_time() -> Test {
+async fn an_incomplete_payload_blocks_later_frames_for_the_configured_time() -> Test {
     let (near, mut far) = transport_with_remote_end()?;
     let server = Server::new(near.with_payload_timeout(Duration::from_millis(100)));
     server.method_sync("one", |(): (), _: Context| Ok::<_, RpcError>(1));
@@ -335,7 +335,7 @@ async fn an_incomplete_payload_blocks_others_for_the_configured_time() -> Test {
 }
 
 #[tokio::test]
-async fn frames_are_refused_in_framings_without_them() -> Test {
+async fn framings_other_than_wipc_cannot_send_raw_frames() -> Test {
     let (near, _far) = Transport::pair()?;
     let client = Client::new(near);
     let refused = client.send_frame(FrameType::Data, b"").unwrap_err();
@@ -361,7 +361,7 @@ async fn a_socket_carries_frames_as_well() -> Test {
 }
 
 #[tokio::test]
-async fn another_framing_is_recognised_on_either_side() -> Test {
+async fn a_client_with_lines_recognises_wipc_frames() -> Test {
     let (near, mut far) = duplex(1_000);
     let (reader, writer) = split(near);
     let client = Client::new(Transport::new(reader, writer, Framing::Newline)?);
@@ -394,7 +394,7 @@ async fn frames_that_are_not_calls_are_passed_to_the_application_and_not_answere
 }
 
 #[tokio::test]
-async fn a_panic_on_a_frame_is_reported_and_ends_nothing() -> Test {
+async fn a_panic_in_the_function_for_frames_is_reported_and_does_not_end_the_link() -> Test {
     let (sender, mut received) = mpsc::unbounded_channel();
     let transport = Transport::child(&mut guest("serve"), Framing::Wipc)?
         .on_frame(|frame| assert_ne!(frame.frame_type, FrameType::Open, "on purpose"))
@@ -503,7 +503,7 @@ async fn a_guest_that_closes_its_input_is_reported_when_it_exits() -> Test {
 }
 
 #[tokio::test]
-async fn a_guest_that_has_exited_is_gone_though_another_process_holds_its_output() -> Test {
+async fn the_exit_of_a_guest_is_noticed_though_another_process_has_its_output_open() -> Test {
     let script = "sleep 20 & exit 3";
     let client = Client::new(Transport::child(Command::new("sh").args(["-c", script]), Framing::Wipc)?);
     let start = Instant::now();

@@ -42,7 +42,7 @@ async fn a_missing_payload_is_abandoned_after_its_timeout() -> Test {
 }
 
 #[tokio::test]
-async fn a_dropped_receiver_loses_nothing() -> Test {
+async fn dropping_the_future_of_receive_loses_no_bytes() -> Test {
     let (near, mut far) = duplex(1_000);
     let (reader, writer) = split(near);
     let (_sender, mut receiver) = Channel::guest(reader, writer)?.split();
@@ -57,7 +57,7 @@ async fn a_dropped_receiver_loses_nothing() -> Test {
 }
 
 #[tokio::test]
-async fn a_dropped_sender_leaves_no_half_frame() -> Test {
+async fn dropping_the_future_of_send_leaves_no_incomplete_frame() -> Test {
     let (near, mut far) = duplex(100);
     let (reader, writer) = split(near);
     let (sender, _receiver) = Channel::guest(reader, writer)?.split();
@@ -155,7 +155,7 @@ async fn a_host_that_received_close_ends_its_output_though_the_guest_reads_nothi
     let (mut far_reader, mut far_writer) = split(far);
     far_writer.write_all(b"WIPC\x01\0\0\0\0").await?;
     assert_eq!(timeout(TEST_TIMEOUT, receiver.receive()).await??.map(|frame| frame.frame_type), Some(FrameType::Close));
-    // The frame that is being written has two seconds. A waiting `send` fails at once.
+    // The channel has two seconds to write the current frame. A waiting `send` fails at once.
     timeout(Duration::from_millis(10), sending).await??;
     assert!(timeout(Duration::from_secs(1), &mut is_dropped).await.is_err());
     assert!(timeout(Duration::from_secs(2), &mut is_dropped).await?.is_err());

@@ -115,7 +115,7 @@ async fn async_echo() -> io::Result<()> {
     Ok(())
 }
 
-/// Calls the host while it handles a call of the host. Some of its methods are slow or return long results.
+/// Serves methods of which one calls the host. Other methods are slow or return long results.
 async fn peer() -> io::Result<()> {
     let peer = Peer::new(Transport::stdio(Framing::Wipc)?.on_frame(|frame| eprintln!("{}", frame.frame_type)));
     let client = peer.client().clone();

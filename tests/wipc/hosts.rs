@@ -44,7 +44,7 @@ async fn each_type_of_frame_goes_to_a_guest_and_back() -> Test {
 }
 
 #[tokio::test]
-async fn close_goes_to_a_guest_and_back_and_nothing_is_sent_after_it() -> Test {
+async fn a_guest_returns_close_and_its_host_sends_nothing_afterwards() -> Test {
     for role in ["echo", "async echo"] {
         let (mut host, _) = host(role)?;
         host.send(FrameType::Close, b"bye").await?;
@@ -293,7 +293,7 @@ fn assert_lines_are_whole(printed: &[u8]) {
     let lines = printed.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
     let numbers: Vec<u64> = lines.filter_map(|line| line.strip_prefix("line ")?.parse().ok()).collect();
     assert!(numbers.len() > 10, "{} lines", numbers.len());
-    // libtest prints the name of the test without a line end, so the first line may follow it on the same line.
+    // libtest prints the name of the test without a line end. The line `line 0` may follow this name on the same line.
     assert!(numbers[0] <= 1 && numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "a frame must not split a line");
 }
 

@@ -56,7 +56,8 @@ impl RemoteEnd {
     }
 }
 
-/// Returns the text that extends the message `empty`, which has an empty text, to `length` bytes.
+/// Returns a text for the message `empty`, which has an empty text. With the returned text, the message has `length`
+/// bytes.
 fn filler(empty: &str, length: usize) -> String {
     "x".repeat(length - empty.len())
 }

@@ -73,7 +73,7 @@ pub(crate) fn read() -> Result<Options, ExitCode> {
             command.try_get_matches_from_mut(["duet-rpc", "-h"]).map_or_else(|help| help::print(&help), |_| Ok(()))
         }
         Ok(Arguments { version: false, command: Some(Subcommands::Completions { shell }), .. }) => {
-            // `generate` panics if it cannot write, so it writes to memory.
+            // `generate` panics if a write fails, so the script is first written to memory.
             let mut script = Vec::new();
             generate(shell, &mut command, "duet-rpc", &mut script);
             stdio::stdout().write_all(&script)
@@ -102,7 +102,7 @@ fn print_usage_error(error: &Error, command: &mut Command) -> ExitCode {
 }
 
 /// Returns whether clap may use colours. Clap needs this value before it parses the arguments, so this function
-/// searches the arguments itself. Clap reads `NO_COLOR`.
+/// searches the arguments for the option. Clap itself disables colours if `NO_COLOR` is set.
 fn color() -> ColorChoice {
     let is_off = env::args_os().any(|argument| argument == "-n" || argument == "--no-color");
     if is_off { ColorChoice::Never } else { ColorChoice::Auto }

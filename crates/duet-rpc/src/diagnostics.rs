@@ -46,7 +46,8 @@ fn answered(method: &str, id: &Id, error: Option<&RpcError>) {
     }
 }
 
-/// Returns `method` if it looks like the name of a method. Any other text may be a path, a secret or a forged log line.
+/// Returns `method` if it looks like the name of a method. Otherwise returns `None`, since the text may be a path, a
+/// secret or a forged log line.
 fn name(method: &str) -> Option<&str> {
     let is_name = method.starts_with(|first: char| first.is_ascii_alphabetic() || matches!(first, '$' | '_'))
         && method.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"$_-.:/".contains(&byte))
@@ -88,7 +89,7 @@ impl Write for Truncated<'_, '_> {
     }
 }
 
-/// Displays the code of an error and its reason. The message of the error is omitted, since it may contain text of the
+/// Displays the code and the reason of an error. The message of the error is omitted, since it may contain text of the
 /// client.
 struct LoggedError<'a>(&'a RpcError);
 
@@ -103,7 +104,7 @@ impl Display for LoggedError<'_> {
     }
 }
 
-/// Returns the member `reason` of the data of an error. The library sets this member.
+/// Returns the member `reason` of the data of an error. The library sets this member, so it has no text of the client.
 fn reason(error: &RpcError) -> Option<String> {
     #[derive(Deserialize)]
     struct Data {
@@ -112,7 +113,7 @@ fn reason(error: &RpcError) -> Option<String> {
     Some(error.data::<Data>()?.ok()?.reason)
 }
 
-/// Displays the fault of a frame, with the sizes and times of this fault.
+/// Displays the fault of a frame, with its error code, sizes and times.
 struct LoggedFault(FrameFault);
 
 impl Display for LoggedFault {

@@ -34,7 +34,8 @@ pub(crate) fn serve(options: &Options) -> ExitCode {
     let served = panic::catch_unwind(AssertUnwindSafe(|| {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let closed = runtime.block_on(run(&log, options));
-        // A thread of the runtime may be blocked in a write to the client. The process exits without waiting for it.
+        // A thread of the runtime may be blocked in a write to the client. The process exits without waiting for this
+        // thread.
         runtime.shutdown_background();
         closed
     }));
@@ -43,8 +44,8 @@ pub(crate) fn serve(options: &Options) -> ExitCode {
     code
 }
 
-/// Displays the line and the file name of a panic. The folders of the file are omitted, since they may contain the name
-/// of a user. The message of the panic is omitted, since it may contain text of the client.
+/// Displays the line and the file name of a panic. The folders of the file are omitted, since their names may include
+/// the name of a user. The message of the panic is omitted, since it may contain text of the client.
 struct PanicLocation<'a>(Option<&'a Location<'a>>);
 
 impl Display for PanicLocation<'_> {

@@ -61,10 +61,10 @@ const METHODS: [Method; 6] = [
     },
 ];
 
-/// Params as JSON text. Each method parses them itself, so that its error names the invalid param.
+/// Params as JSON text. Each method parses its params, so that an error can name the invalid param.
 type Params = Option<Box<RawValue>>;
 
-/// Registers each method for requests and for notifications.
+/// Registers all methods, each for requests and for notifications.
 pub(crate) fn register(server: &Server, level: &LevelHandle, stopper: &Stopper) {
     add(server, "initialize", without_params(initialize));
     add(server, "listMethods", without_params(list_methods));

@@ -9,7 +9,7 @@ use portway::RpcError;
 
 use crate::level::Level;
 
-/// The `data` of the error -32602 (invalid params). This `data` never contains a text that may be a secret.
+/// The `data` of the error -32602 (invalid params). The `data` never contains text that may be a secret.
 #[derive(Serialize)]
 struct InvalidParam<'a> {
     param: &'static str,

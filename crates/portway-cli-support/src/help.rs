@@ -8,7 +8,7 @@ use portway::stdio;
 use crate::escape::{escape_control_lines, needs_escape};
 
 /// Writes help or an error of the arguments. On a terminal, or if `CLICOLOR_FORCE` is set, clap writes the text with
-/// styles. The text may repeat an argument, which may have control characters. In this case, the text is escaped and
+/// styles. The text may repeat an argument with control characters. In this case, the text is escaped and
 /// written without styles.
 ///
 /// # Errors

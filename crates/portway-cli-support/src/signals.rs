@@ -6,8 +6,8 @@ use std::{fs, io};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals that are handled. A signal that this process ignores at its start stays ignored, since `nohup` and
-/// scripts with background jobs rely on it.
+/// The signals that are handled. If this process ignores a signal at its start, the signal stays ignored. `nohup` and
+/// scripts with background jobs require this.
 #[derive(Debug)]
 pub struct Signals(Vec<(SignalKind, Signal)>);
 
@@ -34,8 +34,8 @@ impl Signals {
     }
 }
 
-/// Returns the signals that this process ignores, one bit for each, see proc_pid_status(5). Returns 0 on systems other
-/// than Linux, since only `unsafe` code can read the ignored signals there.
+/// Returns a bit mask of the signals that this process ignores, see `SigIgn` in proc_pid_status(5). Returns 0 on
+/// systems other than Linux, on which only `unsafe` code can read the ignored signals.
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

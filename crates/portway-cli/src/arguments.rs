@@ -57,7 +57,7 @@ pub(crate) struct CallArguments {
     /// The method, for example `initialize`
     pub(crate) method: String,
 
-    /// The params: a JSON array or object. `-` reads them from standard input, `@FILE` from a file
+    /// The params: a JSON array or object. `-` reads the params from standard input, `@FILE` from a file
     #[arg(value_hint = ValueHint::Other)]
     pub(crate) params: Option<OsString>,
 
@@ -85,8 +85,8 @@ pub(crate) struct CallArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// A header of the request that opens the WebSocket, for example `Authorization: Bearer TOKEN`. With `@FILE` as the
-    /// value, the value is read from a file, so that a secret is not in the list of processes
+    /// A header of the request that opens the WebSocket, for example `Authorization: Bearer TOKEN`. With NAME:@FILE,
+    /// the value is read from a file, so that a secret does not occur in the list of processes
     #[arg(long = "header", value_name = "NAME:VALUE", value_parser = header)]
     pub(crate) headers: Vec<Header>,
 
@@ -106,12 +106,13 @@ pub(crate) struct Target {
     #[arg(long, value_name = "HOST:PORT", value_parser = address, value_hint = ValueHint::Hostname)]
     pub(crate) tcp: Option<String>,
 
-    /// Connect to a WebSocket: ws://HOST:PORT/PATH, or wss:// with TLS. Its messages have no framing
+    /// Connect to a WebSocket: ws://HOST:PORT/PATH, or wss:// with TLS. Messages on a WebSocket have no framing
     #[arg(long, value_name = "URL", value_parser = websocket_url, value_hint = ValueHint::Url)]
     pub(crate) ws: Option<String>,
 
     /// Start a program, and use its standard input and output. After the call, the program has 2 seconds to exit. Then
-    /// SIGTERM is sent to it and to the processes that it has started. The program cannot read from the terminal
+    /// SIGTERM is sent to the program and to the processes that it has started. The program cannot read from the
+    /// terminal
     #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandName)]
     pub(crate) program: Vec<OsString>,
 }
@@ -208,7 +209,7 @@ Exit codes:
   2  the command line or the params are invalid
   3  the connection failed, or the program could not be started
   4  the timeout has passed
-  5  the connection was lost, the peer broke the protocol, or its answer is
+  5  the connection was lost, the peer violated the protocol, or the answer is
      not JSON or too long
   130, 143, 129  Ctrl-C, SIGTERM or SIGHUP: the call was cancelled
 
@@ -240,7 +241,8 @@ pub(crate) struct DecodeArguments {
 /// The framing of standard input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DecodeFraming {
-    /// Detect the framing by the first message: a line of JSON with a member `jsonrpc`, or a header
+    /// Detect the framing from the first message, which is a line of JSON with a member `jsonrpc`, or begins with a
+    /// header
     #[default]
     Auto,
     /// `Content-Length: N`, a blank line and N bytes, as language servers do
@@ -270,11 +272,11 @@ Reasons of errors:
 
 Exit codes:
   0  the input has only messages and passthrough
-  1  a message is invalid, the input was truncated, or the input has no
-     message and looks like another framing
+  1  a message is invalid, the input ended within a message, or the input has
+     no message and looks like another framing
   2  the command line is invalid, or reading or writing failed
-If the reader of the output closes the pipe, reading ends. The exit code covers
-the input read until then.
+If the reader of the output closes the pipe, the command stops reading. The exit
+code depends only on the input that the command has read.
 
 Example:
   ./my-server --stdio < session.bin | portway decode";
@@ -284,7 +286,7 @@ Example:
 #[derive(Debug, Args)]
 #[command(after_help = VALIDATE_NOTES)]
 pub(crate) struct ValidateArguments {
-    /// Files of one message or batch each. Without a file, and for `-`, standard input is read
+    /// Files, each with one message or batch. Without a file, and for `-`, standard input is read
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
 
@@ -316,11 +318,11 @@ pub(crate) struct ValidateArguments {
 
 const VALIDATE_NOTES: &str = "\
 Exit codes:
-  0  all messages are valid; there may be warnings
+  0  all messages are valid, possibly with warnings
   1  at least one message is invalid
   2  a file cannot be read, or the command line is invalid
-If the reader of the output closes the pipe, checking ends. The exit code covers
-the input read until then.
+If the reader of the output closes the pipe, the command stops checking. The
+exit code depends only on the messages that the command has checked.
 
 Examples:
   portway validate request.json

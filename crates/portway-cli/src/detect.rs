@@ -1,5 +1,5 @@
-//! Detects the framing of a stream by its first message. Text before the first message is noise, for example a banner
-//! or a log. Noise may be JSON, too.
+//! Detects the framing of a stream from its first message. All text before this message, for example a banner or a log,
+//! is noise. A line of noise may be JSON.
 
 use memchr::memchr;
 use portway::Framing;
@@ -20,8 +20,8 @@ impl Detector {
         Self { buffer: Vec::new(), searched: 0, max_line_bytes }
     }
 
-    /// Reads further bytes and passes noise to `noise`. Returns the framing once it is known. The result of
-    /// [`Detector::into_rest`] then begins with the first message.
+    /// Reads further bytes, and passes noise to `noise`. Returns `None` until the framing is known. Afterwards, the
+    /// result of [`Detector::into_rest`] begins with the first message.
     pub(crate) fn push(&mut self, bytes: &[u8], mut noise: impl FnMut(&[u8])) -> Option<Framing> {
         self.buffer.extend_from_slice(bytes);
         let mut framing = None;
@@ -51,7 +51,7 @@ impl Detector {
         framing
     }
 
-    /// Returns the most likely framing of the last line, which has no line end.
+    /// Returns the most likely framing at the end of the stream, from the last line, which has no line end.
     pub(crate) fn finish(&self) -> Framing {
         match self.buffer.trim_ascii_start() {
             [b'{' | b'[', ..] => Framing::Newline,
@@ -61,14 +61,14 @@ impl Detector {
         }
     }
 
-    /// Returns the bytes that were read and are not noise.
+    /// Returns the bytes that were read and were not passed on as noise.
     pub(crate) fn into_rest(self) -> Vec<u8> {
         self.buffer
     }
 }
 
-/// Searches a stream that was detected as lines for a header that ends with a blank line. If the stream has such a
-/// header, the framing is `Content-Length`, and the line that was detected as the first message belongs to a log.
+/// Searches a stream of lines for a `Content-Length` header that ends with a blank line. Such a header shows that the
+/// detected framing is wrong: the framing is `Content-Length`, and the detected first message is a line of a log.
 #[derive(Debug, Default)]
 pub(crate) struct HeaderWatch {
     /// Bytes that may begin a header.
@@ -77,7 +77,7 @@ pub(crate) struct HeaderWatch {
     is_in_line: bool,
 }
 
-/// Maximum length of a header, in bytes. A longer header is treated as lines.
+/// Maximum length of a header, in bytes. The lines of a longer header are not treated as a header.
 const MAX_HEADER_BYTES: usize = 256;
 
 impl HeaderWatch {
@@ -156,7 +156,7 @@ impl Header {
 fn framing_of(line: &[u8]) -> Option<Framing> {
     match Framing::recognise(line) {
         Some(framing @ (Framing::Newline | Framing::ContentLength)) => Some(framing),
-        // A header after other text on the same line is accepted once the line is complete.
+        // A header may follow other text on its line. It is accepted only once the line is complete.
         _ => header_within(line).filter(|_| line.ends_with(b"\n")).map(|_| Framing::ContentLength),
     }
 }
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_stream_decides_on_an_incomplete_line() {
+    fn the_framing_of_an_incomplete_line_is_detected_at_the_end_of_the_stream() {
         for (stream, framing) in [
             (&b"{}"[..], Framing::Newline),
             (b"{\"a\":", Framing::Newline),

@@ -1,4 +1,4 @@
-//! Formats JSON text. Only white space changes: the order of members and the spelling of numbers and strings stay.
+//! Formats JSON text. Only white space changes. The order of members, the numbers and the strings do not change.
 
 use crate::limits::MAX_INDENTED_DEPTH;
 
@@ -9,8 +9,8 @@ pub(crate) fn compact(text: &str) -> String {
     format(text, false)
 }
 
-/// Returns JSON text with one member or element on each line. Values nested deeper than [`MAX_INDENTED_DEPTH`] stay on
-/// one line, since their indentation would be much longer than the text itself.
+/// Returns JSON text with one member or element on each line. Deeper than [`MAX_INDENTED_DEPTH`] levels, a value is on
+/// one line, since the indentation of several lines would be much longer than the text itself.
 pub(crate) fn indented(text: &str) -> String {
     format(text, true)
 }

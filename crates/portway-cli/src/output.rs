@@ -50,8 +50,8 @@ pub(crate) fn print_detail(text: impl fmt::Display) {
     write_at_once(&format!("         {}\n", escape_control(&text.to_string())));
 }
 
-/// Writes the whole line in one write. The program that `portway call` started shares standard error. With several
-/// writes, the output of this program could split the line.
+/// Writes the whole line in one write. A program that `portway call` has started writes to the same standard error, and
+/// its output could split a line that consists of several writes.
 fn write_at_once(line: &str) {
     let _ = stdio::stderr().write_all(line.as_bytes());
 }

@@ -6,7 +6,7 @@ use portway_cli_support::escape::needs_escape;
 
 /// A writer for JSON, and for text that [`escape_control`](portway_cli_support::escape::escape_control) has escaped. If
 /// standard output is a terminal, the writer replaces control characters and characters that reorder text by JSON
-/// escapes such as `\u009b`. In JSON, these characters occur only in strings, where an escape has the same value.
+/// escapes such as `\u009b`. This does not change the value of JSON, in which these characters occur only in strings.
 #[derive(Debug)]
 pub(crate) struct EscapingWriter<W> {
     out: W,
@@ -16,7 +16,7 @@ pub(crate) struct EscapingWriter<W> {
 }
 
 impl<W: Write> EscapingWriter<W> {
-    /// Creates a writer for `out`. The caller passes an `out` that writes to standard output.
+    /// Creates a writer for `out`, which must write to standard output.
     pub(crate) fn on_stdout(out: W) -> Self {
         Self::new(out, io::stdout().is_terminal())
     }

@@ -54,7 +54,7 @@ struct Validation<'a> {
     unreadable: u64,
 }
 
-/// The findings in one message.
+/// The errors and warnings of one message.
 #[derive(Debug, Serialize)]
 struct Verdict {
     file: String,
@@ -67,7 +67,7 @@ struct Verdict {
 }
 
 impl Validation<'_> {
-    /// Checks all files. A file that cannot be read is reported and counted.
+    /// Checks all files. Reports and counts the files that cannot be read.
     ///
     /// # Errors
     /// If the output cannot be written.
@@ -118,8 +118,8 @@ impl Validation<'_> {
         }
     }
 
-    /// Returns the maximum number of bytes to read of a message. One byte over the limit shows that a message is too
-    /// long.
+    /// Returns the maximum number of bytes to read of a message. The number is one more than the limit, so that a
+    /// message over the limit is noticed.
     const fn max_read_bytes(&self) -> u64 {
         (self.arguments.max_bytes as u64).saturating_add(1)
     }
@@ -147,7 +147,7 @@ impl Validation<'_> {
     }
 
     fn write_verdict(&mut self, verdict: &Verdict) -> io::Result<()> {
-        // With `--lines`, only lines with findings are printed: there may be a million lines.
+        // With `--lines`, only lines with errors or warnings are printed, since a file may have a million lines.
         if verdict.line.is_some() && verdict.is_valid && verdict.warnings.is_empty() {
             return Ok(());
         }

@@ -11,15 +11,15 @@ pub struct Profile {
     /// Whether requests may overlap.
     pub ordering: Ordering,
     /// Whether `params: null` is accepted as absent. The specification allows arrays and objects only (§4.2), but some
-    /// peers send null for a call without arguments.
+    /// peers send null for a request without arguments.
     pub null_params_are_absent: bool,
-    /// Whether a message without `jsonrpc: "2.0"` is ignored. Set it to true for a transport that other software also
-    /// uses. If false, such a message is answered with -32600, unless it is a response.
+    /// Whether a message without `jsonrpc: "2.0"` is ignored. Set this field to true for a transport that other
+    /// software also uses. If false, such a message is answered with -32600, unless it is a response.
     pub foreign_is_ignored: bool,
-    /// The notification that cancels a request. Only byte streams support another form than
+    /// The notification that cancels a request. Transports other than byte streams support only
     /// [`CancelNotification::LSP`].
     pub cancel: &'static CancelNotification,
-    /// The notification that reports the progress of a request. Only byte streams support another form than
+    /// The notification that reports the progress of a request. Transports other than byte streams support only
     /// [`ProgressNotification::LSP`].
     pub progress: &'static ProgressNotification,
 }
@@ -101,11 +101,11 @@ impl Profile {
     /// The profile of transports in a browser. Other software may use the same transport.
     pub const MESSAGE_BOUNDARY: Self = Self { foreign_is_ignored: true, ..Self::GENERIC };
 
-    /// The Language Server Protocol: no batches. Requests may overlap. So a slow request does not delay other requests,
-    /// and `$/cancelRequest` can cancel a running request.
+    /// The Language Server Protocol: no batches. Requests may overlap, so that a slow request does not delay other
+    /// requests, and `$/cancelRequest` can cancel a running request.
     pub const LSP: Self = Self { batch: BatchPolicy::Reject, ..Self::GENERIC };
 
-    /// Daemons such as `duet-rpc`, which handle one request at a time, in the order of arrival. They accept no batches.
+    /// Servers such as `duet-rpc` that handle one request at a time, in the order of arrival. They accept no batches.
     pub const DAEMON: Self = Self { ordering: Ordering::Sequential, ..Self::LSP };
 
     /// The Agent Client Protocol of editors and agents: no batches, and another cancel notification.

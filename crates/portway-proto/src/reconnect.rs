@@ -1,5 +1,5 @@
-//! The reconnect policy of a client: decides when the next attempt starts, and whether there is one. It has no IO,
-//! reads no clock, and takes its random numbers from the caller.
+//! The reconnect policy of a client: decides whether and when the client tries again to connect. The policy does no IO,
+//! reads no clock, and receives random numbers from the caller.
 //!
 //! ```text
 //!             opened             held
@@ -10,19 +10,20 @@
 //!     └─ waiting ◀──────┴─────────────────┘      end, or lost with a final code: closed
 //! ```
 //!
-//! An open connection is not a success: a server may accept connections and close them at once. Only a connection that
-//! held resets the count of failures. A connection is held once it was open for [`Options::hold`], and at least for the
-//! delay that led to it.
+//! A server may accept connections and close them at once. So a new connection does not reset the count of failures.
+//! The state becomes [`State::Held`], and the count becomes 0, after the connection was open for the longer of
+//! [`Options::hold`] and the delay before its attempt.
 //!
 //! The caller starts a connection whenever the state becomes [`State::Connecting`]. Timers and events of the platform
-//! do not start connections: they call [`Reconnect::handle_timeout`] and [`Reconnect::hurry`], and the policy decides.
+//! do not start connections. They call [`Reconnect::handle_timeout`] and [`Reconnect::hurry`], which may change the
+//! state.
 //!
 //! ```
 //! use portway_proto::reconnect::{Options, Reconnect, State, full_jitter};
 //!
 //! let mut policy = Reconnect::new(Options::default());
 //! policy.start();
-//! // The server refuses the connection, with the close code 1006 of RFC 6455. The random number is fixed here.
+//! // The connection fails with the close code 1006 of RFC 6455. The example uses a fixed random number.
 //! policy.lost(20, Some(1006), None, |delay, _attempt| full_jitter(delay, u32::MAX / 2));
 //! assert_eq!(policy.state(), State::Waiting);
 //! assert_eq!(policy.poll_timeout(), Some(270));
@@ -35,13 +36,14 @@
 /// The options of [`Reconnect`]. All times are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The delay after the first failure, before the jitter. It doubles with each further failure. Default: 500.
+    /// The delay after the first failure, before the jitter. The delay doubles with each further failure. Default: 500.
     pub base: u64,
     /// The maximum delay, after the jitter. Default: 30 000.
     pub cap: u64,
     /// The minimum time that a connection must be open before it resets the count of failures. Default: 5 000.
     pub hold: u64,
-    /// The delay that is added after a close with 1012 or 1013, and the minimum of `base` for it. Default: 5 000.
+    /// After a close with 1012 or 1013, `base` is at least this delay, and this delay is added to the result of the
+    /// jitter. Default: 5 000.
     pub restart: u64,
 }
 
@@ -67,7 +69,7 @@ pub enum State {
     Open,
     /// The connection is open, and has reset the count of failures.
     Held,
-    /// There is no connection. The next attempt starts at [`Reconnect::poll_timeout`].
+    /// There is no connection. The next attempt starts at the time that [`Reconnect::poll_timeout`] returns.
     Waiting,
     /// There is no connection, and no attempt follows.
     Closed,
@@ -76,7 +78,7 @@ pub enum State {
 /// The effect of a close code on the next attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// No attempt follows: the peer refuses this client, or does not speak its protocol.
+    /// No attempt follows, because the peer refuses this client or does not support its protocol.
     Stop,
     /// The next attempt follows after the delay.
     BackOff,
@@ -85,14 +87,15 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the verdict on a close code of RFC 6455 (section 7.4) and of its registry. `None` means that there was
-    /// no close frame and no connection.
+    /// Returns the verdict on a close code of RFC 6455 (section 7.4) and of its registry. `None` means that the
+    /// connection failed, without a close code.
     ///
     /// These codes end the attempts: 1002 (protocol error), 1003 (unsupported data), 1008 (policy violation), 1010
-    /// (missing extension), 3000 (unauthorized), 3003 (forbidden), and 4400 to 4499 except 4408 and 4429. The latter
-    /// are used as the statuses of HTTP: 4408 is a timeout, 4429 is too many requests. 1012 (service restart) and 1013
-    /// (try again later) wait longer. After all others, the client backs off. 1000 is one of these, since servers send
-    /// it when they restart.
+    /// (missing extension), 3000 (unauthorized), 3003 (forbidden), and 4400 to 4499 except 4408 and 4429. Servers use
+    /// the codes 4400 to 4499 like the statuses 400 to 499 of HTTP. For example, 4408 is a timeout, and 4429 is too
+    /// many requests. After 1012 (service restart) and 1013 (try again later), the verdict is [`Verdict::WaitLonger`].
+    /// After all other codes, it is [`Verdict::BackOff`]. This includes 1000, because servers send it when they
+    /// restart.
     #[must_use]
     pub const fn of(code: Option<u16>) -> Self {
         match code {
@@ -104,18 +107,18 @@ impl Verdict {
     }
 }
 
-/// The state machine of the attempts to connect. The module documentation has the diagram and an example.
+/// The state machine of the attempts to connect. The documentation of the module has a diagram and an example.
 #[derive(Clone, Debug)]
 pub struct Reconnect {
     options: Options,
     state: State,
-    /// The number of failures since the last connection that held.
+    /// The number of failures since a connection was last held.
     attempt: u32,
-    /// The delay that led to the last attempt.
+    /// The delay before the next attempt if the state is `Waiting`, or else before the last attempt.
     delay: u64,
-    /// The time of the next change: the connection is held, or the next attempt starts.
+    /// The time of the next change of the state, from `Open` to `Held` or from `Waiting` to `Connecting`.
     due: Option<u64>,
-    /// Whether `hurry` has shortened a delay since the last delay that ran to its end.
+    /// Whether `hurry` has started an attempt since a delay last ended by its time, or a connection was last held.
     hurried: bool,
 }
 
@@ -132,13 +135,14 @@ impl Reconnect {
         self.state
     }
 
-    /// Returns the number of failures since the last connection that held.
+    /// Returns the number of failures since a connection was last held.
     #[must_use]
     pub const fn attempt(&self) -> u32 {
         self.attempt
     }
 
-    /// Returns the delay (ms) that led, or leads, to the last attempt. 0 before the first failure.
+    /// Returns the delay (ms) before the next attempt if the state is [`State::Waiting`], or else before the last
+    /// attempt. Returns 0 before the first failure.
     #[must_use]
     pub const fn delay(&self) -> u64 {
         self.delay
@@ -165,7 +169,8 @@ impl Reconnect {
         }
     }
 
-    /// Handles the time. An open connection becomes held, or the next attempt starts, if its time has come.
+    /// Handles a clock reading. If the time of [`poll_timeout`](Self::poll_timeout) is reached, the state changes from
+    /// [`State::Open`] to [`State::Held`], or from [`State::Waiting`] to [`State::Connecting`].
     pub fn handle_timeout(&mut self, now: u64) {
         if self.due.is_none_or(|due| now < due) {
             return;
@@ -185,11 +190,12 @@ impl Reconnect {
     }
 
     /// Handles the end of a connection, or of an attempt. `code` is the close code, or `None` if the connection failed.
-    /// `verdict` replaces the one of the code. `jitter(delay, attempt)` returns the delay (ms) that is used: `delay` is
-    /// `base · 2^attempt`, at most `cap`. The result is also limited to `cap`. [`full_jitter`] is the usual choice.
+    /// `verdict` replaces the verdict on `code`. In `jitter(delay, attempt)`, `delay` is `base · 2^attempt`, at most
+    /// `cap`. The delay (ms) that `jitter` returns is used, and is also limited to `cap`. [`full_jitter`] is the usual
+    /// choice.
     ///
-    /// Afterwards, the state is [`State::Waiting`] or [`State::Closed`]. Has no effect if there is no connection and
-    /// no attempt.
+    /// Afterwards, the state is [`State::Waiting`] or [`State::Closed`]. The method has no effect in other states than
+    /// [`State::Connecting`], [`State::Open`] and [`State::Held`].
     pub fn lost(
         &mut self,
         now: u64,
@@ -197,7 +203,7 @@ impl Reconnect {
         verdict: Option<Verdict>,
         jitter: impl FnOnce(u64, u32) -> u64,
     ) {
-        // A timer may be late. The time decides whether the connection was held.
+        // The timer may be late, so that `handle_timeout` was not called, although the connection was open long enough.
         self.handle_open_timeout(now);
         if !matches!(self.state, State::Connecting | State::Open | State::Held) {
             return;
@@ -215,9 +221,10 @@ impl Reconnect {
         self.enter(State::Waiting, Some(now.saturating_add(self.delay)));
     }
 
-    /// Asks for an attempt at once, because the situation may have changed: the network is there, or the page is
-    /// visible. Returns whether the attempt starts. At most one attempt is granted until a delay has run to its end or
-    /// a connection has held, so a flood of such events cannot become a flood of connections.
+    /// Starts an attempt before the end of the delay. Call this method after an event that may help, for example if the
+    /// network is available or the page is visible. Returns whether the attempt starts. After one such attempt, the
+    /// method returns false until a delay has ended by its time or a connection is held. So frequent events do not
+    /// cause frequent connections.
     pub fn hurry(&mut self) -> bool {
         let is_granted = self.state == State::Waiting && !self.hurried;
         if is_granted {

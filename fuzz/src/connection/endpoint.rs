@@ -1,4 +1,4 @@
-//! One of the two connections, and the replies that it must send.
+//! One of the two connections, and the replies that this connection must send.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -248,7 +248,7 @@ impl Endpoint {
                     }
                     CallEnd::Answered(outcome) if !has_foreign_input => other.check_replied(key.id(), outcome),
                     CallEnd::Answered(_) => {}
-                    // The texts of the peer include params that the decoder refuses.
+                    // The peer also sends values that the decoder refuses.
                     CallEnd::Unreadable(_) => {}
                     CallEnd::Invalid => assert!(has_foreign_input, "the peer has sent an invalid answer"),
                     CallEnd::Closed => assert!(self.link.is_closed() || self.input_ended),
@@ -283,7 +283,7 @@ impl Endpoint {
             due.is_none_or(|due| next.is_some_and(|next| next <= due)),
             "a call is due at {due:?}, before {next:?}"
         );
-        // With a grain, one clock reading may be due after the last call has ended.
+        // With a `time_grain`, one clock reading may be due after the last call has ended.
         assert!(due.is_some() || next.is_none() || self.link.config().time_grain > 0);
         if self.link.is_closed() {
             return assert_eq!(self.link.unanswered_requests(), 0);

@@ -206,7 +206,7 @@ impl World {
             self.now = next;
             self.drain();
         }
-        // With a grain, long timeouts need more clock readings than the loop makes.
+        // With a `time_grain`, long timeouts need more clock readings than the loop makes.
         self.now = self.now.saturating_add(4_000_000);
         self.drain();
         for end in &self.endpoints {

@@ -136,8 +136,8 @@ fn outcome(bytes: &mut Unstructured<'_>) -> Result<Outcome> {
     })
 }
 
-/// Returns a message that a correct peer would not send: an answer to an unknown call, an unexpected call, an array of
-/// such messages, or any bytes.
+/// Returns a message that a correct peer would not send. It is a response to an unknown call, an unexpected request, an
+/// array of both, or any bytes.
 fn hostile(bytes: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     let kind = u8::arbitrary(bytes)?;
     if kind % 4 == 0 {

@@ -39,7 +39,7 @@ struct Case {
     limits: Limits,
     /// The lengths of the pieces of the stream. The two lengths alternate.
     cuts: [usize; 2],
-    /// The position of the timeout in the stream, as a multiple of 1/127 of its length.
+    /// The position of the timeout in the stream, as a multiple of 1/127 of the length of the stream.
     clock: Option<u8>,
 }
 
@@ -123,14 +123,15 @@ fn check_next_frame(framing: Framing, mut reader: Reader) {
 /// Without a timeout, sends valid frames until their bytes complete any incomplete message. After the first valid frame
 /// that the decoder finds, it must find all further frames.
 fn check_flood(case: &Case, stream: &[u8]) {
-    // The check cannot distinguish a message of the stream from a message of the flood if they have the same beginning.
+    // If a message in the stream begins like the valid frames of this check, the check cannot distinguish them.
     if stream.windows(GOOD.len()).any(|part| part == GOOD) {
         return;
     }
     let Limits { message_bytes, header_bytes, .. } = case.limits;
     let mut reader = case.read_in(Framing::ContentLength, stream, |part| [part].into_iter());
     let max = message_bytes.saturating_add(header_bytes).saturating_add(MAX_WAIT_BYTES as usize);
-    // If no message is incomplete, `check_next_frame` covers the case. With high limits, the flood would be too long.
+    // If no message is incomplete, `check_next_frame` covers the case. With high limits, this check would need too many
+    // frames.
     if reader.decoder.unfinished().is_none() || max > 2_000 {
         return;
     }

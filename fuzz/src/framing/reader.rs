@@ -56,7 +56,8 @@ impl Reader {
         assert!(input.is_empty(), "the decoder has not read all input");
     }
 
-    /// Decodes the stream without `reject_body`. Instead, the reader puts swallowed bytes in front of the rest.
+    /// Decodes the stream without `reject_body`. Instead, the reader decodes again the bytes that [`swallowed`]
+    /// returns, and then the rest of the stream.
     pub(super) fn feed_without_reject(&mut self, stream: &[u8]) {
         self.fed += stream.len();
         let mut rest = stream.to_vec();
@@ -142,7 +143,7 @@ pub(super) fn skim<'s>(framing: Framing, limits: &Limits, pieces: impl Iterator<
     let _ = decoder.finish();
 }
 
-/// Returns the swallowed bytes: the beginning of the next frame in a body whose declared length is too large.
+/// Returns the beginning of the next frame, if a body contains it because the declared length of the body is too large.
 fn swallowed(framing: Framing, event: &Event<'_>) -> Option<Vec<u8>> {
     let Event::Body(body) = event else { return None };
     if !is_rejected(event) || framing == Framing::Newline {

@@ -70,8 +70,9 @@ impl Driver {
         }
     }
 
-    /// Decodes input, until [`Link::has_room`](crate::native::link::Link::has_room) returns false or the task has used up its budget. Returns the number of
-    /// decoded bytes. Also returns the reason why the link must end, or `None` if the link continues.
+    /// Decodes input until [`Link::has_room`](crate::native::link::Link::has_room) returns false or the task has used
+    /// up its budget. Returns the number of decoded bytes. Also returns the reason why the link must end, or `None` if
+    /// the link continues.
     pub(super) fn handle_bytes(&mut self, bytes: &[u8], context: &mut Context<'_>) -> (usize, Option<Closed>) {
         let mut input = bytes;
         self.has_backlog = !self.handle_batch_elements(context);

@@ -39,9 +39,9 @@ impl Driver {
         }
     }
 
-    /// Handles a failed write. The peer may have closed the stream, so its earlier output is still read. The output of
-    /// a child process is read until its exit, but at most until the end of the grace. The reason of the end is then
-    /// the exit status, which is more informative than the failed write.
+    /// Handles a failed write. The peer may have closed the stream, so output that the peer sent before is still read.
+    /// The output of a child process is read until its exit, but at most until the end of the grace. The link then ends
+    /// with the exit status, which is more informative than the failed write.
     pub(super) fn handle_write_error(&mut self, why: Closed) {
         self.end_output(&why);
         if self.child.is_none() {
@@ -55,8 +55,8 @@ impl Driver {
     pub(super) fn poll_child_exit(&mut self, context: &mut Context<'_>) {
         let Some(child) = &mut self.child else { return };
         if child.poll_exit(context).is_ready() && self.end.is_none() {
-            // Descendants must exit soon after the process. A deadline from before the exit is not changed, except for
-            // the deadline of a failed write. The exit itself may have caused this failure.
+            // Descendants must exit soon after the process. A deadline that was set before the exit remains. The
+            // deadline after a failed write is moved earlier, because the exit may have caused the failure.
             let deadline = Instant::now() + OUTPUT_GRACE;
             if self.write_error.is_some() {
                 child.shorten_deadline(deadline)
@@ -67,7 +67,7 @@ impl Driver {
         }
     }
 
-    /// Limits the time of further reading to `grace`, or to the grace of the link if the latter is shorter.
+    /// Limits the time of further reading to the shorter of `grace` and the grace of the link.
     fn end_within(&mut self, grace: Duration) {
         let deadline = Instant::now() + grace.min(self.link.grace);
         self.read_deadline = Some(self.read_deadline.map_or(deadline, |read_deadline| read_deadline.min(deadline)));
@@ -93,7 +93,7 @@ impl Driver {
     /// Ends the input, and starts the grace, in which running handlers and writing can complete.
     pub(super) fn begin_end(&mut self, why: Closed) {
         let why = match self.write_error.take() {
-            // For a process, the exit status is the reason. It is more informative than the failed write.
+            // For a process, the reason is the exit status, which is more informative than the failed write.
             Some(write_error) if why == Closed::End && self.child.is_none() => write_error,
             _ => why,
         };

@@ -10,7 +10,7 @@ use crate::error::Closed;
 use crate::message::Unreadable;
 use crate::native::frame_handler::{FrameAction, FrameHandler};
 
-/// The bytes of a message over the limit that are searched for the id of its call.
+/// Number of leading bytes of a message over the limit in which the driver searches for the id of a response.
 const BEGINNING_BYTES: usize = 1024;
 
 impl Driver {

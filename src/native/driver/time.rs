@@ -50,7 +50,7 @@ impl Driver {
         let effective_deadline = self.effective_deadline(call.into_iter().chain(frame).min());
         let end = self.end.as_ref().map(|(_, deadline)| *deadline);
         let read_deadline = self.read_deadline.and_then(|read_deadline| {
-            // Available input is handled for at most one more grace.
+            // Available input is still handled after the deadline, for at most the grace of the link.
             if self.is_read_deferred { read_deadline.checked_add(self.link.grace) } else { Some(read_deadline) }
         });
         let Some(next) = [effective_deadline, end, read_deadline].into_iter().flatten().min() else {
@@ -96,7 +96,8 @@ impl Driver {
     /// outgoing calls are pending, each received byte restarts the timeout, because the timeouts of the calls limit the
     /// total time.
     fn frame_deadline(&self) -> Option<Instant> {
-        // The rest of the message may be in input that is not decoded yet. Its timeout does not run then.
+        // The rest of the message may be in input that is not decoded yet. While such input exists, the message does
+        // not time out.
         let partial_message = self.partial_message.filter(|_| !self.has_backlog)?;
         if self.link.is_wipc() {
             return partial_message.since.checked_add(self.link.wipc.payload_timeout?);

@@ -23,7 +23,7 @@ use crate::native::transport::{Transport, TransportIo, with_subject};
 
 /// Options for a WebSocket of a client. [`Transport::websocket`] uses the defaults.
 ///
-/// Limits, the profile and diagnostics are those of the transport: see [`Transport::with_limits`].
+/// The limits, the profile and the diagnostics are options of the transport, see [`Transport::with_limits`].
 ///
 /// ```no_run
 /// use portway::{Client, WebSocketOptions};
@@ -62,29 +62,29 @@ impl WebSocketOptions {
         Self::default()
     }
 
-    /// Adds a header to the request, for example `Authorization`, `Cookie` or `Origin`. Errors do not contain its
-    /// value.
+    /// Adds a header to the request, for example `Authorization`, `Cookie` or `Origin`. Errors do not contain the value
+    /// of the header.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// Offers a subprotocol. If the server chooses one that was not offered, the connection fails. If it chooses none,
-    /// the connection is open nevertheless.
+    /// Offers a subprotocol. If the server chooses a subprotocol that was not offered, the connection fails. If the
+    /// server chooses no subprotocol, the connection succeeds.
     pub fn subprotocol(mut self, name: impl Into<String>) -> Self {
         self.subprotocols.push(name.into());
         self
     }
 
-    /// Trusts these certificates for `wss://`, in addition to those of the system. `pem` is one or several certificates
-    /// in PEM.
+    /// Trusts these certificates for `wss://`, in addition to the certificates of the system. `pem` is one or several
+    /// certificates in PEM.
     pub fn root_certificates(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.root_certificates.push(pem.into());
         self
     }
 
-    /// Sets the TLS configuration for `wss://`. [`Self::root_certificates`] has no effect then. Default: the
-    /// certificates of the system, and no client certificate.
+    /// Sets the TLS configuration for `wss://`. This configuration replaces the certificates of
+    /// [`Self::root_certificates`]. Default: the certificates of the system, and no client certificate.
     pub fn tls_config(self, config: Arc<ClientConfig>) -> Self {
         Self { tls_config: Some(config), ..self }
     }
@@ -97,11 +97,12 @@ impl WebSocketOptions {
     /// Connects to a URL: `ws://host:port/path?query`, or `wss://` with TLS.
     ///
     /// # Errors
-    /// If the URL or a header is invalid, no server answers there in time, or the server refuses the request. The error
-    /// names the host and the port, but not the path, the query or the headers, which may contain secrets.
+    /// If the URL or a header is invalid, the server does not answer in time, or the server refuses the request. The
+    /// error names the host and the port, but not the path, the query or the headers, which may contain secrets.
     pub async fn connect(&self, url: &str) -> io::Result<Transport> {
         let invalid = |problem: &str| io::Error::new(io::ErrorKind::InvalidInput, problem.to_owned());
-        let uri: Uri = url.parse().map_err(|_| invalid("the URL must be ws://HOST or wss://HOST, it is no URL"))?;
+        let uri: Uri =
+            url.parse().map_err(|_| invalid("the URL must be ws://HOST or wss://HOST, got an invalid URL"))?;
         let is_secure = match uri.scheme_str() {
             Some("ws") => false,
             Some("wss") => true,
@@ -215,11 +216,12 @@ impl WebSocketOptions {
 impl Transport {
     /// Connects to a WebSocket: `ws://host:port/path?query`, or `wss://` with TLS. [`WebSocketOptions`] has options.
     ///
-    /// Each message is one text message of the WebSocket. The peer gets a ping after 20 seconds of silence. If it sends
-    /// nothing in the 20 seconds after that, the link ends. When the link ends, the WebSocket is closed with 1000.
+    /// Each message is one text message of the WebSocket. The peer gets a ping after 20 seconds of silence. If the peer
+    /// sends nothing in the 20 seconds after the ping, the link ends. When the link ends, the WebSocket is closed with
+    /// 1000.
     ///
     /// # Errors
-    /// As [`WebSocketOptions::connect`].
+    /// The errors of [`WebSocketOptions::connect`].
     pub async fn websocket(url: &str) -> io::Result<Self> {
         WebSocketOptions::new().connect(url).await
     }
@@ -234,7 +236,7 @@ fn failed(problem: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem.into())
 }
 
-/// The headers and certificates are not shown.
+/// The text omits headers and certificates, because they may contain secrets.
 impl fmt::Debug for WebSocketOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WebSocketOptions")

@@ -1,26 +1,26 @@
-//! Finds the boundaries of frames in the bytes of a WebSocket, to notice a message that never ends.
+//! Finds the boundaries of frames in the bytes of a WebSocket, so that a message that never ends can time out.
 //!
 //! The library that decodes frames does not report whether it has received a part of a message. This tracker reads only
-//! the headers (RFC 6455 §5.2), and checks nothing: the library does that.
+//! the headers (RFC 6455 §5.2). It does not check the headers, because the library checks them.
 
-/// Maximum length of the header of a frame: two bytes, a length of eight, and a mask of four.
+/// Maximum length of the header of a frame, in bytes: 2 bytes, an extended length of 8 bytes, and a mask of 4 bytes.
 const MAX_HEADER_BYTES: usize = 14;
 
 /// The position in the input.
 #[derive(Debug, Default)]
 pub(super) struct FrameTracker {
-    /// The beginning of the header, until it is complete.
+    /// The received part of the incomplete header.
     header: [u8; MAX_HEADER_BYTES],
     header_length: usize,
-    /// The bytes of the payload that are still to come.
+    /// The number of bytes of the payload that were not received yet.
     payload_left: u64,
     /// Whether the current frame is the last one of its message.
     is_final: bool,
     /// Whether the current frame is a control frame.
     is_control: bool,
-    /// Whether a message has begun whose last frame is not complete.
+    /// Whether a message is incomplete: it has begun, and its last frame is not complete.
     is_within_message: bool,
-    /// The number of times that the input was complete.
+    /// The number of times that the received bytes ended with a complete message or control frame.
     completed: u64,
     /// The number of bytes of the incomplete message.
     received_bytes: usize,
@@ -57,7 +57,8 @@ impl FrameTracker {
         self.header_length > 0 || self.payload_left > 0 || self.is_within_message
     }
 
-    /// Reads bytes of the header. Returns the rest. `header_length` is 0 once the header is complete.
+    /// Reads bytes of the header. Returns the bytes after these bytes. Sets `header_length` to 0 when the header is
+    /// complete.
     fn read_header<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let mut rest = bytes;
         while let Some((byte, after)) = rest.split_first() {
@@ -79,7 +80,7 @@ impl FrameTracker {
         rest
     }
 
-    /// Returns the length of the header, as far as its beginning shows.
+    /// Returns the length of the header, or 2 until the first two bytes of the header are known.
     const fn needed(&self) -> usize {
         if self.header_length < 2 {
             return 2;
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_complete_at_their_last_byte_however_the_input_is_cut() {
+    fn a_message_is_complete_at_its_last_byte_in_pieces_of_any_length() {
         for length in [0, 1, 125, 126, 65_535, 65_536] {
             // A text, a ping, and two fragments with a ping between them.
             let messages = [

@@ -1,4 +1,4 @@
-//! The heads of HTTP messages: read within limits, and written.
+//! Reads and writes the heads of HTTP messages. The length of a head is limited.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use tungstenite::http::{HeaderMap, StatusCode};
 
 use crate::native::limits::{WEBSOCKET_HEAD_BYTES, WEBSOCKET_LINGER_TIMEOUT};
 
-/// The bytes of one read of a head.
+/// Maximum bytes of one read.
 const READ_BYTES: usize = 1024;
 
 /// Why a head was not read.
@@ -22,7 +22,7 @@ pub(super) enum HeadError {
     Io(io::Error),
 }
 
-/// Reads a head. Returns it with the bytes that follow it.
+/// Reads a head. Returns the head, and the bytes that were read after it.
 pub(super) async fn read<T: TryParse>(stream: &mut (impl AsyncRead + Unpin)) -> Result<(T, Vec<u8>), HeadError> {
     let mut bytes = Vec::with_capacity(READ_BYTES);
     loop {
@@ -34,7 +34,8 @@ pub(super) async fn read<T: TryParse>(stream: &mut (impl AsyncRead + Unpin)) -> 
         if read == 0 {
             return Err(HeadError::Io(io::ErrorKind::UnexpectedEof.into()));
         }
-        // A head is parsed once it is complete, so that slow bytes cost no more than fast ones.
+        // A head is parsed only when it is complete. If each byte arrives alone, parsing after each read would take
+        // quadratic time.
         if !has_blank_line(&bytes, read) {
             continue;
         }
@@ -71,7 +72,7 @@ pub(super) async fn write_accept(
     stream.flush().await
 }
 
-/// Refuses a request, and closes the connection. Errors are ignored, since the connection ends anyway.
+/// Refuses a request, and closes the connection. Errors are ignored, because the connection ends in any case.
 pub(super) async fn refuse(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     status: StatusCode,
@@ -86,7 +87,8 @@ pub(super) async fn refuse(
     let refused = async {
         stream.write_all(response.as_bytes()).await?;
         stream.shutdown().await?;
-        // If bytes of the peer arrive after the socket is closed, the peer may not receive the response.
+        // If bytes of the peer arrive after the socket is closed, the peer may not receive the response. So these bytes
+        // are read first.
         let mut rest = [0; READ_BYTES];
         while stream.read(&mut rest).await? > 0 {}
         io::Result::Ok(())

@@ -1,4 +1,4 @@
-//! The request of a client that connects, and its admission or refusal.
+//! The request that opens a WebSocket, and the admission or refusal of the request.
 
 use core::any::Any;
 use core::fmt;
@@ -10,12 +10,13 @@ use tungstenite::http::{HeaderMap, Uri};
 
 use super::head::list;
 
-/// The subprotocol of a browser that sends a token begins with this, since a page cannot set headers.
+/// The prefix of a subprotocol that contains a token. A page sends the token in this way, because it cannot set
+/// headers.
 const TOKEN_SUBPROTOCOL: &str = "ticket.";
 
 /// The head of a request that opens a WebSocket, see [`WebSocketPolicy::check`](super::WebSocketPolicy::check).
 ///
-/// Its debug text shows the path alone: the query and the headers may contain secrets.
+/// The debug text contains only the path, because the query and the headers may contain secrets.
 #[derive(Clone)]
 pub struct RequestHead {
     pub(super) uri: Uri,
@@ -23,11 +24,11 @@ pub struct RequestHead {
     pub(super) remote: SocketAddr,
 }
 
-/// A request that is admitted, with an identity that handlers can read.
+/// The admission of a request, with an optional identity of the client that handlers can read.
 #[derive(Clone, Default)]
 pub struct Admission(pub(crate) Option<Arc<dyn Any + Send + Sync>>);
 
-/// The refusal of a request. The client gets the status alone.
+/// The refusal of a request. The client receives only the status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -62,17 +63,18 @@ impl RequestHead {
         list(&self.headers, "Sec-WebSocket-Protocol")
     }
 
-    /// Returns the address of the client, or of the proxy in front of this server.
+    /// Returns the address of the client. Behind a proxy, this is the address of the proxy.
     #[must_use]
     pub const fn remote_address(&self) -> SocketAddr {
         self.remote
     }
 
     /// Returns whether the request has this token. Programs send the header `Authorization: Bearer TOKEN`. A page
-    /// cannot set headers, so it offers the subprotocols `jsonrpc-2.0` and `ticket.TOKEN`; the server chooses the
-    /// first, and never repeats the second.
+    /// cannot set headers, so it offers the subprotocols `jsonrpc-2.0` and `ticket.TOKEN`. The server chooses
+    /// `jsonrpc-2.0`, and never sends the token back.
     ///
-    /// The comparison takes the same time wherever two tokens of the same length differ. An empty token never matches.
+    /// For tokens of the same length, the time of the comparison does not depend on the position of a difference. An
+    /// empty token never matches.
     #[must_use]
     pub fn has_token(&self, token: &str) -> bool {
         let bearer = self.header("Authorization").and_then(|value| {

@@ -1,8 +1,8 @@
 //! WebSockets (RFC 6455): clients, and servers that check each request.
 //!
-//! `tungstenite` does the framing, without IO. `socket` connects it to a byte stream, as a channel of whole messages.
-//! `head` reads the heads of HTTP messages within limits, `client` and `server` do the handshakes, and `policy` decides
-//! which requests are admitted.
+//! `tungstenite` does the framing, without IO. `socket` combines `tungstenite` with a byte stream to a channel of whole
+//! messages. `head` reads the heads of HTTP messages within limits, `client` and `server` do the handshakes, and
+//! `policy` decides which requests are admitted.
 
 mod client;
 mod frame_tracker;

@@ -1,4 +1,4 @@
-//! Counts connections, in all and for each address.
+//! Limits the number of connections, in total and for each address.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -21,7 +21,7 @@ struct Taken {
     by_address: BTreeMap<IpAddr, usize>,
 }
 
-/// The place of one connection. Dropping it releases the place.
+/// The place of one connection. The drop of this value releases the place.
 #[derive(Debug)]
 pub(super) struct Place {
     places: Arc<Places>,
@@ -33,7 +33,7 @@ impl Places {
         Arc::new(Self { taken: Mutex::default(), max, max_per_address })
     }
 
-    /// Takes a place for a connection from this address. Returns `None` if there is none.
+    /// Takes a place for a connection from this address. Returns `None` if no place is free.
     pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
         let address = group(address);
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,7 +60,8 @@ impl Drop for Place {
     }
 }
 
-/// Returns the address that counts: of IPv6, the network, whose addresses belong to one user.
+/// Returns the address by which connections are counted. For IPv6, it is the address of the network, because one user
+/// may have all addresses of a network.
 fn group(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> HOST_BITS << HOST_BITS).into(),
@@ -75,15 +76,15 @@ mod tests {
     use super::Places;
 
     #[test]
-    fn connections_are_counted_in_all_and_per_address() -> Result<(), Box<dyn std::error::Error>> {
+    fn connections_are_limited_in_total_and_per_address() -> Result<(), Box<dyn std::error::Error>> {
         let [first, second, third] = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(str::parse::<IpAddr>);
         let (first, second, third) = (first?, second?, third?);
         let places = Places::new(3, 2);
         let one = places.take(first).ok_or("no place")?;
         let _two = places.take("::ffff:10.0.0.1".parse()?).ok_or("no place")?;
-        assert!(places.take(first).is_none(), "a third one from the same address");
+        assert!(places.take(first).is_none(), "a third connection from the same address must not get a place");
         let _three = places.take(second).ok_or("no place")?;
-        assert!(places.take(third).is_none(), "a fourth one in all");
+        assert!(places.take(third).is_none(), "a fourth connection in total must not get a place");
         drop(one);
         let _four = places.take(third).ok_or("the place was not released")?;
         Ok(())

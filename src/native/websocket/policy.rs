@@ -15,19 +15,21 @@ use crate::native::limits::{MAX_WEBSOCKETS, MAX_WEBSOCKETS_PER_ADDRESS};
 /// The subprotocol that a server chooses by default, if a client offers it.
 const SUBPROTOCOL: &str = "jsonrpc-2.0";
 
-/// Which requests may open a WebSocket: a server checks each of them before the upgrade, and refuses it with 401 or
-/// 403.
+/// The rules for requests that open a WebSocket. A server checks each request before the upgrade. It refuses a request
+/// with an HTTP error, for example 401 or 403.
 ///
-/// A web page of any site can make its browser connect to a server, also to one on the user's machine or network, and
-/// the browser adds the cookies of the server. Two headers, which pages cannot forge, show such requests:
+/// A web page of any site can make a browser connect to any server, even to a server on the user's machine or network.
+/// The browser adds the cookies of the server to the request. Two headers, which pages cannot forge, show such
+/// requests:
 ///
-/// - `Host` must be a name of the server. A page whose own name is bound to the address of the server (DNS rebinding)
-///   sends another name. Without [`WebSocketPolicy::host`], the only names are the IP address to which the client has
-///   connected, and on a loopback address `localhost`, each with the port of the server.
-/// - `Origin` must be that of the server, or one of [`WebSocketPolicy::origin`]. Programs that are not browsers send no
-///   `Origin`; they are admitted, unless [`WebSocketPolicy::require_origin`] is set.
+/// - `Host` must be a name of the server. With DNS rebinding, an attacker binds the name of a site to the address of
+///   the server. A page of this site sends the name of the site. [`WebSocketPolicy::host`] adds names. The IP address
+///   to which the client has connected is always a name of the server. If this is a loopback address, `localhost` is a
+///   name, too. Both require the port of the server.
+/// - `Origin` must be the origin of the server, or an origin that [`WebSocketPolicy::origin`] has added. Programs other
+///   than browsers send no `Origin`. They are admitted, unless [`WebSocketPolicy::require_origin`] is set.
 ///
-/// [`WebSocketPolicy::check`] decides further.
+/// With [`WebSocketPolicy::check`], the application can refuse further requests.
 ///
 /// ```
 /// use portway::{Admission, Refusal, WebSocketPolicy};
@@ -36,7 +38,7 @@ const SUBPROTOCOL: &str = "jsonrpc-2.0";
 ///     .host("rpc.example.org")
 ///     .origin("https://app.example.org")
 ///     .check(|head| async move {
-///         // Where secrets come from is up to the program.
+///         // A real program reads the secret from its configuration.
 ///         if !head.has_token("correct horse") {
 ///             return Err(Refusal::Unauthorized);
 ///         }
@@ -58,7 +60,7 @@ pub struct WebSocketPolicy {
 type Check = dyn Fn(RequestHead) -> CheckResult + Send + Sync;
 type CheckResult = Pin<Box<dyn Future<Output = Result<Admission, Refusal>> + Send>>;
 
-/// The answer to a request that is not admitted.
+/// The response to a request that is not admitted.
 #[derive(Debug)]
 pub(super) struct Refused {
     pub(super) status: StatusCode,
@@ -85,36 +87,36 @@ impl WebSocketPolicy {
         Self::default()
     }
 
-    /// Adds a name of the server: `rpc.example.org` with any port, or `rpc.example.org:8443` with this port alone. The
-    /// case does not matter.
+    /// Adds a name of the server: `rpc.example.org` for any port, or `rpc.example.org:8443` for only this port. The
+    /// case of the name has no effect.
     pub fn host(mut self, name: impl Into<String>) -> Self {
         self.hosts.push(name.into());
         self
     }
 
-    /// Adds an origin whose pages may connect, as browsers write it: `https://app.example.org`, with a port only if it
-    /// is not the default one. `null` admits sandboxed pages and files, which any site can create. Only a
-    /// [check](Self::check) can then distinguish them.
+    /// Adds an origin whose pages may connect, in the form of browsers: `https://app.example.org`, with the port only
+    /// if it is not the default port. `null` admits sandboxed pages and files. Any site can create such pages, so use a
+    /// [check](Self::check) with a token to distinguish them.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
         self
     }
 
-    /// Refuses requests without an `Origin`, as programs send them. This is not a protection against programs, which
-    /// can send any `Origin`.
+    /// Refuses requests without an `Origin`. Programs other than browsers send no `Origin`. But this option is not a
+    /// protection against programs, because a program can send any `Origin`.
     pub fn require_origin(self) -> Self {
         Self { requires_origin: true, ..self }
     }
 
     /// Adds a subprotocol that the server chooses if a client offers it. Default: `jsonrpc-2.0`. If a client offers
-    /// only others, the server chooses none, and Chromium ends the connection.
+    /// only other subprotocols, the server chooses none. Chromium then ends the connection.
     pub fn subprotocol(mut self, name: impl Into<String>) -> Self {
         self.subprotocols.push(name.into());
         self
     }
 
-    /// Sets a function that admits or refuses each request, after `Host` and `Origin` were checked. The head and the
-    /// check have 10 seconds in all.
+    /// Sets a function that admits or refuses each request, after `Host` and `Origin` were checked. The receipt of the
+    /// head and the check must together take at most 10 seconds.
     pub fn check<F, W>(self, check: F) -> Self
     where
         F: Fn(RequestHead) -> W + Send + Sync + 'static,
@@ -123,18 +125,18 @@ impl WebSocketPolicy {
         Self { check: Some(Arc::new(move |head| Box::pin(check(head)))), ..self }
     }
 
-    /// Sets the maximum number of connections. One more is answered with 503. Default: 16 384.
+    /// Sets the maximum number of connections. A further connection is refused with 503. Default: 16 384.
     pub fn max_connections(self, count: usize) -> Self {
         Self { max_connections: count, ..self }
     }
 
-    /// Sets the maximum number of connections of one IPv4 address or IPv6 network (`/64`). One more is answered with
-    /// 503. Default: 1 024. Behind a proxy, all connections have its address.
+    /// Sets the maximum number of connections of one IPv4 address or IPv6 network (`/64`). A further connection is
+    /// refused with 503. Default: 1 024. Behind a proxy, all connections have the address of the proxy.
     pub fn max_connections_per_address(self, count: usize) -> Self {
         Self { max_connections_per_address: count, ..self }
     }
 
-    /// Checks `Host` and `Origin`. `local` is the address of this side of the connection.
+    /// Checks `Host` and `Origin`. `local` is the address of the server in this connection.
     pub(super) fn check_headers(&self, headers: &HeaderMap, local: Option<SocketAddr>) -> Result<(), Refused> {
         let bad = |reason| Refused { status: StatusCode::BAD_REQUEST, reason };
         let forbidden = |reason| Refused { status: StatusCode::FORBIDDEN, reason };
@@ -159,7 +161,7 @@ impl WebSocketPolicy {
         });
         is_configured
             || local.is_some_and(|local| {
-                // A browser omits the default port of its scheme.
+                // A browser omits the port if it is the default port of the scheme.
                 let is_own_port = match port {
                     Some(port) => port.parse() == Ok(local.port()),
                     None => [80, 443].contains(&local.port()),
@@ -191,7 +193,7 @@ impl WebSocketPolicy {
     }
 }
 
-/// Splits the port off. The address of IPv6 is in brackets.
+/// Splits `host` into the name and the port. An IPv6 address is in brackets.
 fn split_port(host: &str) -> (&str, Option<&str>) {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (name, Some(port)),
@@ -199,8 +201,8 @@ fn split_port(host: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Returns whether a client that has connected to this address may use this name. DNS rebinding changes the address of
-/// a name, and cannot change that of an IP address.
+/// Returns whether a client that has connected to this address may use this name. DNS rebinding can bind a name of an
+/// attacker to this address. An IP address and `localhost` cannot be such a name.
 fn is_own_name(name: &str, local: IpAddr) -> bool {
     let literal = match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
         Some(literal) => literal.parse::<Ipv6Addr>().map(IpAddr::V6).ok(),

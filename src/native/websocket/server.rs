@@ -26,10 +26,10 @@ use super::socket::WebSocket;
 use crate::native::limits::WEBSOCKET_HEAD_TIMEOUT;
 use crate::native::transport::{Transport, TransportIo};
 
-/// The number of handshakes from which on a connection without a place is closed without a response.
+/// If at least this number of handshakes is running, a connection without a place is closed without a response.
 const MAX_REFUSALS: usize = 256;
 
-/// A TCP port for WebSockets. Handshakes run beside each other, so that a slow client does not delay others.
+/// A TCP port for WebSockets. Handshakes run concurrently, so that a slow client does not delay other clients.
 #[derive(Debug)]
 pub(in crate::native) struct WebSocketListener {
     listener: TcpListener,
@@ -57,7 +57,7 @@ impl WebSocketListener {
     /// Waits for the next connection whose request was admitted.
     ///
     /// # Errors
-    /// Those of accept(2).
+    /// The errors of accept(2).
     pub(in crate::native) async fn accept(&self) -> io::Result<Transport> {
         let mut handshakes = self.handshakes.lock().await;
         poll_fn(|context| {
@@ -71,7 +71,8 @@ impl WebSocketListener {
                 match self.listener.poll_accept(context) {
                     Poll::Ready(Ok((stream, remote))) => {
                         let place = self.places.take(remote.ip());
-                        // During a flood of connections, most are closed without a response.
+                        // If too many handshakes are running, a connection without a place is closed without a
+                        // response.
                         if place.is_some() || handshakes.len() < MAX_REFUSALS {
                             handshakes.spawn_on(self.handshake(stream, remote, place), &self.runtime);
                         }
@@ -107,9 +108,9 @@ impl WebSocketListener {
 }
 
 impl WebSocketPolicy {
-    /// Does the handshake of a server on a connection, for example one with TLS. `local` and `remote` are the addresses
-    /// of both sides. A request that is not admitted is answered with an HTTP error. The number of connections is not
-    /// limited here.
+    /// Does the handshake of a server on a connection, for example on a connection with TLS. `local` is the address of
+    /// the server, and `remote` is the address of the client. A request that is not admitted is answered with an HTTP
+    /// error. This method does not limit the number of connections.
     ///
     /// ```no_run
     /// use portway::{Server, WebSocketPolicy};
@@ -141,11 +142,12 @@ impl WebSocketPolicy {
 
 /// Creates the transport of a server on a connection that another HTTP server has upgraded to a WebSocket.
 impl Transport {
-    /// Uses a connection that an HTTP server, such as hyper, has upgraded to a WebSocket. Here, this side is the
-    /// server, and its frames are not masked. The HTTP server must have checked the request, see [`WebSocketPolicy`].
+    /// Uses a connection that an HTTP server, such as hyper, has upgraded to a WebSocket. The transport is the server
+    /// of the WebSocket, so its frames are not masked. The HTTP server must have checked the request, see
+    /// [`WebSocketPolicy`].
     ///
     /// # Errors
-    /// If there is no tokio runtime.
+    /// If the function is called outside of a tokio runtime.
     pub fn upgraded(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> io::Result<Self> {
         let socket = WebSocket::new(stream, Vec::new(), Role::Server, ());
         Self::from_io(TransportIo::Messages(Box::new(socket)))
@@ -222,7 +224,7 @@ async fn examine(
 ) -> Result<(String, Option<&str>, Admission), Failure> {
     let refused = |refused| Failure::Refused(refused, "");
     policy.check_headers(request.headers(), Some(local)).map_err(refused)?;
-    // An absolute target has a host of its own, which would replace `Host` (RFC 9112 §3.2.2).
+    // An absolute target contains a host, which would replace `Host` (RFC 9112 §3.2.2).
     if request.uri().authority().is_some() || !request.uri().path().starts_with('/') {
         return Err(Failure::refused(StatusCode::BAD_REQUEST, "the target of the request must be a path"));
     }

@@ -19,18 +19,18 @@ use crate::error::Closed;
 use crate::native::limits::{MAX_UNFLUSHED_PONGS, WEBSOCKET_PING_INTERVAL, WEBSOCKET_PING_TIMEOUT};
 use crate::native::message_channel::MessageChannel;
 
-/// The bytes of one read, which each connection has a buffer for.
+/// Maximum bytes of one read. Each connection has a buffer of this size, so the size is small.
 const READ_BYTES: usize = 8 * 1024;
 
-/// The bytes that are buffered before they are written, and the length of the fragments of longer messages. A longer
-/// buffer would stay allocated.
+/// Number of bytes that are buffered before they are written. Longer messages are sent in fragments of this length,
+/// because a longer buffer would stay allocated.
 const WRITE_BYTES: usize = 64 * 1024;
 
-/// The additional wait for available input after the peer was silent for too long: this process may have been
-/// suspended.
+/// Additional wait for input after the peer was silent for too long. Input may already be available, because this
+/// process may have been suspended.
 const FINAL_WAIT: core::time::Duration = core::time::Duration::from_secs(1);
 
-/// A WebSocket after its handshake. Dropping `K` releases the place of the connection.
+/// A WebSocket after its handshake. The drop of `K` releases the place of the connection.
 pub(super) struct WebSocket<S, K> {
     stream: ObservedStream<S>,
     framing: WebSocketContext,
@@ -38,7 +38,7 @@ pub(super) struct WebSocket<S, K> {
     received: Option<Received>,
     /// The rest of a long message that is being sent in fragments.
     fragments: Option<Bytes>,
-    /// Whether sent bytes wait for room.
+    /// Whether sent bytes wait until the stream has room.
     is_blocked: bool,
     /// The number of pings from the peer since the output was last flushed.
     unflushed_pongs: usize,
@@ -63,7 +63,7 @@ struct PingTimer {
     sleep: Option<Pin<Box<Sleep>>>,
     /// The time of the latest ping.
     sent: Option<Instant>,
-    /// The end of the last wait.
+    /// The end of `FINAL_WAIT`, or `None` before it starts.
     end: Option<Instant>,
 }
 
@@ -98,7 +98,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
         }
     }
 
-    /// Writes everything that was sent to the library.
+    /// Writes all frames that the library has buffered.
     fn poll_flush_frames(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = self.poll(context, |framing, stream| framing.flush(stream));
         self.is_blocked = flushed.is_pending();
@@ -120,11 +120,11 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
         }
     }
 
-    /// Closes the WebSocket with this code, because of a fault of the peer. Later messages of this side are dropped.
+    /// Closes the WebSocket with this code. Messages that are sent afterwards are dropped.
     fn fail(&mut self, context: &mut Context<'_>, code: CloseCode, reason: String) -> Closed {
         self.fragments = None;
         let frame = CloseFrame { code, reason: reason.as_str().into() };
-        // If it cannot be written now, `poll_close` writes it.
+        // If the close frame cannot be written now, `poll_close` writes it.
         let _ = self.poll(context, |framing, stream| framing.close(stream, Some(frame)));
         self.closed.get_or_insert_with(|| Closed::WebSocket { code: code.into(), reason }).clone()
     }
@@ -163,12 +163,13 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
         self.fragments = None;
         self.is_acknowledged = true;
         let closed = self.closed.get_or_insert(Closed::WebSocket { code, reason }).clone();
-        // The answer is sent now, since handlers may still run for some time.
+        // The close frame of this side is sent now, because running handlers may delay the end of the link.
         let _ = self.poll_close(context);
         closed
     }
 
-    /// Sends a ping after some silence. Returns the reason if the peer does not answer it.
+    /// Sends a ping after the peer was silent for `WEBSOCKET_PING_INTERVAL`. Returns the reason for the end if the peer
+    /// does not answer the ping.
     fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<Closed> {
         loop {
             let seen = self.stream.last_seen;
@@ -212,7 +213,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> MessageChannel for WebSo
             if let Some(closed) = &self.closed {
                 return Poll::Ready(Err(closed.clone()));
             }
-            // A peer that sends pings and does not read must not fill the memory with pongs.
+            // If a peer sends pings and does not read, unwritten pongs must not use more and more memory.
             if self.unflushed_pongs >= MAX_UNFLUSHED_PONGS
                 && let Err(error) = ready!(self.poll_flush_frames(context))
             {
@@ -287,19 +288,20 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> MessageChannel for WebSo
     fn poll_close(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.closed.is_none() && !self.is_acknowledged {
             ready!(self.poll_ready(context))?;
-            // A server ends since its program ends; a client ends since it needs no more (RFC 6455 §7.4.1).
+            // A server uses the code for an endpoint that goes away, and a client uses the code for a normal end (RFC
+            // 6455 §7.4.1).
             let code = if self.role == Role::Server { CloseCode::Away } else { CloseCode::Normal };
             self.fail(context, code, String::new());
         }
         if !self.is_shut_down {
-            // If the peer is gone, the rest is pointless.
+            // If the flush fails, the connection has ended, so the next steps are omitted.
             let flushed = ready!(self.poll(context, |framing, stream| framing.flush(stream)));
             written(flushed)?;
             ready!(self.stream.poll_shutdown(context))?;
             self.is_shut_down = true;
         }
-        // If bytes of the peer arrive after the socket is closed, the peer may not receive the close frame. So they are
-        // read until the peer has closed its side.
+        // If bytes of the peer arrive after the socket is closed, the peer may not receive the close frame. So bytes
+        // are read and discarded until the peer has ended its output.
         let mut scratch = [0; READ_BYTES];
         while !self.is_acknowledged {
             self.is_acknowledged = ready!(self.stream.poll_discard(context, &mut scratch))? == 0;
@@ -321,7 +323,8 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> MessageChannel for WebSo
 }
 
 impl PingTimer {
-    /// Polls for this time. The timer is reset only when it ends, since most of these times are never reached.
+    /// Polls for this time. If the timer is set to an earlier time, it is reset only at that time, because most of
+    /// these times are never reached.
     fn poll_until(&mut self, context: &mut Context<'_>, due: Instant) -> Poll<()> {
         loop {
             if Instant::now() >= due {

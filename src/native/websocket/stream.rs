@@ -1,4 +1,4 @@
-//! A byte stream for a library without IO: reads and writes that would wait return `WouldBlock`.
+//! A byte stream for a library without IO. A read or write that would wait returns `WouldBlock` instead.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -9,14 +9,15 @@ use tokio::time::Instant;
 
 use super::frame_tracker::FrameTracker;
 
-/// A byte stream with its traffic.
+/// A byte stream that records its reads and writes.
 #[derive(Debug)]
 pub(super) struct ObservedStream<S> {
     stream: S,
     pub(super) tracker: FrameTracker,
     /// The number of bytes that were read.
     pub(super) read: u64,
-    /// The latest time at which the peer has shown that it exists: by bytes, or by room for bytes that had to wait.
+    /// The latest time at which the peer has shown that it exists. The peer shows this when it sends bytes, or when the
+    /// stream has room again after a write had to wait.
     pub(super) last_seen: Instant,
     /// Whether the latest write had to wait.
     pub(super) is_blocked: bool,
@@ -29,7 +30,7 @@ pub(super) struct Polled<'a, 'b, 'c, S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ObservedStream<S> {
-    /// Observes a stream. `unread` are the bytes that were read from it already.
+    /// Wraps a stream. `unread` are bytes of the stream that were read before.
     pub(super) fn new(stream: S, unread: &[u8]) -> Self {
         let mut tracker = FrameTracker::default();
         tracker.advance(unread);
@@ -41,7 +42,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ObservedStream<S> {
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
 
-    /// Reads and discards bytes. Returns their number, which is 0 at the end.
+    /// Reads and discards bytes. Returns the number of these bytes, or 0 at the end of the input.
     pub(super) fn poll_discard(&mut self, context: &mut Context<'_>, scratch: &mut [u8]) -> Poll<io::Result<usize>> {
         let mut buffer = ReadBuf::new(scratch);
         Pin::new(&mut self.stream).poll_read(context, &mut buffer).map_ok(|()| buffer.filled().len())
@@ -75,7 +76,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Write for Polled<'_, '_, '_, S> {
                 Err(io::ErrorKind::WouldBlock.into())
             }
             Poll::Ready(written) => {
-                // Room after a full buffer means that the peer has received something.
+                // The buffer of the stream was full, and has room again. So the peer has received bytes.
                 if core::mem::take(&mut self.stream.is_blocked) {
                     self.stream.last_seen = Instant::now();
                 }

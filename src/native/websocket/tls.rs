@@ -11,14 +11,14 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// Returns a configuration that trusts the certificates of the system and these ones, in PEM.
+/// Returns a configuration that trusts the certificates of the system and the certificates in `pems`.
 ///
 /// # Errors
-/// If a certificate is invalid, or there is none at all.
+/// If a certificate is invalid, a text in `pems` has no certificate, or no certificate is available.
 pub(super) fn config(pems: &[Vec<u8>]) -> io::Result<Arc<ClientConfig>> {
     let invalid = |problem: String| io::Error::new(io::ErrorKind::InvalidInput, problem);
     let mut roots = RootCertStore::empty();
-    // Certificates of the system that rustls cannot read are left out, as other programs do.
+    // Certificates of the system that rustls cannot parse are ignored, because other programs ignore them, too.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     for pem in pems {
         let before = roots.len();
@@ -33,7 +33,7 @@ pub(super) fn config(pems: &[Vec<u8>]) -> io::Result<Arc<ClientConfig>> {
     if roots.is_empty() {
         return Err(invalid("the system has no root certificates; add them with root_certificates".into()));
     }
-    // The provider is named, since a program can have several and then no default.
+    // The provider is named explicitly, because rustls has no default provider if a program contains several providers.
     let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()));
     let builder = builder.with_safe_default_protocol_versions().map_err(io::Error::other)?;
     Ok(Arc::new(builder.with_root_certificates(roots).with_no_client_auth()))

@@ -17,18 +17,18 @@
 (defvar session-failures nil)
 
 (defun session-check (name expected found)
-  "Count the check NAME: EXPECTED and FOUND are equal."
+  "Count and print a check called NAME. It passes if EXPECTED and FOUND are equal."
   (if (equal expected found)
       (progn (cl-incf session-passed) (message "  ok      %s" name))
     (push (cons name (format "expected %S, found %S" expected found)) session-failures)
     (message "  FAILED  %s: expected %S, found %S" name expected found)))
 
 (defun session-true (name found)
-  "Count the check NAME: FOUND is not nil."
+  "Count and print a check called NAME. It passes if FOUND is not nil."
   (session-check name t (and found t)))
 
 (defun session-connect (name)
-  "Start a daemon, and return a connection called NAME to it."
+  "Start duet-rpc in a new process. Return a connection to this process, called NAME."
   (make-instance
    'jsonrpc-process-connection
    :name name
@@ -38,7 +38,7 @@
                             :connection-type 'pipe
                             :coding 'utf-8-emacs-unix
                             :noquery t
-                            ;; jsonrpc.el requires a buffer of this name.
+                            ;; jsonrpc.el requires this name for the buffer of standard error.
                             :stderr (get-buffer-create (format "*%s stderr*" name))))))
 
 (defun session-process (connection)
@@ -52,8 +52,8 @@
       (accept-process-output nil 0.05))
     found))
 
-(defun session-failure (connection method params)
-  "Call METHOD with PARAMS over CONNECTION. Return code, message and data of its error."
+(defun session-error-of-call (connection method params)
+  "Call METHOD with PARAMS over CONNECTION. Return the code, message and data of the error response."
   (condition-case condition
       (list 'no-condition (jsonrpc-request connection method params))
     (jsonrpc-error
@@ -72,13 +72,13 @@
   '("initialize" "listMethods" "describeMethods" "version" "setLogLevel" "shutdown"))
 
 (defun session-calls (connection)
-  "Check five of the six methods over CONNECTION."
+  "Check all methods except shutdown over CONNECTION."
   (let* ((server (jsonrpc-request connection 'initialize nil))
          (version (plist-get (plist-get server :serverInfo) :version)))
     (session-check "initialize names the server" "duet-rpc" (plist-get (plist-get server :serverInfo) :name))
     (session-check "initialize names the protocol" "2.0" (plist-get server :protocolVersion))
     (session-true "the version is three numbers" (string-match-p "\\`[0-9]+\\.[0-9]+\\.[0-9]+\\'" version))
-    (session-check "version returns the version of initialize" (list :version version)
+    (session-check "version and initialize return the same version" (list :version version)
                    (jsonrpc-request connection 'version nil)))
   (let ((methods (jsonrpc-request connection 'listMethods nil)))
     (session-check "listMethods lists six methods" session-methods
@@ -97,25 +97,25 @@
 
 (defun session-errors (connection)
   "Check every kind of error that a call over CONNECTION can raise."
-  (pcase-let ((`(,code ,message ,data) (session-failure connection 'frobnicate nil)))
+  (pcase-let ((`(,code ,message ,data) (session-error-of-call connection 'frobnicate nil)))
     (session-check "an unknown method: code" -32601 code)
     (session-true "an unknown method: message" (string-prefix-p "Method not found" message))
     (session-check "an unknown method: no data" nil data))
-  (pcase-let ((`(,code ,message ,data) (session-failure connection 'setLogLevel '(:level "verbose"))))
+  (pcase-let ((`(,code ,message ,data) (session-error-of-call connection 'setLogLevel '(:level "verbose"))))
     (session-check "an unknown level: code" -32602 code)
     (session-true "an unknown level: message" (string-prefix-p "Invalid params" message))
     (session-check "an unknown level: param" "level" (plist-get data :param))
     (session-check "an unknown level: accepted" ["debug" "info" "warn" "error"] (plist-get data :accepted))
     (session-true "an unknown level: expected and received"
                   (and (stringp (plist-get data :expected)) (stringp (plist-get data :received)))))
-  (pcase-let ((`(,code ,_ ,data) (session-failure connection 'setLogLevel nil)))
+  (pcase-let ((`(,code ,_ ,data) (session-error-of-call connection 'setLogLevel nil)))
     (session-check "a missing level: code" -32602 code)
     (session-check "a missing level: param" "level" (plist-get data :param)))
-  (pcase-let ((`(,code ,_ ,data) (session-failure connection 'version [1])))
-    (session-check "params for a method without any: code" -32602 code)
-    (session-check "params for a method without any: received" "array" (plist-get data :received)))
+  (pcase-let ((`(,code ,_ ,data) (session-error-of-call connection 'version [1])))
+    (session-check "params for a method without params: code" -32602 code)
+    (session-check "params for a method without params: received" "array" (plist-get data :received)))
   (dolist (params '(5 "text" t))
-    (pcase-let ((`(,code ,message ,_) (session-failure connection 'version params)))
+    (pcase-let ((`(,code ,message ,_) (session-error-of-call connection 'version params)))
       (session-check (format "scalar params %S: code" params) -32600 code)
       (session-check (format "scalar params %S: message" params) "Invalid Request" message))))
 
@@ -123,7 +123,8 @@
   "Send BYTES over CONNECTION. Return the error of the response whose id is null."
   (setf (jsonrpc-last-error connection) nil)
   (process-send-string (session-process connection) bytes)
-  ;; A response with the id null belongs to no call. jsonrpc.el stores its error and then fails, which is ignored here.
+  ;; A response with the id null belongs to no call. jsonrpc.el stores the error of the response, and then signals a
+  ;; Lisp error, which is ignored here.
   (session-wait (lambda () (ignore-errors (accept-process-output (session-process connection) 0.05))
                   (jsonrpc-last-error connection))))
 
@@ -175,7 +176,7 @@
     (session-errors-without-call connection)
     (session-notifications connection)
     (session-asynchronous connection)
-    (session-check "shutdown answers" '(:message "Shutting down gracefully")
+    (session-check "shutdown returns a message" '(:message "Shutting down gracefully")
                    (jsonrpc-request connection 'shutdown nil))
     (session-check "shutdown ends the daemon with status 0" '(exit 0) (session-exit-status connection)))
   (let ((connection (session-connect "duet-notified")))

@@ -1,18 +1,18 @@
-// A WebSocket server in a process of its own, so that specs can kill or stop it. It answers JSON-RPC by hand. The
-// parent controls it by messages `{ id, command, … }`, and gets `{ id, result }`.
+// A WebSocket server in its own process, so that specs can kill or stop it. It answers JSON-RPC without a library. The
+// parent process sends commands `{ id, command, … }`, and receives `{ id, result }` for each command.
 
 import { WebSocketServer } from "ws";
 import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
 
 const [port, executions] = process.argv.slice(2);
-/** Connections and upgrades, in the order of their arrival. */
+/** The connections and upgrades in the order of their arrival. */
 const log = [];
 const sockets = new Map();
 let connections = 0;
-/** How upgrades are treated: "accept", "hang" (no answer), or the status of a refusal. */
+/** The answer to each upgrade request: "accept", "hang" (no answer), or the HTTP status of a refusal. */
 let upgrades = "accept";
-/** Whether requests are read but not answered. */
+/** Whether the server reads requests and does not answer them. */
 let isMute = false;
 let choosesProtocol = true;
 let nextSubscription = 0;

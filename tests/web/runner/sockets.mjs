@@ -1,5 +1,5 @@
-// The WebSocket servers of specs, each a process of its own. Specs control them by JSON that they post to the server of
-// the page, or in Node to a server of the runner.
+// The WebSocket servers of specs, each in its own process. A spec posts commands as JSON: in a page to the server of
+// the page, in Node to a server of the runner.
 
 import { fork } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -83,7 +83,7 @@ export function startSockets() {
   }
 
   return {
-    /** Handles a command that a spec has posted, and resolves to the answer. */
+    /** Handles a command that a spec has posted, and returns the result. */
     async handle({ action, number, port, signal, isCounted, ...values }) {
       if (action === "start") return start(port, isCounted);
       if (action === "relay") return relay(port);

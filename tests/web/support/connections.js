@@ -159,8 +159,8 @@ export function listenersOf(target) {
 }
 
 /**
- * All open timers, each with the number of a run of `countTimers`. A timer that another timer sets has the same number
- * as the other timer.
+ * All open timers. The value of a timer is the number of calls of `countTimers` before the timer was set. A timer that
+ * another timer sets has the value of that timer.
  */
 const open = new Map();
 let run = 0;

@@ -72,7 +72,7 @@ const nothing = internal("Internal error");
 
 /**
  * The thrown values. `make` gets a function that registers a cleanup after the test. If `isAsync` is set, `make`
- * returns a promise. `sent` is the error object that is sent, or a function that returns it for the error.
+ * returns a promise. `sent` is the sent error object, or a function that returns it for the thrown value.
  */
 export const errorCases = [
   { name: "an Error", make: () => new Error("x"), sent: internal("x") },

@@ -40,7 +40,7 @@ class User {
 
 /**
  * Runs the rounds. `open` returns a boundary: `transport()` creates another transport on it, `ask(method)` makes the
- * peer call a method of this end, and `close()` closes it.
+ * peer call a method of this end, and `close()` closes the boundary.
  */
 export async function checkSharedBoundary(open, seed, rounds) {
   const next = random(seed);

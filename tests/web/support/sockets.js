@@ -1,4 +1,4 @@
-// WebSocket servers that a spec controls, and transports and clients over them.
+// WebSocket servers that a spec controls, and peers that connect to these servers.
 
 import { assert } from "chai";
 import { afterThisTest } from "./cleanup.js";
@@ -6,7 +6,7 @@ import { until } from "./outcomes.js";
 import { JSONRPCPeer, inNode, packaged } from "./portway.js";
 
 const { ReconnectPolicy, subscribe, webSocketTransport } = await import(packaged("websocket.js"));
-/** The constructor for this platform, as an application passes it. */
+/** The option with the WebSocket class, which an application in Node passes. */
 const sockets = inNode ? { WebSocket: (await import("ws")).default } : {};
 
 export { ReconnectPolicy, sockets, subscribe, webSocketTransport };
@@ -18,7 +18,7 @@ async function post(values) {
 }
 
 /**
- * A server in a process of its own. `command` runs one of its commands; `signal` sends it a signal of the system. If
+ * Starts a server in its own process. `command` runs a command of it; `signal` sends a signal to the process. If
  * `isCounted`, its method `run` writes each execution to a file before it answers.
  */
 export async function startServer(isCounted) {
@@ -31,9 +31,9 @@ export async function startServer(isCounted) {
     signal,
     command,
     set: (values) => command("set", values),
-    /** The connections so far, with the messages that they have received. */
+    /** Returns the connections so far, each with the messages that the server received over it. */
     log: () => command("log"),
-    /** Resolves to the log once it holds. */
+    /** Waits until `holds(log)` returns true, and returns the log. */
     async logOnce(holds, text) {
       const deadline = Date.now() + 5_000;
       for (;;) {
@@ -42,7 +42,7 @@ export async function startServer(isCounted) {
         if (Date.now() > deadline) assert.fail(text ?? `the log is ${JSON.stringify(log)}`);
       }
     },
-    /** Starts the server again on its port, after it was killed. */
+    /** Starts a killed server again on the same port. */
     async restart() {
       ({ number, port } = await post({ action: "start", port, isCounted }));
     },
@@ -52,8 +52,8 @@ export async function startServer(isCounted) {
 }
 
 /**
- * A peer over a transport to the server. `events` has the calls of the callbacks: their names and arguments. The delays
- * are short, unless the options set others.
+ * Returns a peer that connects to the server. `events` records the name and the argument of each call of a callback.
+ * Without the option `reconnect`, the delays are short.
  */
 export function connectTo(url, options = {}, peerOptions = {}) {
   const events = [];
@@ -78,12 +78,12 @@ export function connectTo(url, options = {}, peerOptions = {}) {
     errors,
     events,
     named,
-    /** Resolves once this number of sessions have begun. */
+    /** Waits until this number of sessions have begun. */
     session: (count = 1) => until(() => named("onSession").length >= count, `session ${count} did not begin`),
   };
 }
 
-/** Returns the texts of all requests with a method in a log. */
+/** Returns the texts of all requests for a method in a log. */
 export function requestsIn(log, method) {
   return log.flatMap(({ received }) => received).filter((text) => text.includes(`"method":"${method}"`));
 }

@@ -1,9 +1,9 @@
 //! The log: its destination, its level and its format.
 //!
 //! The log is written to standard error, or to the file that `DUET_RPC_LOG` names. The log is never written to standard
-//! output, which has the frames of the protocol. If standard error is the same pipe, socket or file as standard output
-//! or input, the log is discarded. The log contains no payload and no header. The log contains only one path of a user:
-//! its first line contains the path of the log file.
+//! output, which carries the frames of the protocol. If standard error is the same pipe, socket or file as standard
+//! output or input, the log is discarded. The log contains no payload, no header and no path of a user, except the path
+//! of the log file in the first line.
 
 mod format;
 mod queue;
@@ -76,8 +76,8 @@ impl Log {
             None if is_stderr_of_protocol() => (Queue::start(io::sink())?, "nowhere".to_owned()),
             None => (Queue::start(stdio::stderr())?, "stderr".to_owned()),
         };
-        // The warning is written at every level of the log. The queue writes the warning, since standard error may be a
-        // full pipe, which would delay the start of the daemon.
+        // The warning is written at every level of the log. A direct write could delay the start of the daemon, since
+        // standard error may be a full pipe, so the queue writes the warning.
         if let Some(warning) = warning {
             queue.make_writer().write_all(warning.as_bytes())?;
         }
@@ -107,8 +107,8 @@ impl Log {
 /// is not regular is refused: a FIFO could block the daemon, and a write to a device could have any effect. A file with
 /// several hard links is refused, too: another user could have created a link to a file of this user at this path.
 fn open_file(path: &Path) -> io::Result<File> {
-    // The file is checked before it is opened, since opening a device may have effects. If a symbolic link leads to a
-    // stream of the protocol, the target is checked. The error for the target is more precise than for the link.
+    // The file is checked before it is opened, since opening a device may have effects. For a symbolic link to a stream
+    // of the protocol, the error names the stream and not the link, since this is more precise.
     if let Ok(named) = path.symlink_metadata() {
         expect_log(&path.metadata().ok().filter(is_of_protocol).unwrap_or(named))?;
     }
@@ -123,7 +123,7 @@ fn open_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Checks that a file can be the log.
+/// Checks that the log may be written to a file.
 ///
 /// # Errors
 /// If the file is a stream of the protocol, a symbolic link or not a regular file.
@@ -140,7 +140,7 @@ fn expect_log(file: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns whether a file is the standard input or output.
+/// Returns whether a file is the standard input or the standard output of this process.
 fn is_of_protocol(file: &Metadata) -> bool {
     [metadata(&io::stdin()), metadata(&io::stdout())].iter().flatten().any(|stream| is_same(stream, file))
 }

@@ -1,7 +1,7 @@
 //! The queue of the log.
 //!
-//! A separate thread writes the lines. So a slow disk, or a pipe that is not read, delays neither responses nor the
-//! exit of the daemon.
+//! A separate thread writes the lines, so that a slow disk or an unread pipe delays no response. Before its exit, the
+//! daemon waits for this thread only for a limited time.
 
 use std::io::{self, Write};
 use std::mem;

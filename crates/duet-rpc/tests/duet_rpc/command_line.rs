@@ -22,7 +22,7 @@ fn without_arguments_help_is_printed() {
 }
 
 #[test]
-fn an_option_prints_help() {
+fn an_option_or_a_command_prints_help() {
     let plain = run(&[]).1;
     for arguments in [&["-h"][..], &["--help"], &["help"], &["--no-color", "--help"]] {
         let (code, stdout, stderr) = run(arguments);

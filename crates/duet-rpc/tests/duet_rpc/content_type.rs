@@ -39,7 +39,7 @@ fn the_content_type_is_accepted_in_every_form() {
 }
 
 #[test]
-fn the_name_of_the_header_is_read_in_any_case() {
+fn the_name_of_the_header_may_have_any_case() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "version");
     daemon.write(with_header(&format!("content-type:text/plain\r\ncontent-length:{}\r\n", body.len()), &body));
@@ -49,7 +49,7 @@ fn the_name_of_the_header_is_read_in_any_case() {
 }
 
 #[test]
-fn another_media_type_is_refused_with_the_id() {
+fn a_request_with_another_media_type_is_refused_with_its_id() {
     let mut daemon = Daemon::start(&[]);
     for content_type in [
         "application/json",
@@ -68,7 +68,7 @@ fn another_media_type_is_refused_with_the_id() {
 }
 
 #[test]
-fn another_charset_is_refused_with_the_id() {
+fn a_request_with_another_charset_is_refused_with_its_id() {
     let mut daemon = Daemon::start(&[]);
     for charset in ["iso-8859-1", "utf-16", "us-ascii", "utf-8-sig", "utf"] {
         let content_type = format!("application/vscode-jsonrpc; charset={charset}");
@@ -89,7 +89,7 @@ fn a_refused_body_has_no_effect() {
 }
 
 #[test]
-fn a_refused_body_that_has_only_an_id_is_answered_with_it() {
+fn a_refused_body_without_a_method_is_answered_with_its_id() {
     let mut daemon = Daemon::start(&[]);
     let body = r#"{"jsonrpc":"2.0","id":7}"#;
     daemon.send_and_expect_one_answer(typed("text/plain", body, false)).assert_refusal("7", "unsupported-content-type");
@@ -106,7 +106,7 @@ fn a_refused_response_is_not_answered() {
 }
 
 #[test]
-fn a_refused_body_without_an_id_to_echo_is_answered_with_null() {
+fn a_refused_body_without_a_valid_id_is_answered_with_the_id_null() {
     let mut daemon = Daemon::start(&[]);
     let bodies = ["hello", "[1]", r#"{"jsonrpc":"2.0","id":true,"method":"version"}"#, r#"{"jsonrpc":"2.0","id":[1]}"#];
     for body in bodies {

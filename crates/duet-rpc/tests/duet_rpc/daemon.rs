@@ -36,7 +36,7 @@ impl Builder {
         Self { command, is_stdout_closed: false, is_stdout_unread: false, is_stderr_unread: false }
     }
 
-    /// Creates a builder for a `duet-rpc rpc` that inherits the disposition "ignored" for `signal`, as under `nohup`.
+    /// Creates a builder for a `duet-rpc rpc` in which `signal` is already ignored at the start, as under `nohup`.
     pub(crate) fn ignoring(signal: &str) -> Self {
         let mut command = Command::new("sh");
         let script = format!("trap '' {signal}; exec \"$0\" rpc");
@@ -66,7 +66,7 @@ impl Builder {
         self
     }
 
-    /// Leaves standard error unread. Standard error has the log. The pipe stays open.
+    /// Leaves standard error, to which the daemon logs, unread. The pipe stays open.
     pub(crate) fn with_unread_stderr(mut self) -> Self {
         self.is_stderr_unread = true;
         self
@@ -80,7 +80,7 @@ impl Builder {
         let (exit_sender, exit) = mpsc::channel();
         thread::spawn(move || {
             let code = child.wait().unwrap().code();
-            // The receiver was dropped if the test has failed.
+            // If the test has failed, the receiver is dropped, and `send` returns an error.
             let _ = exit_sender.send((code, Instant::now()));
         });
         let (reading_sender, reading_receiver) = mpsc::channel();

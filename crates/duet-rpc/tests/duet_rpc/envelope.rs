@@ -28,14 +28,14 @@ fn an_array_is_refused_as_a_batch() {
 }
 
 #[test]
-fn an_array_that_does_not_end_is_a_parse_error() {
+fn an_incomplete_array_is_a_parse_error() {
     let mut daemon = Daemon::start(&[]);
     daemon.ask(format!("[{}", request(1, "version"))).assert_parse_error();
     daemon.finish();
 }
 
 #[test]
-fn another_version_is_an_invalid_request_with_its_id() {
+fn a_request_with_another_version_is_refused_with_its_id() {
     let mut daemon = Daemon::start(&[]);
     for body in [
         r#"{"id":7,"method":"version"}"#,
@@ -50,7 +50,7 @@ fn another_version_is_an_invalid_request_with_its_id() {
 }
 
 #[test]
-fn a_method_that_is_not_a_string_is_an_invalid_request_with_its_id() {
+fn a_request_whose_method_is_not_a_string_is_refused_with_its_id() {
     let mut daemon = Daemon::start(&[]);
     for method in ["1", "null", "true", "[]", r#"{"name":"version"}"#] {
         let body = format!(r#"{{"jsonrpc":"2.0","id":7,"method":{method}}}"#);

@@ -4,7 +4,7 @@ use crate::daemon::Daemon;
 use crate::frames::{frame, frame_with_length, request, with_header};
 
 #[test]
-fn a_frame_of_single_bytes_is_one_message() {
+fn a_frame_that_arrives_byte_by_byte_is_one_message() {
     let mut daemon = Daemon::start(&[]);
     for byte in frame(request(r#""é€😀""#, "version")) {
         daemon.write([byte]);
@@ -105,7 +105,7 @@ fn unknown_headers_are_ignored() {
 }
 
 #[test]
-fn a_length_that_is_repeated_is_one_length() {
+fn a_header_may_repeat_an_equal_length() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "version");
     let line = format!("Content-Length: {}\r\n", body.len());

@@ -61,7 +61,7 @@ fn an_id_with_escapes_is_echoed_as_the_same_string() {
 }
 
 #[test]
-fn a_message_with_the_id_null_is_a_request_and_without_an_id_a_notification() {
+fn only_a_message_without_an_id_is_a_notification() {
     let mut daemon = Daemon::start(&[]);
     let answer = daemon.ask(request("null", "version"));
     answer.result();
@@ -84,7 +84,7 @@ fn an_id_of_another_type_is_refused_with_the_id_null() {
 }
 
 #[test]
-fn an_id_beyond_every_number_is_a_parse_error() {
+fn an_id_beyond_the_largest_double_is_a_parse_error() {
     let mut daemon = Daemon::start(&[]);
     for id in ["1e400", "-1e400"] {
         daemon.ask(request(id, "version")).assert_parse_error();
@@ -93,7 +93,7 @@ fn an_id_beyond_every_number_is_a_parse_error() {
 }
 
 #[test]
-fn a_number_and_a_string_in_flight_together_are_two_ids() {
+fn a_number_and_a_string_of_the_same_digits_are_different_ids() {
     let mut daemon = Daemon::start(&[]);
     daemon.send(request(1, "version"));
     daemon.send(request(r#""1""#, "version"));
@@ -103,7 +103,7 @@ fn a_number_and_a_string_in_flight_together_are_two_ids() {
 }
 
 #[test]
-fn an_id_may_be_used_again() {
+fn an_id_may_be_used_again_after_its_answer() {
     let mut daemon = Daemon::start(&[]);
     for _ in 0..3 {
         assert_eq!(daemon.ask(request(1, "version")).id(), "1");

@@ -78,7 +78,7 @@ fn half_of_a_surrogate_pair_is_a_parse_error() {
 }
 
 #[test]
-fn a_number_beyond_every_double_is_a_parse_error() {
+fn a_number_beyond_the_largest_double_is_a_parse_error() {
     let mut daemon = Daemon::start(&[]);
     for number in ["1e400", "-1E+400", &"9".repeat(400)] {
         daemon.ask(request_with(1, "version", &format!("[{number}]"))).assert_parse_error();

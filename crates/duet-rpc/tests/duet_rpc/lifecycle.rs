@@ -125,7 +125,7 @@ fn nothing_is_served_after_shutdown() {
 }
 
 #[test]
-fn requests_before_shutdown_are_answered_before_it() {
+fn requests_before_shutdown_are_answered_before_shutdown() {
     let mut daemon = Daemon::start(&[]);
     let mut frames: Vec<u8> = (0..200).flat_map(|id| frame(request(id, "listMethods"))).collect();
     frames.extend(frame(request(200, "shutdown")));
@@ -158,7 +158,7 @@ fn unread_answers_do_not_prevent_the_exit() {
     daemon.signal("TERM");
     let (code, at) = daemon.end_unread();
     assert_eq!(code, Some(0));
-    // The daemon waits for the client during most of its grace period.
+    // The daemon waits for a part of the grace period, in which the client could still read.
     let took = at.saturating_duration_since(trigger);
     assert!(took > GRACE / 2 && took < GRACE, "{took:?}");
 }
@@ -185,7 +185,7 @@ fn a_closed_output_ends_the_daemon_with_code_1() {
 }
 
 #[test]
-fn an_unused_output_may_be_closed() {
+fn a_closed_output_is_not_a_failure_if_nothing_is_written() {
     let daemon = Builder::new(&["rpc"]).with_closed_stdout().start();
     daemon.finish();
 }
@@ -260,8 +260,8 @@ fn an_unread_log_blocks_neither_serving_nor_the_exit() {
 #[test]
 fn without_system_resources_the_daemon_exits_with_code_1_and_an_error() {
     let mut faults = Vec::new();
-    // The test tries each limit of open files. The first limit is too small to load the program. The last limit is
-    // large enough to serve.
+    // The test tries each limit of open files in this range. The first limit is too small to load the program. At the
+    // latest, the last limit is large enough to serve.
     for limit in 4..=32 {
         let script = format!("ulimit -n {limit}; exec '{}' rpc --log-level info", program().get_program().display());
         let output = Command::new("sh").args(["-c", &script]).env_remove("DUET_RPC_LOG").stdin(Stdio::null()).output();

@@ -13,7 +13,7 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn read(text: &str) -> Self {
-        let wrong = || panic!("not a line of the log: {text:?}");
+        let wrong = || panic!("the text is not a line of the log: {text:?}");
         let (timestamp, rest) = text.split_once(' ').unwrap_or_else(wrong);
         assert!(is_timestamp(timestamp), "{text:?}");
         let (severity, rest) = rest.trim_start().split_once(' ').unwrap_or_else(wrong);

@@ -4,11 +4,11 @@ use crate::daemon::Daemon;
 use crate::frames::{frame, frame_with_length, notification_with, request, request_with, with_header};
 use crate::log::Line;
 
-/// Sends `bytes` to a daemon. Asserts that the daemon logs exactly one line at level `warn` or above, and returns it.
+/// Sends `bytes` to a daemon. Asserts that the daemon logs exactly one line. Returns this line.
 fn line_for(bytes: impl AsRef<[u8]>) -> Line {
     let mut daemon = Daemon::start(&[]);
     daemon.write(bytes);
-    // When the next message is answered, the line is in the queue of the log.
+    // Once the daemon has answered a later request, the line about `bytes` is in the queue of the log.
     let id = daemon.probe();
     while daemon.answer().id() != id {}
     let lines = daemon.finish();
@@ -45,7 +45,7 @@ fn invalid_params_are_a_warning_with_method_and_id() {
 }
 
 #[test]
-fn invalid_params_of_a_notification_are_an_error() {
+fn invalid_params_of_a_notification_are_logged_as_an_error() {
     // A notification has no answer, so only the log reports its invalid params.
     let line = line_for(frame(notification_with("setLogLevel", r#"{"level":"verbose"}"#)));
     assert_eq!(fields(&line), ("error", Some("\"setLogLevel\""), None));
@@ -54,7 +54,7 @@ fn invalid_params_of_a_notification_are_an_error() {
 }
 
 #[test]
-fn an_invalid_request_is_a_warning_with_the_id_that_it_has() {
+fn an_invalid_request_is_a_warning_with_its_id_if_the_id_is_valid() {
     let line = line_for(frame(r#"{"jsonrpc":"1.0","id":7,"method":"version"}"#));
     assert_eq!(fields(&line), ("warn", Some("\"version\""), Some("7")));
     assert!(line.message.contains("-32600"), "{line:?}");
@@ -94,7 +94,7 @@ fn an_oversize_message_is_logged_with_its_size() {
 }
 
 #[test]
-fn a_content_type_that_is_refused_is_a_warning_with_the_id() {
+fn a_request_with_a_refused_content_type_is_a_warning_with_its_id() {
     let body = request(7, "version");
     let lines = format!("Content-Length: {}\r\nContent-Type: text/html; charset=hunter2\r\n", body.len());
     let line = line_for(with_header(&lines, body));
@@ -116,7 +116,7 @@ fn a_truncated_message_is_a_warning() {
 }
 
 #[test]
-fn a_request_that_was_served_is_a_line_at_debug_with_method_and_id() {
+fn a_served_request_is_logged_at_debug_with_method_and_id() {
     let mut daemon = Daemon::start(&["--log-level", "debug"]);
     daemon.ask(request(r#""a b""#, "version")).result();
     let line = Line::read(&daemon.wait_for_log_line(&["version", "a b"]));
@@ -125,7 +125,7 @@ fn a_request_that_was_served_is_a_line_at_debug_with_method_and_id() {
 }
 
 #[test]
-fn the_end_is_logged_at_info() {
+fn the_shutdown_is_logged_at_info() {
     let mut daemon = Daemon::start(&["--log-level", "info"]);
     daemon.ask(request(9, "shutdown")).result();
     let ending = daemon.end();
@@ -158,7 +158,7 @@ fn invisible_characters_in_an_id_are_escaped() {
 fn long_ids_and_methods_are_truncated_in_the_log() {
     let long = "x".repeat(100_000);
     let mut daemon = Daemon::start(&["--log-level", "debug"]);
-    // An id of the maximum number of characters. Each of its characters has several bytes.
+    // This id has the maximum number of characters, and each of them has several bytes.
     let id = format!("\"{}\"", "€".repeat(1_024));
     daemon.ask(request(&id, "version")).result();
     daemon.ask(request(&id, "nope")).failure();

@@ -31,7 +31,7 @@ fn each_level_includes_the_more_severe_levels() {
 }
 
 #[test]
-fn the_level_is_read_in_any_case_before_and_after_the_command() {
+fn the_option_for_the_level_accepts_any_case_before_and_after_the_command() {
     for arguments in
         [&["rpc", "--log-level", "ERROR"][..], &["--log-level", "Error", "rpc"], &["--log-level=eRRor", "rpc"]]
     {
@@ -40,7 +40,7 @@ fn the_level_is_read_in_any_case_before_and_after_the_command() {
 }
 
 #[test]
-fn a_level_that_is_set_takes_effect_at_once() {
+fn a_level_that_a_request_sets_takes_effect_at_once() {
     let mut daemon = Daemon::start(&[]);
     daemon.ask(request(1, "version")).result();
     daemon.ask(request_with(2, "setLogLevel", r#"{"level":"DEBUG"}"#)).result();
@@ -56,7 +56,7 @@ fn a_level_that_is_set_takes_effect_at_once() {
 }
 
 #[test]
-fn a_level_that_is_set_by_a_notification_takes_effect() {
+fn a_level_that_a_notification_sets_takes_effect() {
     let mut daemon = Daemon::start(&[]);
     daemon.send(notification_with("setLogLevel", r#"{"level":"debug"}"#));
     daemon.ask(request(3, "version")).result();
@@ -65,7 +65,7 @@ fn a_level_that_is_set_by_a_notification_takes_effect() {
 }
 
 #[test]
-fn a_level_that_is_refused_changes_nothing() {
+fn a_refused_level_does_not_change_the_level_of_the_log() {
     let mut daemon = Daemon::start(&["--log-level", "error"]);
     daemon.ask(request_with(1, "setLogLevel", r#"{"level":"verbose"}"#)).failure();
     daemon.ask(request(2, "nope")).failure();

@@ -50,7 +50,7 @@ fn lines_of(file: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_log_is_written_to_the_file_that_is_named() {
+fn the_log_is_written_to_the_named_file() {
     let folder = Folder::new();
     let file = folder.path("rpc.log");
     let mut daemon = with_log(&file, &["rpc", "--log-level", "info"]);
@@ -86,7 +86,7 @@ fn the_file_is_complete_when_the_daemon_has_ended() {
 }
 
 #[test]
-fn the_file_is_appended_to() {
+fn lines_are_appended_to_an_existing_file() {
     let folder = Folder::new();
     let file = folder.path("rpc.log");
     fs::write(&file, "from before\n").unwrap();
@@ -204,7 +204,7 @@ fn colour_on_a_terminal_can_be_switched_off() {
 }
 
 #[test]
-fn a_file_has_no_colour_beside_a_terminal() {
+fn a_log_file_has_no_colour_even_if_the_daemon_runs_on_a_terminal() {
     let folder = Folder::new();
     let file = folder.path("rpc.log");
     let log = file.display().to_string();
@@ -213,8 +213,8 @@ fn a_file_has_no_colour_beside_a_terminal() {
     assert!(!text.contains('\u{1b}') && text.contains("stdin closed"), "{text:?}");
 }
 
-/// Starts a daemon with a log file that it refuses, and asserts that it logs to standard error. Returns the reason in
-/// the warning.
+/// Starts a daemon with a log file that the daemon refuses. Asserts that the log is on standard error. Returns the
+/// reason that the warning states.
 fn refused(file: &Path) -> String {
     let mut daemon = with_log(file, &["rpc", "--log-level", "info"]);
     daemon.assert_no_pending_answer();
@@ -245,7 +245,7 @@ fn a_symbolic_link_is_not_followed() {
     assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
 }
 
-/// See SECURITY.md: only the last component of the path is checked.
+/// The daemon refuses a symbolic link only as the last component of the path, see SECURITY.md.
 #[test]
 fn a_folder_may_be_a_symbolic_link() {
     let folder = Folder::new();
@@ -298,7 +298,7 @@ fn nothing_is_logged_if_standard_error_is_standard_output() {
                     let (mut reader, writer) = pipe().unwrap();
                     command.stdin(Stdio::piped()).stderr(writer.try_clone().unwrap()).stdout(writer);
                     let mut daemon = command.spawn().unwrap();
-                    // `command` has write ends of the pipe open. If it is not dropped, the read does not end.
+                    // `command` keeps write ends of the pipe open. The read below ends only after they are closed.
                     drop(command);
                     daemon.stdin.take().unwrap().write_all(&question).unwrap();
                     reader.read_to_end(&mut answers).unwrap();
@@ -322,7 +322,7 @@ fn nothing_is_logged_if_standard_error_is_standard_output() {
                     assert!(daemon.wait().unwrap().success());
                     drop(command);
                     near.set_nonblocking(true).unwrap();
-                    // `read_to_end` reads the available bytes. Then it fails, since the other socket is still open.
+                    // `read_to_end` reads the available bytes, and then fails, since `far` is still open.
                     let _ = near.read_to_end(&mut answers);
                 }
             }
@@ -338,7 +338,7 @@ fn nothing_is_logged_if_standard_error_is_standard_output() {
 }
 
 #[test]
-fn an_unread_warning_of_the_log_does_not_delay_the_start() {
+fn an_unread_warning_about_the_log_file_does_not_delay_the_start() {
     let (_unread, mut full) = pipe().unwrap();
     let usual = fcntl_getfl(&full).unwrap();
     fcntl_setfl(&full, usual | OFlags::NONBLOCK).unwrap();

@@ -81,7 +81,7 @@ fn the_error_names_a_missing_level() {
 }
 
 #[test]
-fn a_level_of_another_type_is_refused_by_its_type() {
+fn the_error_for_a_level_of_another_type_names_this_type() {
     let mut daemon = Daemon::start(&[]);
     for (level, received) in
         [("1", "number"), ("null", "null"), ("true", "boolean"), (r#"["info"]"#, "array"), (r#"{"a":1}"#, "object")]
@@ -103,7 +103,7 @@ fn the_error_of_an_unknown_level_lists_the_known_levels() {
 }
 
 #[test]
-fn a_level_with_an_escape_in_it_is_the_same_level() {
+fn a_level_may_contain_json_escapes() {
     let mut daemon = Daemon::start(&[]);
     let answer = daemon.ask(request_with(1, "setLogLevel", r#"{"level":"\u0069nfo"}"#));
     assert_eq!(answer.result()["level"], "info");
@@ -111,7 +111,7 @@ fn a_level_with_an_escape_in_it_is_the_same_level() {
 }
 
 #[test]
-fn levels_by_position_are_refused() {
+fn a_level_in_an_array_of_params_is_refused() {
     let mut daemon = Daemon::start(&[]);
     assert_eq!(refusal(&mut daemon, "setLogLevel", r#"["info"]"#)["received"], "array");
     daemon.finish();

@@ -64,7 +64,7 @@ fn an_incomplete_header_is_one_parse_error() {
     let mut daemon = Daemon::start(&[]);
     for part in ["C", "Content-Leng", "Content-Length", "Content-Length:", "Content-Length: "] {
         daemon.write(part);
-        // The next message shows that the header does not continue.
+        // The beginning of the next message shows that the header is incomplete.
         let id = daemon.probe();
         daemon.answer().assert_parse_error();
         assert_eq!(daemon.answer().id(), id, "{part:?}");
@@ -91,7 +91,7 @@ fn each_run_of_noise_is_answered_once() {
 }
 
 #[test]
-fn noise_in_several_pieces_has_one_error() {
+fn noise_in_several_pieces_is_one_parse_error() {
     let mut daemon = Daemon::start(&[]);
     for piece in ["a li", "ne\n", "and\r", "\nanother", "\n"] {
         daemon.write(piece);
@@ -141,7 +141,7 @@ fn a_length_that_is_too_short_is_one_parse_error() {
 }
 
 #[test]
-fn a_length_that_is_too_short_may_be_noticed_in_pieces() {
+fn a_length_that_is_too_short_is_one_parse_error_if_the_rest_arrives_later() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "version");
     let bytes = frame_with_length(body.len() - 3, &body);
@@ -170,7 +170,7 @@ fn a_length_that_is_too_long_is_one_parse_error_and_the_next_frame_is_served() {
 }
 
 #[test]
-fn a_length_that_spans_several_frames_loses_none_of_them() {
+fn a_length_that_includes_later_frames_loses_none_of_them() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "version");
     let others: Vec<u8> = (2..6).flat_map(|id| frame(request(id, "version"))).collect();
@@ -184,7 +184,7 @@ fn a_length_that_spans_several_frames_loses_none_of_them() {
 }
 
 #[test]
-fn faults_of_every_kind_in_a_row_are_answered_once_each() {
+fn each_of_several_consecutive_faults_is_answered_once() {
     let mut daemon = Daemon::start(&[]);
     let body = request(1, "version");
     let faults = [

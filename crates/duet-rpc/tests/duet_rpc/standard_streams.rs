@@ -21,8 +21,8 @@ fn daemon() -> Command {
 /// Maximum length of an id that the daemon accepts, in characters.
 const MAX_ID_LENGTH: usize = 1_024;
 
-/// The daemon as a program that returns its input. A payload is split into ids of requests, and the answers have the
-/// same ids.
+/// The daemon as a program that answers requests with a payload. The payload is split into the ids of requests, and the
+/// answers have the same ids.
 const DAEMON: Subject = Subject {
     command: daemon,
     preamble: b"",
@@ -71,7 +71,7 @@ fn no_line_of_the_log_is_lost_on_a_non_blocking_standard_error() {
         }
         thread::sleep(Duration::from_millis(100));
         let reader = thread::spawn(move || read_to_end(&log));
-        // The reader must run before the input ends. Then the daemon has at most half a second to write the log.
+        // The reader must run before the input ends, since the daemon then waits at most half a second for the log.
         thread::sleep(Duration::from_millis(100));
         drop(our_input);
         let mut child = child;

@@ -93,7 +93,7 @@ fn further_bytes_do_not_restart_the_time() {
     daemon.assert_no_pending_answer();
     let start = Instant::now();
     daemon.write("Content-Length: 1000\r\n\r\n");
-    // The limit counts from the first byte of the message. Later bytes do not restart it.
+    // The thirty seconds count from the first byte of the message, and later bytes do not restart them.
     for _ in 0..28 {
         thread::sleep(Duration::from_secs(1));
         daemon.write("{");

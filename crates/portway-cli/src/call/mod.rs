@@ -35,11 +35,11 @@ const TIMED_OUT: u8 = 4;
 /// Exit code if the connection was lost, or the answer cannot be read.
 const PEER_LOST: u8 = 5;
 
-/// Extra time after the timeout, to read a response that arrived before the timeout. Such a response is unread if this
-/// process was suspended until after the timeout.
+/// Extra time after the timeout, to read a response that arrived before the timeout. This process has not read the
+/// response yet if it was suspended until after the timeout.
 const FINAL_READ: Duration = Duration::from_millis(20);
 
-/// Maximum time for the peer to read a notification, if the timeout is disabled or longer than this time.
+/// Maximum time in which the peer must read a notification. Applies if the timeout is disabled or longer.
 const MAX_GRACE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Failure> {
@@ -55,7 +55,8 @@ pub(crate) fn run(arguments: &CallArguments) -> Result<ExitCode, Failure> {
     outcome
 }
 
-/// Checks that six file descriptors are available. The runtime needs six, and panics if it can open only some of them.
+/// Checks that the process can open six more file descriptors. The runtime needs six descriptors, and panics if it can
+/// open only some of them.
 fn check_descriptors() -> io::Result<()> {
     let _pairs = [UnixStream::pair()?, UnixStream::pair()?, UnixStream::pair()?];
     Ok(())
@@ -89,7 +90,7 @@ async fn run_call(arguments: &CallArguments, params: Option<Box<RawValue>>) -> R
         if arguments.progress {
             call = call.on_progress(|value: Box<RawValue>| show_progress(&value));
         }
-        // Dropping the call cancels it at the peer.
+        // If a signal or an unreadable response ends this `select`, the call is dropped, which cancels it at the peer.
         tokio::select! {
             kind = signals.next() => Outcome::Signal(exit_code(kind)),
             reason = session.reporter.unreadable() => Outcome::Failed(CallError::Unreadable(reason)),
@@ -127,7 +128,7 @@ struct CallSession {
     negotiation: Option<Negotiation>,
     output: Arc<Output>,
     reporter: Arc<Reporter>,
-    /// Time that the peer has to read all bytes that were sent.
+    /// The time in which the peer must read all sent bytes after the call.
     grace: Duration,
 }
 
@@ -159,8 +160,8 @@ impl CallSession {
     fn start(connection: Connection, arguments: &CallArguments) -> io::Result<Self> {
         let mut limits = Limits::DEFAULT;
         limits.message_bytes = arguments.max_bytes;
-        // If the user names no framing, the client exchanges lines with the negotiation, which uses the framing of the
-        // peer.
+        // If the user names no framing, the client exchanges lines with the negotiation. The negotiation converts them
+        // to the framing of the peer.
         let framing = arguments.framing.fixed().unwrap_or(Framing::Newline);
         let reporter = Arc::new(Reporter::new(framing));
         let (transport, negotiation, output, program) = match connection {
@@ -176,8 +177,8 @@ impl CallSession {
                 }
             }
         };
-        // A peer that has responded has read the whole request, so the grace is short. A notification has no response.
-        // The peer may still be reading it, so the grace is the whole timeout.
+        // A peer that has responded has read the whole request, so the grace is short. A notification has no response,
+        // and the peer may still be reading the notification, so the grace is the whole timeout.
         let grace = if arguments.notify { arguments.timeout.0.unwrap_or(MAX_GRACE).min(MAX_GRACE) } else { LINK_GRACE };
         let diagnostic_reporter = Arc::clone(&reporter);
         let frame_reporter = Arc::clone(&reporter);
@@ -192,7 +193,8 @@ impl CallSession {
         };
         let peer = Peer::new(transport);
         if arguments.progress {
-            // Progress whose token is the id of the call is passed to the call. This handler prints all other progress.
+            // If the token of progress is the id of the call, the library passes the progress to the call. This handler
+            // prints progress with other tokens.
             peer.on_notify("$/progress", |params: Box<RawValue>, _: Context| show_progress(&params));
         }
         Ok(Self { peer, negotiation, output, reporter, grace })
@@ -228,7 +230,7 @@ async fn with_timeout<T>(limit: Timeout, work: impl Future<Output = T>) -> Optio
     }
 }
 
-/// Waits for the response for at most `limit`. Then reads a response that has already arrived, if it is still unread.
+/// Waits for the response for at most `limit`. Afterwards, still returns a response that has arrived but was not read.
 async fn wait_for_answer<T>(limit: Timeout, call: impl Future<Output = T>) -> Option<T> {
     let mut call = pin!(call);
     let in_time = with_timeout(limit, &mut call).await;

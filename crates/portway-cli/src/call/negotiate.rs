@@ -1,10 +1,10 @@
 //! Detects the framing of a peer. The negotiation passes messages between the peer and a client that writes lines.
 //!
 //! A peer sends nothing before it receives the first message, so this message must be valid in both framings. The
-//! message has a header `Content-Length: N`, a blank line, and N bytes that end in a line end. A peer that counts bytes
-//! treats the line end as white space. A peer that reads lines rejects the header and the blank line, and then reads
-//! the message. In both framings, the peer reads the message once, so the message is not sent again. The response shows
-//! the framing of the peer. After the response, a peer that reads lines receives lines without headers.
+//! message has a header `Content-Length: N`, a blank line, and a body of N bytes whose last byte is a line feed. A peer
+//! that uses `Content-Length` treats the line feed as white space after the JSON. A peer that reads lines rejects the
+//! header and the blank line, and then reads the body as one line. In both framings, the peer reads the message exactly
+//! once. The response shows the framing of the peer. If the peer reads lines, later messages have no header.
 
 use std::io;
 use std::pin::Pin;
@@ -39,7 +39,7 @@ pub(super) struct Negotiation {
 }
 
 impl Negotiation {
-    /// Returns a transport for a client, and the negotiation that connects it with the peer.
+    /// Returns a transport for a client, and the negotiation that connects this transport with the peer.
     pub(super) fn begin(
         reader: Reader,
         writer: Writer,
@@ -61,21 +61,21 @@ impl Negotiation {
         Ok((transport, Self { sending, receiving }))
     }
 
-    /// Waits until all bytes of the client are sent. The caller must end the client before this call.
+    /// Waits until all bytes of the client are sent. The client must have ended before this function is called.
     ///
     /// # Errors
     /// If sending has failed, or takes longer than `limit`.
     pub(super) async fn end(self, limit: Duration) -> io::Result<()> {
         let sent = timeout(limit, self.sending).await;
         self.receiving.abort();
-        // The result is ignored, since the client has ended and reads no more input.
+        // The result of the task is ignored, since the client has ended and reads no more input.
         let _ = self.receiving.await;
         sent.map_err(io::Error::from)?.map_err(io::Error::other)?
     }
 }
 
-/// The writer of the client. Its shutdown completes once all bytes are written to the peer. After the shutdown, a
-/// program has a fixed time to exit.
+/// The writer of the client. The shutdown of the writer completes once all bytes are written to the peer. The time in
+/// which a program must exit begins after the shutdown.
 struct ClientWriter {
     lines: WriteHalf<DuplexStream>,
     sent: oneshot::Receiver<()>,
@@ -145,11 +145,12 @@ impl Receiver {
             if let Err(error) = self.handle_bytes(bytes).await {
                 break Err(error);
             }
-            // A chunk of many short lines takes long to handle, so the task yields to signals and timeouts after it.
+            // A chunk may have many short lines and take long to handle, so the task yields to signals and timeouts
+            // after each chunk.
             yield_now().await;
         };
         self.reporter.flush();
-        // The shutdown reports the end of the input to the client.
+        // By this shutdown, the client receives the end of its input.
         self.lines.shutdown().await?;
         received
     }
@@ -182,8 +183,9 @@ impl Receiver {
                         chunks += decoder.reject_body(before) / MAX_NEGOTIATION_BYTES;
                     }
                     self.lines.write_all(&line).await?;
-                    // A message that is not JSON causes no write, so without this loop, many such messages would never
-                    // yield. Once the budget is used up, the task yields to signals and timeouts.
+                    // Without this loop, the task would never yield while it reads many messages that are not JSON,
+                    // since it writes nothing for them. Once the budget is used up, the task yields to signals and
+                    // timeouts.
                     for _ in 0..chunks {
                         consume_budget().await;
                     }
@@ -212,7 +214,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// Sets the framing, and returns the input that begins with the first message.
+    /// Sets the framing. Returns the buffered input, which begins with the first message.
     fn set_framing(&mut self, framing: Framing) -> Vec<u8> {
         let state = match framing {
             Framing::Newline => NegotiationState::Newline(HeaderWatch::default()),
@@ -235,7 +237,7 @@ impl Receiver {
     }
 }
 
-/// Turns a message into a line, and reports any other event. Returns `false` for a body that is not JSON.
+/// Appends a message to `line`, or reports any other event. Returns `false` for a body that is not JSON.
 fn forward(event: &Event<'_>, line: &mut Vec<u8>, reporter: &Reporter) -> bool {
     match event {
         Event::Body(body) if serde_json::from_slice::<&RawValue>(body).is_ok() => {

@@ -14,14 +14,14 @@ use tokio::sync::Notify;
 use crate::limits::{MAX_PEER_LINES, MAX_PRINTED_LINE_BYTES};
 use crate::output::print_message;
 
-/// Reports diagnostics to the user, and keeps the facts that explain a failure.
+/// Prints diagnostics, and stores facts that later explain a failure of the call.
 #[derive(Debug, Default)]
 pub(super) struct Reporter {
     /// Whether the client reports noise one line at a time, without the line end.
     has_lines: bool,
     /// The incomplete last line from the peer.
     partial_line: Mutex<Vec<u8>>,
-    /// The number of reported lines about the peer.
+    /// The number of printed lines about the peer.
     reported_lines: AtomicUsize,
     /// The framing of the peer, once it is detected.
     detected: OnceLock<Framing>,
@@ -29,7 +29,7 @@ pub(super) struct Reporter {
     has_message: AtomicBool,
     /// The framing that the peer seems to use, if it differs from the framing that the user named.
     other_framing: OnceLock<Framing>,
-    /// The reason why the response cannot be read. The negotiation sets it.
+    /// The reason why the response cannot be read, if the negotiation has received an unreadable response.
     unreadable: OnceLock<Unreadable>,
     is_unreadable: Notify,
 }
@@ -48,7 +48,7 @@ impl Reporter {
         let _ = self.detected.set(framing);
     }
 
-    /// Returns whether the framing of this side is known to be that of the peer.
+    /// Returns whether the peer certainly uses the framing of this client.
     pub(super) fn is_framing_certain(&self) -> bool {
         self.detected().is_some() || self.has_message.load(Ordering::Relaxed)
     }
@@ -63,7 +63,7 @@ impl Reporter {
         self.is_unreadable.notify_one();
     }
 
-    /// Waits for a response that cannot be read, and returns the reason.
+    /// Waits for a response that cannot be read. Returns the reason why it cannot be read.
     pub(super) async fn unreadable(&self) -> Unreadable {
         loop {
             if let Some(why) = self.unreadable.get() {
@@ -92,7 +92,7 @@ impl Reporter {
             Diagnostic::Frame(fault) => self.fault(*fault),
             Diagnostic::Rejected { error, .. } if error.code == ErrorCode::PARSE_ERROR => self.invalid_json(),
             Diagnostic::Rejected { error, .. } => self.show(format_args!("the peer sent an invalid message: {error}")),
-            // A peer that reads lines rejects the header lines of the negotiation, so its errors are expected.
+            // A peer that reads lines answers the header lines of the negotiation with errors, which are expected.
             Diagnostic::PeerError { .. } if self.detected() == Some(Framing::Newline) => {}
             Diagnostic::PeerError { code, message } => {
                 self.show(format_args!("the peer could not read a message: {message} ({code})"));
@@ -116,7 +116,7 @@ impl Reporter {
         }
     }
 
-    /// Reports the output from the peer between its messages, line by line.
+    /// Prints output of the peer that belongs to no message, line by line.
     pub(super) fn noise(&self, bytes: &[u8]) {
         for mut piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             while !piece.is_empty() {
@@ -133,7 +133,7 @@ impl Reporter {
         }
     }
 
-    /// Reports the last line, which has no line end.
+    /// Prints the incomplete last line.
     pub(super) fn flush(&self) {
         let line = mem::take(&mut *self.partial_line.lock().unwrap_or_else(PoisonError::into_inner));
         self.show_line(&line);

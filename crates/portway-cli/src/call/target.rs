@@ -20,7 +20,7 @@ use super::{UNREACHABLE, with_timeout};
 use crate::arguments::{CallArguments, Header, Target, Timeout};
 use crate::output::{Failure, USAGE_OR_IO_FAILED};
 
-/// The timeout of a connection if the user disables it.
+/// The timeout for connecting if the user disables the timeout.
 const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
@@ -54,7 +54,7 @@ impl Connection {
 }
 
 async fn websocket(url: &str, arguments: &CallArguments) -> Result<Transport, Failure> {
-    // The command has a timeout of its own.
+    // The timeout of the command replaces the default timeout of the library.
     let mut options = WebSocketOptions::new().connect_timeout(arguments.timeout.0.unwrap_or(NO_TIMEOUT));
     for Header { name, value } in &arguments.headers {
         let value = match value.strip_prefix('@') {

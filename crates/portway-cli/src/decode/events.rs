@@ -6,11 +6,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use portway::message::Fault;
 
-/// Number of buffered bytes at which the buffer is written.
+/// Once the buffer has this number of bytes, it is written.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Maximum number of bytes that are encoded at once. The number is divisible by three, so that only the last piece may
-/// need base64 padding.
+/// Maximum number of bytes that are encoded as base64 at once. The number is divisible by three, so that only the last
+/// piece may need padding.
 const CHUNK_BYTES: usize = 12 * 1024;
 
 /// Writes events. Consecutive passthrough bytes become one event.
@@ -26,9 +26,9 @@ pub(super) struct Events<W> {
 /// The number of events.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Count {
-    /// Messages, and frames of WIPC.
+    /// The number of messages and of WIPC frames.
     pub(super) messages: u64,
-    /// Errors. A message that is truncated by the end of the input counts as an error.
+    /// The number of errors. A message that is truncated by the end of the input counts as an error.
     pub(super) errors: u64,
 }
 
@@ -67,7 +67,7 @@ impl<W: Write> Events<W> {
         Ok(())
     }
 
-    /// Writes a WIPC frame. `name` has no characters that JSON escapes.
+    /// Writes a WIPC frame. `name` must not contain characters that JSON escapes.
     pub(super) fn frame(&mut self, name: &str, payload: &[u8]) -> io::Result<()> {
         self.end_passthrough()?;
         self.count.messages += 1;
@@ -86,7 +86,7 @@ impl<W: Write> Events<W> {
         writeln!(self.lines, r#"{{"event":"truncated","bytes":{bytes}}}"#)
     }
 
-    /// Writes an error. `reason` has no characters that JSON escapes.
+    /// Writes an error. `reason` must not contain characters that JSON escapes.
     pub(super) fn error(&mut self, fault: Fault, reason: &str) -> io::Result<()> {
         self.end_passthrough()?;
         self.count.errors += 1;

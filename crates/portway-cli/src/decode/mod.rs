@@ -62,7 +62,7 @@ struct Stream {
     guess: FramingGuess,
 }
 
-/// Checks whether the input looks like another framing than the framing that the user named.
+/// Checks whether the input seems to have another framing than the user has named.
 struct FramingGuess {
     named: Option<Framing>,
     recogniser: Recogniser,
@@ -70,7 +70,7 @@ struct FramingGuess {
 }
 
 impl FramingGuess {
-    /// Checks input that is not a message. Has no effect after the first message.
+    /// Checks input that is not a message. Does nothing after the first message.
     fn check(&mut self, look: impl FnOnce(&mut Recogniser) -> Option<Framing>, events: &Events<impl Write>) {
         let (Some(named), None, 0) = (self.named, self.detected, events.count().messages) else { return };
         self.detected = look(&mut self.recogniser).filter(|other| *other != named);
@@ -84,7 +84,7 @@ impl FramingGuess {
     }
 }
 
-/// The decoder of the input, once its framing is known.
+/// The state of the decoder. The framing is detected first, unless the user names it.
 enum StreamState {
     Unknown {
         detector: Detector,
@@ -92,7 +92,7 @@ enum StreamState {
     },
     Frames {
         decoder: FrameDecoder,
-        /// Set if the framing was detected as lines. A later header shows that it is `Content-Length` instead.
+        /// Is `Some` if the framing was detected as lines. A later header shows that the framing is `Content-Length`.
         watch: Option<HeaderWatch>,
         limits: Limits,
     },
@@ -265,7 +265,8 @@ fn json_text(body: &[u8]) -> Option<&str> {
     serde_json::from_str::<&RawValue>(text).ok().map(|_| text)
 }
 
-/// Returns the `data.reason` of the error response to a fault, or a similar word if such a response has no reason.
+/// Returns the reason in the event of a fault. If a server would send the fault with a `data.reason`, the reasons are
+/// equal.
 fn reason_name(fault: FrameFault) -> &'static str {
     match fault {
         FrameFault::InvalidHeader => "invalid-header",

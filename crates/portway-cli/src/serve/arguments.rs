@@ -12,13 +12,13 @@ pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) sockets: Sockets,
 
-    /// Serve a page of this origin, too, for example https://app.example.org. Without it, only pages of the server's
-    /// own origin and programs may connect
+    /// Also admit pages of this origin, for example https://app.example.org. By default, only programs and pages of the
+    /// server's own origin may connect
     #[arg(long = "origin", value_name = "ORIGIN", value_parser = origin, requires = "ws")]
     pub(crate) origins: Vec<String>,
 
-    /// A name of the server, for example rpc.example.org: requests with other names are refused. By default, it is the
-    /// IP address, and localhost on this machine
+    /// A host name of the server, for example rpc.example.org. Requests for other hosts are refused. By default, the
+    /// hosts are the IP address of the server and, on this machine, localhost
     #[arg(long = "host", value_name = "NAME", requires = "ws")]
     pub(crate) hosts: Vec<String>,
 
@@ -31,11 +31,11 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_enum, default_value_t, value_name = "FRAMING")]
     pub(crate) framing: ServeFraming,
 
-    /// The framing on --stdio, --unix and --tcp. By default, it is that of the program
+    /// The framing on --stdio, --unix and --tcp. Default: the framing of the program
     #[arg(long, value_enum, value_name = "FRAMING")]
     pub(crate) socket_framing: Option<ServeFraming>,
 
-    /// The longest message in both directions, in bytes
+    /// Maximum length of a message in either direction, in bytes
     #[arg(long, default_value_t = Limits::DEFAULT.message_bytes, value_name = "BYTES")]
     pub(crate) max_bytes: usize,
 
@@ -54,11 +54,11 @@ pub(crate) struct Sockets {
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) unix: Option<PathBuf>,
 
-    /// Listen on a TCP port; port 0 is any free one
+    /// Listen on a TCP port; with port 0, the system selects a free port
     #[arg(long, value_name = "ADDRESS", value_parser = listen_address, value_hint = ValueHint::Hostname)]
     pub(crate) tcp: Option<String>,
 
-    /// Listen on a TCP port for WebSockets; port 0 is any free one
+    /// Listen on a TCP port for WebSockets; with port 0, the system selects a free port
     #[arg(long, value_name = "ADDRESS", value_parser = listen_address, value_hint = ValueHint::Hostname)]
     pub(crate) ws: Option<String>,
 }
@@ -66,11 +66,11 @@ pub(crate) struct Sockets {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct ServedProgram {
-    /// Serve the methods ping, echo, slow and count, and notifications stream.heartbeat, without a program
+    /// Instead of a program, serve the methods ping, echo, slow and count, and send stream.heartbeat notifications
     #[arg(long)]
     pub(crate) demo: bool,
 
-    /// The program. Each connection gets a process of its own, which ends with it
+    /// The program. Each connection starts a separate process, which ends with the connection
     #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandName)]
     pub(crate) program: Vec<OsString>,
 }
@@ -122,19 +122,21 @@ portway serve [OPTIONS] [--stdio] [--unix PATH] [--tcp ADDRESS]
               [--ws ADDRESS] --demo";
 
 pub(crate) const SERVE_NOTES: &str = "\
-Each connection gets a process of the program. Its messages are passed on
-unchanged. When the connection ends, the input of the process is closed; after
-two seconds, the process and those that it has started get SIGTERM. Its standard
-error is that of this command.
+Each connection starts a separate process of the program. Messages between the
+connection and the process are not changed. When the connection ends, the input
+of the process is closed. After two seconds, SIGTERM is sent to the process and
+to the processes that it has started. The program writes to the standard error
+of this command.
 
 When the command listens, it prints one line for each socket on standard error,
-such as `listening on ws://127.0.0.1:8080/`. SIGINT, SIGTERM and SIGHUP end it:
-it accepts no more connections, and the others are closed, WebSockets with 1001.
-With --demo, running requests have two seconds to end.
+such as `listening on ws://127.0.0.1:8080/`. After SIGINT, SIGTERM or SIGHUP,
+the command accepts no more connections, and closes all open connections;
+WebSockets are closed with code 1001. With --demo, running requests have two
+seconds to end.
 
 Exit codes:
-  0  a signal ended the command, or standard input has ended and there are no
-     sockets
+  0  a signal ended the command; or standard input has ended, and the command
+     has no sockets
   2  the command line is invalid
   3  a socket cannot be opened, or accepts no more connections
 

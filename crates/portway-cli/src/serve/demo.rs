@@ -9,17 +9,17 @@ use portway::{Context, Peer, RpcError};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// The interval of the heartbeat.
+/// The interval between `stream.heartbeat` notifications.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 
-/// The time of `slow` by default, and its maximum, in milliseconds.
+/// The default and the maximum time of `slow`, in milliseconds.
 const SLOW_MS: u64 = 3_000;
 const MAX_SLOW_MS: u64 = 3_600_000;
 
-/// The number of items of `count` by default.
+/// The default number of items of `count`.
 const COUNT: u64 = 10;
 
-/// Adds the methods, and begins the heartbeat.
+/// Registers the methods, and starts the task that sends `stream.heartbeat` notifications.
 pub(super) fn set_up(peer: &Peer) {
     peer.method("ping", |_: Option<Value>, _: Context| async { Ok::<_, RpcError>(json!({ "pong": true })) });
     peer.method("echo", |params: Option<Box<RawValue>>, _: Context| async move { Ok::<_, RpcError>(params) });
@@ -41,13 +41,14 @@ pub(super) fn set_up(peer: &Peer) {
                 _ = client.closed() => break,
             }
             let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);
-            // A peer that does not read misses heartbeats.
+            // While the peer does not read, the notification is dropped.
             let _ = client.notify("stream.heartbeat", &json!({ "t": now }));
         }
     });
 }
 
-/// Returns the number in the params: `[5]`, or an object with this member.
+/// Returns the number in the params: the first element of an array, or the member `name` of an object. Returns
+/// `default` if the params have no such value.
 fn number(params: Option<&Value>, name: &str, default: u64) -> Result<u64, RpcError> {
     let value = params.and_then(|params| params.get(name).or_else(|| params.get(0)));
     match value {
@@ -58,7 +59,7 @@ fn number(params: Option<&Value>, name: &str, default: u64) -> Result<u64, RpcEr
     }
 }
 
-/// The numbers from 1 on.
+/// A stream of the numbers from `next` to `to`.
 struct Count {
     next: u64,
     to: u64,

@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let failure = |error: io::Error| Failure::new(UNREACHABLE, error.to_string());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failure)?;
     let outcome = runtime.block_on(serve(arguments));
-    // A read of standard input may still wait; the command does not wait for it.
+    // A thread may still be reading standard input. The command exits without waiting for this thread.
     runtime.shutdown_background();
     outcome.map(|()| ExitCode::SUCCESS)
 }
@@ -72,7 +72,7 @@ async fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens the sockets, and prints a line for each.
+/// Opens the sockets, and prints the address of each socket.
 async fn listeners(arguments: &ServeArguments, framing: Framing) -> Result<Vec<Listener>, Failure> {
     let failure = |error: io::Error| Failure::new(UNREACHABLE, format!("cannot listen on {error}"));
     let mut listeners = Vec::new();
@@ -97,7 +97,7 @@ async fn listeners(arguments: &ServeArguments, framing: Framing) -> Result<Vec<L
     Ok(listeners)
 }
 
-/// Returns which WebSockets are admitted.
+/// Returns the policy that decides which WebSockets are admitted.
 fn policy(arguments: &ServeArguments) -> Result<WebSocketPolicy, Failure> {
     let mut policy = WebSocketPolicy::new();
     if !arguments.service.demo {
@@ -131,14 +131,15 @@ struct Program {
     command: Vec<OsString>,
     framing: Framing,
     limits: Limits,
-    /// Whether the command ends.
+    /// Whether the processes must end.
     stop: watch::Sender<bool>,
-    /// One for each process that may run.
+    /// The permits of processes: each running process has one.
     places: Arc<Semaphore>,
 }
 
 impl Program {
-    /// Serves until a signal arrives, or until standard input has ended if there are no sockets.
+    /// Serves until a signal arrives. Without listeners, also ends when the connection on standard input and output has
+    /// ended.
     async fn serve(
         self: Arc<Self>,
         listeners: Vec<Listener>,
@@ -157,7 +158,7 @@ impl Program {
                                 break;
                             }
                         }
-                        // Most errors concern one connection.
+                        // Most errors concern only one connection, so the listener stays open.
                         Err(_) => tokio::time::sleep(RETRY_INTERVAL).await,
                     }
                 }
@@ -187,7 +188,7 @@ impl Program {
         while relays.join_next().await.is_some() {}
     }
 
-    /// Waits for the relays without listeners.
+    /// Waits until all relays have ended, or until a signal arrives.
     async fn drain(&self, relays: &mut JoinSet<()>, shutdown: &mut (impl Future<Output = ()> + Unpin)) {
         loop {
             tokio::select! {
@@ -197,7 +198,7 @@ impl Program {
         }
     }
 
-    /// Starts a process for a connection, and passes the messages on until one of both ends.
+    /// Starts a process for a connection. Passes messages between both until the connection or the process ends.
     async fn relay(self: Arc<Self>, connection: Transport) {
         let mut stop = self.stop.subscribe();
         let place = tokio::select! {

@@ -34,7 +34,7 @@ async fn a_result_is_one_line_on_standard_output() -> Test {
 }
 
 #[tokio::test]
-async fn params_arrive_and_return_as_they_are_written() -> Test {
+async fn params_and_results_are_passed_without_changes_except_white_space() -> Test {
     let server = Server::start(Framing::ContentLength).await?;
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("params.json");
@@ -60,7 +60,7 @@ async fn params_arrive_and_return_as_they_are_written() -> Test {
 }
 
 #[tokio::test]
-async fn an_error_of_the_peer_is_printed_as_text_or_with_the_option_as_json() -> Test {
+async fn an_error_of_the_peer_is_printed_as_text_or_as_json() -> Test {
     let server = Server::start(Framing::Newline).await?;
     let done = run(["call", "fail", "{\"why\": [1, 2]}", "--unix", server.path()]).await?;
     assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));
@@ -164,7 +164,7 @@ async fn endless_lines_of_a_peer_are_printed_up_to_a_bound() -> Test {
 }
 
 #[tokio::test]
-async fn lines_that_a_peer_prints_are_shown_one_by_one_and_at_once() -> Test {
+async fn each_line_that_a_peer_prints_is_shown_at_once() -> Test {
     let message = r#"echo '{"jsonrpc":"2.0","method":"n"}'"#;
     for framing in ["auto", "newline"] {
         for begin in ["", message] {
@@ -208,7 +208,7 @@ async fn options_after_the_program_are_passed_to_the_program() -> Test {
 }
 
 #[tokio::test]
-async fn a_result_is_printed_before_a_program_that_ignores_the_end_has_ended() -> Test {
+async fn a_result_is_printed_before_the_program_has_exited() -> Test {
     let answer = r#"echo '{"jsonrpc":"2.0","id":1,"result":true}'; trap '' TERM HUP; exec sleep 3600"#;
     let mut arguments = vec!["call".to_owned(), "work".to_owned()];
     arguments.extend(line_script(answer));
@@ -226,7 +226,7 @@ async fn a_result_is_printed_before_a_program_that_ignores_the_end_has_ended() -
 }
 
 #[tokio::test]
-async fn a_message_within_the_limit_that_was_set_is_accepted() -> Test {
+async fn a_message_within_the_limit_of_the_option_is_accepted() -> Test {
     let server = Server::start(Framing::ContentLength).await?;
     for framing in ["auto", "content-length"] {
         let arguments = ["call", "large", "[50000]", "--unix", server.path(), "--framing", framing];
@@ -257,9 +257,9 @@ async fn a_result_is_indented_on_a_terminal() -> Test {
 }
 
 #[tokio::test]
-async fn a_timeout_and_a_signal_end_a_call_while_other_text_is_still_read() -> Test {
-    // The flood is a frame whose body is not JSON. This body contains many frames, and each of their bodies contains
-    // another header. The peer sends the whole flood at once.
+async fn a_timeout_and_a_signal_end_a_call_while_invalid_messages_are_read() -> Test {
+    // The flood is a frame whose body is not JSON. This body contains many inner frames. The body of each inner frame
+    // is not JSON either, and contains another header. The peer sends the whole flood at once.
     let inner = printed("(Content-Length: 2\r\n\r\n");
     let frames = 10_000_000 / inner.len();
     let flood = printed(&format!("(\n{}", inner.repeat(frames)));

@@ -193,7 +193,7 @@ async fn a_header_and_a_blank_line_show_that_the_first_line_belongs_to_a_log() -
 }
 
 #[tokio::test]
-async fn input_in_another_framing_is_reported_with_both_names() -> Test {
+async fn input_in_another_framing_is_reported_with_the_names_of_both_framings() -> Test {
     let text = r#"{"jsonrpc":"2.0","method":"a"}"#;
     let lines = format!("{text}\n{text}\n").into_bytes();
     let frames = [frame(text), frame(text)].concat();

@@ -113,7 +113,7 @@ async fn a_timeout_exits_with_4() -> Test {
 }
 
 #[tokio::test]
-async fn a_dropped_call_is_cancelled_on_the_wire() -> Test {
+async fn a_call_that_times_out_or_is_interrupted_sends_one_cancellation() -> Test {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("sent");
     let script = format!("cat > '{}'", file.display());
@@ -144,7 +144,7 @@ async fn a_dropped_call_is_cancelled_on_the_wire() -> Test {
 }
 
 #[tokio::test]
-async fn a_peer_lost_before_the_answer_exits_with_5() -> Test {
+async fn a_call_whose_peer_is_lost_exits_with_5() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("closing.sock");
     let listener = UnixListener::bind(&path)?;
@@ -176,7 +176,7 @@ async fn a_protocol_violation_exits_with_5() -> Test {
         assert_eq!(done.code, Some(5), "{}", done.stderr);
         assert!(done.stderr.contains("neither result nor error"), "{}", done.stderr);
     }
-    // A message has arrived in the named framing, so another one is not the reason.
+    // A message has arrived in the named framing, so the command must not suggest another framing.
     let script = format!("read line; echo '{neither}'; cat >/dev/null");
     let named = run(["call", "--framing", "newline", "add", "--", "sh", "-c", &script]).await?;
     assert_eq!((named.code, named.stderr.contains("framing")), (Some(5), false), "{}", named.stderr);
@@ -248,7 +248,7 @@ async fn an_unread_notification_exits_with_4() -> Test {
 }
 
 #[tokio::test]
-async fn endless_garbage_of_a_peer_does_not_delay_the_timeout() -> Test {
+async fn endless_noise_of_a_peer_does_not_delay_the_timeout() -> Test {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?.to_string();
     tokio::spawn(async move {

@@ -15,8 +15,8 @@ pub(crate) struct Server {
     _folder: TempDir,
     pub(crate) path: PathBuf,
     pub(crate) address: String,
-    /// Receives the params of each `log` notification. For a call of `wait`, receives `waiting`, and `cancelled` after
-    /// its cancellation.
+    /// Receives the params of each `log` notification. Receives `waiting` when a call of `wait` begins, and `cancelled`
+    /// after the call is cancelled.
     pub(crate) received: mpsc::UnboundedReceiver<String>,
 }
 

@@ -17,7 +17,7 @@ async fn sent(framing: &str) -> Result<String, Box<dyn Error>> {
 }
 
 #[tokio::test]
-async fn a_framing_that_is_named_is_used_exactly() -> Test {
+async fn messages_are_sent_in_the_named_framing() -> Test {
     let body = r#"{"jsonrpc":"2.0","method":"log","params":[1, 2]}"#;
     assert_eq!(sent("content-length").await?, format!("Content-Length: {}\r\n\r\n{body}", body.len()));
     assert_eq!(sent("newline").await?, format!("{body}\n"));
@@ -27,7 +27,7 @@ async fn a_framing_that_is_named_is_used_exactly() -> Test {
 }
 
 #[tokio::test]
-async fn a_request_is_understood_once_by_a_peer_of_either_framing() -> Test {
+async fn a_peer_in_either_framing_receives_the_request_once() -> Test {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("calls");
     let count = format!("echo x >> '{}'", file.display());

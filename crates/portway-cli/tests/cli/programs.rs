@@ -175,7 +175,7 @@ async fn a_signal_that_the_parent_ignores_stays_ignored() -> Test {
 }
 
 #[tokio::test]
-async fn a_thread_or_a_process_that_cannot_be_started_ends_with_3() -> Test {
+async fn the_command_exits_with_3_if_a_thread_or_a_process_cannot_be_started() -> Test {
     let folder = tempfile::tempdir()?;
     // The limit does not apply to root, so root runs the command as another user. This user needs access to the
     // command, so the test copies it.

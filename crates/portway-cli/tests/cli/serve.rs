@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::command::{TEST_TIMEOUT, Test, portway, run};
 
-/// A program that answers each line with the same line, as the result of the request 1.
+/// A shell script that answers each line with a response. The response has the id 1, and its result is the line.
 const ECHO: &str = r#"while IFS= read -r line; do printf '{"jsonrpc":"2.0","id":1,"result":%s}\n' "$line"; done"#;
 
 /// A running `portway serve`.
@@ -30,7 +30,7 @@ impl Serving {
         Ok(Self { child, stderr: BufReader::new(stderr).lines() })
     }
 
-    /// Returns the address of the next line `listening on ADDRESS`.
+    /// Waits for the next line `portway: listening on ADDRESS`, and returns the address.
     async fn address(&mut self) -> io::Result<String> {
         let line = timeout(TEST_TIMEOUT, self.stderr.next_line()).await??.unwrap_or_default();
         let address = line.strip_prefix("portway: listening on ").map(str::to_owned);
@@ -43,14 +43,14 @@ impl Serving {
         Ok(rustix::process::kill_process(process, rustix::process::Signal::TERM)?)
     }
 
-    /// Waits for the end, and returns the exit code.
+    /// Waits until the command exits, and returns its exit code.
     async fn code(mut self) -> io::Result<Option<i32>> {
         Ok(timeout(TEST_TIMEOUT, self.child.wait()).await??.code())
     }
 }
 
 #[tokio::test]
-async fn a_program_is_reached_by_every_socket_and_has_a_process_for_each_connection() -> Test {
+async fn each_connection_on_any_socket_has_its_own_process_of_the_program() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("serve.sock");
     let path = path.to_str().ok_or("no path")?;
@@ -73,20 +73,20 @@ async fn a_program_is_reached_by_every_socket_and_has_a_process_for_each_connect
     }
     processes.sort_unstable();
     processes.dedup();
-    assert_eq!(processes.len(), clients.len(), "each has a process of its own: {processes:?}");
+    assert_eq!(processes.len(), clients.len(), "each client must have its own process: {processes:?}");
     serving.signal()?;
     let end = timeout(TEST_TIMEOUT, clients[2].closed()).await?;
     assert_eq!(end, Closed::WebSocket { code: 1001, reason: String::new() });
     assert_eq!(serving.code().await?, Some(0));
-    assert!(!fs::exists(path)?, "the file of the socket is removed");
+    assert!(!fs::exists(path)?, "the socket file must be removed");
     for process in processes {
-        assert!(!fs::exists(format!("/proc/{process}"))?, "the process {process} is left");
+        assert!(!fs::exists(format!("/proc/{process}"))?, "the process {process} must have ended");
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn the_end_of_a_connection_ends_its_process_and_the_end_of_a_process_its_connection() -> Test {
+async fn a_connection_and_its_process_end_together() -> Test {
     let program = r#"read -r line; printf '{"jsonrpc":"2.0","id":1,"result":"%s"}\n' $$; cat >/dev/null"#;
     let mut serving = Serving::start(&["--ws", "127.0.0.1:0", "--framing", "newline", "--", "sh", "-c", program])?;
     let url = serving.address().await?;
@@ -112,7 +112,7 @@ async fn the_end_of_a_connection_ends_its_process_and_the_end_of_a_process_its_c
 }
 
 #[tokio::test]
-async fn messages_of_a_page_reach_a_language_server_with_its_headers() -> Test {
+async fn messages_from_a_websocket_reach_a_program_as_content_length_frames() -> Test {
     // This program answers with the header of the request.
     let program = r#"read -r header; read -r blank; header=$(printf %s "$header" | tr -d '\r')
         body="{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"$header\"}"
@@ -149,7 +149,7 @@ async fn the_demo_serves_its_methods_and_a_heartbeat() -> Test {
         let heartbeat = timeout(TEST_TIMEOUT, heartbeats.recv()).await?.ok_or("the end")?;
         assert!(heartbeat["t"].as_u64().is_some_and(|time| time > 1_600_000_000_000), "{heartbeat}");
     }
-    // A running request is finished.
+    // After the signal, the command must finish the running request.
     let call = tokio::spawn(client.call::<Value>("slow", &(300,)).timeout(TEST_TIMEOUT).into_future());
     assert_eq!(client.call::<Value>("ping", &()).await?, json!({ "pong": true }));
     serving.signal()?;
@@ -159,7 +159,7 @@ async fn the_demo_serves_its_methods_and_a_heartbeat() -> Test {
 }
 
 #[tokio::test]
-async fn standard_streams_are_served_and_their_end_ends_the_command() -> Test {
+async fn the_command_serves_standard_streams_and_exits_at_the_end_of_its_input() -> Test {
     let request = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     for arguments in [
         &["--stdio", "--demo", "--framing", "newline"][..],
@@ -184,7 +184,7 @@ async fn standard_streams_are_served_and_their_end_ends_the_command() -> Test {
     Ok(())
 }
 
-/// Writes a token to a file.
+/// Writes a token to a file. Returns the folder and the path of the file.
 fn token_file() -> io::Result<(TempDir, String)> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("token");
@@ -194,7 +194,7 @@ fn token_file() -> io::Result<(TempDir, String)> {
 }
 
 #[tokio::test]
-async fn origins_hosts_and_tokens_decide_who_may_connect() -> Test {
+async fn only_connections_with_an_allowed_origin_host_and_token_are_admitted() -> Test {
     let (_folder, file) = token_file()?;
     let admission = ["--origin", "https://app.example.org", "--host", "rpc.example.org", "--token-file", &file];
     let mut serving = Serving::start(&[&["--ws", "127.0.0.1:0", "--demo"][..], &admission].concat())?;
@@ -285,7 +285,7 @@ async fn wrong_arguments_and_used_ports_are_reported() -> Test {
         assert_eq!(done.code, Some(code), "{arguments:?}: {}", done.stderr);
         assert!(done.stderr.contains(problem), "{arguments:?}: {}", done.stderr);
     }
-    // A program that cannot be started ends each connection with a message.
+    // If the program cannot be started, the command prints a message and closes the connection.
     let mut serving = Serving::start(&["--ws", "127.0.0.1:0", "--", "/nowhere/program"])?;
     let client = Client::new(Transport::websocket(&serving.address().await?).await?);
     assert!(client.call::<Value>("x", &()).timeout(TEST_TIMEOUT).await.is_err());
@@ -295,7 +295,7 @@ async fn wrong_arguments_and_used_ports_are_reported() -> Test {
 }
 
 #[tokio::test]
-async fn processes_are_bounded() -> Test {
+async fn the_number_of_processes_is_bounded() -> Test {
     let mut serving = Serving::start(&["--ws", "127.0.0.1:0", "--framing", "newline", "--", "cat"])?;
     let url = serving.address().await?;
     let mut clients = Vec::new();

@@ -11,13 +11,14 @@ use crate::busy_socket::full_listener;
 use crate::command::{TEST_TIMEOUT, Test, portway, run};
 
 #[tokio::test]
-async fn a_busy_unix_socket_is_waited_for() -> Test {
+async fn the_command_waits_for_a_busy_unix_socket() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
     let (listener, waiting) = full_listener(&path)?;
     let arguments = ["call", "add", "[1, 2]", "--framing", "newline", "--unix", path.to_str().ok_or("no path")?];
     let mut child = portway(arguments).args(["--timeout", "60"]).spawn()?;
-    // The command has this time to fail. If the command starts later, the test passes without checking that it waits.
+    // A command that does not wait fails during this pause. On a busy machine, the command may start only after the
+    // pause, so the next line cannot fail.
     sleep(Duration::from_millis(300)).await;
     assert_eq!(child.try_wait()?, None, "the command must wait for the socket");
     let listener = UnixListener::from_std(BlockingListener::from(listener))?;
@@ -35,7 +36,7 @@ async fn a_busy_unix_socket_is_waited_for() -> Test {
 }
 
 #[tokio::test]
-async fn a_socket_that_stays_busy_ends_with_3_after_the_timeout() -> Test {
+async fn the_command_exits_with_3_if_the_socket_stays_busy_until_the_timeout() -> Test {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("busy.sock");
     let _busy = full_listener(&path)?;

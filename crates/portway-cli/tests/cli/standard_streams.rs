@@ -17,7 +17,7 @@ use crate::non_blocking::{
     write_all,
 };
 
-/// Returns a copy of a command without its standard error.
+/// Returns a copy of a command whose standard error is discarded.
 fn copy(command: &Command) -> Command {
     let mut copy = Command::new(command.get_program());
     copy.args(command.get_args()).stderr(Stdio::null());

@@ -203,7 +203,7 @@ async fn decode_ends_without_an_error_when_its_output_is_closed() -> Test {
 #[tokio::test]
 async fn a_hundred_megabytes_take_the_memory_of_one_message() -> Test {
     let good = format!("[\"{}\"]", "a".repeat(200_000));
-    // The stream has a message over the limit, noise without a line end, and many messages.
+    // The stream has noise without a line end, a message over the limit, and many messages.
     let oversize = [b"Content-Length: 40000000\r\n\r\n".as_slice(), &vec![b'x'; 40_000_000]].concat();
     let noise = vec![b'z'; 30_000_000];
     let messages = frame(&good).repeat(150);

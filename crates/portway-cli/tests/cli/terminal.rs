@@ -73,7 +73,7 @@ async fn output_of_a_peer_is_escaped() -> Test {
 }
 
 #[tokio::test]
-async fn a_result_on_a_terminal_is_the_same_value_and_elsewhere_the_same_text() -> Test {
+async fn a_result_keeps_its_value_on_a_terminal_and_its_text_elsewhere() -> Test {
     let folder = tempfile::tempdir()?;
     let text = json!({ "k": HOSTILE }).to_string();
     let answer = printed_frame(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{text}}}"#));

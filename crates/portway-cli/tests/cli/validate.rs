@@ -29,7 +29,7 @@ impl Vector {
 }
 
 #[tokio::test]
-async fn the_vectors_of_the_validator_get_their_findings() -> Test {
+async fn the_command_reports_the_errors_and_warnings_of_the_vectors() -> Test {
     let vectors: Vec<Vector> = serde_json::from_str(include_str!("../../../../tests/data/validator.json"))?;
     let mut by_option: BTreeMap<_, Vec<&Vector>> = BTreeMap::new();
     for vector in &vectors {
@@ -90,7 +90,7 @@ async fn several_files_are_named_and_summed_up() -> Test {
 }
 
 #[tokio::test]
-async fn standard_input_is_one_message_without_lines_and_many_with_lines() -> Test {
+async fn with_the_option_lines_each_line_of_standard_input_is_a_message() -> Test {
     let done = feed(["validate"], b"{\"jsonrpc\":\"2.0\",\n\"id\":1,\"result\":null}").await?;
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "<stdin>: valid\n1 message: 1 valid, 0 invalid\n"));
     let lines = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}\r\n\n{}\n\xff\n[1]";
@@ -106,7 +106,7 @@ async fn standard_input_is_one_message_without_lines_and_many_with_lines() -> Te
 }
 
 #[tokio::test]
-async fn options_set_the_expected_kind() -> Test {
+async fn options_select_requests_or_responses() -> Test {
     let request = br#"{"jsonrpc":"2.0","id":1,"method":"a"}"#;
     let response = br#"{"jsonrpc":"2.0","id":1,"result":1}"#;
     for (options, message, code) in [
@@ -126,7 +126,7 @@ async fn options_set_the_expected_kind() -> Test {
 }
 
 #[tokio::test]
-async fn the_member_line_is_only_present_with_lines() -> Test {
+async fn the_member_line_is_present_only_with_the_option_lines() -> Test {
     let done = feed(["validate", "--json"], br#"{"jsonrpc":"2.0","method":"a"}"#).await?;
     let warnings = ["No \"id\" field - this is a notification"];
     let expected = json!({ "file": "<stdin>", "isValid": true, "errors": [], "warnings": warnings });

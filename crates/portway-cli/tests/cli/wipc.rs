@@ -70,7 +70,8 @@ async fn large_payloads_are_not_split() -> Test {
     Ok(())
 }
 
-/// Returns the arguments of a guest that reads the call `add`, and then runs `then`.
+/// Returns the arguments that start a guest. The guest prints a line, reads the call of `add`, and then runs
+/// `script_after_call`.
 fn guest(script_after_call: &str) -> [String; 3] {
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}"#;
     [

@@ -17,7 +17,7 @@ enum State {
     None,
     /// More bytes of the message may arrive.
     Open(Unreadable),
-    /// The beginning is complete, and [`Beginning::take`] has not returned it yet.
+    /// The beginning is complete, and [`Beginning::take`] has not returned the reason yet.
     Complete(Unreadable),
 }
 

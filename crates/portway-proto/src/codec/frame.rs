@@ -15,12 +15,12 @@ pub enum Event<'a> {
     /// A message whose header declares an unsupported content type or charset. Its body must not be decoded as a
     /// message.
     Refused {
-        /// The body. The error response may contain the id of the body.
+        /// The body. The driver searches the body for the id of the message, for the error response.
         body: &'a [u8],
         /// [`Reason::UnsupportedContentType`] or [`Reason::BadCharset`].
         reason: Reason,
     },
-    /// A message that was dropped. If the message is a response, the driver ends its call.
+    /// A message that was dropped. If the message is a response, the driver ends the call with the id of the response.
     Dropped {
         /// The first kibibyte of the body, or the received part of a shorter body.
         /// [`super::json::find_response_ids`] reads it.

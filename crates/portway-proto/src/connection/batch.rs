@@ -11,7 +11,7 @@ use crate::profile::BatchPolicy;
 #[derive(Debug)]
 pub(super) struct ReplyBatches<P: Payload> {
     batches: Slab<ReplyBatch<P>>,
-    /// The number of bytes that the stored responses count, see [`held_bytes`].
+    /// The sum of [`held_bytes`] of all stored responses.
     bytes: usize,
 }
 
@@ -33,7 +33,7 @@ impl<P: Payload> ReplyBatches<P> {
         self.bytes
     }
 
-    /// Begins a batch. Call [`done`](Self::done) once for each request, and once after the last element.
+    /// Begins a batch. Call [`finish_item`](Self::finish_item) once for each request, and once after the last element.
     pub(super) fn begin(&mut self, is_refused: bool) -> u32 {
         self.batches.insert(ReplyBatch { unanswered: 1, is_refused, replies: Vec::new() }) as u32
     }
@@ -58,8 +58,9 @@ impl<P: Payload> ReplyBatches<P> {
         }
     }
 
-    /// Counts one request as answered, or the elements as handled. The last of these calls ends the batch and returns
-    /// its responses. Returns `None` without responses: a batch of notifications is not answered (JSON-RPC 2.0 §6).
+    /// Reports that one request is answered, or that all elements are handled. The last report ends the batch, and
+    /// returns the responses of the batch. Returns `None` before the last report, and for a batch without responses,
+    /// which is not answered (JSON-RPC 2.0 §6).
     pub(super) fn finish_item(&mut self, batch: u32) -> Option<Vec<Message<P>>> {
         let entry = self.batches.get_mut(batch as usize)?;
         entry.unanswered -= 1;
@@ -77,7 +78,7 @@ impl<P: Payload> ReplyBatches<P> {
     }
 }
 
-/// Returns the number of bytes that a stored response counts.
+/// Returns the number of bytes of a stored response that count towards the limit.
 fn held_bytes<P: Payload>(reply: &Message<P>) -> usize {
     let Message::Response(Response { id, outcome }) = reply else { return 0 };
     P::REPLY_BYTES + id.held_bytes() + bytes_of_outcome(outcome)
@@ -87,7 +88,7 @@ fn bytes_of_outcome<P: Payload>(outcome: &Result<P, P::Error>) -> usize {
     outcome.as_ref().map_or_else(P::held_bytes_of_error, P::held_bytes)
 }
 
-/// Returns the minimum number of bytes that the response to an element counts, or 0 if the element has no response.
+/// Returns the minimum of [`held_bytes`] of the response to an element, or 0 if the element has no response.
 fn bytes_of_reply<P: Payload>(entry: &Entry<P>) -> usize {
     let id = match entry {
         Ok(Message::Request(request)) => &request.id,
@@ -126,8 +127,8 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Handles an error with the id null. `batch` is the number of the sent batch that the error may answer, or 0 for
-    /// no batch. If this batch is the only pending batch, the error ends its calls. In all other cases, the error is
-    /// ignored.
+    /// no batch. If this batch is the only pending batch, the error ends the calls of the batch. In all other cases,
+    /// the error is ignored.
     #[inline(never)]
     pub(super) fn handle_null_id_error(&mut self, batch: u64, error: P::Error) {
         if batch == 0 || batch != self.calls.only_batch_number() {

@@ -15,9 +15,10 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Handles progress of an outgoing call. The driver calls this method if the application has requested the progress
-    /// of the call. The method restarts the timeout like [`restart`](Self::restart), but with at most `end - now`. So
-    /// progress cannot keep the call pending for ever. `end` is the latest time at which the call ends, or `None` for
-    /// no latest time. `end` and `now` are on the clock of [`handle_timeout`](Self::handle_timeout).
+    /// of the call. The method restarts the timeout like [`restart`](Self::restart), but with at most `end - now`.
+    /// `end` is the latest time at which the call may end, or `None` for no latest time. With this time, progress
+    /// cannot keep the call pending for ever. `end` and `now` are on the clock of
+    /// [`handle_timeout`](Self::handle_timeout).
     pub fn handle_progress(&mut self, call: CallKey, timeout: Option<u64>, end: Option<u64>, now: u64) {
         if self.calls.contains(call) {
             self.deadlines.restart(call.slot, timeout, end.map_or(u64::MAX, |end| end.saturating_sub(now)));

@@ -13,11 +13,11 @@ pub struct Config {
     pub limits: Limits,
     /// Resolution of timeouts. With 0, timeouts are exact: the connection requests a clock reading after every call.
     /// With `n`, it requests a reading within the timeout of the call divided by `n`, and within `max_clock_delay`. The
-    /// delay of this reading delays the timeout. A call never ends before its timeout. With `n`, a driver with many
-    /// calls reads the clock a few times per second instead of once per call. Default: 0.
+    /// timeout starts at this reading. A call never ends before its timeout. With `n`, a driver with many calls reads
+    /// the clock a few times per second instead of once per call. Default: 0.
     pub time_grain: u64,
-    /// Maximum time from a call to the clock reading at which its timeout starts, in milliseconds. Unused if
-    /// `time_grain` is 0. Default: 1 000.
+    /// Maximum time from the start of a call to the clock reading at which the timeout of the call starts, in
+    /// milliseconds. Unused if `time_grain` is 0. Default: 1 000.
     pub max_clock_delay: u64,
     /// The first outgoing call has the id `last_id + 1`. A connection that replaces another connection on the same
     /// transport must not reuse the ids of the replaced connection, because late responses may still arrive. Default:

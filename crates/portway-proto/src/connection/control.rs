@@ -43,13 +43,13 @@ pub enum Control<I, V> {
         /// The number of items that the receiver of this notification may send in addition.
         count: u32,
     },
-    /// A notification of a stream with params of another form. The driver ignores the notification.
+    /// A notification of a stream whose params do not have the required form. The driver ignores the notification.
     Malformed,
 }
 
 /// Reads a notification of the protocol. Returns `None` for any other notification, which is for the application.
-/// Another protocol may use the method of cancellation or progress with params of another form. Such a notification is
-/// for the application, too.
+/// Another protocol may use the method of cancellation or progress for notifications with params of another form. These
+/// notifications are for the application, too.
 pub fn read<'p, P: ObjectPayload>(
     profile: &Profile,
     notification: &'p Notification<P>,

@@ -152,8 +152,8 @@ impl Deadlines {
                 Some(node) if queue.unstamped != queue.head => node.deadline,
                 _ => reading,
             };
-            // With a grain, periodic readings are due while a queue has calls. A later call with the same timeout then
-            // needs no earlier reading, so the driver does not set its timer again.
+            // With a grain, periodic readings are due while a queue has calls. So a later call with the same timeout
+            // requires no earlier reading, and the driver does not set its timer again.
             let next_reading = if self.grain == 0 { deadline } else { deadline.min(reading) };
             self.next = Some(self.next.map_or(next_reading, |next| next.min(next_reading)));
         }
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn removal_anywhere_leaves_the_rest_in_order() {
+    fn the_order_of_a_queue_does_not_change_with_a_removal() {
         for gone in 0..4 {
             for stamped in [false, true] {
                 let mut deadlines = Deadlines::new(0, 1_000);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_used_again_under_another_timeout() {
+    fn a_slot_can_be_reused_with_another_timeout() {
         let mut deadlines = Deadlines::new(0, 1_000);
         deadlines.insert(0, 10);
         deadlines.insert(1, 10);
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_goes_back_ends_nothing_early() {
+    fn a_clock_that_goes_back_ends_no_call_early() {
         let mut deadlines = Deadlines::new(0, 1_000);
         assert_eq!(expired_at(&mut deadlines, 100), [0_u32; 0]);
         deadlines.insert(0, 10);

@@ -12,14 +12,14 @@ pub struct CallKey {
 }
 
 impl CallKey {
-    /// Returns a small number that is unique among pending calls. It can be used as an index of an array.
+    /// Returns a small number that is unique among pending calls. The number can be used as an index of an array.
     #[must_use]
     pub const fn slot(self) -> u32 {
         self.slot
     }
 
-    /// Returns the id in the messages. The ids are [`Config::last_id`](super::Config::last_id) + 1 and the numbers
-    /// after it: by default 1, 2, 3 and so on.
+    /// Returns the id in the messages. The first id is [`Config::last_id`](super::Config::last_id) + 1, and each
+    /// further id is greater by 1. By default, the ids are 1, 2, 3 and so on.
     #[must_use]
     pub const fn id(self) -> u64 {
         self.id
@@ -35,7 +35,7 @@ pub struct RequestKey {
 }
 
 impl RequestKey {
-    /// Returns a small number that is unique among unanswered requests. It can be used as an index of an array.
+    /// Returns a small number that is unique among unanswered requests. The number can be used as an index of an array.
     #[must_use]
     pub const fn slot(self) -> u32 {
         self.slot
@@ -89,7 +89,8 @@ pub enum End<P: Payload> {
 /// A message that was ignored.
 #[derive(Debug)]
 pub enum Ignored<P: Payload> {
-    /// A response to an outgoing call that has already ended. For example, a peer answers cancelled requests, too.
+    /// A response to an outgoing call that has already ended. For example, a peer may answer a request after its
+    /// cancellation.
     LateResponse(P::Id),
     /// A response to a request that was never sent.
     UnmatchedResponse(P::Id),

@@ -7,8 +7,8 @@ use slab::Slab;
 use super::event::{Event, RequestKey};
 use crate::message::{Notification, Payload, Request};
 
-/// Number of bytes that a waiting notification counts in addition to its params. The number is an estimate for the
-/// method and the place in the queue.
+/// Number of bytes that count towards the limit for a waiting notification, in addition to the bytes of its params. The
+/// number is an estimate for the method and the place in the queue.
 const NOTIFICATION_BYTES: usize = 1_024;
 
 #[derive(Debug)]

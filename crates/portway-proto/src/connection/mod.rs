@@ -52,13 +52,13 @@ pub struct Connection<P: Payload> {
     config: Config,
     calls: PendingCalls,
     deadlines: Deadlines,
-    /// The number of calls that ended by a timeout, [`cancel`](Self::cancel) or [`abandon`](Self::abandon), and whose
-    /// responses have not arrived yet.
+    /// The number of calls without a response that have ended by a timeout, [`cancel`](Self::cancel) or
+    /// [`abandon`](Self::abandon). Their responses may still arrive.
     ended_without_response: u64,
     inbound: InboundRequests<P>,
     reply_batches: ReplyBatches<P>,
-    /// The number of the sent batch that the incoming batch may answer. It is the only sent batch that was pending when
-    /// the incoming batch arrived. The number is 0 if no batch or several batches were pending.
+    /// The number of the only sent batch that was pending when the incoming batch arrived. The incoming batch may
+    /// answer this batch. The number is 0 if no batch or several batches were pending.
     answered_batch: u64,
     /// The first error with the id null in the incoming batch. After the last element of the incoming batch, this error
     /// ends the calls of `answered_batch` that are still pending.
@@ -182,9 +182,9 @@ impl<P: Payload> Connection<P> {
     /// Sends the response to a request. Returns false, and sends nothing, if the request was already answered or the
     /// connection is closed.
     ///
-    /// A response in a batch is stored until all responses of the batch exist. If the stored responses and this
-    /// response together exceed [`Limits::in_flight_bytes`], an error replaces this response. The first stored response
-    /// is always accepted.
+    /// A response to a request of a batch is stored until all requests of the batch are answered. If the stored
+    /// responses and this response together exceed [`Limits::in_flight_bytes`], an error replaces this response. The
+    /// first stored response is always accepted.
     pub fn respond(&mut self, key: RequestKey, outcome: Result<P, P::Error>) -> bool {
         let Some((id, batch)) = self.inbound.take(key) else { return false };
         let outcome = self.within_byte_limit(outcome, batch);
@@ -249,7 +249,7 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Handles a notification by which the peer cancels the request with this id, see [`Profile::cancel`]. Emits
+    /// Handles the cancellation of the request with this id by the peer, see [`Profile::cancel`]. Emits
     /// [`Event::Cancelled`], or nothing if no request with this id is unanswered.
     pub fn handle_cancel(&mut self, id: &P::Id) {
         if let Some(key) = self.inbound.by_id(id) {

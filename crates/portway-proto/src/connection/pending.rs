@@ -138,7 +138,7 @@ impl PendingCalls {
         self.last_id + 1
     }
 
-    /// Adds a call with the next id, in a batch if it has one.
+    /// Adds a call with the next id. `batch` is the number of its batch, or `None` for a call outside batches.
     pub(super) fn insert(&mut self, batch: Option<NonZeroU32>) -> CallKey {
         self.last_id += 1;
         let id = self.last_id;
@@ -256,8 +256,8 @@ impl Index {
 
     fn remove(&mut self, id: u64, calls: &Slots) -> Option<u32> {
         let (mut position, slot) = self.find(id, calls)?;
-        // A search ends at the first free entry, so the gap would hide later entries from searches. Each hidden entry
-        // is moved to the gap, which creates a new gap at its position.
+        // A search ends at the first free entry, so the gap would hide later entries from searches. Each entry that
+        // would be hidden is moved to the gap. The position that the entry had is the new gap.
         let mut gap = position;
         loop {
             position = self.after(position);
@@ -312,8 +312,8 @@ mod tests {
         assert_eq!(calls.take(key.id), None);
     }
 
-    /// A call keeps its position in the index while the positions of later ids collide with it. Each id must lead to
-    /// the slot of its call, in any order of endings.
+    /// The positions of later ids in the index may collide with the position of a pending call. Each id must lead to
+    /// the slot of its call, in any order in which the calls end.
     #[test]
     fn calls_are_found_in_any_order_of_their_ends() {
         let mut calls = PendingCalls::new(0);
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_batch_is_found_and_two_are_not_confused() {
+    fn the_number_of_a_batch_is_returned_only_if_no_other_batch_is_pending() {
         let mut calls = PendingCalls::new(0);
         assert!(calls.are_batched());
         let single = calls.insert(None);

@@ -18,11 +18,11 @@ pub const fn is_credit(count: u32) -> bool {
     count > 0 && count <= MAX_STREAM_CREDIT
 }
 
-/// One stream at the caller: the items that the application has not consumed, and the credit of the peer.
+/// The state of one stream at the caller: the items that the application has not consumed, and the credit of the peer.
 #[derive(Debug)]
 pub struct ReceiveStream<T> {
     items: VecDeque<T>,
-    /// The credit of the request.
+    /// The credit in the request.
     window: u32,
     /// The number of items that the peer may still send.
     credit: u32,
@@ -117,8 +117,8 @@ pub struct SendStreams {
     /// The streams by the slots of their requests. A slot is reused only after its request is answered and its stream
     /// is removed.
     streams: BTreeMap<u32, SendStream>,
-    /// The credit of requests whose stream is not inserted yet, by slot. A request may wait for the previous request
-    /// while its credit already arrives.
+    /// The credit that arrived for requests whose stream is not inserted yet, by slot. A request may wait for the
+    /// running request, and credit for the waiting request may arrive.
     early_credit: BTreeMap<u32, (RequestKey, u32)>,
     /// The sum of the windows.
     windows: u32,
@@ -163,7 +163,8 @@ impl SendStreams {
         if credit > self.spare_credit() { Err(TooMuchCredit) } else { Ok(()) }
     }
 
-    /// Adds the stream of a request. Its credit is `credit` and the credit that arrived after the request.
+    /// Adds the stream of a request. The credit of the stream is the sum of `credit` and of the credit that arrived
+    /// after the request.
     ///
     /// # Errors
     /// Returns [`TooMuchCredit`], and adds nothing, if the sum of all windows would exceed [`MAX_PEER_CREDIT`].

@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use super::{Fault, Id, Message, Payload, RequestId, Unreadable};
 
-/// One decoded element: a message, or the reaction to an element that is not a message.
+/// One decoded element (a whole input, or a member of a batch): a message, or the reaction to an element that is not a
+/// message.
 pub type Entry<P> = Result<Message<P>, Unusable<<P as Payload>::Id>>;
 
 /// An element that is not a message, with the reaction of the connection.

@@ -23,9 +23,9 @@ pub trait RequestId: Clone + PartialEq + fmt::Debug {
 
 /// The `id` of a request or response (JSON-RPC 2.0 §4, §5).
 ///
-/// A call without an id is a notification. `null` is an id. Ids are equal if their types and texts are equal. So `1`,
-/// `"1"` and `1.0` are three different ids, and each response repeats its id unchanged. A response to a call of this
-/// connection may have the id in another form: `1.0` is a response to the call `1`.
+/// A request without an id is a notification. `null` is an id. Ids are equal if their types and texts are equal. So
+/// `1`, `"1"` and `1.0` are three different ids, and a response repeats the id of its request unchanged. The peer may
+/// return the id of an outgoing call in another form: a response with the id `1.0` ends the call `1`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Id {
     /// `null`.
@@ -136,7 +136,7 @@ impl fmt::Debug for NumberText {
 /// Returns the integer from 0 to 2^53 that a JSON number stands for: `5`, `5.0` and `50e-1` are 5. Returns `None` for
 /// any other text. JavaScript does not distinguish these texts, either.
 pub(crate) fn whole_number(text: &str) -> Option<u64> {
-    /// Up to this number, a double has each integer.
+    /// A double can represent each integer up to this number.
     const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
     let number: f64 = text.parse().ok()?;

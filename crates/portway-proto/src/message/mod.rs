@@ -43,10 +43,9 @@ pub trait Payload: Sized + Debug {
     /// Whether a message can wait in a queue, as [`Ordering::Sequential`](crate::profile::Ordering::Sequential)
     /// requires. If false, each request runs at once, with any profile. Default: true.
     const CAN_WAIT: bool = true;
-    /// Number of bytes that a stored response of an incomplete batch counts in addition to its id and outcome. If
-    /// JavaScript stores the values, only this number counts towards
-    /// [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes). With the default, that limit is then a maximum
-    /// number of stored responses. Default: 1.
+    /// Number of bytes that count towards [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes) for a stored
+    /// response of an incomplete batch, in addition to its id and outcome. If JavaScript stores the values, the id and
+    /// the outcome count 0 bytes. With the default, the limit is then a maximum number of stored responses. Default: 1.
     const REPLY_BYTES: usize = 1;
 
     /// Returns the number of bytes of this value, for [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes).
@@ -64,9 +63,9 @@ pub trait Payload: Sized + Debug {
 /// One JSON-RPC 2.0 message.
 #[derive(Debug)]
 pub enum Message<P: Payload> {
-    /// A call that requires a response (JSON-RPC 2.0 §4).
+    /// A message that requires a response (JSON-RPC 2.0 §4).
     Request(Request<P>),
-    /// A call without a response (§4.1).
+    /// A message without a response (§4.1).
     Notification(Notification<P>),
     /// The response to a request (§5).
     Response(Response<P>),

@@ -53,6 +53,6 @@ pub enum Member<'p, P: ObjectPayload + 'p> {
     Text(&'p str),
     /// A value of the application.
     Value(P::Value<'p>),
-    /// An object whose members are all written, in place of one member. The name is not used.
+    /// An object whose members are written in place of this member. The name of this member is not used.
     All(P::Value<'p>),
 }

@@ -2,7 +2,7 @@
 
 use super::Payload;
 
-/// A call that requires a response (JSON-RPC 2.0 §4).
+/// A message that requires a response (JSON-RPC 2.0 §4).
 #[derive(Debug)]
 pub struct Request<P: Payload> {
     /// The id of the request. The response has the same id.
@@ -13,7 +13,7 @@ pub struct Request<P: Payload> {
     pub params: Option<P>,
 }
 
-/// A call without a response (JSON-RPC 2.0 §4.1).
+/// A message without a response (JSON-RPC 2.0 §4.1).
 #[derive(Debug)]
 pub struct Notification<P: Payload> {
     /// The method.

@@ -1,7 +1,8 @@
 //! Classifies a message by the kinds of its members.
 //!
-//! Every decoder, for JSON text or for JavaScript values, describes an element as a [`Shape`]. Only this module decides
-//! whether an element is a request, a notification or a response.
+//! An element is a value that should be a message: a whole input, or a member of a batch. Every decoder, for JSON text
+//! or for JavaScript values, describes an element as a [`Shape`]. Only this module decides whether an element is a
+//! request, a notification or a response.
 
 use super::{Fault, Reason};
 use crate::profile::Profile;
@@ -30,8 +31,9 @@ pub enum Kind {
     Object = 8,
     /// A value that JSON cannot express: `undefined`, a BigInt, a function, or a number that is not finite.
     Other = 9,
-    /// An id or a method name that is longer than its limit. For params, this kind has another meaning: JavaScript
-    /// params that share an object with the params of another message.
+    /// An id or a method name that is longer than its limit. In the field `params`, the value means that the params
+    /// share an object with the params of another message. Only the decoder of JavaScript values uses this kind for
+    /// params.
     TooLong = 10,
 }
 
@@ -180,7 +182,7 @@ impl Shape {
                 Class::Malformed(Malformed::AnswerWithId(Fault::Refused(Reason::MethodTooLong)))
             }
             (true, true) => Class::Request,
-            // Only the decoder of JavaScript values reports this kind.
+            // For params, `TooLong` means that they share an object with the params of another message.
             (true, false) if matches!(self.params, Kind::TooLong) => {
                 Class::Malformed(Malformed::AnswerWithId(Fault::Refused(Reason::SharedParams)))
             }
@@ -188,7 +190,7 @@ impl Shape {
         }
     }
 
-    /// Returns the reaction to an element that is neither a call nor a response.
+    /// Returns the reaction to an element that is not a valid request, notification or response.
     const fn invalid(self, profile: &Profile) -> Class {
         Class::Malformed(if !self.version && profile.foreign_is_ignored {
             Malformed::Ignore
@@ -204,8 +206,8 @@ impl Shape {
     }
 
     /// Returns the fault that answers an element of [`Class::Empty`] if no pending call has its id. Returns `None` if
-    /// the profile ignores foreign messages. The element may then be a broken response, which must not be answered.
-    /// With other profiles, the element is an invalid request.
+    /// [`Profile::foreign_is_ignored`] is true, because the element may be a response of other software, which must not
+    /// be answered. With other profiles, the element is an invalid request.
     #[must_use]
     pub const fn unmatched_empty(profile: &Profile) -> Option<Fault> {
         if profile.foreign_is_ignored { None } else { Some(Fault::InvalidRequest) }

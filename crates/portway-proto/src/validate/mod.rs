@@ -1,8 +1,9 @@
 //! The validator: reports every violation of JSON-RPC 2.0 in a message.
 //!
-//! A peer needs only the class of an element ([`Shape::classify`]). The validator reports all findings, and changes no
-//! message. Its input consists of the kinds of the members, and of the code of an error. So the validator works for
-//! JSON text and for JavaScript values. It formats text only in [`Report::errors`] and [`Report::warnings`].
+//! A connection needs only the class of an element ([`Shape::classify`]). The validator reports all findings, and
+//! changes no message. The input of the validator consists of the kinds of the members, and of the code of an error. So
+//! the validator works for JSON text and for JavaScript values. It formats text only in [`Report::errors`] and
+//! [`Report::warnings`].
 
 mod report;
 mod rule;
@@ -71,7 +72,7 @@ pub struct Options {
 /// The expected kind of message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expect {
-    /// A call if the element has a member `method`, or a response if the element lacks this member.
+    /// A request or a notification if the element has a member `method`, or else a response.
     #[default]
     Either,
     /// A request or a notification.

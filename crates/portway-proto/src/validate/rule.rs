@@ -6,7 +6,7 @@
 pub enum Rule {
     /// `jsonrpc` is exactly the string `2.0` (§4, §5). An element that is not an object breaks only this rule.
     Version,
-    /// A call has a method (§4). An empty string counts as a missing method.
+    /// A request or notification has a method (§4). An empty string counts as a missing method.
     MethodMissing,
     /// The method is a string (§4).
     MethodNotString,
@@ -14,12 +14,13 @@ pub enum Rule {
     ParamsNotStructured,
     /// The `id` of a request is a string, a number or null (§4).
     IdOfWrongType,
-    /// A call without `id` is a notification (§4.1). The finding is a warning, since a notification is valid but never
-    /// answered.
+    /// A request without `id` is a notification (§4.1). The finding is a warning, since a notification is valid but
+    /// never answered.
     NoId,
     /// A response has a result or an error (§5).
     NoOutcome,
-    /// A response does not have both a result and an error (§5). Their values have no effect on this rule.
+    /// A response does not have both members, `result` and `error` (§5). The values of the members have no effect on
+    /// this rule.
     TwoOutcomes,
     /// A response has an `id` (§5).
     ResponseIdMissing,
@@ -32,7 +33,8 @@ pub enum Rule {
     /// The code of an error is in the range for servers, -32099 to -32000 (§5.1). The finding is a warning, because
     /// servers define the meaning of such a code.
     ServerErrorCode,
-    /// The code of an error is in the rest of the reserved range, -32768 to -32100 (§5.1). The finding is a warning.
+    /// The code of an error is from -32768 to -32100: in the reserved range, but not in the range for servers (§5.1).
+    /// The finding is a warning.
     ReservedErrorCode,
     /// A batch has at least one element (§6).
     EmptyBatch,
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn only_warnings_leave_a_message_valid() {
+    fn a_message_with_only_warnings_is_valid() {
         for rule in Rule::ALL {
             let alone = Findings::NONE.with(*rule);
             assert_eq!(alone.is_valid(), rule.severity() == Severity::Warning, "{rule:?}");

@@ -32,7 +32,7 @@ fn well_formed_messages_have_no_findings() {
 }
 
 #[test]
-fn calls_and_responses_need_the_version() {
+fn requests_and_responses_need_the_version() {
     assert_eq!(found(Shape { version: false, ..CALL }, REQUEST), [Rule::Version]);
     assert_eq!(found(Shape { version: false, ..SUCCESS }, RESPONSE), [Rule::Version]);
 }
@@ -72,7 +72,7 @@ fn an_id_is_a_string_a_number_or_null() {
 }
 
 #[test]
-fn a_call_without_id_is_valid_with_a_remark() {
+fn a_request_without_id_is_valid_with_a_warning() {
     assert_eq!(found(Shape { id: Missing, ..CALL }, REQUEST), [Rule::NoId]);
     assert_eq!(Rule::NoId.severity(), Severity::Warning);
 }
@@ -142,7 +142,7 @@ fn a_message_that_is_not_an_object_breaks_only_the_first_rule() {
 }
 
 #[test]
-fn without_expectation_the_member_method_decides() {
+fn without_an_expected_kind_the_member_method_decides() {
     let call_with_result = Shape { result: Object, ..CALL };
     assert_eq!(found(call_with_result, Options::default()), []);
     assert_eq!(found(Shape { method: Missing, ..CALL }, Options::default()), [Rule::NoOutcome]);
@@ -185,7 +185,7 @@ fn an_empty_batch_has_its_own_error() {
 }
 
 #[test]
-fn a_message_alone_is_reported_without_a_prefix() {
+fn a_finding_about_a_single_message_has_no_prefix() {
     let report = Report::single(Findings::NONE.with(Rule::NoId));
     assert!(report.is_valid());
     assert_eq!(report.warnings(), ["No \"id\" field - this is a notification"]);

@@ -10,12 +10,12 @@
 //! - A length over the limit is reported directly after the header, even if the length exceeds a `u64`. The decoder
 //!   then drops that number of bytes as they arrive. It also drops the body after a header that is too large. If
 //!   another header follows in place of the body, the decoder assumes that the body was not sent.
-//! - After a fault, the next `Content-Length: N` counts at any position in a line. The bytes before it are noise:
-//!   output that a peer prints into the stream, or the rest of a broken message. A first line that looks like an
+//! - After a fault, the next `Content-Length: N` counts at any position in a line. The bytes before this header are
+//!   noise: output that a peer prints into the stream, or the rest of a broken message. A first line that looks like an
 //!   unknown header is also noise if the line ends with LF alone.
 //! - If a length is too short, the rest of the body becomes noise. If a length is too long, the body includes the next
-//!   header. If a body is not JSON, [`Decoder::reject_body`] finds such a header, and decodes the bytes from this
-//!   header on again.
+//!   header. [`Decoder::reject_body`] searches a body that is not JSON for this header. The decoder then decodes the
+//!   bytes from this header on again.
 //!
 //! The decoder buffers at most one header and one message within their limits, and never more than it has received.
 
@@ -146,7 +146,8 @@ impl Decoder {
     }
 
     /// Drops the incomplete message. [`Self::next`] then returns the beginning of the message as [`Event::Dropped`],
-    /// without more input. If the rest of the message arrives later, it is noise without a further error response.
+    /// without more input. If the rest of the message arrives later, the rest is noise, and needs no further error
+    /// response.
     pub fn time_out(&mut self) -> FrameFault {
         FrameFault::TimedOut { received_bytes: self.machine.time_out() }
     }
@@ -155,7 +156,7 @@ impl Decoder {
     /// in its header was too large, the body contains the next header. The decoder then decodes the bytes from the next
     /// header on again, before any further input.
     ///
-    /// `input` must be the whole input of that call of [`Self::next`], with the bytes that the call has removed.
+    /// `input` must be the whole input of the last call of [`Self::next`], with the bytes that this call has removed.
     /// Returns the number of bytes to decode again: 0 if the body contains no header, or if the last event was not a
     /// body.
     ///

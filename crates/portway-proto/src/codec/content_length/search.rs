@@ -1,11 +1,12 @@
-//! The search for a header inside noise, or inside a body that is not JSON.
+//! Searches noise for a header. Noise is the bytes of a byte stream that belong to no frame. A body that is not JSON is
+//! searched in the same way.
 
 use memchr::memchr2;
 
 const NAME: &[u8] = b"content-length";
 
-/// Maximum number of bytes of a body that are compared with a header. The names of known headers are shorter, so this
-/// number also includes some whitespace after a name.
+/// Maximum number of bytes that [`peek`] examines. A header is recognised only if its name and colon are within these
+/// bytes. The name `Content-Length` has 14 bytes, so whitespace may precede the colon.
 const MAX_PEEK_BYTES: usize = 32;
 
 /// The part of a line `Content-Length: N` that has matched.
@@ -52,8 +53,8 @@ impl HeaderMatch {
     }
 }
 
-/// Finds a line `Content-Length: N` in `bytes`, or the beginning of such a line at their end. Returns the position of
-/// the line, and the part of it that has matched.
+/// Finds a line `Content-Length: N` in `bytes`. The line may be incomplete at the end of `bytes`. Returns the position
+/// of the line, and the part of the line that has matched.
 pub(super) fn find(bytes: &[u8]) -> Option<(usize, HeaderMatch)> {
     let mut progress = HeaderMatch::NONE;
     let mut start = 0;
@@ -76,9 +77,10 @@ pub(super) fn find(bytes: &[u8]) -> Option<(usize, HeaderMatch)> {
     (progress != HeaderMatch::NONE).then_some((start, progress))
 }
 
-/// Returns the position of the next header in bytes that are not JSON. The header is a whole line `Content-Length: N`,
-/// or the beginning of such a line at the end of the bytes. A JSON string cannot contain a line end, so a string with
-/// the text `Content-Length: N` does not count as a header. [`super::Decoder::reject_body`] uses this function.
+/// Returns the position of the next header in bytes that are not JSON. The header is a line `Content-Length: N` with
+/// its line end. At the end of the bytes, the header may be incomplete. A JSON string cannot contain a line end, so a
+/// complete string with the text `Content-Length: N` is not a header. [`super::Decoder::reject_body`] uses this
+/// function.
 #[must_use]
 pub fn header_within(bytes: &[u8]) -> Option<usize> {
     find(bytes).map(|(start, _)| start)

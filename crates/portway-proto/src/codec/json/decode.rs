@@ -18,7 +18,8 @@ use crate::message::{
 use crate::profile::{BatchPolicy, Profile};
 use crate::validate::Code;
 
-/// Decodes one message or batch. Text that is not a message becomes an [`Unusable`], which determines the reaction.
+/// Decodes one message or batch. Text that is not a message becomes an [`Unusable`], which determines the reaction of
+/// the connection.
 ///
 /// If the profile rejects batches, the elements of a batch are omitted. If a batch has more than
 /// [`Limits::batch_items`] messages, the first message beyond the limit is returned, and the rest is omitted. Responses
@@ -45,7 +46,7 @@ pub fn decode(bytes: &[u8], profile: &Profile, limits: &Limits) -> Incoming<Box<
     }
     let reader = Reader { profile, limits };
     str::from_utf8(bytes).ok().and_then(|text| reader.incoming(text)).unwrap_or_else(|| {
-        // Text that is not JSON does not contain the version of the protocol, so the text may be foreign.
+        // Text that is not JSON does not contain the version of the protocol, so it may belong to other software.
         Incoming::Single(Err(if profile.foreign_is_ignored { Unusable::Ignore } else { Fault::ParseError.into() }))
     })
 }
@@ -141,7 +142,7 @@ impl Reader<'_> {
     }
 
     /// Reads a response. A response with a defect or a repeated member becomes [`Unusable::Unreadable`], which ends the
-    /// call.
+    /// call with this id.
     fn response(&self, envelope: &Envelope<'_>, defect: Option<Defect>) -> Entry<Box<RawValue>> {
         let Ok(Some(id)) = self.id(envelope) else { return Err(Unusable::Ignore) };
         let why = match defect {

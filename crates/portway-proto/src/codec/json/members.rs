@@ -93,7 +93,7 @@ mod tests {
 
     /// A peer may send a million members. Only the requested ones may be stored.
     #[test]
-    fn memory_does_not_grow_with_the_other_members() {
+    fn memory_does_not_grow_with_the_number_of_other_members() {
         let peak_bytes = |others: usize| {
             let others: alloc::string::String =
                 (0..others).map(|number| alloc::format!("\"{number}\\n\":{number},")).collect();

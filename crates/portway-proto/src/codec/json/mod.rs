@@ -8,9 +8,10 @@
 //! - Text is UTF-8 without a byte order mark. Text with a mark is not JSON, and is answered with -32700.
 //! - The whole text is one message or one batch. Text after the message, except whitespace, is answered with -32700.
 //! - A number too large for a double (`1e400`) and a lone surrogate (`"\ud800"`) are valid JSON. Other decoders read
-//!   them as `Infinity`, as `null` or not at all. So a call that contains such a value, even in its id, is answered
-//!   with -32700.
-//! - A call with a repeated member, such as two ids, is ambiguous. It is answered with -32600 and the id null.
+//!   them as `Infinity`, as `null` or not at all. So a request or notification with such a value, even in its id, is
+//!   answered with -32700.
+//! - A request or notification with a repeated member, such as two ids, is ambiguous. It is answered with -32600 and
+//!   the id null.
 //! - A request that is nested deeper than [`Limits::depth`](crate::Limits::depth) is answered with -32600 and the
 //!   reason `nesting-too-deep`. The decoder is not recursive.
 //! - A response is never answered. A response with one of these defects becomes
@@ -45,7 +46,7 @@ impl Payload for Box<RawValue> {
     type Id = Id;
     type Method = Box<str>;
     type Error = ErrorObject<Self>;
-    /// An estimate: the message itself, its place in a growing list, and an allocation for each of its texts.
+    /// An estimate for the message itself, its place in a growing list, and the allocations of its texts.
     const REPLY_BYTES: usize = 256;
 
     fn held_bytes(&self) -> usize {

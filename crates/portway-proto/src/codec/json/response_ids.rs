@@ -12,9 +12,8 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 /// Facts about a message that cannot be decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UndecodableMessage {
-    /// Whether the message may be a response whose id is unknown. Such a message is an object that has no readable id,
-    /// no `method` and no `params`, or the beginning of such an object. An empty text counts as such a beginning. For a
-    /// batch, the value is false.
+    /// Whether the message may be a response whose id is unknown. True for an object, complete or not, in which the
+    /// scan found no readable id, no `method` and no `params`. True for an empty text. False for a batch.
     pub may_be_response_without_id: bool,
     /// Whether the message has the member `jsonrpc`.
     pub has_version: bool,
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_id_of_an_answer_is_found_at_any_position() {
+    fn the_id_of_a_response_is_found_at_any_position() {
         for text in [
             r#"{"jsonrpc":"2.0","id":7,"result":NaN}"#,
             r#"{"jsonrpc":"2.0","result":-Infinity,"id": 7 }"#,
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_and_an_answer_with_a_foreign_id_do_not_count_as_answers() {
+    fn messages_that_cannot_answer_a_call_have_no_response_id() {
         for text in [
             r#"{"jsonrpc":"2.0","id":7,"method":"x","params":[NaN]}"#,
             r#"{"id":7,"params":{"a":"xxxx"#,
@@ -236,14 +235,14 @@ mod tests {
     }
 
     #[test]
-    fn each_answer_of_a_batch_is_found() {
+    fn each_response_in_a_batch_is_found() {
         let text =
             r#"[{"id":1,"result":NaN},{"id":2,"method":"x"},{"id":3,"error":{}},{"result":0},{"id":4,"result":"x"#;
         assert_eq!(ids_and_flag(text), ([1, 3, 4].map(Id::Integer).to_vec(), false));
     }
 
     #[test]
-    fn any_text_is_read_to_its_end() {
+    fn any_part_of_a_text_can_be_scanned() {
         let text = br#" [ {"a":"\"\\",b:[1,{}],"id":1,,"c":}}]]} ,{"id":2}"#;
         for start in 0..text.len() {
             for end in start..text.len() {

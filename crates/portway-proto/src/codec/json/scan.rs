@@ -106,8 +106,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads an object. Calls `take` with each name and its value, both as JSON text: a name has its quotes and
-    /// escapes.
+    /// Reads an object. Calls `on_member` with each name and its value, both as JSON text. The name includes its quotes
+    /// and escapes.
     pub(super) fn members(&mut self, mut on_member: impl FnMut(&'a str, &'a str)) -> Option<()> {
         self.items(b'{', b'}', |scanner| {
             let from = scanner.text.len() - scanner.rest.len();
@@ -349,12 +349,12 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_not_the_count_of_brackets() {
+    fn depth_is_not_the_number_of_brackets() {
         assert_eq!(scan(&format!("[{}]", ["[{}]"; 1_000].join(",")), 3), Ok(None));
     }
 
     #[test]
-    fn each_bracket_is_closed_by_a_bracket_of_its_kind_at_any_depth() {
+    fn each_bracket_must_be_closed_by_a_bracket_of_its_kind_at_any_depth() {
         let kinds: Vec<bool> = (0..1_000_u32).map(|level| level.wrapping_mul(0x9E37_79B9) & 1 << 31 == 0).collect();
         let opened: String = kinds.iter().map(|is_object| if *is_object { "{\"\":" } else { "[" }).collect();
         let closing = |wrong: usize| -> String {

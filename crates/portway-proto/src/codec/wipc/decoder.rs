@@ -63,7 +63,7 @@ struct HeaderBuffer {
     length: usize,
 }
 
-/// An [`Event`] that has spans in place of bytes.
+/// An event like [`Event`], with spans in place of bytes.
 #[derive(Debug)]
 enum Item {
     Frame(FrameType, Span),
@@ -273,7 +273,7 @@ impl Machine {
         bytes.len()
     }
 
-    /// Returns whether a header may begin with these bytes. For a complete header, this means that it is valid.
+    /// Returns whether a valid header may begin with these bytes. The bytes may be a complete header.
     fn may_begin(&self, bytes: &[u8]) -> bool {
         match bytes {
             [b'W', b'I', b'P', b'C', code, length @ ..] => {
@@ -335,7 +335,7 @@ impl Machine {
             return Some(Item::Passthrough(self.event_buffer.copy_from(&header)));
         }
         if self.partial_header.length > 0 {
-            // A part of the magic at the end counts as text, not as a truncated frame.
+            // The beginning of `WIPC` at the end of the input counts as text, not as a truncated frame.
             self.truncated_len =
                 (self.partial_header.length >= MAGIC.len()).then_some(self.partial_header.length as u64);
             let span = self.event_buffer.copy_from(self.partial_header.get());

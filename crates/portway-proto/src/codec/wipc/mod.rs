@@ -104,7 +104,7 @@ pub enum Event<'a> {
         /// The payload length in the header, in bytes.
         length: u64,
     },
-    /// A `CALL` was dropped, because it was too long or timed out. The `CALL` may have been a response. This event
+    /// A `CALL` was dropped, because it was too long or timed out. The dropped message may be a response. This event
     /// occurs only with [`Decoder::with_max_call`].
     Dropped {
         /// The first kibibyte of the payload, or the received part of a shorter payload.

@@ -68,7 +68,7 @@ fn a_call_is_answered_with_its_own_result() {
 }
 
 #[test]
-fn a_thousand_answers_in_any_order_reach_their_calls() {
+fn a_thousand_responses_in_any_order_end_the_calls_with_their_ids() {
     let mut pair = Pair::new();
     let keys: Vec<CallKey> = (0..1_000).map(|_| call(&mut pair, Some(1_000))).collect();
     pair.drain();
@@ -86,7 +86,7 @@ fn a_thousand_answers_in_any_order_reach_their_calls() {
 }
 
 #[test]
-fn a_call_times_out_once_and_its_late_reply_is_an_event() {
+fn a_call_times_out_once_and_a_late_response_is_reported_as_ignored() {
     let mut pair = Pair::new();
     pair.cut = true;
     let key = call(&mut pair, Some(50));
@@ -101,7 +101,7 @@ fn a_call_times_out_once_and_its_late_reply_is_an_event() {
 }
 
 #[test]
-fn a_call_that_times_out_is_cancelled_at_the_peer_and_so_is_each_call_of_a_batch() {
+fn calls_that_time_out_are_cancelled_at_the_peer_in_batches_too() {
     let mut pair = Pair::new();
     call(&mut pair, Some(50));
     assert_eq!(call_batch(&mut pair.client, 1, &["a", "a"], 60).len(), 2);
@@ -127,7 +127,7 @@ fn a_call_that_times_out_is_cancelled_at_the_peer_and_so_is_each_call_of_a_batch
 }
 
 #[test]
-fn an_answer_to_a_request_that_was_never_sent_is_distinguished_from_a_late_one() {
+fn a_response_to_a_request_that_was_never_sent_is_not_a_late_response() {
     let mut client = Connection::<Text>::new(Config::new(Profile::GENERIC).with_last_id(5));
     let key = client.call("a".to_string(), None, None).expect("room for a call");
     assert!(client.cancel(key));
@@ -139,7 +139,7 @@ fn an_answer_to_a_request_that_was_never_sent_is_distinguished_from_a_late_one()
 }
 
 #[test]
-fn progress_restarts_the_timeout_of_its_call_up_to_a_total() {
+fn progress_restarts_the_timeout_of_its_call_within_a_total_time() {
     let mut pair = Pair::new();
     pair.cut = true;
     let observed = call(&mut pair, Some(100));
@@ -208,7 +208,7 @@ fn a_call_without_timeout_waits_for_ever() {
 }
 
 #[test]
-fn the_type_of_a_reply_id_matters() {
+fn a_reply_whose_id_has_another_type_ends_no_call() {
     let mut pair = Pair::new();
     call(&mut pair, None);
     pair.drain();
@@ -232,7 +232,7 @@ fn a_reply_may_have_its_id_as_a_double() {
 }
 
 #[test]
-fn a_repeated_reply_ends_nothing_twice() {
+fn a_repeated_reply_ends_no_call_twice() {
     let mut pair = Pair::new();
     call(&mut pair, None);
     pair.client.handle(response(1, "a"));
@@ -251,7 +251,7 @@ fn a_reply_with_neither_result_nor_error_ends_the_call_as_invalid() {
 }
 
 #[test]
-fn closing_ends_every_call_and_later_ones_are_refused() {
+fn closing_ends_every_call_and_later_calls_are_refused() {
     let mut pair = Pair::new();
     for _ in 0..3 {
         call(&mut pair, Some(1_000));
@@ -297,7 +297,7 @@ fn a_call_that_could_not_be_sent_leaves_no_state() {
 }
 
 #[test]
-fn a_key_of_an_ended_call_does_not_touch_the_next_call_in_its_slot() {
+fn the_key_of_an_ended_call_does_not_end_the_next_call_in_its_slot() {
     let mut pair = Pair::new();
     let first = call(&mut pair, None);
     pair.client.abandon(first);
@@ -333,7 +333,7 @@ fn each_call_of_a_batch_ends_by_itself() {
 }
 
 #[test]
-fn a_refused_batch_ends_all_of_its_calls_with_the_one_error() {
+fn one_error_for_a_refused_batch_ends_all_calls_of_the_batch() {
     let mut pair = Pair::with(crate::connection::Config::new(crate::profile::Profile::LSP));
     let keys = call_batch(&mut pair.client, 1, &["a", "a"], 1_000);
     for _ in 0..3 {
@@ -369,7 +369,7 @@ fn handle_array(pair: &mut Pair, elements: Vec<Entry<Text>>) -> Vec<(u64, &'stat
 }
 
 #[test]
-fn an_error_with_id_null_in_an_array_ends_only_calls_without_an_answer_there() {
+fn an_error_with_id_null_in_an_array_ends_only_calls_without_a_response_in_the_array() {
     for order in [[0, 2, 3], [2, 0, 3], [2, 3, 0]] {
         let mut pair = Pair::new();
         batch_of(&mut pair, 3);
@@ -379,7 +379,7 @@ fn an_error_with_id_null_in_an_array_ends_only_calls_without_an_answer_there() {
 }
 
 #[test]
-fn an_error_with_id_null_beside_answers_to_all_calls_ends_none_of_them() {
+fn an_error_with_id_null_beside_responses_to_all_calls_ends_no_call() {
     let mut pair = Pair::new();
     batch_of(&mut pair, 2);
     let elements = vec![element(0, true), element(1, false), element(2, false)];
@@ -393,7 +393,7 @@ fn an_error_with_id_null_beside_answers_to_all_calls_ends_none_of_them() {
 }
 
 #[test]
-fn an_error_with_id_null_beside_answers_to_one_batch_does_not_end_another() {
+fn an_error_with_id_null_beside_responses_to_one_batch_does_not_end_another_batch() {
     let mut pair = Pair::new();
     batch_of(&mut pair, 2);
     batch_of(&mut pair, 1);
@@ -411,7 +411,7 @@ fn an_array_with_an_error_with_id_null_refuses_the_pending_batch() {
 }
 
 #[test]
-fn an_error_with_id_null_that_may_mean_a_single_call_ends_no_batch() {
+fn an_error_with_id_null_ends_no_batch_while_a_single_call_is_pending() {
     let mut pair = Pair::new();
     batch_of(&mut pair, 2);
     call(&mut pair, None);

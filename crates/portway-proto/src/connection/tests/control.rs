@@ -41,7 +41,7 @@ fn read(profile: &Profile, method: &str, params: &str) -> Option<Control<Id, Str
 }
 
 #[test]
-fn cancelling_has_the_names_of_the_profile() {
+fn a_cancellation_has_the_method_and_members_of_the_profile() {
     let id = Id::Integer(7);
     for (profile, method, params) in [
         (Profile::GENERIC, "$/cancelRequest", r#"{"id":7}"#),

@@ -30,8 +30,8 @@ struct World {
     batches: u32,
     /// The outgoing calls by id, with the number of times that each call has ended.
     calls: BTreeMap<u64, (CallKey, u32)>,
-    /// The number of responses that the connection must still send, by the id of the request. Each request has another
-    /// id.
+    /// The number of responses that the connection must still send, by the id of the request. Each request has a
+    /// different id.
     due_responses: BTreeMap<Id, i64>,
     /// The number of responses with the id null that the connection must still send.
     due_null_responses: i64,
@@ -63,7 +63,7 @@ impl World {
         assert!(self.calls.insert(key.id(), (key, 0)).is_none(), "two calls have the same id");
     }
 
-    /// Returns a random element from the peer, and whether it counts for the limit of a batch.
+    /// Returns a random element from the peer, and whether the element counts towards the limit of a batch.
     fn entry(&mut self) -> (Entry<Text>, bool) {
         let id = Id::Integer(self.random.below(40) as i64);
         let response = |outcome| (Ok(Message::Response(Response { id: id.clone(), outcome })), false);

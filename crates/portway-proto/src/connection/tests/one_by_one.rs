@@ -25,7 +25,7 @@ fn a_sequential_profile_runs_one_request_at_a_time() {
 }
 
 #[test]
-fn sequential_requests_are_not_refused_for_their_bytes_and_waiting_ones_count() {
+fn sequential_requests_are_not_refused_for_their_bytes_and_waiting_messages_count() {
     let mut server = server_within(Profile::DAEMON, 100);
     for id in 1..=3 {
         server.handle(Incoming::Single(request_of(id, 60)));
@@ -59,7 +59,7 @@ fn waiting_notifications_keep_their_place_among_requests() {
 }
 
 #[test]
-fn a_waiting_request_that_was_answered_starts_no_other_and_is_skipped() {
+fn an_answered_waiting_request_is_skipped_and_starts_no_other_request() {
     for (answered, serial) in (0_u32..32).flat_map(|answered| [(answered, 0), (answered, u32::MAX - 6)]) {
         let mut server = server(Profile::DAEMON);
         server.inbound.serial = serial;
@@ -91,7 +91,7 @@ fn a_waiting_request_that_was_answered_starts_no_other_and_is_skipped() {
 }
 
 #[test]
-fn a_waiting_request_that_was_answered_leaves_the_queue() {
+fn an_answered_waiting_request_is_removed_from_the_queue() {
     let mut server = server(Profile::DAEMON);
     let first = server.begin_request(Id::from(0)).expect("none runs");
     server.handle(Incoming::Single(request(1, "second")));
@@ -106,7 +106,7 @@ fn a_waiting_request_that_was_answered_leaves_the_queue() {
 }
 
 #[test]
-fn a_sequential_request_starts_only_if_no_other_runs_and_its_end_starts_the_next() {
+fn a_sequential_request_starts_only_if_no_other_request_runs_and_its_end_starts_the_next() {
     let mut server = server(Profile::DAEMON);
     let first = server.begin_request(Id::from(1)).expect("none runs");
     assert_eq!(server.begin_request(Id::from(2)), None);

@@ -110,7 +110,7 @@ fn a_batch_of_notifications_is_not_answered() {
 }
 
 #[test]
-fn an_empty_batch_is_one_invalid_request() {
+fn an_empty_batch_is_answered_with_one_error() {
     let mut server = server(Profile::GENERIC);
     server.handle(Incoming::Batch(vec![]));
     assert_eq!(sent(&mut server), ["null: -32600"]);
@@ -125,7 +125,7 @@ fn a_batch_of_faults_is_answered_at_once() {
 }
 
 #[test]
-fn the_same_id_twice_in_a_batch_is_refused_the_second_time() {
+fn the_second_request_with_the_same_id_in_a_batch_is_refused() {
     let mut server = server(Profile::GENERIC);
     let batch =
         vec![request(1, "a"), request(1, "b"), request("1", "c"), request(Id::Null, "d"), request(Id::Null, "e")];
@@ -137,7 +137,7 @@ fn the_same_id_twice_in_a_batch_is_refused_the_second_time() {
 }
 
 #[test]
-fn a_profile_without_batches_answers_once() {
+fn a_profile_without_batches_answers_a_batch_with_one_error() {
     let mut server = server(Profile::KAIAK);
     server.handle(Incoming::Batch(vec![request(1, "a"), request(2, "b")]));
     server.handle(Incoming::Batch(vec![]));
@@ -146,7 +146,7 @@ fn a_profile_without_batches_answers_once() {
 }
 
 #[test]
-fn requests_beyond_the_limit_are_refused_and_the_rest_go_on() {
+fn requests_beyond_the_limit_are_refused_and_other_requests_run() {
     let limits = Limits { in_flight: 2, ..Limits::DEFAULT };
     let mut server = Connection::<Text>::new(Config::new(Profile::GENERIC).with_limits(limits));
     for id in 1..=3 {
@@ -171,7 +171,7 @@ pub(super) fn server_within(profile: Profile, in_flight_bytes: usize) -> Connect
 }
 
 #[test]
-fn requests_whose_params_have_more_bytes_than_the_limit_are_refused_and_the_rest_go_on() {
+fn requests_beyond_the_limit_of_bytes_are_refused_and_other_requests_run() {
     let mut server = server_within(Profile::GENERIC, 100);
     for (id, bytes) in [(1, 60), (2, 41), (3, 40), (4, 0), (5, 1)] {
         server.handle(Incoming::Single(request_of(id, bytes)));
@@ -190,7 +190,7 @@ fn requests_whose_params_have_more_bytes_than_the_limit_are_refused_and_the_rest
 }
 
 #[test]
-fn a_request_over_the_limit_of_bytes_is_accepted_if_no_other_runs() {
+fn a_request_over_the_limit_of_bytes_is_accepted_if_no_other_request_runs() {
     let mut server = server_within(Profile::GENERIC, 100);
     server.handle(Incoming::Single(request_of(1, 500)));
     server.handle(Incoming::Single(request_of(2, 1)));
@@ -201,7 +201,7 @@ fn a_request_over_the_limit_of_bytes_is_accepted_if_no_other_runs() {
 }
 
 #[test]
-fn replies_that_wait_for_their_batch_count_until_it_is_sent() {
+fn stored_replies_of_a_batch_count_towards_the_limit_until_the_batch_is_sent() {
     let mut server = server_within(Profile::GENERIC, 100 + 2 * Text::REPLY_BYTES);
     server.handle(Incoming::Batch(vec![request_of(1, 10), request_of(2, 10), request_of(3, 10)]));
     let waiting = requests(&mut server);
@@ -227,7 +227,7 @@ fn batch_that_waits(first: i64, refused: usize, id: &str) -> Incoming<Text> {
 }
 
 #[test]
-fn ids_and_errors_of_replies_that_wait_for_their_batch_count_and_each_reply_has_a_cost() {
+fn stored_replies_count_with_their_ids_and_errors_and_a_fixed_cost() {
     for id in ["", "a long id of a request that is refused"] {
         let mut server = server_within(Profile::GENERIC, usize::MAX);
         server.handle(batch_that_waits(1, 10, id));
@@ -252,7 +252,7 @@ fn requests_of_a_batch_are_refused_if_their_replies_exceed_the_limit() {
     }
     assert_eq!(refused, 999, "the limit has room for one batch with 10 000 bytes of ids, but not for two");
     assert!(server.in_flight_bytes() < 20_000, "{}", server.in_flight_bytes());
-    // Elements without a response are handled without room. After room is free again, all elements are handled.
+    // Elements without a response need no room. After room is free again, all elements are handled.
     let call = server.call("theirs".to_string(), None, None).expect("the connection is open");
     let answer = Message::Response(Response { id: Id::from_call(call.id()), outcome: Ok(text("ok")) });
     server.handle(Incoming::Batch(vec![notification("n"), Ok(answer)]));
@@ -306,7 +306,7 @@ fn the_ids_of_running_requests_count_towards_the_limit() {
 }
 
 #[test]
-fn a_batch_beyond_the_limit_is_one_invalid_request() {
+fn a_batch_beyond_the_limit_is_answered_with_one_error() {
     let limits = Limits { batch_items: 2, ..Limits::DEFAULT };
     let mut server = Connection::<Text>::new(Config::new(Profile::GENERIC).with_limits(limits));
     server.handle(Incoming::Batch((1..=3).map(|id| request(id, "m")).collect()));
@@ -314,7 +314,7 @@ fn a_batch_beyond_the_limit_is_one_invalid_request() {
 }
 
 #[test]
-fn an_unreadable_message_is_answered_and_the_next_message_is_served() {
+fn an_unreadable_message_is_answered_and_the_next_message_is_handled() {
     let mut server = server(Profile::GENERIC);
     server.handle(Incoming::Single(Err(Unusable::from(Fault::ParseError))));
     server.handle(Incoming::Single(request(1, "m")));
@@ -425,7 +425,7 @@ fn a_request_is_not_begun_beyond_the_limit_or_after_the_end() {
 }
 
 #[test]
-fn a_request_of_a_batch_is_answered_with_its_batch_and_not_by_itself() {
+fn the_fast_path_does_not_end_a_request_of_a_batch() {
     let mut server = server(Profile::GENERIC);
     server.handle(Incoming::Batch(vec![request(1, "a"), request(2, "b")]));
     let running = requests(&mut server);

@@ -36,7 +36,7 @@ fn requests(count: u32) -> Vec<RequestKey> {
 }
 
 #[test]
-fn credit_is_one_to_its_limit() {
+fn credit_is_valid_from_one_to_its_limit() {
     let valid = [0, 1, MAX_STREAM_CREDIT, MAX_STREAM_CREDIT + 1, u32::MAX].map(is_credit);
     assert_eq!(valid, [false, true, true, false, false]);
 }
@@ -73,7 +73,7 @@ fn a_peer_can_always_send_while_its_reader_consumes() {
 }
 
 #[test]
-fn items_before_the_response_are_consumed_after_it_and_get_no_credit() {
+fn items_before_the_response_can_be_consumed_after_the_response_without_new_credit() {
     let mut stream = ReceiveStream::new(2);
     assert_eq!([1, 2].map(|item| stream.receive(item)), [Ok(()); 2]);
     stream.end();
@@ -105,7 +105,7 @@ fn a_stream_sends_within_its_credit() {
 }
 
 #[test]
-fn after_the_end_of_the_input_a_stream_uses_up_its_credit() {
+fn after_the_end_of_the_input_a_stream_can_use_its_credit() {
     let key = requests(1)[0];
     let mut streams = SendStreams::new();
     assert_eq!(streams.insert(key, 1), Ok(()));
@@ -129,7 +129,7 @@ fn the_windows_of_all_streams_have_a_limit() {
     assert_eq!(streams.check(1), Err(TooMuchCredit));
     assert!(streams.add_credit(keys[1], MAX_STREAM_CREDIT));
     assert_eq!(granted(&mut streams), 3);
-    // A removed stream no longer counts for the limit.
+    // A removed stream no longer counts towards the limit.
     assert!(streams.remove(keys[0]));
     assert_eq!((streams.check(MAX_PEER_CREDIT - 3), streams.check(MAX_PEER_CREDIT - 2)), (Ok(()), Err(TooMuchCredit)));
     streams.clear();
@@ -137,14 +137,14 @@ fn the_windows_of_all_streams_have_a_limit() {
 }
 
 #[test]
-fn credit_before_a_stream_is_inserted_is_kept_for_it() {
+fn credit_that_arrives_before_its_stream_is_inserted_is_added_later() {
     let mut streams = SendStreams::new();
     let keys = requests(2);
     assert!(!streams.add_credit(keys[0], 2));
     assert!(!streams.add_credit(keys[0], u32::MAX));
     assert!(!streams.add_credit(keys[1], 2));
     assert_eq!(streams.insert(keys[0], 1), Ok(()));
-    // The credit that arrived before the insertion counts for the limit, too.
+    // The credit that arrived before the insertion counts towards the limit, too.
     assert_eq!(streams.insert(keys[1], 1), Err(TooMuchCredit));
     assert_eq!((0..=MAX_PEER_CREDIT).filter(|_| streams.take_credit(keys[0]) == Permit::Granted).count(), 65_536);
     assert!(streams.remove(keys[0]));

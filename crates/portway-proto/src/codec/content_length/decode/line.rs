@@ -104,8 +104,8 @@ impl Machine {
         fault.or_else(|| self.return_noise())
     }
 
-    /// Returns a fault if `more` bytes cause the header to exceed its limit for the first time. A line without a colon
-    /// does not count, because the line may be noise.
+    /// Returns a fault if `more` bytes cause the header to exceed its limit for the first time. The bytes of a line
+    /// without a colon do not count, because the line may be noise.
     fn too_large(&mut self, position: LinePosition, more: usize) -> Option<Item> {
         let bytes = self.header.bytes.saturating_add(self.buffered.len()).saturating_add(more);
         if position != LinePosition::Value || bytes <= self.header_bytes || self.header.is_refused {
@@ -120,8 +120,8 @@ impl Machine {
         Some(Item::Fault(FrameFault::HeaderTooLarge))
     }
 
-    /// Returns whether the header lines so far count as noise. This is the case if three conditions hold: the lines
-    /// follow noise, no line is a known header, and no fault of the header was reported.
+    /// Returns whether the header lines so far are noise. Such lines follow noise, and contain no known header. No
+    /// fault of this header was reported.
     const fn is_noise(&self) -> bool {
         self.is_in_noise_run && !self.header.is_known && !self.header.is_refused
     }

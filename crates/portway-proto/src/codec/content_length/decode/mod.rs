@@ -16,7 +16,7 @@ use crate::codec::event_bytes::{EventBuffer, Span};
 use crate::codec::frame::FrameFault;
 use crate::message::{Reason, Unreadable};
 
-/// A [`crate::codec::frame::Event`] that has spans in place of bytes.
+/// An event like [`crate::codec::frame::Event`], with spans in place of bytes.
 #[derive(Debug)]
 pub(super) enum Item {
     Body(Span, Option<Reason>),
@@ -99,8 +99,8 @@ struct Header {
     reason: Option<Reason>,
     /// At least one line is a `Content-Length` or a `Content-Type`.
     is_known: bool,
-    /// The header was found inside a line, or noise was received between its lines. A second `Content-Length` with
-    /// another value then begins a new header. It does not contradict the first value.
+    /// The header was found inside a line, or noise was received between its lines. In both cases, a second
+    /// `Content-Length` with another value begins a new header, and does not contradict the first value.
     is_uncertain: bool,
     /// A fault was already reported. The rest of the header is read only to find the number of bytes to drop.
     is_refused: bool,
@@ -225,7 +225,7 @@ impl Machine {
         let received_bytes = self.header.bytes + self.buffered.len();
         let is_header = match self.state {
             State::Line(_) if self.header.bytes > 0 => self.header.is_known || !self.is_in_noise_run,
-            // An incomplete line is noise, unless it begins with a known header name or with a part of one.
+            // An incomplete line is noise, unless its bytes so far match the beginning of a known header.
             State::Line(_) => [&b"content-length"[..], b"content-type"].iter().any(|name| {
                 let shorter = name.len().min(self.buffered.len());
                 !self.buffered.is_empty()

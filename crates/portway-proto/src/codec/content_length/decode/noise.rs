@@ -1,4 +1,4 @@
-//! Handles noise. Noise consists of lines that are not header lines. A header may begin inside such a line.
+//! Handles noise: bytes that belong to no frame. A header may begin inside a line of noise.
 
 use memchr::memchr;
 
