@@ -283,7 +283,11 @@ describe("a client over a WebSocket", () => {
     const { WebSocket } = globalThis;
     try {
       globalThis.WebSocket = undefined;
-      assert.throws(() => webSocketTransport("ws://localhost"), TypeError, "the option WebSocket must be a constructor");
+      assert.throws(
+        () => webSocketTransport("ws://localhost"),
+        TypeError,
+        "the option WebSocket must be a constructor",
+      );
     } finally {
       globalThis.WebSocket = WebSocket;
     }

@@ -5,7 +5,6 @@
 use std::env;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use jsonrpsee::core::client::{ClientT, Error, SubscriptionClientT};
 use jsonrpsee::core::params::BatchRequestBuilder;
 use jsonrpsee::rpc_params;
