@@ -13,6 +13,8 @@ const seed = Number(PORTWAY_SEED ?? Math.floor(Math.random() * 2 ** 32));
 const CALLERS = 8;
 /** The server is killed within this time (ms) after its start. */
 const LONGEST_LIFE = 60;
+/** The server answers within this time (ms) after the execution. */
+const LONGEST_WORK = 10;
 /** The milliseconds that a round may take on a busy machine. */
 const ROUND_TIMEOUT = 4_000;
 
@@ -42,7 +44,7 @@ describe("A server that is killed at random moments", () => {
         const call = { idempotent, ends: [], runs: 0 };
         const number = calls.push(call) - 1;
         try {
-          const result = await peer.request("run", [number], { idempotent });
+          const result = await peer.request("run", [number, Math.random() * LONGEST_WORK], { idempotent });
           call.ends.push(result === number ? "answered" : `got ${result} for ${number}`);
         } catch (error) {
           call.ends.push(error.reason ?? String(error));

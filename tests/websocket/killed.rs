@@ -24,6 +24,8 @@ const CLIENTS: usize = 2;
 const CALLERS: usize = 4;
 /// The server is killed within this time (µs) after the clients have begun to connect.
 const LONGEST_LIFE: u64 = 30_000;
+/// The server answers within this time (ms) after it has logged the execution.
+const LONGEST_WORK: u64 = 4;
 
 /// A xorshift generator.
 struct Random(u64);
@@ -59,7 +61,7 @@ async fn caller(client: Client, last: Arc<AtomicU64>) -> Vec<(u64, Result<u64, C
     let mut ends = Vec::new();
     loop {
         let call = last.fetch_add(1, Ordering::Relaxed) + 1;
-        let end = client.call::<u64>("run", &(call,)).timeout(Duration::from_secs(50)).await;
+        let end = client.call::<u64>("run", &(call, call % LONGEST_WORK)).timeout(Duration::from_secs(50)).await;
         let is_last = end.is_err();
         ends.push((call, end));
         if is_last {
@@ -161,11 +163,14 @@ async fn serve_process() -> Test {
     println!("LISTENS {}", listener.address().ok_or("no address")?);
     let serving = listener.serve(move |peer| {
         let log = Arc::clone(&log);
-        peer.method("run", move |(call,): (u64,), _: Context| {
+        peer.method("run", move |(call, work): (u64, u64), _: Context| {
             // One write, so that a kill leaves no part of a line.
             let logged = (&*log).write_all(format!("{call}\n").as_bytes());
             async move {
                 logged.map_err(|error| RpcError::internal(error.to_string()))?;
+                if work > 0 {
+                    sleep(Duration::from_millis(work)).await;
+                }
                 Ok::<_, RpcError>(call)
             }
         });
