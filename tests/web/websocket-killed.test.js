@@ -13,6 +13,8 @@ const seed = Number(PORTWAY_SEED ?? Math.floor(Math.random() * 2 ** 32));
 const CALLERS = 8;
 /** The server is killed within this time (ms) after its start. */
 const LONGEST_LIFE = 60;
+/** The server answers within this time (ms) after the execution. */
+const LONGEST_WORK = 10;
 /** The milliseconds that a round may take on a busy machine. */
 const ROUND_TIMEOUT = 4_000;
 
@@ -32,17 +34,19 @@ describe("A server that is killed at random moments", () => {
     this.timeout(rounds * ROUND_TIMEOUT);
     const random = randomNumbers(seed);
     const server = await startServer(true);
-    const { peer, named } = connectTo(server.url, { reconnect: { base: 5, cap: 20 } }, { timeout: 0 });
+    const { peer } = connectTo(server.url, { reconnect: { base: 5, cap: 20 } }, { timeout: 0 });
     /** The calls, by number: whether they are idempotent, and their ends. */
     const calls = [];
     let isOver = false;
+    const answered = { true: 0, false: 0 };
 
     async function caller(idempotent) {
       while (!isOver) {
         const call = { idempotent, ends: [], runs: 0 };
         const number = calls.push(call) - 1;
         try {
-          const result = await peer.request("run", [number], { idempotent });
+          const result = await peer.request("run", [number, Math.random() * LONGEST_WORK], { idempotent });
+          answered[idempotent]++;
           call.ends.push(result === number ? "answered" : `got ${result} for ${number}`);
         } catch (error) {
           call.ends.push(error.reason ?? String(error));
@@ -60,8 +64,9 @@ describe("A server that is killed at random moments", () => {
       await count();
       await server.restart();
     }
-    const sessions = named("onSession").length;
-    await until(() => named("onSession").length > sessions || calls.at(-1).ends.length > 0);
+    // On a busy machine, the server may have been killed before it answered much.
+    const isEnough = () => answered.true > rounds && answered.false > rounds;
+    await until(isEnough, "the server answers too few calls after its last start", ROUND_TIMEOUT * 4);
     isOver = true;
     await Promise.all(callers);
     await count();
@@ -79,7 +84,5 @@ describe("A server that is killed at random moments", () => {
       seen[kind] = (seen[kind] ?? 0) + 1;
     }
     if (PORTWAY_ROUNDS) process.stdout.write(`${rounds} kills, seed ${seed}: ${JSON.stringify(seen)}\n`);
-    assert.isAbove(seen["answered, executed 1"], rounds);
-    assert.isAbove(seen["idempotent, answered, executed 1"], rounds);
   });
 });

@@ -7,6 +7,7 @@ mod axum_router;
 mod clients;
 mod framing_faults;
 mod heads;
+mod killed;
 mod liveness;
 mod many;
 mod many_messages;

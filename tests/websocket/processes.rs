@@ -1,6 +1,7 @@
 //! Peers in other processes, which a test suspends with SIGSTOP or kills.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -15,17 +16,19 @@ use crate::raw::{Test, methods, within};
 const URL: &str = "PORTWAY_TEST_URL";
 
 /// A process that runs an ignored test of this program. Dropping the value kills the process.
-struct Process(Child);
+pub(crate) struct Process(Child);
 
 impl Process {
-    fn start(test: &str, url: &str) -> io::Result<Self> {
+    /// Starts a process that runs `test` with these variables of the environment.
+    pub(crate) fn start(test: &str, variables: &[(&str, &OsStr)]) -> io::Result<Self> {
         let mut command = Command::new(env::current_exe()?);
-        command.args(["--exact", test, "--ignored", "--nocapture"]).env(URL, url).stdout(Stdio::piped());
+        command.args(["--exact", test, "--ignored", "--nocapture"]).stdout(Stdio::piped());
+        command.envs(variables.iter().copied());
         command.spawn().map(Self)
     }
 
     /// Waits for a line that contains `word`. Returns the rest of the line after `word`.
-    fn line(&mut self, word: &str) -> io::Result<String> {
+    pub(crate) fn line(&mut self, word: &str) -> io::Result<String> {
         let stdout = self.0.stdout.take().ok_or_else(|| io::Error::other("no output"))?;
         for line in BufReader::new(stdout).lines() {
             // libtest writes other text to the beginning of the same line.
@@ -66,7 +69,7 @@ impl Drop for Process {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_notices_a_suspended_server_process() -> Test {
-    let mut server = Process::start("processes::serve_process", "")?;
+    let mut server = Process::start("processes::serve_process", &[])?;
     let address = server.line("LISTENS ")?;
     let client = Client::new(Transport::websocket(&format!("ws://{address}")).await?);
     assert_eq!(client.call::<(u8,)>("echo", &(1,)).await?, (1,));
@@ -83,7 +86,7 @@ async fn a_server_notices_a_suspended_client_process_later_and_a_killed_one_at_o
     let listener = Listener::websocket("127.0.0.1:0").await?;
     let url = format!("ws://{}", listener.address().ok_or("no address")?);
     for (signal, range) in [(Signal::KILL, 0..10), (Signal::STOP, 38..50)] {
-        let client = Process::start("processes::call_process", &url)?;
+        let client = Process::start("processes::call_process", &[(URL, url.as_ref())])?;
         let peer = Peer::new(within(listener.accept()).await??);
         methods(&peer);
         let server = peer.client().clone();

@@ -66,9 +66,10 @@ function answer(message, send, webSocket) {
   const resolve = (result) => send({ jsonrpc: "2.0", result, id });
   if (method === "echo") return resolve(params ?? null);
   if (method === "run") {
-    // The execution is in the file before the answer is sent.
-    appendFileSync(executions, `${params[0]}\n`);
-    return resolve(params[0]);
+    // The execution is in the file before the answer is sent. A kill may happen between the two.
+    const [call, delay] = params;
+    appendFileSync(executions, `${call}\n`);
+    return void setTimeout(() => resolve(call), delay);
   }
   if (method === "length") return resolve(JSON.stringify(params).length);
   if (method === "never") return;

@@ -1,0 +1,180 @@
+//! A server that is killed by SIGKILL at random moments, while clients call it. `PORTWAY_ROUNDS` is the number of
+//! kills, and `PORTWAY_SEED` repeats the moments of an earlier run.
+
+use std::collections::HashMap;
+use std::env;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use portway::{CallError, Client, Context, Listener, RpcError, Transport};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::sleep;
+
+use crate::processes::Process;
+use crate::raw::{Test, within};
+
+const ADDRESS: &str = "PORTWAY_TEST_URL";
+const LOG: &str = "PORTWAY_TEST_LOG";
+
+const CLIENTS: usize = 2;
+const CALLERS: usize = 4;
+/// The server is killed within this time (µs) after the clients have begun to connect.
+const LONGEST_LIFE: u64 = 30_000;
+/// The server answers within this time (ms) after it has logged the execution.
+const LONGEST_WORK: u64 = 4;
+
+/// A xorshift generator.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+/// Starts the server on the port of `address`. Without an address, the port is one that the system does not use for
+/// outgoing connections. A client that connects to its own port would otherwise take the port of a killed server.
+fn start(address: Option<&str>, log: &Path, random: &mut Random) -> io::Result<(Process, String)> {
+    for _ in 0..100 {
+        let any = format!("127.0.0.1:{}", 20_000 + random.below(12_000));
+        let wanted = address.unwrap_or(&any);
+        let mut server =
+            Process::start("killed::serve_process", &[(ADDRESS, wanted.as_ref()), (LOG, log.as_os_str())])?;
+        match server.line("LISTENS ") {
+            Ok(address) => return Ok((server, address)),
+            Err(error) if address.is_some() => return Err(error),
+            Err(_) => {}
+        }
+    }
+    Err(io::Error::other("no port is free"))
+}
+
+/// Calls until the connection ends. Returns the calls and their ends.
+async fn caller(client: Client, last: Arc<AtomicU64>) -> Vec<(u64, Result<u64, CallError>)> {
+    let mut ends = Vec::new();
+    loop {
+        let call = last.fetch_add(1, Ordering::Relaxed) + 1;
+        let end = client.call::<u64>("run", &(call, call % LONGEST_WORK)).timeout(Duration::from_secs(50)).await;
+        let is_last = end.is_err();
+        ends.push((call, end));
+        if is_last {
+            return ends;
+        }
+    }
+}
+
+#[derive(Default, Debug)]
+struct Counts {
+    calls: u64,
+    answered: u64,
+    lost_after_execution: u64,
+    lost_before_execution: u64,
+    connected: u64,
+    refused: u64,
+}
+
+impl Counts {
+    /// Checks the calls of a round against the executions that the server has logged.
+    fn add(&mut self, ends: &[(u64, Result<u64, CallError>)], executions: &str) -> Test {
+        let mut runs: HashMap<u64, u64> = HashMap::new();
+        for line in executions.lines() {
+            *runs.entry(line.parse()?).or_default() += 1;
+        }
+        for (call, end) in ends {
+            let runs = runs.remove(call).unwrap_or(0);
+            self.calls += 1;
+            match (end, runs) {
+                (Ok(result), 1) if result == call => self.answered += 1,
+                (Err(CallError::Lost(_) | CallError::PeerGone), 1) => self.lost_after_execution += 1,
+                (Err(CallError::Lost(_) | CallError::PeerGone), 0) => self.lost_before_execution += 1,
+                _ => return Err(format!("call {call} was executed {runs} times and ended with {end:?}").into()),
+            }
+        }
+        if runs.is_empty() { Ok(()) } else { Err(format!("executed, but no call has ended: {runs:?}").into()) }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn each_call_ends_once_and_runs_at_most_once_whenever_the_server_is_killed() -> Test {
+    let number = |name: &str, default: u64| env::var(name).map_or(Ok(default), |value| value.parse());
+    let rounds = number("PORTWAY_ROUNDS", 30)?;
+    let seed = number("PORTWAY_SEED", u64::from(std::process::id()).wrapping_mul(0x9E37_79B9_7F4A_7C15))?;
+    println!("PORTWAY_SEED={seed} PORTWAY_ROUNDS={rounds}");
+    let mut random = Random(seed | 1);
+    let folder = tempfile::tempdir()?;
+    let log = folder.path().join("executions");
+    let last = Arc::new(AtomicU64::new(0));
+    let mut counts = Counts::default();
+    let mut address = None;
+    for round in 0..rounds {
+        File::create(&log)?;
+        let (server, own) = start(address.as_deref(), &log, &mut random)?;
+        let url = format!("ws://{own}");
+        address = Some(own);
+        let mut clients = JoinSet::new();
+        for _ in 0..CLIENTS {
+            let (url, last) = (url.clone(), Arc::clone(&last));
+            clients.spawn(async move {
+                let Ok(transport) = Transport::websocket(&url).await else { return Ok(None) };
+                let client = Client::new(transport);
+                let mut callers: JoinSet<_> = (0..CALLERS).map(|_| caller(client.clone(), Arc::clone(&last))).collect();
+                let mut ends = Vec::new();
+                while let Some(own) = callers.join_next().await {
+                    ends.extend(own?);
+                }
+                assert_eq!(client.pending(), 0);
+                Ok::<_, JoinError>(Some(ends))
+            });
+        }
+        sleep(Duration::from_micros(random.below(LONGEST_LIFE))).await;
+        // A dropped process is killed, and has ended.
+        drop(server);
+        let mut ends = Vec::new();
+        while let Some(client) = within(clients.join_next()).await? {
+            match client?? {
+                Some(own) => {
+                    counts.connected += 1;
+                    ends.extend(own);
+                }
+                None => counts.refused += 1,
+            }
+        }
+        counts
+            .add(&ends, &fs::read_to_string(&log)?)
+            .map_err(|error| format!("round {round}, seed {seed}: {error}"))?;
+    }
+    println!("{counts:?}");
+    assert!(counts.answered > rounds, "{counts:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "runs as a process of the other tests"]
+async fn serve_process() -> Test {
+    let listener = Listener::websocket(env::var(ADDRESS)?).await?;
+    let log = Arc::new(OpenOptions::new().append(true).open(env::var(LOG)?)?);
+    println!("LISTENS {}", listener.address().ok_or("no address")?);
+    let serving = listener.serve(move |peer| {
+        let log = Arc::clone(&log);
+        peer.method("run", move |(call, work): (u64, u64), _: Context| {
+            // One write, so that a kill leaves no part of a line.
+            let logged = (&*log).write_all(format!("{call}\n").as_bytes());
+            async move {
+                logged.map_err(|error| RpcError::internal(error.to_string()))?;
+                if work > 0 {
+                    sleep(Duration::from_millis(work)).await;
+                }
+                Ok::<_, RpcError>(call)
+            }
+        });
+    });
+    serving.await?;
+    Ok(())
+}
