@@ -5,6 +5,7 @@
 use std::env;
 use std::time::Duration;
 
+use jsonrpsee::core::SubscriptionError;
 use jsonrpsee::core::client::{ClientT, Error, SubscriptionClientT};
 use jsonrpsee::core::params::BatchRequestBuilder;
 use jsonrpsee::rpc_params;
@@ -45,7 +46,7 @@ async fn jsonrpsee_server() -> (String, ServerHandle) {
                 sink.send(to_raw_value(&number)?).await?;
             }
             sink.closed().await;
-            Ok(())
+            Ok::<_, SubscriptionError>(())
         })
         .unwrap();
     (url, server.start(module))
