@@ -43,9 +43,9 @@ export function wasmPack(folder) {
 
 /**
  * Opens a page of the repository and calls `check(page, waitForText, errors)`. `waitForText(id, text)` waits for a text
- * in an element. A timeout, or an error in the page, is a failure. `errors` contains the errors of the page, and `check`
- * may remove those that it expects. `prepare(origin)` may start a server for the page. It returns the query of the
- * page's URL.
+ * in an element. A timeout, or an error in the page, is a failure. `errors` contains the errors of the page, and
+ * `check` may remove those that it expects. `prepare(origin)` may start a server for the page. It returns the query of
+ * the page's URL.
  */
 export async function inPage(file, check, prepare = () => "") {
   const server = createServer(serve).listen(0, "127.0.0.1");

@@ -77,8 +77,8 @@ async fn the_link_yields_while_it_decodes_rejected_bytes_again() -> Test {
     for _ in 0..16 {
         there.send_bytes(&frame(&format!("{{\"jsonrpc\":\"2.0\",\"method\":\"n\"{}}}", " ".repeat(LENGTH)))).await?;
     }
-    // The body of each header is the whole rest of the text. After rejecting a body, the decoder reads the header within
-    // this body.
+    // The body of each header is the whole rest of the text. After rejecting a body, the decoder reads the header
+    // within this body.
     let mut body = " ".repeat(LENGTH);
     for _ in 0..100 {
         body = format!("(Content-Length: {}\r\n\r\n{body}", body.len());

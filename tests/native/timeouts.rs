@@ -115,7 +115,8 @@ impl CallWithProgress {
         Ok(self.there.send(&progress.to_string()).await?)
     }
 
-    /// Sends progress until the call times out. Returns the time from the start to the end of the call, in milliseconds.
+    /// Sends progress until the call times out. Returns the time from the start to the end of the call, in
+    /// milliseconds.
     async fn milliseconds_until_timeout(mut self) -> Result<u128, Box<dyn Error>> {
         let Self { call, there, start, .. } = &mut self;
         let progress = r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":1}}"#;

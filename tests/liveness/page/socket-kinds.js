@@ -7,8 +7,8 @@ const SPREAD_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 15_000;
 
 /**
- * Returns the kinds, by id. `portway` has the exports of the package and of `portway/websocket`, and `options` are those
- * of the transports. `handle(command)` sends a command to the servers of the runner.
+ * Returns the kinds, by id. `portway` has the exports of the package and of `portway/websocket`, and `options` are
+ * those of the transports. `handle(command)` sends a command to the servers of the runner.
  */
 export function socketKinds({ JSONRPCPeer, webSocketTransport }, options, handle) {
   async function connected(port) {

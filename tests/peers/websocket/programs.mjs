@@ -54,7 +54,7 @@ export async function within(what, promise) {
 export class Program {
   #child;
   #exit;
-  /** What the program has written to both of its outputs. */
+  /** The text that the program has written to its standard output and standard error. */
   output = "";
 
   constructor(command, words, options = {}) {

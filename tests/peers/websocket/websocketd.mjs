@@ -1,4 +1,4 @@
-// Runs one program behind websocketd and behind `portway serve`, and compares what a client and a foreign page get:
+// Runs one program behind websocketd and behind `portway serve`, and compares the responses to a client and to a foreign page:
 // `node tests/peers/websocket/websocketd.mjs`. PORTWAY_WEBSOCKETD and PORTWAY_CLI name the programs.
 
 import assert from "node:assert/strict";
