@@ -1,5 +1,5 @@
-// Runs one program behind websocketd and behind `portway serve`: `node tests/peers/websocket/websocketd.mjs`. Compares the
-// responses to a client and to a foreign page. PORTWAY_WEBSOCKETD and PORTWAY_CLI name the programs.
+// Runs one program behind websocketd and behind `portway serve`: `node tests/peers/websocket/websocketd.mjs`. Compares
+// the responses to a client and to a foreign page. PORTWAY_WEBSOCKETD and PORTWAY_CLI name the programs.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
