@@ -1,6 +1,6 @@
-// The servers in JavaScript: `node servers.mjs serve rpc-websockets|json-rpc-2.0`. A server has the method `echo`, which
-// returns its params, and the method `flood`, which sends notifications named `tick`. It prints its port as a line of
-// JSON.
+// The servers in JavaScript: `node servers.mjs serve rpc-websockets|json-rpc-2.0`. A server has the method `echo`,
+// which returns its params, and the method `flood`, which sends notifications named `tick`. It prints its port as a
+// line of JSON.
 
 import { setImmediate as turn } from "node:timers/promises";
 import { JSONRPCClient, JSONRPCServer, JSONRPCServerAndClient } from "json-rpc-2.0";
