@@ -1,6 +1,7 @@
-// The benchmark of byte streams: `node benches/native/run.mjs --binary PATH [--plan native|wipc|ws] [--rounds N]
-// [--quick] [--check]`. In each round, every library runs once, and each round starts with another library. Ratios
-// compare results of the same round. The script prints a summary, and writes all rounds to target/bench/PLAN.json.
+// The benchmark of byte streams and WebSockets: `node benches/native/run.mjs --binary PATH [--plan native|wipc|ws]
+// [--rounds N] [--quick] [--check]`. In each round, every library runs once, and each round starts with another
+// library. Ratios compare results of the same round. The script prints a summary, and writes all rounds to
+// target/bench/PLAN.json.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir, totalmem } from "node:os";

@@ -223,8 +223,8 @@ impl Driver {
         Poll::Ready(Ok(()))
     }
 
-    /// Decides whether the next flush waits, after a read. One flush, which is one system call, then sends the
-    /// responses to several messages. Returns whether a flush that has waited is due.
+    /// Decides after a read whether the next flush waits. One flush then sends the responses to several messages.
+    /// Returns whether a flush that has waited is due.
     fn defer_flush(&mut self, has_read: bool) -> bool {
         let has_waited = self.defers_flush && !self.is_flushed;
         self.unflushed_reads = if self.is_flushed { 0 } else { self.unflushed_reads + usize::from(has_read) };
