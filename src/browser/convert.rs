@@ -78,7 +78,7 @@ fn check(value: &JsValue, max_visits: usize) -> Result<(), ReadError> {
 /// Returns the message of an error, without the prefix "Error". The message is shortened, because it may repeat a long
 /// text of the peer.
 fn text(problem: serde_wasm_bindgen::Error) -> String {
-    echo::ends(js_sys::Error::from(JsValue::from(problem)).message().into())
+    echo::shorten_middle(js_sys::Error::from(JsValue::from(problem)).message().into())
 }
 
 /// Converts the params of a call: an object, an array, or none (JSON-RPC 2.0 §4.2).
