@@ -61,7 +61,7 @@ const PEER_DIED: u32 = 13;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Client {
-    owner: Rc<OwnedHandle>,
+    shared: Rc<SharedClient>,
     timeout: Option<Duration>,
 }
 
@@ -69,7 +69,7 @@ impl Client {
     /// Creates a client whose calls time out after 10 seconds.
     #[must_use]
     pub fn new(transport: Transport) -> Self {
-        Self { owner: Rc::new(OwnedHandle::new(&transport)), timeout: Some(CALL_TIMEOUT) }
+        Self { shared: Rc::new(SharedClient::new(&transport)), timeout: Some(CALL_TIMEOUT) }
     }
 
     /// Sets the timeout of the calls and streams that are made with the returned clone. `None` disables it.
@@ -85,7 +85,7 @@ impl Client {
     #[must_use = "a call is sent when it is awaited"]
     pub fn call<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Call<R> {
         let decode = |value, max_visits| from_js(value, max_visits).map_err(CallError::unreadable);
-        Call::new(&self.owner.link, self.timeout, method, params_to_js(params), decode)
+        Call::new(&self.shared.link, self.timeout, method, params_to_js(params), decode)
     }
 
     /// Calls a method with params that are a value of JavaScript. Neither the params nor the result is converted.
@@ -93,7 +93,7 @@ impl Client {
     #[must_use = "a call is sent when it is awaited"]
     pub fn call_js(&self, method: &str, params: &JsValue) -> Call<JsValue> {
         let params = check_params(params).map(|()| params.clone());
-        Call::new(&self.owner.link, self.timeout, method, params, |value, _| Ok(value))
+        Call::new(&self.shared.link, self.timeout, method, params, |value, _| Ok(value))
     }
 
     /// Calls a method that returns a stream of items. The peer sends items only as fast as they are read.
@@ -114,7 +114,7 @@ impl Client {
     /// # }
     /// ```
     pub fn stream<T: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Items<T> {
-        Items::new(&self.owner.link, self.timeout, method, params_to_js(params))
+        Items::new(&self.shared.link, self.timeout, method, params_to_js(params))
     }
 
     /// Sends a notification.
@@ -122,7 +122,7 @@ impl Client {
     /// # Errors
     /// If the notification cannot be sent: [`CallError::Params`], [`CallError::Send`] or [`CallError::Destroyed`].
     pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), CallError> {
-        self.owner.link.notify(method, &params_to_js(params)?, &JsValue::UNDEFINED)
+        self.shared.link.notify(method, &params_to_js(params)?, &JsValue::UNDEFINED)
     }
 
     /// Sends a notification with params that are a value of JavaScript. The params are not converted. Objects in
@@ -132,31 +132,31 @@ impl Client {
     /// The errors of [`Client::notify`].
     pub fn notify_js(&self, method: &str, params: &JsValue, transfer: Option<&js_sys::Array>) -> Result<(), CallError> {
         check_params(params)?;
-        self.owner.link.notify(method, params, transfer.map_or(&JsValue::UNDEFINED, AsRef::as_ref))
+        self.shared.link.notify(method, params, transfer.map_or(&JsValue::UNDEFINED, AsRef::as_ref))
     }
 
     /// Returns the number of pending calls.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.owner.link.pending()
+        self.shared.link.pending()
     }
 
     /// Destroys the client that all clones share. Later calls of this function have no effect.
     pub fn destroy(&self) {
-        self.owner.link.destroy();
+        self.shared.link.destroy();
     }
 }
 
 /// The state that the clones of a client share.
 #[derive(Debug)]
-struct OwnedHandle {
+struct SharedClient {
     link: Rc<ClientHandle>,
     /// The function that JavaScript calls with the events of calls. `drop` first destroys the client, so JavaScript
     /// does not call a freed function.
     _callback: Closure<dyn Fn(u32, u32, JsValue)>,
 }
 
-impl OwnedHandle {
+impl SharedClient {
     fn new(transport: &Transport) -> Self {
         let role = ClientRole::new(transport.take(), &transport.js_limits());
         let max_visits = transport.max_visits();
@@ -168,7 +168,7 @@ impl OwnedHandle {
     }
 }
 
-impl Drop for OwnedHandle {
+impl Drop for SharedClient {
     fn drop(&mut self) {
         self.link.destroy();
     }
