@@ -144,6 +144,10 @@ describe("a subscription", () => {
     const last = rejection(refused.next());
     await strict.command("close", { code: 1008, reason: "" });
     assert.equal((await last).reason, "peer-gone");
+    // A later subscription on a transport that has ended rejects, too.
+    const { peer: late, transport } = connectTo(strict.url);
+    transport.close();
+    assert.equal((await rejection(subscribe(late, { ...shape, transport }).next())).reason, "peer-gone");
   });
 
   it("that ends before the response to its request unsubscribes after the response", async () => {

@@ -104,6 +104,11 @@ export function webSocketTransport(url, options = {}) {
 
   // Messages.
 
+  function checkLength(length) {
+    if (length > maxMessage)
+      throw new RangeError(`a message must have at most ${maxMessage} characters (maxMessage), got ${length}`);
+  }
+
   function post(text, ids) {
     for (const id of ids) {
       if (repeatable.has(id)) repeatable.set(id, text);
@@ -115,8 +120,7 @@ export function webSocketTransport(url, options = {}) {
   function send(message, transfer) {
     if (transfer?.length > 0) throw new TypeError("a WebSocket cannot transfer objects");
     const text = Array.isArray(message) ? `[${message.map(exactText)}]` : exactText(message);
-    if (text.length > maxMessage)
-      throw new RangeError(`a message must have at most ${maxMessage} characters (maxMessage), got ${text.length}`);
+    checkLength(text.length);
     const isAnswer = !someMessage(message, isCall);
     const hasCalls = someMessage(message, isRequest);
     // The peer causes the other messages, or their loss is not an error.
@@ -162,11 +166,10 @@ export function webSocketTransport(url, options = {}) {
     const unreadable = [];
     let messages;
     try {
-      if (size > maxMessage)
-        return reject(OVERSIZE, `a message must have at most ${maxMessage} bytes (maxMessage), got ${size}`);
+      checkLength(size);
       messages = readMessages(typeof data === "string" ? data : decode(data), (id) => void unreadable.push(id));
     } catch (/** @type {any} */ error) {
-      return reject(PARSE_ERROR, `a message is not JSON: ${error.message}`);
+      return reject(error instanceof RangeError ? OVERSIZE : PARSE_ERROR, error);
     }
     if (unreadable.length > 0) report(new Error("a response repeats a member"), unreadable);
     if (messages === undefined || (messages.id === PING_ID && !isCall(messages))) return;
@@ -179,8 +182,7 @@ export function webSocketTransport(url, options = {}) {
   }
 
   /** Answers an unreadable message if a server uses this transport. Otherwise it may be the answer to the only call. */
-  function reject(answer, text) {
-    const error = new Error(text);
+  function reject(answer, error) {
     if (isServing()) send(answer);
     else report(error);
     if (isWaiting()) report(error, [undefined]);
@@ -302,8 +304,7 @@ export function webSocketTransport(url, options = {}) {
       own.addEventListener("error", () => {});
       // `terminate` of `ws` also ends a socket whose peer does not answer.
       if (code === ABNORMAL && own.terminate) own.terminate();
-      else if (hadSession) own.close(closeCode(code), closeReason(reason));
-      else own.close();
+      else own.close(closeCode(code), closeReason(reason));
     }
     return hadSession;
   }
@@ -401,6 +402,7 @@ export function webSocketTransport(url, options = {}) {
     watch(watcher) {
       watchers.add(watcher);
       if (isReady) watcher.onSession(sessionCount);
+      if (endError !== undefined) queueMicrotask(() => watcher.onEnd(endError));
       return () => watchers.delete(watcher);
     },
     /** The running requests of the peer, for the link. */
