@@ -1,6 +1,6 @@
 // The benchmark of byte streams: `node benches/native/run.mjs --binary PATH [--plan native|wipc|ws] [--rounds N]
-// [--quick] [--check]`. In each round, every library runs once, and each round starts with another library. Ratios compare
-// results of the same round. The script prints a summary, and writes all rounds to target/bench/PLAN.json.
+// [--quick] [--check]`. In each round, every library runs once, and each round starts with another library. Ratios
+// compare results of the same round. The script prints a summary, and writes all rounds to target/bench/PLAN.json.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir, totalmem } from "node:os";
@@ -84,7 +84,7 @@ async function measure(workload) {
   const participants = libraries.filter(({ runs }) => workload.part in runs);
   const runs = new Map();
   for (const library of participants) runs.set(library.id, await prepareLibrary(workload, library));
-  // The first run of each library is not counted, because the run compiles code and its buffers grow.
+  // The first run of each library is not counted, because it also compiles code and allocates buffers.
   if (!["hold", "idle"].includes(workload.part)) for (const run of runs.values()) await run();
   const results = Object.fromEntries(participants.map(({ id }) => [id, []]));
   for (let round = 0; round < rounds; round++) {
