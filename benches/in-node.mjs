@@ -15,7 +15,8 @@ export async function measureInNode({ id: workload, size, rounds, libraries }) {
   for (const id of libraries) {
     const thread = new Worker(new URL(import.meta.url), { workerData: { id } });
     threads.set(id, thread);
-    // Without a listener, the event `error` would end this process. The next request to the ended thread fails.
+    // Without a listener, the event `error` of a thread would end this process. The next request to the ended thread
+    // times out.
     thread.on("error", () => {});
     await answer(thread).catch((error) => drop(id, error));
   }

@@ -3,7 +3,7 @@
 /** The baselines of the comparison. */
 export const BASELINES = ["postmessage", "handwritten-envelope", "reference-library"];
 
-/** An older build of Portway, measured twice. The difference between its two copies is noise. */
+/** Two copies of an older build of Portway. The difference between their results is the measurement error. */
 export const OLD = ["old-1", "old-2"];
 
 const sameOrigin = ["worker", "port-worker", "frame", "port-frame"];
@@ -14,8 +14,8 @@ const everywhere = [...sameOrigin, "far-frame", "port-far-frame"];
 /**
  * The libraries, in the order of the table. `boundaries` lists the boundaries that a library supports. `transfers` is
  * the direction in which the library can transfer a buffer: "both", "params" or undefined. `excluded` lists the
- * workloads and boundaries that the library does not run. `own` marks Portway, and `peer` marks libraries of other
- * authors.
+ * workloads that the library does not run, and the boundaries at which it runs none. `own` marks Portway, and `peer`
+ * marks libraries of other authors.
  */
 export const libraries = [
   {
@@ -60,7 +60,7 @@ export const libraries = [
     ],
   },
   {
-    // The Rust API has no option for coalescing.
+    // Rust has only one entry, because the Rust API has no option for coalescing.
     id: "portway-rust",
     title: "Portway, in Rust",
     own: true,
@@ -135,8 +135,8 @@ const MANY_ROUNDS = 21;
 /**
  * The workloads. `letter` is a short name for the option `--only`. `size` is the number of calls that a library makes
  * in a round. `rounds` is set if it differs from the default. `boundaries` lists the boundaries of a run without the
- * option `--boundary`. Long workloads do not run at boundaries to another process, where messages cost ten times as
- * much.
+ * option `--boundary`. Long workloads do not run at boundaries to another process, where a message costs ten times as
+ * much as at other boundaries.
  */
 export const workloads = [
   {

@@ -1,5 +1,5 @@
-// Draws the plot of the README. It shows the time of a call as a multiple of the time that a number needs by
-// `postMessage`, to the server and back.
+// Draws the plot of the README. The plot shows the time of a call, divided by the time in which `postMessage` sends a
+// number to the server and back.
 
 import { libraries, workloads } from "./matrix.mjs";
 import { ratio } from "./statistics.mjs";

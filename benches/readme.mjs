@@ -10,7 +10,10 @@ const END = "<!-- bench:end -->";
 
 const formatRatio = (value) => `${value.toFixed(2)} ×`;
 
-/** The columns of the table. All but the last are measured over a Worker. A column with `base` has ratios to `base`. */
+/**
+ * The columns of the table. All but the last are measured over a Worker. A column with `base` shows ratios to the
+ * library `base`.
+ */
 const COLUMNS = [
   { head: "one call after the other", workload: "sequential", metric: "us", base: "postmessage" },
   { head: "10 000 calls at once", workload: "concurrent-10k", metric: "us", base: "postmessage" },

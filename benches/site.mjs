@@ -17,7 +17,7 @@ const headers = {
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-embedder-policy": "require-corp",
   "cross-origin-resource-policy": "cross-origin",
-  // All iframes of a library load the same script.
+  // All iframes of a library load the same script, so the browser may cache it.
   "cache-control": "max-age=3600",
 };
 

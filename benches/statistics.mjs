@@ -26,8 +26,8 @@ export function valuesOf(cell, library, metric) {
 }
 
 /**
- * Divides the value of a library by the value of the base, for each round. Returns the spread of these ratios, or
- * undefined if a value is missing or a divisor is 0.
+ * Divides the value of a library by the value of the base, for each round. Returns the median and the quartiles of
+ * these ratios, or undefined if a value is missing or a divisor is 0.
  */
 export function ratio(cell, library, base, metric) {
   const [values, others] = [valuesOf(cell, library, metric), valuesOf(cell, base, metric)];

@@ -1,7 +1,7 @@
 //! A router of axum that hands its WebSockets to Portway, in two ways.
 //!
-//! `cargo run --example axum-server --features websocket`, and then `portway call --ws ws://127.0.0.1:8080/upgraded add
-//! '[1, 2]'`.
+//! `cargo run --example axum-server --features websocket` starts the server. Then
+//! `portway call --ws ws://127.0.0.1:8080/upgraded add '[1, 2]'` calls it.
 
 use std::convert::Infallible;
 
@@ -19,7 +19,7 @@ fn set_up(server: &Server) {
     server.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
 }
 
-/// Serves a socket of axum as a channel of whole messages. Limits for messages and pings are those of axum.
+/// Serves a socket of axum as a channel of whole messages. Axum limits the length of messages and answers pings.
 fn serve_messages(socket: WebSocket) -> std::io::Result<()> {
     let (sink, stream) = socket.split();
     let sink = sink.with(async |text: String| Ok::<_, axum::Error>(Message::Text(text.into())));
@@ -54,7 +54,8 @@ async fn upgrade(request: Request) -> Result<Response, Infallible> {
     Ok(response)
 }
 
-/// Refuses pages of other sites. A server that is not on the loopback address has other names.
+/// Refuses the requests of pages of other sites. The two names in `is_own` are those of a server on the loopback
+/// address. A server on another address needs its own names there.
 async fn check_origin(request: Request, next: axum::middleware::Next) -> Response {
     if is_own(request.headers()) { next.run(request).await } else { StatusCode::FORBIDDEN.into_response() }
 }
@@ -73,7 +74,7 @@ pub(crate) fn router() -> Router {
             "/messages",
             any(async |upgrade: WebSocketUpgrade| {
                 upgrade.max_message_size(10 << 20).on_upgrade(async |socket| {
-                    // Without a runtime, there would be no connection.
+                    // `serve_messages` fails only outside of a tokio runtime, and axum runs this closure inside of one.
                     let _ = serve_messages(socket);
                 })
             }),

@@ -42,10 +42,10 @@ export function wasmPack(folder) {
 }
 
 /**
- * Opens a page of the repository and calls `check(page, waitForText, errors)`. `waitForText(id, text)` waits for a text
- * in an element. A timeout, or an error in the page, is a failure. `errors` contains the errors of the page, and
- * `check` may remove those that it expects. `prepare(origin)` may start a server for the page. It returns the query of
- * the page's URL.
+ * Opens a page of the repository and calls `check(page, waitForText, errors)`. `waitForText(id, text)` waits until the
+ * element with this id contains the text, and fails after 30 s. `errors` contains the errors of the page. `check` may
+ * remove the errors that it expects; any other error is a failure. `prepare(origin)` may start a server for the page,
+ * and returns the query of the page's URL.
  */
 export async function inPage(file, check, prepare = () => "") {
   const server = createServer(serve).listen(0, "127.0.0.1");

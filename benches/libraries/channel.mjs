@@ -1,6 +1,9 @@
 // The functions `post` and `listen`, for libraries that require the application to post and to receive messages.
 
-/** Returns the channel of the client or of the server. It ignores messages of other windows, unless `isBare` is set. */
+/**
+ * Returns the channel of the client or of the server. A channel to a window ignores messages from other windows and
+ * origins, unless `isBare` is set.
+ */
 export function channelOf({ kind, target, origin }, isBare = false) {
   const isWindow = kind === "frame" || kind === "parent";
   const source = isWindow ? globalThis : target;

@@ -6,7 +6,7 @@ import { channelOf } from "./channel.mjs";
 
 export function call(side) {
   const { post, listen } = channelOf(side);
-  // The library passes the third argument of `request` to this function, as its second parameter.
+  // The library passes the third argument of `request` to this function as `transfer`.
   const client = new JSONRPCClient((message, transfer) => {
     try {
       post(message, transfer);

@@ -1,10 +1,10 @@
 // The matrix of the benchmark of byte streams: libraries, workloads and promises.
 
-/** The libraries. `runs` lists the parts of the benchmark that a library runs, with the name of the library in each. */
+/** The libraries. `runs` maps each part of the benchmark that a library runs to the library's name in this part. */
 export const libraries = [
   { id: "serde-alone", title: "memchr, serde_json alone", runs: { decode: "serde-alone" } },
   { id: "portway", title: "Portway", runs: { decode: "portway", serve: "portway", call: "portway", hold: "portway" } },
-  // The channels of lsp-server pass each message between threads.
+  // lsp-server passes each message through a channel to another thread. The next entry uses no channels.
   { id: "lsp-server", title: "lsp-server", peer: true, runs: { decode: "lsp-server", serve: "lsp-server" } },
   {
     id: "lsp-server-loop",
@@ -12,7 +12,8 @@ export const libraries = [
     peer: true,
     runs: { serve: "lsp-server-loop", hold: "lsp-server-loop" },
   },
-  // With buffers, async-lsp is faster and uses more memory. So `serve` uses buffers, and `hold` does not.
+  // Buffers make async-lsp faster, but use memory. So `serve` measures its speed with buffers, and `hold` its memory
+  // without them.
   {
     id: "async-lsp",
     title: "async-lsp",

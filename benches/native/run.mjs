@@ -85,7 +85,7 @@ async function measure(workload) {
   const participants = libraries.filter(({ runs }) => workload.part in runs);
   const runs = new Map();
   for (const library of participants) runs.set(library.id, await prepareLibrary(workload, library));
-  // The first run of each library is not counted, because the run compiles code and its buffers grow.
+  // The first run of each library is not counted, because it also compiles code and allocates buffers.
   if (!["hold", "idle"].includes(workload.part)) for (const run of runs.values()) await run();
   const results = Object.fromEntries(participants.map(({ id }) => [id, []]));
   for (let round = 0; round < rounds; round++) {

@@ -42,7 +42,7 @@ const dense = (id) => {
   return frame({ id, method: "build", params: { modules } });
 };
 
-/** Returns one of the three messages. Each of the three makes up a third of the bytes in a long stream. */
+/** Returns a message of one of the three kinds. In a long stream, each kind has a third of the bytes. */
 const mixed = (n) => (n % 700 === 699 ? dense(n) : n % 28 === 27 ? change(n) : request(n));
 
 /** Writes the streams. Returns the path of each stream and the number of its messages. */

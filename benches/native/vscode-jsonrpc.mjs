@@ -1,5 +1,5 @@
-// Runs the npm package vscode-jsonrpc in Node: `node vscode-jsonrpc.mjs decode | serve SOCKET | call`. The commands are
-// the same as those of the libraries in Rust.
+// Runs the npm package vscode-jsonrpc in Node: `node vscode-jsonrpc.mjs decode | serve SOCKET | call`. Each part reads
+// the same commands and prints the same answers as the part of this name in the Rust program.
 
 import { readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -50,7 +50,6 @@ function decodeOnce(stream, expected) {
       count += 1;
       if (count === expected) resolve();
     });
-    // `write` passes a chunk to the reader before it returns. The reader reports the messages of the chunk later.
     let at = 0;
     const write = () => {
       while (at < stream.length) {

@@ -1,6 +1,7 @@
 // Measures decoders of WIPC frames in Node: `node wipc-in-node.mjs wipc LIBRARY`. Each line of standard input is a
-// command `PAYLOAD TOTAL`. The script answers each command with a line of JSON. The libraries are: the Rust decoder as
-// wasm, a copy of bytes in wasm, the decoder of the npm package, wipc-js, and a copy of bytes in JavaScript.
+// command `PAYLOAD TOTAL`: the length of every payload, and the sum of these lengths. The script answers each command
+// with a line of JSON. The libraries are: the Rust decoder as wasm, a copy of bytes in wasm, the decoder of the npm
+// package, wipc-js, and a copy of bytes in JavaScript.
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -46,7 +47,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 function inWasm(name) {
   return async () => {
     const bytes = readFileSync(`${root}target/bench/wipc_bench.wasm`);
-    // Each length of payloads has a separate instance, because an instance contains one stream.
+    // Each stream has a separate instance, because an instance contains only one stream.
     const module = new WebAssembly.Module(bytes);
     return (payload, total) => {
       const { exports } = new WebAssembly.Instance(module);
@@ -113,7 +114,7 @@ async function wipcJs() {
       }
       const input = new PassThrough();
       new Counting(input, new PassThrough());
-      // A direct `emit` avoids the cost of the stream.
+      // A direct `emit` avoids the cost of a write to `input`.
       for (const chunk of chunks) input.emit("data", chunk);
       // wipc-js loses a frame whose magic is split between two chunks. It loses at most one frame per chunk.
       return found <= count && found >= count - chunks.length;
@@ -125,7 +126,8 @@ async function wipcJs() {
 async function copy() {
   return (payload, total) => {
     const { length, chunks } = streamOf(payload, total);
-    // The application may keep a payload, so a full buffer is not reused.
+    // A decoder must not reuse the buffer of a payload that the application may keep. So the copy allocates a new
+    // buffer, too.
     const decodeOnce = () => {
       let at = 0;
       let place = new Uint8Array(Math.max(payload, CHUNK));

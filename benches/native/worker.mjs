@@ -10,8 +10,8 @@ import { fileURLToPath } from "node:url";
 const TIMEOUT_MS = 120_000;
 
 /**
- * Starts a process. `words` contains the part and its arguments. A library in JavaScript has a script for Node. If
- * `core` is set, the process runs on this core only.
+ * Starts a process. `words` contains the part of the benchmark and the arguments of the part. A library in JavaScript
+ * has a `script`, which Node runs. If `core` is set, the process runs only on the processor core with this number.
  */
 function start(binary, { script }, words, core) {
   const inNode = script !== undefined && fileURLToPath(new URL(script, import.meta.url));
@@ -69,7 +69,7 @@ export class Server {
   }
 }
 
-/** A process that serves on a port, which is its first answer. */
+/** A process that serves on a port. Its first answer contains the number of the port. */
 export class PortServer extends Worker {
   constructor(binary, library, name, core) {
     super(binary, library, ["serve", name], core);

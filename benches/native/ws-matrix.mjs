@@ -1,11 +1,14 @@
-// The matrix of the benchmark of WebSockets: servers, workloads and promises. The server runs on one core, and the
-// generator on another one.
+// The matrix of the benchmark of WebSockets: servers, workloads and promises. The server and the generator run on
+// separate processor cores.
 
 const script = "../websocket/servers.mjs";
-/** The parts of the benchmark that a server of JSON-RPC takes part in. */
+/** Returns the parts of the benchmark that a server runs. The mirror does not run `idle`. */
 const server = (name, isMirror) => ({ rate: name, flood: name, ...(isMirror ? {} : { idle: name }) });
 
-/** The libraries. `expected` is a text in each response to `echo`, and `before` a request that precedes `flood`. */
+/**
+ * The libraries. `expected` is a text in each response to `echo`. `before` is the method of a request that precedes
+ * `flood`.
+ */
 export const libraries = [
   { id: "mirror", title: "ceiling of the generator", expected: '"echo"', runs: server("mirror", true) },
   { id: "bare", title: "tungstenite, no JSON", expected: '"echo"', runs: server("bare") },
@@ -21,12 +24,12 @@ export const libraries = [
     runs: server("rpc-websockets"),
   },
   { id: "json-rpc-2.0", title: "ws + json-rpc-2.0", peer: true, script, runs: server("json-rpc-2.0") },
-  // These run in Chromium.
+  // The next two libraries run in Chromium.
   { id: "page-bare", title: "WebSocket, JSON and a Map", runs: { page: "" } },
   { id: "page-portway", title: "Portway's client", runs: { page: "" } },
 ];
 
-/** The cores of the server and of the generator. */
+/** The numbers of the processor cores on which the server and the generator run. */
 export const cores = { server: 0, generator: 1 };
 
 const rate = (id, title, requests, connections, depth) => ({
@@ -85,8 +88,8 @@ export const workloads = [
 const rates = workloads.filter(({ metric }) => metric === "rps");
 
 /**
- * The promises: the `min` or `max` of the ratio of Portway to `base`. "peers" are all libraries with `peer: true`. With
- * `unit`, the limit applies to the value itself.
+ * The promises: the `min` or `max` of the ratio of Portway to `base`. "peers" are all libraries with `peer: true`. A
+ * promise without `base` limits the value of Portway itself, which is in `unit`.
  */
 export const promises = [
   ...rates.map(({ id }) => ({ workload: id, base: "peers", min: 1 })),

@@ -30,7 +30,7 @@ class LoopbackPort {
   close() {}
 }
 
-/** Returns the client of a library whose client and server are both in this realm. */
+/** Starts a server and a client of a library in this realm, and returns the client. */
 export async function loopback(library) {
   const [client, server] = [new LoopbackPort(), new LoopbackPort()];
   client.other = server;

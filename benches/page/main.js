@@ -72,8 +72,8 @@ async function measure({ id: workload, size, rounds, libraries }, boundary, real
       running = running.filter((other) => other !== id);
     }
   };
-  // The engine must have compiled the code before the measurement. Without a transport, the code takes most of the
-  // time, so the loopback has the longest warm-up.
+  // The engine must have compiled the code before the measurement. Without a transport, the code of the library takes
+  // most of the time, so the loopback has the longest warm-up.
   const warmUpSize = boundary === "loopback" ? size : workload === "sequential" ? 1_000 : Math.min(size, 1_000);
   const warmUpRuns = boundary === "loopback" ? 5 : TRANSFERS.includes(workload) ? 20 : 2;
   for (const id of [...running])
@@ -96,7 +96,10 @@ async function measure({ id: workload, size, rounds, libraries }, boundary, real
   };
 }
 
-/** Returns the libraries in an order that depends on the round. The first library and all neighbours change. */
+/**
+ * Returns the libraries in an order that depends on the round. Each round starts with another library. Every second
+ * round reverses the order, so that each library follows another one.
+ */
 function rotated(list, round) {
   const first = round % list.length;
   const turned = [...list.slice(first), ...list.slice(0, first)];

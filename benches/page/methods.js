@@ -17,7 +17,7 @@ export function makeMethods(transferred = (value) => value) {
     },
     weigh: ({ buffer }) => buffer.byteLength,
     mirror: ({ value }) => value,
-    /** Creates the buffers that `take` returns, so that their creation is not measured. */
+    /** Creates the buffers that `take` returns, so that the measured time of `take` does not include their creation. */
     prepare({ count, bytes }) {
       pool = Array.from({ length: count }, () => new ArrayBuffer(bytes));
       return count;

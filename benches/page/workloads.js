@@ -115,7 +115,7 @@ const measurePending = (() => {
   };
 })();
 
-/** Returns the number of timers that a call sets. The times of these calls are not measured. */
+/** Returns the mean number of timers that a call sets. The durations of these calls are not measured. */
 async function timersOf(caller, startCall) {
   const { setTimeout, setInterval } = globalThis;
   let count = 0;

@@ -1,6 +1,6 @@
-// Runs in the page: compares the client of Portway with the least code that makes calls on a `WebSocket`. Both call the
-// same server. In each round, both run once, and each round starts with the other one. The page posts its results,
-// because a debugging client would slow it.
+// Runs in the page: compares the client of Portway with the least code that makes calls on a `WebSocket`. Both clients
+// call the same server. In each round, each client runs once, and the clients take turns to be the first. The page
+// posts its results, because a debugging client would slow the page.
 
 import init, { JSONRPCClient } from "../../pkg/inline.js";
 import { webSocketTransport } from "../../pkg/websocket.js";

@@ -1,13 +1,13 @@
 // The servers in JavaScript: `node servers.mjs serve rpc-websockets|json-rpc-2.0`. A server has the method `echo`,
-// which returns its params, and the method `flood`, which sends notifications named `tick`. It prints its port as a
-// line of JSON.
+// which returns its params, and the method `flood`, which sends notifications named `tick`. The server prints its port
+// as a line of JSON.
 
 import { setImmediate as turn } from "node:timers/promises";
 import { JSONRPCClient, JSONRPCServer, JSONRPCServerAndClient } from "json-rpc-2.0";
 import { Server } from "rpc-websockets";
 import { WebSocketServer } from "ws";
 
-/** The number of notifications after which the server waits until the socket has written them. */
+/** The number of notifications after which the server lets the socket write. */
 const BURST = 256;
 const MAX_BUFFERED_BYTES = 1 << 20;
 
@@ -24,7 +24,7 @@ function printPort(server) {
   server.on("listening", () => console.log(JSON.stringify({ port: server.address().port })));
 }
 
-/** Calls `notify` for each notification. Waits if the peer does not read. */
+/** Calls `notify` for each notification. Waits while the buffer of the socket has more than `MAX_BUFFERED_BYTES`. */
 async function flood(socket, count, notify) {
   for (let number = 0; number < count; number++) {
     notify({ text: "hello", number });

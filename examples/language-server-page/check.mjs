@@ -15,7 +15,7 @@ async function serve(origin, address = "127.0.0.1:0") {
   return `?server=${encodeURIComponent(await serving.matches(/listening on (ws:\S+)/))}`;
 }
 
-/** Moves the cursor behind a text of the editor, as a user does with a key. */
+/** Moves the cursor to the end of a text in the editor. The last step is a key, because the page reads keys. */
 async function moveBehind(page, text) {
   const editor = page.locator("#editor");
   await editor.evaluate((editor, text) => {
@@ -54,7 +54,7 @@ await report({
           await serve(origin, new URL(decodeURIComponent(query.slice("?server=".length))).host);
           await waitForText("state", "connected to pylsp");
           await waitForText("diagnostics", "line 1: 'sys' imported but unused");
-          // Chromium logs each attempt that was made without a server.
+          // Chromium logs each attempt to connect while no server runs.
           for (const error of errors.splice(0))
             assert.match(error, /^WebSocket connection to .*ERR_CONNECTION_REFUSED$/);
         },

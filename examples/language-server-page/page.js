@@ -54,7 +54,7 @@ async function change() {
 
 let hovering = new AbortController();
 
-/** Shows the documentation of the name at the cursor. A newer question cancels an older one. */
+/** Shows the documentation of the name at the cursor. A newer request cancels an older one. */
 async function hover() {
   hovering.abort();
   hovering = new AbortController();

@@ -31,7 +31,7 @@ export async function ask(path, report) {
   }
 }
 
-/** A connection of vscode-jsonrpc, with the methods of Portway's `JSONRPCClient`. */
+/** A connection of vscode-jsonrpc, with the methods `request` and `notify` of Portway's `JSONRPCClient`. */
 class Service {
   #connection;
   #requests = 0;

@@ -1,8 +1,8 @@
 // The calls of the page to the worker, and of `ask.mjs` to the socket.
 
 /**
- * Makes the calls, one after the other, and reports the purpose and the outcome of each. A `service` has the methods
- * `request` and `notify` of Portway's `JSONRPCClient`.
+ * Makes the calls and reports the purpose and the outcome of each call. `service` has the methods `request` and
+ * `notify` of Portway's `JSONRPCClient`.
  */
 export async function makeCalls(service, report) {
   const ask = (method, params, options) => outcomeOf(service.request(method, params, options), options?.signal);
@@ -16,8 +16,8 @@ export async function makeCalls(service, report) {
 
   report("an error of the service", await ask("factor", [0]));
   report("an error with data", await ask("countPrimes", { below: 4_000_000_000 }));
-  report("params of another type", await ask("countPrimes", { below: "many" }));
-  report("params without a member", await ask("countPrimes", {}));
+  report("a param of the wrong type", await ask("countPrimes", { below: "many" }));
+  report("params without a required member", await ask("countPrimes", {}));
   report("no params for a method that needs them", await ask("countPrimes"));
   report("an unknown method", await ask("countSheep", { below: 3 }));
 

@@ -36,8 +36,8 @@ const expected = {
   "an error with data": {
     error: { code: -32602, message: "4000000000 is more than 10000000", data: { most: 10_000_000 } },
   },
-  "params of another type": { error: { code: -32602, message: INVALID_PARAMS } },
-  "params without a member": { error: { code: -32602, message: INVALID_PARAMS } },
+  "a param of the wrong type": { error: { code: -32602, message: INVALID_PARAMS } },
+  "params without a required member": { error: { code: -32602, message: INVALID_PARAMS } },
   "no params for a method that needs them": { error: { code: -32602, message: INVALID_PARAMS } },
   "an unknown method": { error: { code: -32601, message: "Method not found: countSheep" } },
   "a notification is handled before a later request": {

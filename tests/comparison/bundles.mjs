@@ -10,7 +10,10 @@ import { outcome } from "./probes/channel.mjs";
 const here = dirname(fileURLToPath(import.meta.url));
 export const pkg = resolve(here, "../../pkg");
 
-/** Resolves `portway` in the folder of its build. `module` is the entry for pages, because `node.js` is for Node. */
+/**
+ * Returns a plugin of esbuild that resolves Portway in the folder `pkg`. `module` is an entry for pages. It replaces
+ * the entry `node.js` too, which the adapters import.
+ */
 function fromPackage(module, pkg) {
   return {
     name: "portway",

@@ -1,6 +1,6 @@
 // Runs the comparison suite: `node tests/comparison/run.mjs`. The suite probes the behaviours of Portway and of other
-// libraries over real channels. It compares the outcomes with expected.json, and creates a table of the README from
-// them. suite.mjs describes the options. tests/interop probes calls whose peer closes or crashes.
+// libraries over real channels. It compares the outcomes with expected.json, and creates a table of the README from the
+// outcomes. suite.mjs describes the options. tests/interop probes calls whose peer closes or crashes.
 
 import { fork } from "node:child_process";
 import { existsSync } from "node:fs";

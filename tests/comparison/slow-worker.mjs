@@ -1,6 +1,6 @@
 // Probes a call to a module worker that is still loading. The worker awaits a promise at its top level before it
 // listens, as a worker that loads wasm does. In Node, the port of a worker buffers messages until the module has
-// loaded. The port of a worker in a browser does not, so this probe runs in Chromium.
+// loaded. In a browser, messages that arrive before the worker listens are lost. So this probe runs in Chromium.
 
 import { createServer } from "node:http";
 import { launch } from "../chromium.mjs";

@@ -35,7 +35,7 @@ export class Suite {
 
   /**
    * Compares the outcomes with the expected outcomes in `file`. Each outcome is `{ says, saw }`, by behaviour and
-   * library. `show` returns the text of an outcome that must be equal.
+   * library. `show` returns the text of an outcome, and only the texts are compared.
    */
   checkOutcomes(behaviours, modules, seen, file, show = ({ says, saw }) => `${says} (${saw})`) {
     if (this.#options.accept) writeFileSync(file, `${JSON.stringify(seen, null, 2)}\n`);
@@ -74,7 +74,7 @@ export class Suite {
   }
 }
 
-/** Returns the column of a library. Its title contains the tested version, except for Portway. */
+/** Returns the column of a library. The title of the column contains the tested version, except for Portway. */
 export function column({ module, title, name = module, isPortway }) {
   if (isPortway) return { module, title };
   const { version } = JSON.parse(readFileSync(join(root, "node_modules", name, "package.json"), "utf8"));

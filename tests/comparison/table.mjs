@@ -34,7 +34,7 @@ export function table(behaviours, columns, outcomes, notes) {
   };
   const cells = (row) => `| ${row.join(" | ")} |`;
   const verdicts = (id) => columns.map(({ module }) => outcomes[id][module].says);
-  // The titles are created before the rows, so that their footnotes have the first numbers.
+  // The titles are created before the rows, so that the footnotes of the titles have the first numbers.
   const titles = cells(["", ...columns.map(({ module, title }) => title + mark("*", module))]);
   const alike = behaviours.filter(({ id }) => verdicts(id).every((says) => says === "yes"));
   const rows = behaviours

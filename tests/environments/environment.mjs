@@ -58,7 +58,7 @@ export class Environment {
   }
 }
 
-/** Adds the tests in the report of a test runner to the suite. Jest and Vitest write reports of the same form. */
+/** Adds each test in the report `file` to the suite. Jest and Vitest write reports of the same form. */
 export async function addTests(suite, group, file, ended) {
   const report = await readFile(file, "utf8").then(JSON.parse, () =>
     ended.then(() => Promise.reject(new Error("no report was written"))),
@@ -73,7 +73,7 @@ export async function addTests(suite, group, file, ended) {
   }
 }
 
-/** Runs a script that prints the results of its tests (`projects/shared/report.js`), and adds them to the suite. */
+/** Runs a script that prints its results by `projects/shared/report.js`. Adds each printed test to the suite. */
 export async function addPrinted(suite, group, folder, program, ...args) {
   const { stdout } =
     (await suite.test(`${group}: the script exits by itself`, () =>

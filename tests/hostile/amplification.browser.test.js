@@ -50,7 +50,7 @@ async function connectAttacker() {
   return { frame, peer: await connecting };
 }
 
-/** Returns the milliseconds for which messages of this kind block the event loop if a listener only reads them. */
+/** Returns the milliseconds for which messages of one kind block the event loop if their listener only reads them. */
 async function measureBare(frame, kind) {
   const { port1, port2 } = new MessageChannel();
   const last = new Promise((resolve) => {
@@ -74,7 +74,7 @@ describe("the cost of one message of a peer for a page", function () {
       let counts;
       let bareMs = 0;
       const before = await heap();
-      // A busy machine delays some tries at random. The smallest measured time is the cost of the message.
+      // A busy machine delays some tries at random. So the smallest time of all tries counts.
       for (let n = 0; n < TRIES && ms > row.blocks; n++) {
         bareMs = await measureBare(frame, row.id);
         const task = longestTask();

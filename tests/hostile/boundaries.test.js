@@ -226,7 +226,7 @@ describe("a port of a session", () => {
     assert.isAtLeast(reports.length, 1, "the dropped messages must be reported");
   });
 
-  it("is closed if it comes with a second response to the same hello, and the first session continues", async () => {
+  it("is closed if it belongs to a second response to one hello, and the first session continues", async () => {
     const [port, far] = ports();
     const scriptedPeer = new ScriptedPeer(far);
     const calls = [];

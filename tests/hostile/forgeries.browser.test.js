@@ -48,7 +48,7 @@ async function connectedFriend({ sandbox } = {}) {
   return { friend, peer, events, overheard: overheard.filter((id) => typeof id === "string") };
 }
 
-/** Checks that the host and the friend answer calls, and that their session is still the first one. */
+/** Checks that the host and the friend answer calls, and that they are still in their first session. */
 async function assertUnharmed({ friend, peer, events }) {
   assert.deepEqual(await peer.request("echo", ["to the friend"]), ["to the friend"]);
   assert.deepEqual(await friend.run(() => peer.request("echo", ["to the host"])), ["to the host"]);
@@ -247,7 +247,7 @@ describe("forged messages", function () {
     assert.deepEqual(events, []);
     await friend.run((origin) => connectTo(parent, { origin }), origins.host);
     await connecting;
-    // During a session, the error -32601 for its hello must not turn the session into a plain connection.
+    // During a session, the error -32601 for the hello of this session must not turn the session into a plain one.
     await friend.run((id) => {
       parent.postMessage(message({ id, error: { code: -32601, message: "Method not found" } }), "*");
       parent.postMessage(message({ id: 1, method: "secret", params: ["downgraded"] }), "*");
@@ -314,7 +314,7 @@ describe("a host that posts each millisecond to an iframe, while the iframe navi
         peer.notify("tell", { secret: true });
         peer.request("echo", ["secret"], { timeout: 500 }).catch(() => {});
       } catch {
-        // Too many calls are pending, or the peer accepts no calls until the friend has returned.
+        // Too many calls are pending, or `peer` accepts no calls before its next session with the friend.
       }
     }, 1);
     afterThisTest(() => clearInterval(timer));
@@ -328,7 +328,7 @@ describe("a host that posts each millisecond to an iframe, while the iframe navi
       await pause(150);
       assert.deepEqual(await frame.received(), [], `the stranger has received something in round ${round}`);
       frame = await frame.load("friend");
-      // The next navigation interrupts the handshake at different moments.
+      // In two of three rounds, the next navigation interrupts this handshake, at another moment in each round.
       const connected = frame.run((origin) => connectTo(parent, { origin }), origins.host).catch(() => {});
       if (round % 3 === 0) await connected;
       else await pause(round * 7);
@@ -337,7 +337,7 @@ describe("a host that posts each millisecond to an iframe, while the iframe navi
       events.filter((event) => "secret" in event),
       [],
     );
-    // At the end, the friend is served over a new connection. The first connection is closed before, because two
+    // At the end, the host must serve the friend over a new connection. The first connection is destroyed, because two
     // connections on one iframe may replace each other.
     clearInterval(timer);
     peer.destroy();

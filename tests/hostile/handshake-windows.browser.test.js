@@ -71,8 +71,8 @@ describe("a handshake with generated messages", function () {
       const random = new Random(run);
       const fail = (what) => assert.fail(`${what}; PORTWAY_SEED=${seed}, round ${number}`);
       const limit = (promise, what) => Promise.race([promise, pause(10_000).then(() => fail(what))]);
-      // In every second round, the attacker sends nothing that ends the connection permanently. The connection must
-      // then serve the real peer.
+      // In every second round, the attacker sends nothing that ends the connection permanently. After such a round,
+      // the connection must serve the real peer.
       const intrudes = number % INTRUSION === INTRUSION - 1;
       const mayEnd = number % 2 === 1 || intrudes;
       const checker = new SessionChecker(["peer"]);

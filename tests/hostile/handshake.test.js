@@ -9,7 +9,7 @@ import { SessionChecker } from "./support/session-checker.js";
 
 const PER_ROUND = 2_000;
 const PER_BURST = 250;
-/** In a browser, handshake-windows.browser.test.js sends the other messages. */
+/** The number of messages that this file sends. In a browser, handshake-windows.browser.test.js sends the rest. */
 const COUNT = Math.ceil((inBrowser ? 0.4 : 1) * messageCount);
 
 /** Starts a port, and returns an object that has the interface of a worker and uses this port. */
@@ -38,8 +38,8 @@ const totals = { sent: 0, received: 0, bytesOut: 0, bytesReceived: 0, sessions: 
 
 async function round(number, isWorker) {
   const run = (seed + number * 7919) >>> 0;
-  // In every second round, the attacker sends nothing that ends the connection permanently. The connection must then
-  // serve the real peer.
+  // In every second round, the attacker sends nothing that ends the connection permanently. After such a round, the
+  // connection must serve the real peer.
   const mayEnd = number % 2 === 1;
   const checker = new SessionChecker(["peer", "past"]);
   const { port1, port2 } = new MessageChannel();
@@ -62,7 +62,7 @@ async function round(number, isWorker) {
   let remaining = PER_ROUND;
   for (let burst = 0; remaining > 0; burst++) {
     if (burst === 6) peerAttacker.past = peerAttacker.leave();
-    // Small bursts are enough while the attacker has no session.
+    // If the last burst got no reply, the attacker probably has no session. Then most bursts are small.
     const hasReply = peerAttacker.received > received;
     received = peerAttacker.received;
     const size = Math.min(remaining, 1 + random.below(hasReply ? 2 * PER_BURST : random.below(4) > 0 ? 8 : PER_BURST));

@@ -164,7 +164,7 @@ describe("requests that are sent together and share an object", () => {
   };
   for (const [way, make] of Object.entries(ways)) {
     for (const features of [["batch", "columns"], []]) {
-      it(`${way} pass a copy to each handler, ${features.length > 0 ? "as a list" : "as a batch"}`, async () => {
+      it(`${way}: each handler receives its own copy (features: ${features.join() || "none"})`, async () => {
         const seen = [];
         const { end } = await connectToScripted({
           features,

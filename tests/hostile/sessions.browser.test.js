@@ -12,7 +12,7 @@ describe("a handler that still runs after its session has ended", function () {
   this.timeout(30_000);
 
   for (const allowed of ["each of two origins", "any origin"]) {
-    it(`sends nothing to the next document if ${allowed} may connect, and its messages are reported`, async () => {
+    it(`sends nothing to the next document, and the host reports an error, if ${allowed} may connect`, async () => {
       const mayProceed = deferred();
       const done = deferred();
       const sessions = [];

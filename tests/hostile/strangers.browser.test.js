@@ -62,8 +62,8 @@ describe("a large message of a stranger", function () {
     it(`is not read by ${name}`, async () => {
       const [friend, stranger] = [await party("friend"), await party("stranger")];
       const bare = {};
-      // Firefox and WebKit deserialize a message before a listener runs. So the longest time of three messages without
-      // the library is compared with the shortest time below.
+      // Firefox and WebKit deserialize a message before a listener runs. So the shortest time with the library is
+      // compared with the longest time of three messages without the library.
       for (const kind of kinds)
         bare[kind] = Math.max(await block(stranger, kind), await block(stranger, kind), await block(stranger, kind));
       await listen(friend);

@@ -14,7 +14,7 @@ const PLACES = { page: "a page, by `connect`", wipc: "JavaScript over WIPC", nat
 
 const read = () => JSON.parse(readFileSync(file, "utf8"));
 
-/** Returns the least step that is not below a measurement times `room`. */
+/** Returns the least step that is at least the product of `measured` and `room`. */
 function leastStep(steps, measured, room) {
   return steps.find((one) => measured * room <= one) ?? Infinity;
 }

@@ -30,7 +30,7 @@ function served(methods) {
 describe("a WIPC peer that reads no responses", function () {
   this.timeout(30_000);
 
-  it("makes the server stop reading at a limit, and receives all responses after it has started to read", async () => {
+  it("makes the server stop reading at a limit, and receives all responses when it reads again", async () => {
     const SIZE = 64 * 1_024;
     const COUNT = 6_000;
     const text = "x".repeat(SIZE);
@@ -48,7 +48,7 @@ describe("a WIPC peer that reads no responses", function () {
       before = taken;
       await pause(300);
     }
-    // The server buffers 16 MiB, which are 256 responses. In addition, up to 1 024 requests may be running.
+    // The server buffers 16 MiB, which is the size of 256 responses. In addition, up to 1 024 requests may be running.
     assert.isAtMost(calls, 1_400, "the server must stop reading");
     read();
     await writing;

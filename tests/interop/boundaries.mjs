@@ -36,7 +36,7 @@ export async function observe(library, name, elsewhere, observedMs) {
     }
     factory.clear();
   });
-  // Calls that end at once have ended after this time. The load of the next library cannot delay them.
+  // After this time, all calls that end soon have ended. So the next library cannot delay these calls.
   const mayContinue = new Promise((resolve) => setTimeout(resolve, 2_500));
   return { mayContinue, done: Promise.all(watches).then(() => outcomes) };
 }
@@ -76,7 +76,7 @@ async function ending(promise, start, observedMs) {
 
 function describe(error) {
   if (!(error instanceof Error)) return `rejected with ${String(error)}`;
-  // If the error has a reason, the suite compares the reason. Other tests compare the text.
+  // Other tests compare the texts of errors that have a `reason`. So this suite compares only the reason.
   return `rejected with ${error.name}: ${typeof error.reason === "string" ? error.reason : error.message}`;
 }
 
@@ -87,7 +87,7 @@ function limited(promise, ms) {
   return Promise.race([promise, expired]);
 }
 
-/** Each library has its own copy of this module, but all copies use one server. So the copies need distinct numbers. */
+/** Each library has its own copy of this module, but all copies use one server. So no two copies may use one number. */
 let lastNumber = Math.floor(performance.now() * 1000);
 
 class BoundaryFactory {
@@ -125,7 +125,7 @@ class BoundaryFactory {
     return { element, elsewhere: this.#elsewhere, ...(await this.#library.call(element, "frame")) };
   }
 
-  /** Adds an iframe. After a reload, the server does not send the script of the iframe before `release`. */
+  /** Adds an iframe. After a reload, the server sends the script of the iframe only after a call of `release`. */
   async heldFrame() {
     const query = `?hold=${++lastNumber}`;
     const made = await this.frame(query);
@@ -158,7 +158,7 @@ class BoundaryFactory {
     for (const dispose of this.#dispose) dispose();
   }
 
-  /** Resolves to a worker that listens. Not every library waits for a slow worker. */
+  /** Starts a worker. Resolves after the worker listens, because not every library waits for a slow worker. */
   async #started(script) {
     const worker = this.#start(script);
     await new Promise((ready) => {

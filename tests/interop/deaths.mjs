@@ -1,6 +1,7 @@
-// Lists the events that end the peer of a call, or the caller. This file runs in the page. `prepare` of an event
-// connects two peers and returns `trigger`, which triggers the event and returns the calls to observe. `judge`
-// returns the text of the table for the outcomes of the calls. A library must support the `boundaries` of an event.
+// Lists the events after which a call may get no response. This file runs in the page. `prepare` of an event connects
+// two peers, and resolves to a function. This function triggers the event, and returns the calls to observe. `judge`
+// returns the text of the table for the ends of these calls. An event is skipped if the library does not support all of
+// its `boundaries`.
 
 import { pause } from "../comparison/probes/channel.mjs";
 import { speed } from "./speed.mjs";
@@ -11,10 +12,10 @@ function endText({ call, timedCall }) {
   return timedCall?.state === "rejected" ? "on request" : "waits";
 }
 
-/** The timeout in milliseconds of a call, if a library has such an option. */
+/** The timeout of the calls `timedCall` in milliseconds. They are made if the library has a timeout for calls. */
 const TIMEOUT_MS = 2000;
 
-/** Returns a `prepare` function that makes a call without a response before `trigger` runs. */
+/** Returns a `prepare` function that makes a call without a response. The call is pending when `trigger` runs. */
 function during(boundary, trigger) {
   return async (factory) => {
     const made = await factory[boundary]();
@@ -31,7 +32,7 @@ function during(boundary, trigger) {
   };
 }
 
-/** Returns a `prepare` function for a worker that never listens. The observed call includes the connecting. */
+/** Returns a `prepare` function for a worker that never listens. The observed time includes the time to connect. */
 function atStart(script) {
   return async ({ connect }) =>
     () => ({
@@ -177,7 +178,7 @@ export const deaths = [
   },
 ];
 
-/** Calls repeatedly until a call is answered, because a library may need some time to connect again. */
+/** Makes up to `times` calls until one is answered, because a library may need some time to connect again. */
 function firstOf(times, call) {
   return new Promise((resolve, reject) => {
     (async () => {

@@ -1,4 +1,4 @@
-// Runs in the page. First, it runs the specs with other peers. Then it starts the libraries one after another, and
+// Runs in the page. First, it runs the tests of peers.mjs. Then it starts the libraries one after another, and
 // observes all of them. `window.seen` is the result.
 
 const query = new URLSearchParams(location.search);

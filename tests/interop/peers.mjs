@@ -1,5 +1,5 @@
 // Tests Portway with other published JSON-RPC 2.0 libraries over a port. Each library is once the client and once the
-// server. This file runs in the page. `check` returns the fault of each spec, or `null`, by the name of the spec.
+// server. This file runs in the page. `check` returns the fault of each test, or `null`, by the name of the test.
 
 import { assert } from "chai";
 import * as jsonrpc from "json-rpc-2.0";
@@ -69,7 +69,7 @@ const specs = {
     assert.isNull(await client.request("refresh"));
   },
 
-  async "our client receives errors of vscode-jsonrpc's server with code, message and data, and for unknown methods"() {
+  async "our client receives the code, message and data of vscode-jsonrpc's errors, also for unknown methods"() {
     const { client, connection } = ourClient();
     connection.onRequest("fail", () => new vscode.ResponseError(-32001, "no such file", { line: 3 }));
     connection.listen();
@@ -135,7 +135,7 @@ const specs = {
     assert.isTrue(await connection.sendRequest("refresh"));
   },
 
-  async "vscode-jsonrpc's client receives errors of our server with code, message and data, and for unknown methods"() {
+  async "vscode-jsonrpc's client receives the code, message and data of our errors, also for unknown methods"() {
     const { server, connection } = ourServer();
     server.method("fail", () => {
       throw new RPCError(-32001, "no such file", { line: 3 });

@@ -1,7 +1,7 @@
 // Runs the interop suite: `node tests/interop/run.mjs [chromium|firefox|webkit]`. In a real browser, the suite ends the
 // peer of a pending call in different ways. It uses the published version and the usual setup of each library. It
-// compares the outcomes with expected.json, and prints the times. Of the times, it compares only their classes. The
-// suite also tests Portway with other JSON-RPC 2.0 libraries, as their client and as their server.
+// compares the outcomes with expected.json, and prints the times. Times are compared by their classes; see speed.mjs.
+// The suite also tests Portway with other JSON-RPC 2.0 libraries, as their client and as their server.
 //
 // The suite creates the second table of the README from the outcomes in Chromium. tests/comparison/suite.mjs describes
 // the options. Other engines must have equal outcomes, except the text of errors. In these engines, calls are observed
@@ -38,7 +38,7 @@ const [engine = "chromium"] = positionals;
 const inFull = engine === "chromium";
 const suite = new Suite(options);
 
-/** Returns the faults of the specs with other peers, and the outcomes by library and event. */
+/** Returns the faults of the tests of peers.mjs, and the outcomes by library and event. */
 async function runInBrowser() {
   const site = await serve(catalogue);
   let browser;

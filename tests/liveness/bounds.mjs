@@ -1,6 +1,6 @@
 // Reads bounds.json for the runners. A kind is one way in which a peer ends, or one state in which a peer must not be
-// reported as ended. The file lists the kinds, the engines that run them, and their allowed outcomes. `sockets` are
-// ends of WebSockets.
+// reported as ended. The file lists the kinds, the engines that run them, and their allowed outcomes. `sockets` lists
+// the ends of WebSockets, and `deaths` lists the other ends.
 
 import { readFileSync } from "node:fs";
 import { RUNS } from "./page/measure.js";

@@ -29,7 +29,7 @@ const seconds = (ms) => `${ms / 1000} s`;
 /** Returns the bound of a row. The text is empty if only the timeout of a call ends the call. */
 const bound = ({ within, reason }) => (reason === "timeout" ? "" : seconds(within));
 
-/** Returns sentences about the events that an engine does not measure, if there are any. */
+/** Returns the lines about events that an engine cannot measure. Returns no lines if there are no such events. */
 function gaps(all) {
   const rows = all.filter(({ not }) => not !== undefined);
   if (rows.length === 0) return [];

@@ -82,7 +82,7 @@ function statements(text) {
   return found.filter(({ head }) => head.trim() !== "");
 }
 
-/** Returns whether a body may follow a text: it begins an interface or a class, and has a `>` for each `<`. */
+/** Returns whether a body may follow `text`: the text begins an interface or a class, and has a `>` for each `<`. */
 function isHead(text) {
   const angles = text.replaceAll("=>", "");
   const isDeclaration = /^\s*(?:export |declare |abstract )*(?:interface|class|namespace) /.test(text);

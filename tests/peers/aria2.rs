@@ -33,7 +33,7 @@ impl Aria2 {
     async fn start() -> Option<Self> {
         let aria2 = program("PORTWAY_ARIA2")?;
         let folder = tempfile::tempdir().unwrap();
-        // The port is free again when the listener is dropped, because aria2 reports no port that it has chosen itself.
+        // aria2 does not report a port that it chooses itself. So a listener finds a free port, and is dropped at once.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap().local_addr().unwrap().port();
         let mut command = Command::new(aria2);
         command.args(["--enable-rpc", "--rpc-secret=s3cret", "--no-conf", "--no-proxy=127.0.0.1"]);
@@ -89,7 +89,7 @@ async fn serve_file() -> String {
 }
 
 #[tokio::test]
-async fn a_download_is_complete_and_is_notified() {
+async fn a_completed_download_is_notified() {
     let Some(mut aria2) = Aria2::start().await else { return };
     let gid = aria2.call("aria2.addUri", json!([TOKEN, [serve_file().await]])).await;
     assert_eq!(aria2.event().await, ("aria2.onDownloadStart", gid.clone()));
@@ -100,7 +100,7 @@ async fn a_download_is_complete_and_is_notified() {
 }
 
 #[tokio::test]
-async fn a_wrong_token_is_an_error_of_the_peer() {
+async fn a_call_with_a_wrong_token_returns_an_error_of_the_peer() {
     let Some(aria2) = Aria2::start().await else { return };
     let failure = aria2.peer.call::<Value>("aria2.getVersion", &["token:wrong"]).await.unwrap_err();
     let error = failure.remote().unwrap_or_else(|| panic!("{failure:?}"));

@@ -1,7 +1,7 @@
 //! Tests of Portway with programs of other authors, over standard streams, sockets and WebSockets.
 //!
 //! `cargo xtask test --only peers` installs the programs and names them in environment variables. If a variable is not
-//! set, its tests pass, and print that they have tested nothing.
+//! set, the tests of its program pass, and print that they have tested nothing.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test is a panic")]
 

@@ -47,7 +47,7 @@ async fn a_pygls_server_calls_the_client_during_a_call() {
 }
 
 #[tokio::test]
-async fn errors_of_a_server_on_pygls_keep_code_message_and_data() {
+async fn errors_of_a_pygls_server_keep_their_code_message_and_data() {
     let Some((editor, _)) = session().await else { return };
     let failure = editor.peer.call::<Value>("todo/fail", &json!({ "a": 1 })).await.unwrap_err();
     let error = failure.remote().unwrap_or_else(|| panic!("{failure:?}"));

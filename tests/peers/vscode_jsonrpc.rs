@@ -42,7 +42,7 @@ async fn end(peer: Peer) {
 }
 
 #[tokio::test]
-async fn a_server_on_vscode_jsonrpc_answers_with_results() {
+async fn a_vscode_jsonrpc_server_answers_with_results() {
     let Some(peer) = server() else { return };
     let params = json!({ "text": "é€😀", "list": [1, null, { "a": true }] });
     assert_eq!(call(&peer, "echo", params.clone()).await, params);
@@ -53,7 +53,7 @@ async fn a_server_on_vscode_jsonrpc_answers_with_results() {
 }
 
 #[tokio::test]
-async fn a_server_on_vscode_jsonrpc_answers_with_errors() {
+async fn a_vscode_jsonrpc_server_answers_with_errors() {
     let Some(peer) = server() else { return };
     let error = failure(&peer, "fail").await;
     assert_eq!((error.code, error.message.as_str()), (ErrorCode::new(-32001), "no such file"));
@@ -73,7 +73,7 @@ async fn a_vscode_jsonrpc_server_calls_the_client_during_a_call() {
 }
 
 #[tokio::test]
-async fn notifications_reach_a_server_on_vscode_jsonrpc_in_their_order() {
+async fn notifications_reach_a_vscode_jsonrpc_server_in_order() {
     let Some(peer) = server() else { return };
     let lines: Vec<String> = (0..100).map(|number| format!("line {number}")).collect();
     for line in &lines {
@@ -84,7 +84,7 @@ async fn notifications_reach_a_server_on_vscode_jsonrpc_in_their_order() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_is_cancelled_at_a_server_on_vscode_jsonrpc() {
+async fn a_dropped_call_is_cancelled_at_a_vscode_jsonrpc_server() {
     let Some(peer) = server() else { return };
     let pending_call = peer.call::<Value>("wait", &json!({})).start();
     assert_eq!(call(&peer, "lines", json!([])).await, json!([]));
@@ -95,7 +95,7 @@ async fn a_call_that_is_dropped_is_cancelled_at_a_server_on_vscode_jsonrpc() {
 }
 
 #[tokio::test]
-async fn vscode_jsonrpc_answers_a_thousand_calls_at_once_and_a_large_call() {
+async fn a_vscode_jsonrpc_server_answers_a_thousand_calls_at_once_and_a_large_call() {
     let Some(peer) = server() else { return };
     let calls: Vec<_> = (0..1_000)
         .map(|number| peer.call::<Value>("echo", &json!({ "number": number })).timeout(TEST_TIMEOUT).start())
@@ -193,7 +193,7 @@ fn register(peer: &Peer) {
 }
 
 #[tokio::test]
-async fn a_client_on_vscode_jsonrpc_calls_our_server() {
+async fn a_vscode_jsonrpc_client_calls_our_server() {
     let Some(node) = program("PORTWAY_NODE") else { return };
     let path = std::env::temp_dir().join(format!("portway-vscode-{}.sock", std::process::id()));
     let listener = Listener::unix(&path, Framing::ContentLength).await.unwrap();

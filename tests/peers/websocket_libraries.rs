@@ -54,7 +54,7 @@ async fn serve() -> String {
     format!("ws://{address}/")
 }
 
-/// Checks three notifications, an unknown method, and the end of the connection.
+/// Checks that a server sends three notifications, refuses an unknown method, and ends the connection as `end` checks.
 async fn ends_with(peer: &Peer, end: impl Fn(&Closed) -> bool) {
     let (sender, mut ticks) = unbounded_channel();
     peer.on_notify("ticked", move |(tick,): (u32,), _: Context| {
@@ -73,7 +73,7 @@ async fn ends_with(peer: &Peer, end: impl Fn(&Closed) -> bool) {
 }
 
 #[tokio::test]
-async fn a_server_with_ws_answers_asks_and_notifies() {
+async fn a_ws_server_answers_calls_and_notifies_our_client() {
     let Some(mut server) = start("PORTWAY_NODE", "ws-server.mjs", &[]) else { return };
     let peer = connect(&mut server).await;
     let text = "é€😀".repeat(50_000);
@@ -82,7 +82,7 @@ async fn a_server_with_ws_answers_asks_and_notifies() {
 }
 
 #[tokio::test]
-async fn a_server_with_websockets_answers_asks_and_notifies() {
+async fn a_websockets_server_answers_calls_and_notifies_our_client() {
     let Some(mut server) = start("PORTWAY_PYGLS_PYTHON", "websockets_server.py", &[]) else { return };
     let peer = connect(&mut server).await;
     let text = "é€😀".repeat(50_000);
@@ -93,14 +93,14 @@ async fn a_server_with_websockets_answers_asks_and_notifies() {
 }
 
 #[tokio::test]
-async fn a_client_with_ws_gets_its_answers() {
+async fn a_ws_client_calls_our_server() {
     let Some(mut client) = start("PORTWAY_NODE", "ws-client.mjs", &[&serve().await]) else { return };
     let answers: Value = serde_json::from_str(&line(&mut client).await).unwrap();
     assert_eq!(answers, json!({ "added": 3, "unknown": -32601, "asked": ["Ada", 200_000], "inOrder": true }));
 }
 
 #[tokio::test]
-async fn a_client_with_websockets_gets_its_answers() {
+async fn a_websockets_client_calls_our_server() {
     let Some(mut client) = start("PORTWAY_PYGLS_PYTHON", "websockets_client.py", &[&serve().await]) else { return };
     let answers: Value = serde_json::from_str(&line(&mut client).await).unwrap();
     let expected = json!({

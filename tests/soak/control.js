@@ -24,7 +24,7 @@ export function asker(target, source, origin) {
     });
 }
 
-/** Answers each question with the result of the function of its name. `post` sends a message to the page. */
+/** Answers each question with the result of the function that the question names. `post` posts the answer. */
 export function answer(source, post, functions) {
   listen(source, "message", async ({ data }) => {
     if (data?.soak !== "question") return;

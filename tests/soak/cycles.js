@@ -102,7 +102,7 @@ export class Cycles {
     port1.close();
   }
 
-  // One peer is in this context, and one is in another context. They connect over the boundary of this context.
+  // One peer is in this context, and one is in another context. They connect over the boundary between both.
   async #connected(ask, target) {
     const channel = `cycle ${this.cycles}`;
     const [peerHere] = await Promise.all([

@@ -18,7 +18,10 @@ export const unlisten = (target, type, listener) => removeEventListener.call(tar
 let listeners = 0;
 const known = new WeakMap();
 
-/** Returns the listeners of a target for one type and phase. Maps each added listener to the function in its place. */
+/**
+ * Returns the listeners of a target for one type and phase, as a map. A key is a listener that was passed to
+ * `addEventListener`. The value is the function that was added in place of this listener.
+ */
 function listenersOf(target, type, options) {
   let byType = known.get(target);
   if (byType === undefined) known.set(target, (byType = new Map()));

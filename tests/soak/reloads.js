@@ -3,7 +3,7 @@
 import { pause, stopTimer, startTimer } from "./instruments.js";
 import { TEST_TIMEOUT_MS } from "./workloads.js";
 
-/** The numbers of calls before, during and after each reload. */
+/** The numbers of calls before each reload, about every 10 ms during the reload, and after it. */
 const BEFORE = 20;
 const DURING = 5;
 const AFTER = 5;

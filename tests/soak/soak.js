@@ -11,9 +11,9 @@ const SLICES = 10;
 
 /**
  * Runs `plan` between this context and other contexts. Contexts in `plain` are linked by plain transports, and contexts
- * in `connected` are linked by `connect`. A context has a name and a `target`. Its function `ask` sends questions to
- * it, and `transport` creates a transport to it. `memory` returns the heaps. The soak waits for the promise of
- * `onSample`.
+ * in `connected` are linked by `connect`. Each context is `{ name, target, ask, transport }`. `ask` sends questions to
+ * the context, and `transport` creates a transport to the context. `memory` returns the heaps. The soak awaits the
+ * promise that `onSample` returns.
  */
 export class Soak {
   now = "starting";
@@ -113,7 +113,7 @@ export class Soak {
   }
 }
 
-/** Returns the number of held and requested locks. Locks are granted asynchronously, so two counts must be equal. */
+/** Returns the number of held and requested locks, once two counts are equal. Locks are granted asynchronously. */
 async function locks() {
   for (let before; ; ) {
     const { held = [], pending = [] } = (await globalThis.navigator?.locks?.query()) ?? {};

@@ -1,5 +1,6 @@
 // Writes the JavaScript and TypeScript of README.md as modules that can be compiled. readme/names.d.ts declares the
-// names that a block uses without a declaration. If a block does not import the package, its module imports it.
+// names that a block uses without a declaration. If a block does not import the package, an import is added to the
+// module of the block.
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -62,7 +63,7 @@ function blocksIn(text) {
 }
 
 function moduleOf(code) {
-  // This block is one statement of a listener, whose event has `data`.
+  // A block of this form is one statement of a listener for events with `data`. So a listener is written around it.
   const inListener = /^if \(data.* return;\n$/.test(code) ? `function listener({ data }) { ${code} }` : code;
   const checked = inListener.replace(/^.*\/\/ does not compile$/gm, "// @ts-expect-error\n$&");
   // The import is on the first line, so that all lines keep their numbers.

@@ -36,7 +36,7 @@ export function wrongStreamsAreRefused(): void {
   client.stream("logs", { level: "1" });
   // @ts-expect-error an option of requests, not of streams
   client.stream("logs", { level: 1 }, { totalTimeout: 1 });
-  // @ts-expect-error a method with a stream is not a request
+  // @ts-expect-error a method with a stream must be called by `stream`
   void client.request("logs", { level: 1 });
   // @ts-expect-error a method with a stream cannot be in a batch
   void client.batch([{ method: "logs", params: { level: 1 } }]);

@@ -1,4 +1,4 @@
-// `portway/websocket`: its options, and the types of items and errors.
+// Tests the types of `portway/websocket`: options, items of subscriptions, and errors.
 
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "portway";
 import { ReconnectPolicy, subscribe, webSocketTransport, type ConnectionLost } from "portway/websocket";
@@ -48,11 +48,11 @@ const policy = new ReconnectPolicy({ base: 1 });
 policy.lost(0, 1006, "stop");
 same<Equal<typeof policy.due, number | undefined>>(true);
 
-// @ts-expect-error The transport is missing.
+// @ts-expect-error the transport is missing
 subscribe(client, { method: "a", notification: "b" });
-// @ts-expect-error The heartbeat is a number or false.
+// @ts-expect-error the heartbeat must be a number or `false`
 webSocketTransport("wss://example.org", { heartbeat: true });
-// @ts-expect-error There is no such verdict.
+// @ts-expect-error unknown verdict
 policy.lost(0, 1006, "later");
-// @ts-expect-error `ReconnectPolicy` has no timers.
+// @ts-expect-error unknown method, because `ReconnectPolicy` sets no timers
 policy.schedule();

@@ -1,4 +1,4 @@
-// Tests the types of frames over streams, and of guests.
+// Tests the types of `portway/wipc` and `portway/wipc/node`: the codec, channels, and guests in processes.
 
 import { JSONRPCPeer, type BuiltInTransport } from "portway";
 import {
@@ -103,7 +103,7 @@ export async function host(): Promise<number | null> {
   await peer.request("add", [1, 2]);
   guest.kill("SIGTERM");
   const { code } = await guest.close({ payload: "bye", timeout: 100 });
-  // @ts-expect-error the process that starts a guest is its host
+  // @ts-expect-error the role cannot be set, because `spawnGuest` always returns the host
   await spawnGuest("node", [], { role: "guest" });
   return code;
 }

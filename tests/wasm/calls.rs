@@ -19,7 +19,7 @@ async fn a_call_returns_its_result() {
 }
 
 #[wasm_bindgen_test]
-async fn a_call_is_a_plain_message() {
+async fn a_call_is_sent_as_a_json_rpc_request() {
     let (client, wire) = client_and_wire();
     let call = client.call::<i32>("add", &Add { a: 1, b: 2 }).start();
     assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","method":"add","params":{"a":1,"b":2},"id":1}"#);
@@ -28,7 +28,7 @@ async fn a_call_is_a_plain_message() {
 }
 
 #[wasm_bindgen_test]
-async fn unit_params_are_no_params() {
+async fn unit_params_are_omitted_from_the_request() {
     let (client, wire) = client_and_wire();
     let _call = client.call::<i32>("ping", &()).start();
     assert_eq!(next(&wire).await, r#"{"jsonrpc":"2.0","method":"ping","id":1}"#);
@@ -67,7 +67,7 @@ enum Kind {
 }
 
 #[wasm_bindgen_test]
-async fn values_arrive_as_after_json_serialization() {
+async fn values_have_the_form_of_their_json_text() {
     let rich = Rich {
         name: "é".to_owned(),
         absent: None,

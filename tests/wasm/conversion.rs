@@ -132,7 +132,7 @@ async fn a_small_message_with_a_large_value_is_refused_within_50_ms() {
     let (client, _server) = client_and_reader();
     for name in small_costly_names() {
         let params = js_sys::Array::of1(&costly(&name));
-        // Other programs may delay a try. So the best of five tries counts.
+        // Other programs may delay a try. So only the shortest of five times counts.
         let mut best = f64::INFINITY;
         for _ in 0..5 {
             let begun = now();
@@ -243,7 +243,7 @@ async fn a_result_after_costly_progress_cancels_no_other_call() {
 }
 
 #[wasm_bindgen_test]
-async fn the_data_and_the_message_of_an_error_are_bounded() {
+async fn visits_are_limited_for_the_data_and_the_message_of_an_error() {
     let (client, wire) = client_and_wire();
     for (at, name) in small_costly_names().enumerate() {
         let call = client.call::<u32>("get", &()).start();
@@ -339,7 +339,7 @@ async fn a_shared_value_is_read_at_each_of_its_positions() {
     assert_eq!(client.call_js("sums", &js_sys::Array::of2(&shared, &shared)).await, Ok(6.into()));
 }
 
-/// A list in place of a map once leaked stack memory of wasm. Some thousands of such lists ended the program.
+/// In a former version, each list in place of a map leaked stack memory of wasm. Some thousands of lists caused a trap.
 #[wasm_bindgen_test]
 async fn thousands_of_params_of_a_wrong_type_leak_no_memory() {
     let (client, server) = client_and_reader();
@@ -513,8 +513,8 @@ fn values_are_read_as_serde_wasm_bindgen_reads_them() {
         assert_read_alike::<Untagged>(&value);
         assert_read_alike::<serde_json::Value>(&value);
         assert_read_alike::<serde::de::IgnoredAny>(&value);
-        // For a list with null or undefined, `serde_wasm_bindgen` reads these types with a JavaScript exception that
-        // passes through Rust. So these types are not compared for such a list.
+        // If a list contains null or undefined, `serde_wasm_bindgen` cannot read the list as one of the types below: a
+        // JavaScript exception unwinds Rust code. So such a list is not compared for these types.
         let list = js_sys::Array::is_array(&value).then(|| js_sys::Array::from(&value));
         if !list.is_some_and(|list| list.iter().any(|element| element.is_null() || element.is_undefined())) {
             assert_read_alike::<BTreeMap<String, u32>>(&value);

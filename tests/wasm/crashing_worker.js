@@ -4,7 +4,7 @@
 import init, { JSONRPCClient, portTransport, serveUntilTrap } from "../../../../wasm-bindgen-test.js";
 import { withSmallMemory } from "../web/support/small-memory.js";
 
-/** The number of calls of Rust since its first trap. */
+/** The number of calls of exported wasm functions since the first trap. */
 let callsAfterTrap;
 
 function counted(run) {

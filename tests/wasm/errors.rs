@@ -37,7 +37,7 @@ async fn an_error_without_data_has_no_data_on_the_wire() {
 }
 
 #[wasm_bindgen_test]
-async fn an_unknown_method_is_answered() {
+async fn an_unknown_method_is_answered_with_an_error() {
     let (client, _server) = client_and_server();
     let Err(CallError::Remote(error)) = client.call::<()>("nowhere", &()).await else { panic!("no error") };
     assert_eq!(error, RpcError::new(ErrorCode::METHOD_NOT_FOUND, "Method not found: nowhere"));
@@ -117,7 +117,7 @@ async fn a_result_of_another_type_is_an_error() {
 }
 
 #[wasm_bindgen_test]
-async fn an_answer_without_result_and_error_is_invalid() {
+async fn a_response_without_result_and_error_is_invalid() {
     let (client, wire) = client_and_wire();
     let call = client.call::<u8>("ask", &()).start();
     wire.send(r#"{"jsonrpc":"2.0","id":1}"#);

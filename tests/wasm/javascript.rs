@@ -75,7 +75,7 @@ async fn javascript_calls_rust() {
 }
 
 #[wasm_bindgen_test]
-async fn javascript_gets_an_error_of_rust() {
+async fn javascript_receives_an_error_of_rust() {
     let (server, client) = server_for_js();
     server.method("fail", |(), _| async {
         Err::<(), _>(RpcError::new(ErrorCode::new(-32001), "BUILD_FAILED").with_data(&("main.ts", 7)))

@@ -40,7 +40,7 @@ struct Place {
 }
 
 #[wasm_bindgen_test]
-fn data_is_a_value_of_javascript() {
+fn the_data_of_an_error_is_a_value_of_javascript() {
     let error = RpcError::internal("no");
     assert!(error.js_data().is_undefined());
     assert_eq!(error.clone().with_js_data(JsValue::UNDEFINED), error);
@@ -54,7 +54,7 @@ fn data_is_a_value_of_javascript() {
 
 #[cfg(feature = "codec")]
 #[wasm_bindgen_test]
-fn data_is_also_available_as_json_text() {
+fn the_data_of_an_error_can_be_read_as_json_text() {
     use std::borrow::Cow;
 
     use portway::message::ErrorObject;

@@ -78,7 +78,7 @@ async fn a_batch_is_answered_in_one_array() {
 }
 
 #[wasm_bindgen_test]
-async fn null_params_are_no_params() {
+async fn null_params_are_read_as_absent_params() {
     let (server, wire) = server_and_wire();
     server.method("ping", |(), _| async { Ok::<_, RpcError>("pong".to_owned()) });
     wire.send(r#"{"jsonrpc":"2.0","method":"ping","params":null,"id":1}"#);

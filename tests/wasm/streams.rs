@@ -93,7 +93,7 @@ async fn a_stream_ends_with_its_client() {
     assert_eq!(item(&mut late).await, Some(Err(CallError::Destroyed)));
 }
 
-/// A stream of the numbers up to a limit. It counts the numbers that it produced, and records its drop.
+/// A stream of the numbers from 1 to `end`. `made` counts the produced numbers, and `dropped` records the drop.
 struct Numbers {
     next: u32,
     end: u32,

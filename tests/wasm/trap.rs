@@ -62,7 +62,7 @@ async fn a_task_that_panics_beside_the_handlers_ends_all_calls() {
 }
 
 #[wasm_bindgen_test]
-async fn a_full_stack_ends_all_calls() {
+async fn a_stack_overflow_ends_all_calls() {
     check_trap_in("overflow").await;
     check_trap_in("overflowLater").await;
     // Firefox does not report an uncaught stack overflow in a worker.

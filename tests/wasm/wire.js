@@ -1,4 +1,4 @@
-// The peers of the tests: raw messages that a test reads and writes, or the JavaScript API.
+// Functions for the peer in a test. The test reads and writes raw messages, or the peer uses the JavaScript API.
 
 // The test runner writes this glue, which exports the JavaScript API.
 import { CallError, JSONRPCClient, JSONRPCServer, RPCError, portTransport } from "../../../../wasm-bindgen-test.js";

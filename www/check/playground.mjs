@@ -1,4 +1,4 @@
-// Finds the elements of the playground by the names on the page, and does the actions of a user.
+// Finds the elements of the playground by their visible names and roles, and does the actions of a user.
 import assert from "node:assert/strict";
 
 const TIMEOUT_MS = 15_000;

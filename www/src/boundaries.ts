@@ -35,6 +35,6 @@ export interface SavedHistory {
 export interface HistoryEntry {
   readonly url: string;
   readonly state: unknown;
-  /** The number of the document. A move between entries with the same number does not reload the document. */
+  /** The number of the entry's document. A move between entries of one document does not reload it. */
   readonly document: number;
 }

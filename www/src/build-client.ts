@@ -67,7 +67,7 @@ export class BuildClient {
   start(fileSystem: FileSystem): void {
     this.#fileSystem = fileSystem;
     const worker = new Worker(new URL("./build-worker.ts", import.meta.url), { type: "module", name: "build" });
-    // ZenFS declares the types of Node's channels. A worker of a browser has other types, but the required members.
+    // ZenFS declares its channels with types of Node. A worker of a browser has all members that ZenFS uses.
     attachFS(worker as unknown as RPC.Channel, fileSystem);
     worker.addEventListener("message", (event: MessageEvent<{ _zenfs?: boolean } | undefined>) => {
       if (event.data?._zenfs) this.fileSystemRequests.set(this.fileSystemRequests.value + 1);

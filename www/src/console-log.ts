@@ -11,7 +11,7 @@ export interface ConsoleEntry {
   readonly text: string;
   readonly position?: SourcePosition | undefined;
   readonly detail?: string | undefined;
-  /** How many times this entry was added without another entry in between. */
+  /** The number of consecutive times that this entry was added. */
   readonly count: number;
 }
 

@@ -194,7 +194,8 @@ function toEditorDiagnostic(doc: Text, diagnostic: Diagnostic): EditorDiagnostic
 }
 
 /**
- * Returns the offset of a position. The text may have changed since the build, so the position may be outside of it.
+ * Returns the offset of a position. The text may have changed since the build, so the position may be outside of the
+ * text.
  */
 function offsetOf(doc: Text, line: number, column: number): number {
   const { from, length } = doc.line(Math.min(doc.lines, Math.max(1, line)));

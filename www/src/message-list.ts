@@ -207,7 +207,7 @@ class MessageList extends LitElement {
     if (rows && this.#followsEnd) rows.scrollTop = rows.scrollHeight;
   }
 
-  /** Notes whether the list is at its end. Only then, the list scrolls to new messages. */
+  /** Stores whether the list is scrolled to its end. Only in this case, the list scrolls to new messages. */
   readonly #noteScroll = ({ currentTarget }: Event) => {
     const { scrollTop, clientHeight, scrollHeight } = currentTarget as HTMLElement;
     this.#followsEnd = scrollTop + clientHeight >= scrollHeight - ROW;

@@ -13,7 +13,7 @@ export interface MessageRow {
   readonly kind: Kind;
   readonly method: string;
   readonly id: string;
-  /** The time from the request to its response, in milliseconds. Only responses have this member. */
+  /** The time from the request to this response, in milliseconds. Only responses have this member. */
   readonly elapsed: number | undefined;
   readonly summary: string;
 }

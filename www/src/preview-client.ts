@@ -47,8 +47,8 @@ export class PreviewClient {
   }
 
   async refresh(): Promise<void> {
-    // A document that is still loading may have files of an older build. One reload after the load replaces all of
-    // these files, so a second reload is not necessary.
+    // A document that is still loading may have files of an older build. The running refresh waits for this document
+    // and then reloads it, so a second refresh is not necessary.
     if (this.#refreshing || this.status.value === "empty") return;
     this.#refreshing = true;
     try {

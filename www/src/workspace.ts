@@ -20,7 +20,7 @@ class Workspace {
   /** The position to which the editor must move its cursor, or undefined. */
   readonly target = new Store<SourcePosition | undefined>(undefined);
   readonly cursor = new Store({ line: 1, column: 1 });
-  /** The number of times that the sample project was written. The editor then discards its texts. */
+  /** The number of times that the sample project was written. Each time, the editor discards its texts. */
   readonly generation = new Store(0);
   readonly #unsaved = new Map<string, string>();
   #saving = Promise.resolve();

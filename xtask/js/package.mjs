@@ -75,8 +75,8 @@ const shortExportNames = {
   },
 };
 
-// wasm-bindgen copies the modules that Rust imports, but not their imports. The bundle uses the sources
-// instead, so that an entry and the glue also share one instance of each module.
+// wasm-bindgen copies the modules that Rust imports, but not the modules that these import. The bundle uses the sources
+// instead. So an entry module and the glue also share one instance of each module.
 const fromSources = {
   name: "from-sources",
   setup({ onResolve }) {
@@ -211,7 +211,7 @@ if (shared !== undefined) throw new Error(`copies of the library share ${shared}
 /** The members of `internalMembers` that at least one bundle has. */
 const shortenedMembers = new Set();
 
-/** The annotations that esbuild adds, although every bundler knows that these expressions are pure. */
+/** The annotations `@__PURE__` that esbuild adds to expressions which every bundler knows to be pure. */
 const redundantMarks = /\/\* @__PURE__ \*\/(?=new (Weak)?(Map|Set)\b|Symbol\b)/g;
 
 async function bundle({ name, output, platform }) {
@@ -272,8 +272,8 @@ async function copyDeclarations() {
   await Promise.all(modules.map((file) => writeFile(join(stage, file), shared)));
 }
 
-// Returns the notices for the crates in the wasm and for the packages in the bundles. The plan has those for the
-// crates.
+// Returns the notices for the crates in the wasm and for the packages in the bundles. `notice` of the plan contains the
+// notices for the crates.
 function notices() {
   const packages = [...bundled].sort().map(([title, text]) => `\n${"-".repeat(80)}\n${title}\n\n${text}\n`);
   return notice + packages.join("");

@@ -1,5 +1,5 @@
 // Checks that the numbers that Rust and JavaScript share are equal: `node xtask/js/shared-numbers.mjs`. Prints each
-// name that differs, with its numbers.
+// name whose numbers differ, with both numbers.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -32,7 +32,8 @@ function compare(pair, rust, js, only = []) {
   }
 }
 
-// One JavaScript file declares the commands and the outputs. A name in it is a command if Rust has such a command.
+// One JavaScript file declares the commands and the outputs. A name in this file is a command if `mod commands` in Rust
+// has this name.
 const abi = "crates/portway-web/js/driver/wasm-abi.js";
 const abiInRust = "crates/portway-web/src/abi.rs";
 const inModule = (name) =>
@@ -48,7 +49,7 @@ const outputs = inAbi(false);
 compare(`mod outputs of ${abiInRust} and ${abi}`, inModule("outputs"), outputs, ["NOTHING", "SEND", "OPERATION"]);
 if (outputs.OPERATION !== outputs.HAS_MORE - 1) faults.push(`${abi}: OPERATION must be HAS_MORE - 1`);
 
-// JavaScript has no names for the kinds, so each number is computed from an example.
+// JavaScript has no names for the kinds, so the number of each kind is computed from an example.
 const { HAS_VERSION, kindOf, shapeOf } = await import("../../crates/portway-web/js/driver/envelope.js");
 const { MAX_METHOD_LENGTH } = await import("../../crates/portway-web/js/driver/limit-values.js");
 const shape = (message) => shapeOf(message, message, 8);

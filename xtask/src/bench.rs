@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: compares calls with a bare `postMessage` and with other libraries. With `--only native`,
-//! `--only wipc` or `--only ws`, it compares the speed of byte streams or WebSockets with that of other libraries.
+//! `--only wipc` or `--only ws`, compares byte streams, WIPC frames or WebSockets with those of other libraries
+//! instead.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -78,7 +79,7 @@ fn build_rust(setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Measures byte streams, sockets and memory. A browser is not necessary.
+/// Runs the workload `plan`: `native`, `wipc` or `ws`. Only `ws` requires a browser.
 fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> {
     let workspace = &setup.workspace;
     let log = workspace.log("bench-native");
@@ -92,7 +93,7 @@ fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> 
         wasm_module::build(setup, WIPC_PACKAGE, "target/bench/wipc_bench.wasm")?;
     }
     let node = setup.node()?;
-    // A page measures the client in JavaScript.
+    // The workload of WebSockets measures the client in JavaScript, which runs in a page.
     let environment = if plan == WEBSOCKET {
         build::run(setup)?;
         let browser = setup.browser(Engine::Chromium);

@@ -128,7 +128,7 @@ impl Browser {
         }
     }
 
-    /// Returns the command prefix that runs this browser without a screen.
+    /// Returns the command prefix with which this browser runs on a machine without a screen.
     pub(crate) fn screen(&self) -> &'static [&'static str] {
         match self.engine {
             Engine::Chromium | Engine::Firefox => &[],
@@ -163,7 +163,7 @@ fn existing(path: &str) -> Option<PathBuf> {
     Some(PathBuf::from(path)).filter(|path| path.exists())
 }
 
-/// Finds the test browser of WebKitGTK, which is not in PATH on any system.
+/// Finds the test browser of WebKitGTK, which no system installs in PATH.
 fn minibrowser() -> Option<PathBuf> {
     let multiarch = ["/usr/lib", "/usr/libexec"].iter().flat_map(|root| {
         let below = Path::new(root).read_dir().into_iter().flatten().flatten().map(|entry| entry.path());

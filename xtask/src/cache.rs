@@ -11,8 +11,8 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Opens the cache in the first of these folders that is set: `$PORTWAY_CACHE`, `$XDG_CACHE_HOME/portway`,
-    /// `~/.cache/portway`.
+    /// Opens the cache in `$PORTWAY_CACHE`, or else in `$XDG_CACHE_HOME/portway`. If neither variable is set, opens the
+    /// cache in `~/.cache/portway`.
     pub(crate) fn open() -> Result<Self> {
         let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let root = locate(variable("PORTWAY_CACHE"), variable("XDG_CACHE_HOME"), env::home_dir())

@@ -131,7 +131,7 @@ fn place(path: &Path) -> Option<PathBuf> {
     parts.as_path().strip_prefix("src").ok().map(|place| package.join(place))
 }
 
-/// The number of lines, and of lines that were run.
+/// The number of all lines, and the number of lines that were run.
 #[derive(Clone, Copy, Default)]
 struct Share {
     lines: usize,

@@ -18,7 +18,7 @@ pub(crate) fn can_install() -> bool {
     find_in_path("apt-get").is_some() && privilege().is_some()
 }
 
-/// Installs `packages`. The output names their `purpose`.
+/// Installs `packages`. The printed line contains `purpose`.
 pub(crate) fn install(purpose: &str, packages: &[&str], log: &Path) -> Result<()> {
     let prefix = privilege().context("apt-get requires root, or sudo without a password")?;
     let apt = |arguments: &[&str]| {
@@ -41,7 +41,7 @@ pub(crate) fn install(purpose: &str, packages: &[&str], log: &Path) -> Result<()
     })
 }
 
-/// Returns the command prefix that grants root privileges, or `None` if they are not available without a password.
+/// Returns the command prefix that grants root privileges, or `None` if a password would be necessary.
 fn privilege() -> Option<&'static [&'static str]> {
     let succeeds = |program: &str, arguments: &[&str]| {
         let status = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();

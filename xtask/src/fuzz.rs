@@ -231,7 +231,7 @@ fn statistic(output: &str, name: &str) -> Option<u64> {
 
 fn reproduce(workspace: &Workspace, programs: &Path, targets: &[String], input: &Path) -> Result<bool> {
     let [target] = targets else { bail!("--input requires exactly one target in --only") };
-    // The path is relative to the folder in which cargo was called, and the program runs there.
+    // The program runs in the folder in which cargo was called, because `input` is relative to this folder.
     let mut command = Command::new(programs.join(target));
     command.arg(input).env("RUST_BACKTRACE", "1").env("PORTWAY_FUZZ_SHOW", "1");
     command.args([format!("-timeout={HANG}"), format!("-rss_limit_mb={MAX_MEMORY_MB}")]);

@@ -76,7 +76,7 @@ fn layer(module: &Path) -> Option<String> {
     parts.next().map(|_| first)
 }
 
-/// Returns the line of each import that the layer of `module` must not have, and the rule.
+/// Returns the line of each import that the layer of `module` must not have, and the rule that the import breaks.
 fn wrong_imports(module: &Path, text: &str) -> Vec<(usize, String)> {
     let Some(own) = layer(module) else { return Vec::new() };
     let Some((_, allowed)) = LAYERS.iter().find(|(folder, _)| *folder == own) else { return Vec::new() };

@@ -176,8 +176,8 @@ fn within_line(rest: &str) -> Option<&str> {
     rest.get(..end)
 }
 
-/// Returns the length of a part of a template, from a backtick or the end of a placeholder, and whether a placeholder
-/// follows.
+/// Returns the length of the part of a template at the start of `rest`, and whether a placeholder follows. The part
+/// begins with a backtick, or with the brace that closes a placeholder.
 fn template_length(rest: &str) -> (usize, bool) {
     let mut protected = false;
     for (position, next) in rest.char_indices().skip(1) {
@@ -192,7 +192,7 @@ fn template_length(rest: &str) -> (usize, bool) {
     (rest.len(), false)
 }
 
-/// Returns whether a `/` after `previous` begins a regular expression. The alternative is a division.
+/// Returns whether a `/` after `previous` begins a regular expression. Otherwise, the `/` is a division.
 fn may_precede_regex(previous: Option<Piece<'_>>) -> bool {
     const WORDS: &[&str] =
         &["return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "do", "else", "yield", "await"];

@@ -24,7 +24,7 @@ const CORE: &str = "portway-proto";
 /// The package of the library.
 const LIBRARY: &str = "portway";
 
-/// The package of the driver in browsers.
+/// The package of the browser driver.
 const BROWSER: &str = "portway-web";
 
 /// Maximum time of each command.
@@ -71,8 +71,8 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
         let mut command = without_wasm_only(on_host(&["clippy", "--quiet", "--all-targets"])?)?;
         run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
     });
-    // Packages are checked one by one. If one command checked all packages, they would share features, and the npm
-    // package has no `std`.
+    // Packages are checked one by one. If one command checked all packages, cargo would compile a shared dependency
+    // with the features that any package requires, such as `std`. The npm package must compile without `std`.
     let wasm_too = workspace.wasm_too_packages()?;
     for package in
         [LIBRARY, BROWSER].map(str::to_owned).into_iter().chain(workspace.wasm_only_packages()?).chain(wasm_too.clone())
@@ -82,12 +82,12 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
             let mut command = wasm.command(&program.to_string_lossy(), &workspace.root)?;
             command.args(arguments).args(["--quiet", "--target", WASM, "-p", &package]);
             if package == LIBRARY {
-                // The other tests run on the host.
+                // The other tests run on the host only.
                 command.args(["--all-features", "--lib", "--test", "wasm"]);
             } else if package == BROWSER {
                 command.args(["--all-features", "--lib"]);
             } else if wasm_too.contains(&package) {
-                // The programs run on the host.
+                // The programs of such a package run on the host only.
                 command.arg("--lib");
             }
             run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
@@ -115,7 +115,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
             .env("RUSTDOCFLAGS", "-Dwarnings");
         run_ok(&mut command, &log, LIMIT)
     });
-    // `cargo xtask test` runs the examples for the host.
+    // This check covers wasm32 only, because `cargo xtask test` runs the examples on the host.
     checks.check("examples in the docs: wasm32", || {
         let mut command = wasm.command("cargo", &workspace.root)?;
         // Cargo and stable rustdoc cannot compile examples without running them. The runner `true` does nothing, so

@@ -100,8 +100,8 @@ fn is_installed(workspace: &Workspace) -> Result<bool> {
     Ok(serde_json::from_str(&installed).is_ok_and(|installed| covers(&installed, &required)))
 }
 
-/// Returns whether each package of the lock file is installed in its version. File times are not compared, because
-/// `npm install` writes the two files in any order.
+/// Returns whether each package of the lock file `required` is installed in the version that `required` names. File
+/// times are not compared, because `npm install` writes both lock files in any order.
 fn covers(installed: &Value, required: &Value) -> bool {
     let Some(packages) = required.get("packages").and_then(Value::as_object) else { return false };
     packages.iter().filter(|(path, _)| path.starts_with("node_modules/")).all(|(path, package)| {

@@ -118,7 +118,7 @@ pub(crate) fn short_step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Res
     result
 }
 
-/// Returns the last `lines` lines of `text` that are not blank, indented.
+/// Returns the last `lines` non-blank lines of `text`. Indents each line.
 pub(crate) fn tail(text: &str, lines: usize) -> String {
     let all: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let skipped = all.len().saturating_sub(lines);
@@ -144,7 +144,8 @@ fn wait(child: &mut Child, limit: Duration) -> Result<Ending> {
             return Ok(Ending::Exited(status));
         }
         if start.elapsed() > limit {
-            // Without its driver, a browser would continue to run and to use its port. So all descendants are killed.
+            // If only its driver were killed, a browser would continue to run and to occupy its port. So all
+            // descendants are killed.
             for process in descendants(child.id()) {
                 Command::new("kill").arg("-9").arg(process.to_string()).stderr(Stdio::null()).status().ok();
             }
@@ -156,7 +157,7 @@ fn wait(child: &mut Child, limit: Duration) -> Result<Ending> {
     }
 }
 
-/// Returns the descendants of `root` in /proc.
+/// Returns the descendants of the process `root`, which /proc lists.
 fn descendants(root: u32) -> Vec<u32> {
     let mut parents = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {

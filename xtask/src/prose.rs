@@ -1,5 +1,5 @@
 //! Checks the prose of the sources: lines must have at most 120 columns, and comments must not contain certain phrases.
-//! A phrase in backticks or in a block of code is a name, and is not checked.
+//! Text in backticks and in blocks of code is not checked, because it consists of names.
 
 use anyhow::Result;
 
@@ -22,7 +22,7 @@ const MAX_COLUMNS: usize = 120;
 struct Phrase {
     /// One word or several words. A bar separates alternatives.
     words: &'static str,
-    /// The phrase is allowed before these words. A bar separates them.
+    /// The phrase is allowed before one of these words. A bar separates the words.
     except_before: &'static str,
     /// Whether the phrase is allowed in questions.
     in_questions: bool,

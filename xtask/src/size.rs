@@ -19,7 +19,7 @@ struct Measured {
 pub(crate) struct Sizes {
     files: Vec<(String, Measured)>,
     budget: u64,
-    /// The modules that are added to others, and the bytes of gzip that they add.
+    /// The modules that pages load in addition to another module, each with the gzipped bytes that the module adds.
     additions: Vec<(Addition, u64)>,
 }
 
@@ -53,7 +53,8 @@ impl Sizes {
         self.files.iter().map(|(_, measured)| part(measured)).sum()
     }
 
-    /// Returns one text if the package exceeds its budget, and one text if the README names another size.
+    /// Returns a text for each failed check. A check fails if the package or an addition exceeds its budget, or if the
+    /// README names another size.
     pub(crate) fn problems(&self, readme: &str) -> Vec<String> {
         let gzip = self.sum(|file| file.gzip);
         let mut problems = Vec::new();
@@ -65,7 +66,7 @@ impl Sizes {
                 problems.push(format!("{file} must add at most {gzip_budget} bytes of gzip to {to}, got {added}"));
             }
         }
-        // The size differs slightly between compilers, so the figure may differ by up to 0.25 KiB.
+        // The size differs slightly between compilers, so the figure in the README may differ by up to 0.25 KiB.
         let kib = gzip as f64 / 1024.0;
         if !figures(readme).any(|figure| (figure - kib).abs() <= 0.25) {
             problems.push(format!("README.md must name the size of the package, {kib:.1} KiB"));

@@ -7,12 +7,13 @@ use anyhow::Result;
 use crate::process::capture;
 use crate::workspace::Workspace;
 
-/// The last commit before this rule. It and its ancestors are not checked, since history is not rewritten.
+/// The last commit before this rule applied. This commit and its ancestors are not checked, since history is not
+/// rewritten.
 const LAST_UNCHECKED: &str = "c089aba";
 
 const MAX_CHARACTERS: usize = 72;
 
-/// Imperatives that end in `ed`, `ing` or `s`, like other forms of a verb.
+/// Imperatives that the check must accept, although they end in `ed`, `ing` or `s` like other forms of a verb.
 const IMPERATIVES: &[&str] =
     &["alias", "bring", "embed", "exceed", "feed", "need", "ping", "proceed", "seed", "speed", "string"];
 

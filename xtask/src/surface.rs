@@ -1,5 +1,5 @@
-//! `cargo xtask surface`: compares the public surface of the package and of the library with the lists in
-//! tests/surface. So a change of the surface is a change of a file, which a reviewer notices.
+//! `cargo xtask surface`: compares the public surface of the npm package, of `portway` and of `portway-proto` with the
+//! lists in tests/surface. A change of the surface therefore requires a change of a list, which a reviewer notices.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     write: bool,
 }
 
-/// A library, and the target that it is built for.
+/// A library in Rust, and the target that it is built for.
 #[derive(Clone, Copy)]
 pub(crate) enum Target {
     Proto,
@@ -107,8 +107,8 @@ impl fmt::Display for OtherFormat {
 
 impl std::error::Error for OtherFormat {}
 
-/// Compares the list of the Rust library for one target. An error shows the lines that differ. If rustdoc writes
-/// another format, prints that the list is not compared.
+/// Compares the list of `target` with the public items of its library. An error shows the lines that differ. If rustdoc
+/// writes another format than [`FORMAT`], prints that the list is not compared.
 pub(crate) fn check(setup: &Setup, target: Target) -> Result<()> {
     let expected = setup.workspace.read(target.list())?;
     let found = match items(setup, target) {
@@ -132,8 +132,8 @@ pub(crate) fn check(setup: &Setup, target: Target) -> Result<()> {
 /// Returns the public items of the library, one on each line. Omits implementations that the compiler adds.
 fn items(setup: &Setup, target: Target) -> Result<String> {
     let Setup { workspace, .. } = setup;
-    // `RUSTC_BOOTSTRAP` makes cargo run build scripts again. In a shared folder, the next build without the variable
-    // would run them again, too, so this build has a separate folder.
+    // Cargo runs build scripts again whenever `RUSTC_BOOTSTRAP` has changed. This build has a separate folder, so that
+    // builds without the variable do not run them again.
     let folder = workspace.path("target/surface");
     let mut command = rustdoc(setup, target)?;
     command

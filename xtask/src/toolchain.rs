@@ -117,7 +117,7 @@ impl Toolchain {
         }
     }
 
-    /// Returns the program and the first argument that run clippy. An error names the way to install it.
+    /// Returns the program and the first argument that run clippy. An error names the way to install clippy.
     pub(crate) fn clippy(&self, workspace: &Workspace) -> Result<Vec<OsString>> {
         match &self.kind {
             Kind::Active => {

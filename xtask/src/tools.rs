@@ -105,7 +105,7 @@ impl Tool {
         let products = cache.path("tools/build");
         let mut command = Environment::default()
             .with("CARGO_TARGET_DIR", &products)
-            // The tools run only for seconds, but are built on each new machine. So a fast build is more important than
+            // The tools run for seconds only, but each new machine builds them. So a fast build is more important than
             // fast code.
             .with("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
             .with("CARGO_PROFILE_RELEASE_LTO", "off")
@@ -123,15 +123,15 @@ impl Tool {
 /// The versions of a tool's dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dependencies {
-    /// The versions in the lock file of the crate, which the authors of the crate have tested. All of these crates have
-    /// lock files.
+    /// The versions in the lock file of the tool. The authors of the tool have tested these versions. Every tool has a
+    /// lock file.
     Locked,
     /// The newest compatible versions.
     Newest,
 }
 
 /// Installs a tool with the versions in its lock file. A mirror of the registry may lack one of these versions. Only in
-/// this case, cargo uses the newest versions. This is safe, because no package contains the tool.
+/// this case, cargo uses the newest versions. This is safe, because no package of this repository contains the tool.
 fn install_with(mut attempt: impl FnMut(Dependencies) -> Result<Outcome>) -> Result<Outcome> {
     let outcome = attempt(Dependencies::Locked)?;
     if outcome.success() || !lacks_locked_version(&outcome.output) {

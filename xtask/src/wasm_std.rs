@@ -105,8 +105,8 @@ fn build(stub: &Path, log: &Path) -> Result<Vec<PathBuf>> {
     Ok(libraries)
 }
 
-/// Fills `folder` with the libraries, symlinks and scripts of a toolchain. The scripts name `place`, because the caller
-/// then renames `folder` to `place`.
+/// Fills `folder` with the libraries, symlinks and scripts of a toolchain. The scripts contain the path `final_folder`,
+/// because the caller then renames `folder` to `final_folder`.
 fn write_toolchain(folder: &Path, final_folder: &Path, libraries: &[PathBuf]) -> Result<()> {
     let wasm_libraries = folder.join("lib/rustlib").join(WASM).join("lib");
     fs::create_dir_all(&wasm_libraries)?;
@@ -135,7 +135,8 @@ fn write_toolchain(folder: &Path, final_folder: &Path, libraries: &[PathBuf]) ->
     Ok(())
 }
 
-/// Symlinks all entries of `from`, except `left_out`, into `to`. Does nothing if `from` does not exist.
+/// Creates a symlink in `to` for each entry of `from`, except for the entry `excluded`. Does nothing if `from` does not
+/// exist.
 fn link_entries(from: &Path, to: &Path, excluded: &str) -> Result<()> {
     for entry in from.read_dir().into_iter().flatten() {
         let entry = entry?;

@@ -16,8 +16,8 @@ pub(crate) const CHUNK: usize = 64 * 1024;
 /// The minimum duration of a measurement.
 const MIN_DURATION: Duration = Duration::from_millis(60);
 
-/// Answers commands. A command consists of the path of a stream and the number of messages in it. `prepare` converts
-/// the stream for the library. `decode` returns the number of messages that it finds.
+/// Answers commands. A command consists of the path of a stream and the number of messages in the stream. `prepare`
+/// converts the stream for the library. `decode` returns the number of messages that the library finds.
 pub(crate) fn measure(prepare: fn(Vec<u8>) -> Vec<u8>, decode: fn(&[u8]) -> Result<usize>) -> Result<()> {
     let mut streams: HashMap<String, Vec<u8>> = HashMap::new();
     worker::run(|words| {

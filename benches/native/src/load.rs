@@ -30,7 +30,8 @@ pub(crate) fn request(id: usize) -> String {
     format!("Content-Length: {}\r\n\r\n{body}", body.len())
 }
 
-/// Makes requests without a library. The cost of this client is negligible, so the figures show the cost of the server.
+/// Makes requests without a library. The cost of this client is negligible, so the measured rate depends on the server
+/// alone.
 pub(crate) fn without_library(socket: &Path, count: usize, max_pending: usize) -> Result<()> {
     let requests: Vec<String> = (1..=count).map(request).collect();
     let mut connection = UnixStream::connect(socket)?;

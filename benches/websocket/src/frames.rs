@@ -1,4 +1,4 @@
-//! Frames of the client, which are built before the measurement, and the count of the frames of the server.
+//! Builds the frames of the client, and counts the frames of the server. Frames are built before the measurement.
 //!
 //! The client is not a WebSocket library, so its cost is low and the same for all servers. The mask of its frames is 0,
 //! so the payload is not changed (RFC 6455 §5.3).
@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use anyhow::{Context, Result, ensure};
 use memchr::memmem::{Finder, find};
 
-/// The largest payload whose length is in the second byte of the frame.
+/// The maximum length, in bytes, of a payload whose length is in the second byte of the frame.
 const MAX_SHORT_PAYLOAD: usize = 125;
 
 /// Opens a connection, and upgrades it. The fixed key is the one of RFC 6455 §1.3.
@@ -31,7 +31,7 @@ pub(crate) fn connect(port: u16) -> Result<TcpStream> {
     Ok(stream)
 }
 
-/// Returns the call of `echo` with this id.
+/// Returns the text of a request for `echo`.
 pub(crate) fn echo(id: usize) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"echo","params":{{"text":"hello","number":{id}}}}}"#)
 }
@@ -59,7 +59,7 @@ fn push_header(frames: &mut Vec<u8>, length: usize, mask: u8) {
     }
 }
 
-/// Counts the frames that contain a text, by their headers. Other frames must be answers to `rpc.on` or `flood`.
+/// Counts the frames that contain the text `expected`.
 pub(crate) struct Counter {
     pub(crate) count: usize,
     expected: Finder<'static>,
@@ -68,17 +68,18 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// Every frame must contain `expected`.
+    /// Returns a counter that fails at a frame without `expected`.
     pub(crate) fn of_each(expected: &str) -> Self {
         Self { count: 0, expected: Finder::new(expected).into_owned(), must_match: true, buffer: Vec::new() }
     }
 
-    /// Frames without `expected` are not counted.
+    /// Returns a counter that skips frames without `expected`, such as the answers to `rpc.on` and `flood`. It fails at
+    /// a frame with an error.
     pub(crate) fn of_some(expected: &str) -> Self {
         Self { must_match: false, ..Self::of_each(expected) }
     }
 
-    /// Counts the frames in the next bytes. The rest of an incomplete frame waits for more bytes.
+    /// Counts the frames in the next bytes. Buffers the bytes of an incomplete frame until the next call.
     pub(crate) fn advance(&mut self, bytes: &[u8]) -> Result<()> {
         ensure!(!bytes.is_empty(), "the server has closed the connection after {} messages", self.count);
         if self.buffer.is_empty() {
@@ -111,7 +112,8 @@ impl Counter {
     }
 }
 
-/// Returns the first byte of the first frame, its payload and its length, or `None` if the frame is incomplete.
+/// Returns the first byte of the first frame, the payload of the frame, and the length of the whole frame, or `None` if
+/// the frame is incomplete.
 fn first_frame(bytes: &[u8]) -> Option<(u8, &[u8], usize)> {
     let (first, second) = (*bytes.first()?, *bytes.get(1)?);
     let mask = if second & 0x80 == 0 { 0 } else { 4 };

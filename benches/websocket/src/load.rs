@@ -46,7 +46,7 @@ pub(crate) fn run() -> Result<()> {
 /// The frames of all requests.
 struct Plan {
     frames: Vec<u8>,
-    /// The end of each frame in `frames`.
+    /// The position of the end of each frame in `frames`.
     ends: Vec<usize>,
 }
 
@@ -60,7 +60,7 @@ impl Plan {
         plan
     }
 
-    /// Returns the bytes of the frames from one index up to another.
+    /// Returns the bytes of the frames with the indexes `first..end`.
     fn between(&self, first: usize, end: usize) -> &[u8] {
         let start_of = |index: usize| index.checked_sub(1).and_then(|last| self.ends.get(last)).copied().unwrap_or(0);
         self.frames.get(start_of(first)..start_of(end)).unwrap_or_default()

@@ -1,4 +1,4 @@
-// `connect` creates a peer over a session transport. It resolves to the peer when the first session begins.
+// `connect` creates a peer over a session transport. Its promise resolves to the peer when the first session begins.
 
 import { CONNECT_TIMEOUT } from "./driver/limit-values.js";
 import { abortReason } from "./driver/messages.js";

@@ -6,9 +6,10 @@
 //! only one output, so it needs no queue. Some facts do not fit into the integer, for example the index of an element
 //! in its batch. Commands such as `ELEMENT` return these facts for the last output.
 //!
-//! Ids are encoded as numbers, too. A safe integer is encoded as itself. Any other id from the peer (a string, a
-//! fraction) is encoded as 2^53 plus twice the index of the first element of the batch with this id. So equal ids have
-//! equal numbers. Rust only compares ids, and JavaScript keeps the ids themselves.
+//! In this file, an element is one received message, alone or in a batch. Ids are encoded as numbers, too. A safe
+//! integer is encoded as itself. Any other id from the peer (a string, a fraction) is encoded as 2^53 plus twice the
+//! index of the first element of the batch with this id. So equal ids have equal numbers. Rust only compares ids, and
+//! JavaScript keeps the ids themselves.
 
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -40,7 +41,8 @@ const PROFILE: Profile = {
     profile
 };
 
-/// A timeout may end late by 1/16 of its length, and by one second at most. So most calls need not read the clock.
+/// A timeout may end late by 1/16 of its length, and by one second at most. Because of this tolerance, most calls need
+/// not read the clock.
 const TIME_GRAIN: u64 = 16;
 
 /// Microseconds per millisecond. JavaScript passes times in milliseconds, with fractions. The connection has

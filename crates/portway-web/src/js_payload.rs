@@ -2,8 +2,8 @@
 
 use portway_proto::message::{Fault, Payload, RequestId};
 
-/// A reference to a value in JavaScript. For an incoming message, it is the index of the element in its batch. For a
-/// response, it is the token under which JavaScript keeps the response.
+/// A reference to a value in JavaScript. For an incoming message, it is the index of the message in its batch. For an
+/// outgoing response, it is the token under which JavaScript keeps the response.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JsValueRef(pub(super) u32);
 
@@ -53,7 +53,7 @@ impl Payload for JsValueRef {
     /// The method name stays in JavaScript.
     type Method = ();
     type Error = JsError;
-    /// JavaScript keeps the elements of a batch only while it handles the batch. So the connection cannot queue an
-    /// element.
+    /// JavaScript keeps the messages of a batch only while it handles the batch. So the connection cannot queue a
+    /// message.
     const CAN_WAIT: bool = false;
 }

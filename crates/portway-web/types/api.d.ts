@@ -102,11 +102,12 @@ export interface Limits {
 /** Options that clients and servers share. */
 export interface LinkOptions {
   /**
-   * Whether small messages of one turn of the event loop are sent together, except the first, up to 256 at a time. This
-   * is several times as fast. A large message, or a message with other than plain values, is sent separately. The order
-   * is kept. By default, a session of `connect` sends messages together if both sides support it. On a plain transport,
-   * set the option to `true` if the peer accepts batches of JSON-RPC 2.0. If the peer uses Portway, set it to
-   * `"columns"`, which is faster: messages of one kind are then sent as one notification, `rpc.columns` (PROTOCOL.md).
+   * Whether the small messages of one turn of the event loop are sent together, up to 256 at a time. Together they are
+   * sent several times as fast. The first message of a turn is sent at once. A large message, or a message whose values
+   * are not all plain, is sent separately. The order is kept. By default, a session of `connect` sends messages
+   * together if both sides support it. On a plain transport, set the option to `true` if the peer accepts batches of
+   * JSON-RPC 2.0. If the peer uses Portway, set it to `"columns"`, which is faster: messages of one kind are then sent
+   * as one notification, `rpc.columns` (PROTOCOL.md).
    */
   coalesce?: boolean | "columns" | undefined;
 }
@@ -262,9 +263,10 @@ export interface ServerOptions extends LinkOptions {
   /**
    * Returns the `data` of an error response. Called with each value that a method of this server throws or rejects
    * with, also with an `RPCError` with `data`. Not called for a cancelled request, an unknown method or a notification.
-   * `undefined` selects the default, which `RPCError.data` describes; `null` is sent as `null`. If it throws, `onError`
-   * receives the error, and the default is sent. The result is not awaited. Data that the transport cannot send, such
-   * as a promise, is omitted. An `Error` in the data is cloned with its stack: return plain values.
+   * `undefined` selects the default, which `RPCError.data` describes; `null` is sent as `null`. If `errorData` throws,
+   * `onError` receives the error, and the default is sent. The result of `errorData` is not awaited. Data that the
+   * transport cannot send, such as a promise, is omitted. An `Error` in the data is cloned with its stack: return plain
+   * values.
    */
   errorData?: ((error: unknown) => unknown) | undefined;
   limits?: Limits | undefined;
@@ -311,7 +313,7 @@ export type MethodHandler<M, K, Remote = any> = (
 /**
  * The return value of a stream handler. Items are requested one at a time, as the caller consumes them. If the caller
  * cancels, `return()` is called (`cancel()` for a `ReadableStream`), and then the request is answered. A generator that
- * waits must watch its signal. An array is a plain result, not a stream.
+ * waits must watch `context.signal`. An array is a plain result, not a stream.
  */
 export type StreamSource<Item> = AsyncIterable<Item> | AsyncIterator<Item> | ReadableStreamLike<Item>;
 
@@ -340,9 +342,10 @@ export class JSONRPCServer<M extends MethodMap<M> = any, Remote extends MethodMa
   constructor(transport: RPCTransport, options?: ServerOptions);
   /**
    * Registers the handler of a request, and replaces an earlier one. An `RPCError` that it throws sets the code and the
-   * data of the response. Another `Error` keeps an integer `code`. The code of any other exception is -32603. A method
-   * without a handler is answered with -32601. The handler also runs for a notification of this name, unless `onNotify`
-   * has registered a handler for that notification. Throws a `TypeError` for a name that begins with "rpc.".
+   * data of the response. If any other `Error` has an integer `code`, this is the code of the response. The code of any
+   * other exception is -32603. A method without a handler is answered with -32601. The handler also runs for a
+   * notification of this name, unless `onNotify` has registered a handler for that notification. Throws a `TypeError`
+   * for a name that begins with "rpc.".
    */
   method<K extends MethodName<M> | StreamName<M>>(name: K, handler: MethodHandler<M, K, Remote>): this;
   /**

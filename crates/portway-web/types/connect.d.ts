@@ -71,7 +71,7 @@ export interface ConnectOptions<Local = any, Remote = any> extends PeerOptions {
    * disables the heartbeat.
    */
   heartbeat?: number | undefined;
-  /** Called when a session begins. Messages that it sends precede the calls that waited for the session. */
+  /** Called when a session begins. Messages that this function sends precede the calls that waited for the session. */
   onSession?: ((session: SessionInfo) => void) | undefined;
   /** Called when a session ends, with the error that rejected its calls. */
   onLost?: ((error: CallError) => void) | undefined;
@@ -84,9 +84,9 @@ export interface ConnectOptions<Local = any, Remote = any> extends PeerOptions {
  * Messages are delivered after the code that follows `await connect(…)` has run. Between two sessions, up to 10 000
  * calls wait for the next session. `destroy()` of the peer sends a goodbye and leaves the target open.
  *
- * If a realm has several connections on one target and `channel`, the newest wins. An older connection without a
- * session rejects with `peer-gone`. An older connection with a session loses this session when the peer begins a
- * session with the newest connection.
+ * If a realm has several connections on one target and `channel`, the newest connection replaces the others. An older
+ * connection without a session rejects with `peer-gone`. An older connection with a session loses this session when the
+ * peer begins a session with the newest connection.
  *
  * An iframe must be in the document, or be appended in the same turn. Otherwise `connect` rejects with `peer-gone`.
  *

@@ -89,7 +89,7 @@ export interface WindowTransportOptions {
   /**
    * The origin, or origins, that `target` may have, for sending and for receiving. Default: the origin of this page.
    * `"null"` is an opaque origin (an iframe with `sandbox` but without `allow-same-origin`, or `srcdoc` in one); only
-   * messages of that window are accepted. `"*"` allows every origin that `target` may navigate to: do not send secrets
+   * messages of `target` are accepted. `"*"` allows every origin that `target` may navigate to: do not send secrets
    * with it. With several origins, each message is posted to all of them until the window has sent a message. The
    * browser delivers one of the posted messages and logs the other attempts. Before the first message of the window, a
    * transfer throws a `TypeError`.
@@ -119,8 +119,8 @@ export function workerTransport(worker: WorkerLike | ProcessLike): BuiltInTransp
 export function selfTransport(): BuiltInTransport;
 
 /**
- * Returns a transport over a `BroadcastChannel`, by its name or as an open channel. `destroy()` closes a channel that
- * was opened by name. Objects cannot be transferred. It suits notifications: every server on the channel answers a
- * request, and the first response is used.
+ * Returns a transport over a `BroadcastChannel`. The argument is the name of the channel, or an open channel.
+ * `destroy()` closes the channel only if the argument was a name. Objects cannot be transferred. The transport suits
+ * notifications: every server on the channel answers a request, and the first response is used.
  */
 export function broadcastTransport(nameOrChannel: string | BroadcastChannelLike): BuiltInTransport;

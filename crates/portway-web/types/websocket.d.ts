@@ -11,7 +11,9 @@ export type WebSocketConstructor = new (url: any, protocols?: any) => object;
 export interface ConnectionEnd {
   /** The close code of RFC 6455 (section 7.4). 1006 if there was no closing handshake, or no connection. */
   readonly code: number;
-  /** The reason of the peer, or of this side if it has given up the connection. May be empty. */
+  /**
+   * The reason that the peer has sent, or the reason of this side if this side has ended the connection. May be empty.
+   */
   readonly reason: string;
   /** Whether the connection was closed by a closing handshake. */
   readonly wasClean: boolean;
@@ -29,7 +31,7 @@ export interface WebSocketSession {
 
 /** The next attempt to connect. */
 export interface ConnectionRetry extends ConnectionEnd {
-  /** The number of failures since the last connection that held. */
+  /** The number of failures since the last connection that has reached the state `held`. */
   readonly attempt: number;
   /** The time until the next attempt, in ms. */
   readonly delay: number;
@@ -50,8 +52,8 @@ export interface ReconnectOptions {
   /** The maximum delay, after the jitter. Default: 30 000. */
   cap?: number | undefined;
   /**
-   * The minimum time that a connection must be open before it resets the count of failures. If the delay that led to
-   * the connection was longer, that time. Default: 5 000.
+   * The time that a connection must be open before it resets the count of failures. If the delay before the connection
+   * was longer than `hold`, the connection must be open for the time of that delay. Default: 5 000.
    */
   hold?: number | undefined;
   /**
@@ -76,14 +78,18 @@ export interface WebSocketTransportOptions {
    * are sent as they are, other values as JSON. Their responses are ignored.
    */
   first?: PerAttempt<string | object | (string | object)[] | undefined> | undefined;
-  /** The time for each attempt, in ms, with the functions above. Default: 10 000. 0 means no limit. */
+  /**
+   * The time for each attempt, in ms. It includes the time of the functions for the URL, `protocols` and `first`.
+   * Default: 10 000. 0 means no limit.
+   */
   connectTimeout?: number | undefined;
   /**
-   * The time in ms that the peer may be silent while a call is pending. After that, the peer is asked by the request
-   * `rpc.ping`, which a peer without this method answers with an error. Without any message for the same time, the
-   * connection is abandoned. Time in which the page was hidden or the device slept does not count. A peer that uses
-   * `rpc.ping` itself is also asked while no call is pending, after twice the time. Default: 4 500. Minimum: 100.
-   * `false` or 0 disables the heartbeat. Disable it for a server that answers nothing while it works.
+   * The time in ms that the peer may be silent while a call is pending. After that, the peer receives the request
+   * `rpc.ping`, which a peer without this method answers with an error. If no message arrives within the same time
+   * after `rpc.ping`, the connection is abandoned. Time in which the page was hidden or the device slept does not
+   * count. A peer that has sent `rpc.ping` or `rpc.pong` itself also receives pings while no call is pending, after
+   * twice the time. Default: 4 500. Minimum: 100. `false` or 0 disables the heartbeat. Disable it for a server that
+   * answers nothing while it works.
    */
   heartbeat?: number | false | undefined;
   /** The maximum length of a message, sent or received, in characters. Default: 10 485 760. */
@@ -103,7 +109,7 @@ export interface WebSocketTransportOptions {
   shouldReconnect?:
     | ((end: ConnectionEnd & { readonly attempt: number; readonly hasOpened: boolean }) => boolean | undefined)
     | undefined;
-  /** Called when a connection is open. Messages that it sends precede the calls that waited. */
+  /** Called when a connection is open. Messages that this function sends precede the calls that waited. */
   onSession?: ((session: WebSocketSession) => void) | undefined;
   /** Called when a connection has ended, with the error that rejected its calls. */
   onLost?: ((error: ConnectionLost) => void) | undefined;
@@ -131,9 +137,10 @@ export interface WebSocketTransport extends BuiltInTransport {
  * Returns a transport over a WebSocket, for one client, server or peer, or for a client and a server together. It
  * connects when the first of them uses it, and again after each loss of the connection.
  *
- * A lost connection rejects the calls that were sent with a `ConnectionLost` (`session-ended`). They are not sent
- * again, except those with the option `idempotent`. Calls that are made without a connection wait for the next one: at
- * most 1 000 messages with 1 048 576 characters. More reject with `too-many-calls`.
+ * When a connection is lost, the calls that were sent over it reject with a `ConnectionLost` (`session-ended`). Calls
+ * with the option `idempotent` do not reject, and are sent again. Calls that are made without a connection wait for the
+ * next connection: at most 1 000 messages, with at most 1 048 576 characters in all. Further calls reject with
+ * `too-many-calls`.
  *
  * Throws a `TypeError` if there is no `WebSocket`, and a `RangeError` for an invalid number.
  */
@@ -188,7 +195,7 @@ export interface AbortSignalLike {
 
 /**
  * Subscribes at a peer that answers `method` with an id, and sends the items in notifications with this id. Returns the
- * items. Subscribes at once, and again on each new connection. Events that arrive before the id are kept.
+ * items. Subscribes at once, and again on each new connection. Events that arrive before the id are queued.
  *
  * The end of the loop, or `return()`, ends the subscription and calls `unsubscribe`. If `method` fails, or no
  * connection follows, the next read rejects.
@@ -209,9 +216,9 @@ export class ReconnectPolicy {
   constructor(options?: ReconnectOptions);
   /** A new policy is `idle`. Open a connection whenever the state becomes `connecting`. */
   readonly state: "idle" | "connecting" | "open" | "held" | "waiting" | "closed";
-  /** The number of failures since the last connection that held. */
+  /** The number of failures since the last connection that has reached the state `held`. */
   readonly attempt: number;
-  /** The delay that led, or leads, to the last attempt. */
+  /** The delay before the next attempt in the state `waiting`, or before the last attempt in other states. */
   readonly delay: number;
   /** The time at which `handleTimeout` must be called, or `undefined`. */
   readonly due: number | undefined;
@@ -224,8 +231,8 @@ export class ReconnectPolicy {
   /** Handles the end of a connection or an attempt, by its close code. `verdict` replaces that of the code. */
   lost(now: number, code?: number, verdict?: ReconnectVerdict): void;
   /**
-   * Asks for an attempt at once, and returns whether it starts. At most one is granted until a delay has run to its end
-   * or a connection has held.
+   * Asks for an attempt at once, and returns whether it starts. After that, refuses further attempts until a delay has
+   * run to its end or a connection is `held`.
    */
   hurry(): boolean;
   /** Ends all attempts. */

@@ -94,7 +94,10 @@ export interface PreviewFrameApi extends Pick<PreviewMethods, "navigate" | "refr
 
 // --------------------------------------------------- build worker and page
 
-/** A message of the compiler, with its location if it has one. `wiggum.BUILD_FAILED` carries an array. */
+/**
+ * A message of the compiler, with its location if it has one. The `data` of `wiggum.BUILD_FAILED` is an array of these
+ * messages.
+ */
 export interface Diagnostic {
   message: string;
   /** The path in the project. */

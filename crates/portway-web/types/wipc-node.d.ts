@@ -16,8 +16,8 @@ export interface SpawnGuestOptions extends Omit<WipcChannelOptions, "role"> {
 /**
  * A running guest, which leads its own process group. The guest and its descendants end when this process exits, or
  * when a signal ends this process. If the application listens to that signal, they end when the application calls
- * `process.exit`. If SIGKILL ends this process, they end only if they react to the end of their input. A daemon that
- * has left its group and its parent continues to run.
+ * `process.exit`. If SIGKILL ends this process, they end only if they react to the end of their input. A descendant
+ * that has left the process group, and whose parent has ended, continues to run.
  */
 export interface WipcGuest {
   /** The channel of the guest. Once the guest has exited, pending calls end, and frames cannot be sent. */
@@ -29,9 +29,9 @@ export interface WipcGuest {
   transport(): BuiltInTransport;
   /**
    * Sends CLOSE, ends the input of the guest, and waits until the guest and its descendants have ended. After `timeout`
-   * ms it sends them SIGTERM, and 500 ms later SIGKILL. Default: `closeTimeout`, which is 2 000; 0 = no limit. The same
-   * time applies when either side closes the channel in another way. If a guest exits by itself, its remaining
-   * descendants receive SIGTERM 250 ms later.
+   * ms it sends them SIGTERM, and 500 ms later SIGKILL. Default: `closeTimeout`, which is 2 000; 0 = no limit.
+   * `closeTimeout` also applies when either side closes the channel in another way. If a guest exits by itself, its
+   * remaining descendants receive SIGTERM 250 ms later.
    */
   close(options?: { payload?: WipcPayload | null | undefined; timeout?: number | undefined }): WipcGuest["exited"];
   /** Sends a signal to the guest and its descendants. Default `"SIGKILL"`. Returns whether any process received it. */

@@ -58,9 +58,10 @@ export interface WasiGuest {
  * The page must be cross-origin isolated: the page and the worker script are served with
  * `Cross-Origin-Embedder-Policy: require-corp`, and the page also with `Cross-Origin-Opener-Policy: same-origin`.
  *
- * Rejects with an `Error` if the page is not isolated, if the module or the worker script cannot be loaded, or if the
- * worker does not start in time. Rejects with a `TypeError` if the module is not a command, and with a `TypeError` or
- * `RangeError` for invalid options. Also rejects with `signal.reason` and with the errors of `WebAssembly.compile`.
+ * Rejects with an `Error` if the page is not isolated, or if the module or the worker script cannot be loaded. It also
+ * rejects with an `Error` if the worker does not start in time. Rejects with a `TypeError` if the module is not a
+ * command, and with a `TypeError` or `RangeError` for invalid options. Also rejects with `signal.reason` and with the
+ * errors of `WebAssembly.compile`.
  */
 export function startWasiGuest(
   module: WasiModule | PromiseLike<WasiModule>,

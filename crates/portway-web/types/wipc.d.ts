@@ -159,9 +159,9 @@ export interface WipcEnd {
  * One end of WIPC on two streams of bytes. It locks both streams, and reads at once.
  *
  * Reading pauses while more than 16 MiB of frames that the peer caused wait to be written. The peer causes all messages
- * of the transport except outgoing calls, and the frames that hooks send before they return. Each frame counts as 256
- * bytes more than it has. Reading resumes when the peer reads; no frame is dropped. Streams that the peer requested
- * also pause. Up to 1 MiB is read ahead, so that the end of the stream is noticed. Outgoing calls still end by their
+ * of the transport except outgoing calls, and the frames that hooks send before they return. Each frame counts as its
+ * own bytes plus 256. Reading resumes when the peer reads; no frame is dropped. Streams that the peer requested also
+ * pause. Up to 1 MiB is read ahead, so that the end of the stream is noticed. Outgoing calls still end by their
  * timeouts. While outgoing calls are pending, up to 16 MiB are read ahead. Otherwise two peers that answer each other
  * could both stop reading. If each peer leaves more than 16 MiB unread, both wait until one of them closes its channel.
  *
@@ -206,10 +206,9 @@ export class WipcChannel {
    * whose id is an integer beyond `Number.MAX_SAFE_INTEGER` is answered with -32600 under the id null, because its id
    * cannot be echoed.
    *
-   * Without a handler, reading pauses once 10 000 CALL frames wait, or 16 MiB of them. Each frame counts as 256 bytes
-   * more than its payload has.
-   * Pending calls end when the stream ends, or two seconds after CLOSE. Objects cannot be transferred. `destroy()` of
-   * the last user of the transport closes the channel.
+   * Without a handler, reading pauses once 10 000 CALL frames wait, or 16 MiB of them. Each frame counts as the bytes
+   * of its payload plus 256. Pending calls end when the stream ends, or two seconds after CLOSE. Objects cannot be
+   * transferred. `destroy()` of the last user of the transport closes the channel.
    */
   transport(): BuiltInTransport;
   /**

@@ -11,7 +11,7 @@ use crate::pause::pause;
 /// The error for a number that cannot be factored.
 const NO_FACTORS: ErrorCode = ErrorCode::new(-32001);
 
-/// How many numbers are checked between two pauses.
+/// The number of integers that are checked between two pauses.
 const PIECE: u32 = 10_000;
 
 /// Registers the handlers of the service. The methods are:

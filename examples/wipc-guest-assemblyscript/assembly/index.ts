@@ -4,7 +4,7 @@ import { answer } from "./calls";
 import { CALL, CLOSE, DATA, FrameReader, OPEN, writeFrame } from "./frames";
 import { STDERR, STDOUT, writeLine } from "./stdio";
 
-/** The guest prints a line on stdout, between the frames, each time after this number of calls. */
+/** The number of calls after which the guest prints a line on stdout, between the frames. */
 const CALLS_PER_LINE: u32 = 100;
 
 function main(): void {

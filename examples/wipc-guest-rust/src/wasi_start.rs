@@ -1,5 +1,5 @@
-//! The guest as a WASI module for the target `wasm32-unknown-unknown`, which every toolchain of this project has. The
-//! target `wasm32-wasip1` does not need this module, because it runs `main.rs`.
+//! The guest as a WASI module for the target `wasm32-unknown-unknown`, which every toolchain of this project has. On
+//! the target `wasm32-wasip1`, `main.rs` runs instead of this module.
 
 use std::io::{self, Read, Write};
 

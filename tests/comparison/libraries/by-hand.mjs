@@ -1,4 +1,5 @@
-// Some libraries contain no code for channels. This file has the code that an application would write for them.
+// Some libraries leave it to the application to post messages and to listen for them. This file has the code that such
+// an application would write.
 
 /**
  * Returns the channel of an endpoint. For an iframe or a parent window, the channel accepts only messages that the

@@ -6,7 +6,7 @@ await init();
 
 export function serve(endpoint, methods) {
   const peer = connect(endpoint, { methods });
-  // If a page closes before its session begins, `connect` rejects. The tests expect this rejection.
+  // `connect` rejects if the page closes before its session begins. The tests do not count this rejection as a fault.
   peer.catch(() => {});
   return { close: async () => (await peer).destroy() };
 }

@@ -35,7 +35,7 @@ async function accept(endpoint, methods, kind) {
   return connection;
 }
 
-/** The transfer list of each result. post-me requests the list of a result after the handler has returned. */
+/** The transfer list of each result. post-me requests this list after the handler has returned the result. */
 const transfers = new WeakMap();
 
 function exposed(methods) {

@@ -39,7 +39,7 @@ export async function ending(promise, limit = 2000) {
   }
 }
 
-/** Returns the text of an outcome of `ending`. expected.json contains such texts. */
+/** Returns the text for an outcome of `ending`. expected.json contains this text. */
 export function describe({ state, error }) {
   if (state !== "rejected") return state;
   return `rejected with ${error instanceof Error ? error.message : String(error)}`;
@@ -59,5 +59,5 @@ export function outcome(says, saw) {
   return { says, saw };
 }
 
-/** The outcome of a probe if the library has no call for the feature. */
+/** The outcome of a probe if the library lacks the feature. */
 export const NOTHING = outcome("no", "it has no such call");

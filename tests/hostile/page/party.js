@@ -3,7 +3,7 @@
 
 /** The first messages that this window and the ports transferred to it have received. */
 globalThis.received = [];
-/** The number of all these messages, including those that exceed `MAX_KEPT`. */
+/** The number of all received messages. Only the first `MAX_KEPT` of them are in `received`. */
 globalThis.receivedCount = 0;
 
 const MAX_KEPT = 1_000;
@@ -35,7 +35,7 @@ globalThis.hexId = (digit) => String(digit).repeat(32);
 globalThis.randomId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** Plays a session over a port. Records the messages, and answers pings unless the session `isSilent`. */
+/** Plays the peer in a session over a port. Records the messages, and answers pings unless the session `isSilent`. */
 globalThis.playOver = (port) => {
   const session = { port, received: [], isSilent: false };
   port.onmessage = ({ data }) => {
@@ -48,7 +48,7 @@ globalThis.playOver = (port) => {
   return session;
 };
 
-/** Resolves to the next hello of `target`, and its origin. */
+/** Resolves to the next hello of `target`, and the origin of this hello. */
 globalThis.nextHello = (target) =>
   new Promise((resolve) => {
     addEventListener("message", function take({ data, source, origin }) {
@@ -90,8 +90,8 @@ globalThis.sendHello = (target, id = `${"0".repeat(16)}${randomId().slice(16)}`)
   });
 
 /**
- * Posts to a window every forged message that needs no secret of the session. Records the messages to the ports that
- * are transferred with forged responses. Returns the number of posted messages.
+ * Posts forged messages of every kind to a window. The forged messages contain no secret of the session. Records the
+ * messages that arrive over the ports of forged responses. Returns the number of posted messages.
  */
 globalThis.forge = (target, overheard = []) => {
   const id = randomId;

@@ -14,14 +14,14 @@ async function read() {
 export const bounds = await read();
 export const rowsOf = (where) => bounds.rows.filter((row) => row.where === where);
 
-/** These bytes may always be sent, because even a short message gets a response. */
+/** The number of bytes that may always be sent, because even a short message gets a response. */
 const CONSTANT = 1_024;
 
 globalThis.measured = [];
 
 /**
- * Compares a measurement with its row of bounds.json. `isStated` is true for the engine whose figures the row states.
- * Other engines must keep only `maxSent` and `maxBlocked`, which are the limits of all rows.
+ * Compares a measurement with its row of bounds.json. `isStated` is true if the row states the figures of this engine.
+ * In other engines, the sent bytes and the blocking must not exceed `maxSent` and `maxBlocked`, the limits of all rows.
  */
 export function check({ id, where, what, ...row }, { bytesIn, bytesOut, ms, retainedBytes }, isStated) {
   const sentPerByte = Math.max(0, bytesOut - CONSTANT) / bytesIn;

@@ -35,8 +35,8 @@ export class Random {
 }
 
 /**
- * Whether the engine is WebKit. WebKitGTK 2.50.6 crashes after the transfer of a port that is closed or in use: its own
- * code then reads address 0x11a.
+ * Whether the engine is WebKit. WebKitGTK 2.50.6 crashes after the transfer of a port that is closed or in use: the
+ * engine itself then reads the address 0x11a.
  */
 const isWebKit = /AppleWebKit(?!.*Chrome)/.test(globalThis.navigator?.userAgent ?? "");
 
@@ -78,8 +78,8 @@ export function jsonBytes(value, depth = 0) {
 /**
  * Sends generated messages as the peer, as a stranger, or as a former document of the peer. `post` posts a message to
  * the boundary. A route is the name of the port, the lane or the boundary through which a call is sent. The params of a
- * call contain its sender and its route, and a handler compares them with the current session. If `mayEnd` is true,
- * some messages end the connection permanently, as a peer may do by a goodbye or by a closed port.
+ * call contain the sender and the route, and a handler of the host compares both with the current session. If `mayEnd`
+ * is true, some messages end the connection permanently, as a peer may do by a goodbye or by a closed port.
  */
 export class Attacker {
   sent = 0;
@@ -190,7 +190,7 @@ export class Attacker {
     const one = { port, route };
     port.onmessage = ({ data }) => {
       this.received++;
-      // The host also sends a goodbye over the port of a withdrawn response.
+      // A goodbye ends the session of a port, or withdraws the response that transferred the port.
       if (data?.method !== "rpc.bye") this.#lastRoute = one;
       else if (this.#lastRoute === one) this.#lastRoute = undefined;
       this.#countReceived(data);
@@ -198,7 +198,7 @@ export class Attacker {
     };
     this.ports.push(port);
     remember(this.#ports, one);
-    // The session begins with this message.
+    // The host begins the session when this message arrives.
     if (this.#random.below(8) > 0) port.postMessage(message({ method: "rpc.ping" }));
   }
 
@@ -217,8 +217,8 @@ export class Attacker {
         return random.pick(this.#others) ?? random.id();
       case 6:
         return random.pick(ODD);
-      // If both peers send a hello, the hello with the lesser id is answered. The ids of these two cases are lesser or
-      // greater than most ids of the host.
+      // If both peers send a hello, the hello with the lesser id is answered. The id of case 7 is less than most ids of
+      // the host, and the id of case 8 is greater than most of them.
       case 7:
         return `0${random.id().slice(1)}`;
       case 8:
@@ -289,8 +289,8 @@ export class Attacker {
       result.lane = random.below(4) > 0 ? random.id() : random.pick(ODD);
       if (typeof result.lane === "string") remember(this.#lanes, { lane: result.lane, route });
     } else if (kind === 6 && this.#mayEnd && !isWebKit && this.#ports.length > 0) {
-      // The host already has the other port of this channel. The attacker also sends its own port, if it still can be
-      // transferred.
+      // The host already has the other port of this channel. The attacker also sends its own port, unless this port can
+      // no longer be transferred.
       const used = random.pick(this.#ports);
       result.port = used.port;
       used.route = route;

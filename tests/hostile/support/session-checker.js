@@ -42,7 +42,7 @@ export class SessionChecker {
         if (this.#hasSession) this.#addFault("a session began before the former session had ended");
         this.sessions++;
         this.#hasSession = true;
-        // A plain peer has no features. The first feature of an attacker is its route.
+        // A plain peer has no features. An attacker sends its route as the first feature.
         this.#route =
           features.find((feature) => /^[a-z]+ \d+$/.test(feature)) ?? (features.length === 0 ? "boundary" : undefined);
       },

@@ -21,8 +21,8 @@ const deaths = {
 
 export const frames = {};
 /**
- * The milliseconds between two events. A document ends when the next document has arrived, and many requests at the
- * same time are slow.
+ * The milliseconds between the ends of two documents. A document ends when the next document has arrived, and many
+ * requests at the same time are slow.
  */
 const pauseBetween = 100;
 for (const kind of Object.keys(iframeKinds)) {

@@ -17,8 +17,8 @@ export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 export const repeat = (count, make) => Promise.all(Array.from({ length: count }, (_, n) => make(n)));
 
 /**
- * Resolves to the reason and the time of the end of a call, by the clock of the realm that made the call. The returned
- * promise belongs to this realm, because promises of a closed window never settle.
+ * Resolves to the reason and the time of the end of a call. `clock` is the clock of the realm that made the call. The
+ * returned promise belongs to the realm of this module, because promises of a closed window never settle.
  */
 export function endOf(call, clock = performance) {
   return new Promise((resolve) => {
@@ -54,7 +54,8 @@ export async function measure({
   };
   try {
     const ends = pairs.map(({ peer, clock }) => endOf(peer.request("never", [], { timeout }), clock));
-    // Each pair is closed when its call ends. Its iframe may load a new document, which would delay other measurements.
+    // Each pair is closed when its call ends. The iframe of an open pair may load a new document, which would delay
+    // other measurements.
     ends.forEach((end, n) => end.then(() => startTimes[n] !== undefined && closePair(pairs[n])));
     // When a peer has answered this later call, it has received the earlier call.
     await Promise.all(pairs.map(({ peer }) => peer.request("echo", [], { timeout: TEST_TIMEOUT_MS })));

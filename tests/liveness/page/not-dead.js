@@ -12,8 +12,8 @@ const BLOCK_MS = 3_000;
 const LONG_BLOCK_MS = 12_000;
 
 /**
- * Makes calls without a response, and runs `meanwhile(pairs)`. Returns the reasons of those calls that have ended,
- * which is a fault. Also returns the reasons of later calls that are not answered.
+ * Makes calls without a response, runs `meanwhile(pairs)`, and makes calls that must be answered. Returns the reasons
+ * of all faults: of calls without a response that ended, and of the later calls that were not answered.
  */
 async function stayAlive(open, meanwhile, { runs = RUNS, close = () => {} } = {}) {
   const pairs = await repeat(runs, open);
@@ -36,7 +36,7 @@ async function stayAlive(open, meanwhile, { runs = RUNS, close = () => {} } = {}
   }
 }
 
-/** Runs `action`, and fails if the document receives no such event until `action` is complete. */
+/** Runs `action`, and fails if the document receives no event of the type `event` during `action`. */
 async function runDuringEvent(event, action) {
   let hasFired = false;
   document.addEventListener(event, () => (hasFired = true), { once: true });

@@ -1,6 +1,6 @@
 // Runs the kinds that the address names. The groups run one after another, and the kinds of a group run at the same
-// time. The page posts the outcomes to the runner. WebDriver cannot read them: the driver of WebKit waits for iframes
-// that reload, and never returns if such an iframe is removed.
+// time. The page posts the outcomes to the runner. WebDriver cannot read the outcomes: the driver of WebKit waits for
+// iframes that reload, and waits forever if such an iframe is removed.
 
 async function post(report) {
   return (await fetch("/", { method: "POST", body: JSON.stringify(report) })).json();

@@ -2,7 +2,7 @@
 
 import { RUNS, endOf, outcomes, pause, repeat } from "./measure.js";
 
-/** The calls begin over this time in milliseconds, so that the checks of silence are at different phases. */
+/** All calls begin within this number of milliseconds, so that the checks of silence are at different phases. */
 const SPREAD_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 15_000;
 
@@ -17,7 +17,7 @@ export function socketKinds({ JSONRPCPeer, webSocketTransport }, options, handle
     return peer;
   }
 
-  /** Measures when calls end after `act` has happened to their server, or to the relay in front of it. */
+  /** Measures when calls end. `act` must end or disturb their server, or the relay in front of the server. */
   async function measureSockets(driver, act, isRelayed) {
     const send = (command) => handle(driver, command);
     const server = await send({ action: "start" });
@@ -29,7 +29,7 @@ export function socketKinds({ JSONRPCPeer, webSocketTransport }, options, handle
         ends.push(endOf(peer.request("never", [], { timeout: 0 })));
         await pause(SPREAD_MS / RUNS);
       }
-      // The silence begins with the answers of these calls.
+      // The servers are silent after the responses to these calls.
       await Promise.all(peers.map((peer) => peer.request("echo", [], { timeout: CONNECT_TIMEOUT_MS })));
       const start = performance.now();
       await act(send, server, relay);

@@ -28,7 +28,7 @@ await once(files, "listening");
 const site = `http://127.0.0.1:${files.address().port}`;
 
 const port = await freePort();
-// A proxy of the environment does not reach this machine.
+// aria2 uses a proxy that the environment names. Such a proxy cannot reach the file server, so `--no-proxy` is set.
 const words = [
   "--enable-rpc",
   `--rpc-listen-port=${port}`,
@@ -45,20 +45,20 @@ const peer = new JSONRPCPeer(webSocketTransport(`ws://127.0.0.1:${port}/jsonrpc`
 for (const name of ["aria2.onDownloadStart", "aria2.onDownloadComplete", "aria2.onDownloadError"])
   peer.onNotify(name, ([{ gid }]) => events.push([name, gid]));
 
-/** Waits for a notification about a download. Returns the names of all its notifications. */
+/** Waits for the notification `last` about a download. Returns the names of all notifications about this download. */
 const namesOf = (gid, last) =>
   eventually(last, () => {
     const names = events.filter(([, other]) => other === gid).map(([name]) => name);
     return names.includes(last) ? names : undefined;
   });
 
-await suite.test("aria2 names its version", async () => {
+await suite.test("aria2 returns its version", async () => {
   const { version, enabledFeatures } = await peer.request("aria2.getVersion", [TOKEN]);
   assert.match(version, /^\d+\.\d+/);
   assert.ok(Array.isArray(enabledFeatures));
 });
 
-await suite.test("a download is complete, and is notified", async () => {
+await suite.test("a completed download is notified", async () => {
   const gid = await peer.request("aria2.addUri", [TOKEN, [`${site}/file.bin`]]);
   assert.deepEqual(await namesOf(gid, "aria2.onDownloadComplete"), [
     "aria2.onDownloadStart",
@@ -74,7 +74,7 @@ await suite.test("a failed download is notified", async () => {
   assert.deepEqual(await namesOf(gid, "aria2.onDownloadError"), ["aria2.onDownloadStart", "aria2.onDownloadError"]);
 });
 
-await suite.test("a wrong token is an error, and later responses overtake it", async () => {
+await suite.test("a call with a wrong token fails after a later call is answered", async () => {
   const order = [];
   const refused = peer.request("aria2.getVersion", ["token:wrong"]).then(
     () => assert.fail("the token is wrong"),
@@ -91,7 +91,7 @@ await suite.test("a wrong token is an error, and later responses overtake it", a
   assert.deepEqual(order, ["answered", "refused"]);
 });
 
-await suite.test("an unknown method is an error of the peer", async () => {
+await suite.test("a call of an unknown method returns an error of the peer", async () => {
   const error = await peer.request("aria2.frobnicate", [TOKEN]).catch((error) => error);
   assert.deepEqual([error.code, error.message], [1, "No such method: aria2.frobnicate"]);
 });

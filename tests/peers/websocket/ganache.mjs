@@ -43,7 +43,7 @@ const heads = subscribe(client, {
   onGap: (gap) => gaps.push(gap),
 });
 
-/** Reads heads, whose numbers must ascend by one. Returns the last number. */
+/** Reads block headers, whose numbers must increase by one. Returns the last number. */
 async function readHeads(count) {
   const numbers = [];
   while (numbers.length < count) {
@@ -61,18 +61,18 @@ await suite.test("ganache answers a call", async () => {
   assert.match(await client.request("web3_clientVersion", []), /^Ganache\/v7\.9\.2/);
 });
 
-await suite.test("heads arrive", async () => {
+await suite.test("a subscription receives block headers", async () => {
   await readHeads(3);
   assert.equal(ids.length, 1);
   assert.deepEqual(gaps, []);
 });
 
 for (const signal of ["SIGKILL", "SIGINT"]) {
-  await suite.test(`after ${signal} and a restart, a gap is reported and heads go on`, async () => {
+  await suite.test(`after ${signal} and a restart, a gap is reported and the subscription continues`, async () => {
     const [subscriptions, reported, before] = [ids.length, gaps.length, Date.now()];
     await ganache.end(signal);
     ganache = start();
-    // Heads that arrived before the end are read first. Only the new process has so low a number again.
+    // Headers that arrived before the end of the old process are read first. The new process begins a new chain.
     let number;
     do {
       number = Number((await within("a head", heads.next())).value.number);
@@ -85,7 +85,7 @@ for (const signal of ["SIGKILL", "SIGINT"]) {
     assert.equal(dropped, 0);
     assert.ok(since > 0 && since < Date.now() && since > before - 60_000, `since ${since}`);
     assert.equal(sessions.at(-1), subscriptions + 1);
-    // ganache closes with 1000 at SIGINT, after which the client must connect again.
+    // ganache closes the connection with 1000 at SIGINT. The client must connect again even after 1000.
     assert.equal(lost.at(-1).code, signal === "SIGINT" ? 1000 : 1006);
   });
 }
@@ -99,7 +99,7 @@ await suite.test("after a lost connection to the same process, the subscription 
   assert.notEqual(ids.at(-1), ids.at(-2));
 });
 
-await suite.test("the end of the loop unsubscribes", async () => {
+await suite.test("the end of the iteration ends the subscription", async () => {
   await heads.return();
   assert.equal(await client.request("eth_unsubscribe", [ids.at(-1)]), false);
 });

@@ -1,5 +1,6 @@
 // Runs one program behind websocketd and behind `portway serve`: `node tests/peers/websocket/websocketd.mjs`. Compares
-// the responses to a client and to a foreign page. PORTWAY_WEBSOCKETD and PORTWAY_CLI name the programs.
+// the responses to a client, and checks whether a page of another site can connect. PORTWAY_WEBSOCKETD and PORTWAY_CLI
+// name the two servers.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -12,7 +13,7 @@ import { freePort, Program, programOf, within } from "./programs.mjs";
 await init();
 const suite = new Suite();
 const cli = programOf("PORTWAY_CLI");
-// A program that reads and writes one message a line.
+// This program reads and writes one message on each line.
 const program = [cli, "serve", "--stdio", "--framing", "newline", "--demo"];
 
 async function startWebsocketd() {
@@ -28,7 +29,7 @@ async function startPortway() {
   return { server, url: await server.matches(/listening on (ws:\S+)/) };
 }
 
-/** Returns the answers of the program, for a client with a transport of its own. */
+/** Opens a new connection to the program. Returns the results of the calls over this connection. */
 async function converse(url) {
   const peer = new JSONRPCPeer(webSocketTransport(url, { WebSocket }));
   try {
@@ -42,7 +43,7 @@ async function converse(url) {
   }
 }
 
-/** Returns whether a page of a foreign site can connect. */
+/** Returns true if a page of another site can connect, or else the HTTP status of the refusal. */
 async function admitsForeignPage(url) {
   const socket = new WebSocket(url, { origin: "https://evil.example" });
   const admitted = await Promise.race([

@@ -1,5 +1,5 @@
-// A JSON-RPC server with the packages `ws` and Portway. It prints its port. `add` adds, `ask` calls the method `name`
-// of the client, `tick` notifies the client, and `drop` ends the connection without a closing handshake.
+// A JSON-RPC server with the packages `ws` and Portway. It prints its port. `add` returns a sum, `ask` calls the method
+// `name` of the client, `tick` notifies the client, and `drop` ends the connection without a closing handshake.
 
 import { WebSocketServer } from "ws";
 import init, { JSONRPCPeer } from "../../../pkg/node.js";

@@ -1,5 +1,5 @@
-// Compares the exports of the JavaScript of portway-web with the declarations of the package. Each line compiles only
-// if the source and the declarations agree. If only one of them has a member, the error names this member:
+// Compares the exports of the JavaScript of portway-web with the declarations of the package. Each assertion compiles
+// only if the source and the declarations agree. If only one of them has a member, the error names this member:
 // `Type '"batch"' does not satisfy the constraint 'never'`.
 
 import type * as declared from "../../../crates/portway-web/types/portway.js";
@@ -23,9 +23,9 @@ import type { RequestContext } from "../../../crates/portway-web/js/driver/reque
 import type { Stream } from "../../../crates/portway-web/js/driver/stream-consumer.js";
 import type { WipcTransport } from "../../../crates/portway-web/js/wipc/rpc-transport.js";
 
-/** Compiles if `Names` has no members. */
+/** Compiles only if `Names` is `never`. */
 declare function assertEmpty<Names extends never>(): void;
-/** Compiles if a value of the source can be used as declared. */
+/** Compiles only if a value of the type `Source` can be assigned to a variable of the type `Declared`. */
 declare function assertAssignable<Declared, Source extends Declared>(): void;
 
 /** The members that the source has and the declarations lack. */

@@ -29,7 +29,7 @@ export class ErrorReporter {
   listen(): void {
     addEventListener("error", (event) => {
       if (!(event instanceof ErrorEvent)) return;
-      // The console of the page shows the error, so the browser need not print the error, too.
+      // The console of the playground shows the error, so the browser need not print it.
       event.preventDefault();
       const { message, filename, lineno, colno, error } = event;
       void this.#locate(message, filename, lineno, colno, stackOf(error));

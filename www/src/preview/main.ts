@@ -39,8 +39,8 @@ peer.method("traverse", ({ delta }) => {
 });
 
 /**
- * Calls the page, and then reloads the iframe. The response of the page shows that the page has received all earlier
- * messages. So the response to `refresh` is not lost with the old document.
+ * Saves the history by a call to the page, and then reloads the iframe. The page handles messages in order, so its
+ * response shows that it has also received the response to `refresh`. The reload would otherwise lose that response.
  */
 function restart(): void {
   void peer.request("leave", history.save()).finally(() => location.reload());

@@ -1,9 +1,10 @@
 //! Keeps the HTTP server of wasm-bindgen-test-runner from stalling.
 //!
-//! The server starts with four threads. Each thread serves one connection until it is closed. The server counts a
-//! thread that is waking up as free. A browser opens six connections at once for the modules of a page. Often, no
-//! thread serves two of these connections, and the page never loads. Idle connections therefore occupy the four
-//! threads, so that the server starts a new thread for every other connection.
+//! The server starts with four threads. Each thread serves one connection until the connection is closed. The server
+//! starts another thread only if no thread is free, and counts a thread that is waking up as free. A browser opens six
+//! connections at once for the modules of a page. Often, the server then starts no thread for two of them, and the page
+//! never loads. Idle connections therefore occupy the four threads, so that the server starts a new thread for every
+//! other connection.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -31,8 +32,8 @@ impl IdleConnections {
         thread::spawn(move || {
             let mut connections = Vec::new();
             while !until.load(Ordering::Relaxed) {
-                // The connections are opened one after the other. If they were opened at once, the server would have
-                // too few threads for them, as it has for the connections of a browser.
+                // The connections are opened one after the other. If all were opened at once, the server would start
+                // too few threads for them, as it does for the connections of a browser.
                 if connections.len() < CONNECTIONS {
                     connections.extend(TcpStream::connect(address));
                 }

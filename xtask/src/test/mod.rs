@@ -25,7 +25,7 @@ use crate::test::report::{Counts, Report, Verdict};
 /// Maximum time of one suite in one engine, with its compilation.
 const LIMIT: Duration = Duration::from_secs(1_200);
 
-/// The number of suites that run at the same time. One suite keeps about one core busy.
+/// The number of suites that run at the same time. One suite keeps about one processor core busy.
 const SUITES_AT_A_TIME: usize = 2;
 
 #[derive(clap::Args)]
@@ -98,9 +98,9 @@ impl Suite {
 struct Run<'a> {
     setup: &'a Setup,
     engines: Vec<Engine>,
-    /// Whether all engines were selected, including those that are not browsers.
+    /// Whether `--engine` is absent. With `--engine`, the suites for browsers do not run in Node or natively.
     has_every_engine: bool,
-    /// Whether the suites were named by `--only`. Named suites run in full.
+    /// Whether `--only` names the suites. Named suites run in full.
     is_named: bool,
     /// Whether the package was built. The first suite that needs the package sets this.
     package: OnceLock<bool>,
@@ -140,8 +140,8 @@ impl Run<'_> {
         if *built { Ok(()) } else { bail!("the package could not be built, as shown above") }
     }
 
-    /// Reports an engine or another program that cannot be installed. In CI, the suite has failed. On other machines,
-    /// it is skipped.
+    /// Reports an engine or another program that cannot be installed. In CI, the suite counts as failed. On other
+    /// machines, the suite counts as skipped.
     fn add_missing(&self, suite: &str, engine: &str, reason: &str) {
         let in_ci = env::var("CI").is_ok_and(|value| value == "true" || value == "1");
         let counts =

@@ -12,7 +12,7 @@ use crate::test::Run;
 use crate::test::report::Verdict;
 use crate::toolchain::cargo;
 
-/// The time limit. The suite compiles more than any other, and one of its tests takes half a minute.
+/// The time limit. This suite compiles more code than any other suite, and one of its tests takes half a minute.
 const LIMIT: Duration = Duration::from_secs(1_200);
 
 pub(super) fn run(suites: &Run<'_>) {
@@ -33,16 +33,16 @@ pub(super) fn run(suites: &Run<'_>) {
     });
 }
 
-/// Returns a command prefix that resets the handling of signals. A background job or a job of nohup ignores some
-/// signals, and its child processes also ignore them. The tests need these signals.
+/// Returns a command prefix that resets the handling of signals. The tests need some signals that a background job or a
+/// job of nohup ignores. The child processes of such a job also ignore these signals.
 fn default_signals() -> &'static [&'static str] {
     const WORDS: [&str; 2] = ["env", "--default-signal=HUP,INT,TERM"];
     let works = Command::new(WORDS[0]).args([WORDS[1], "true"]).stderr(Stdio::null()).status();
     if works.is_ok_and(|status| status.success()) { &WORDS } else { &[] }
 }
 
-/// Runs the attacks on the native library in full, if `--only` names the suite. Without `--only`, the suite `native`
-/// runs these attacks with smaller counts.
+/// Runs the attacks on the native library in full, if `--only` names the suite `hostile`. Without `--only`, the suite
+/// `native` runs these attacks with smaller counts.
 pub(super) fn hostile(suites: &Run<'_>) {
     if !suites.is_named || !suites.has_every_engine {
         return;

@@ -40,8 +40,8 @@ pub(super) fn liveness(suites: &Run<'_>) {
     everywhere(suites, "liveness", "tests/liveness/run.mjs", prepare);
 }
 
-/// Runs attacks by peers and by other origins, in every engine and in Node. They run in full if `--only` names the
-/// suite.
+/// Runs attacks by peers and by other origins, in every engine and in Node. The attacks run in full if `--only` names
+/// the suite.
 pub(super) fn hostile(suites: &Run<'_>) {
     let full = if suites.is_named { "1" } else { "0" };
     let prepare = |suites: &Run<'_>| prepare(suites).map(|node| node.with("PORTWAY_FULL", full));
@@ -126,7 +126,7 @@ fn prepare(suites: &Run<'_>) -> Result<Environment> {
     suites.setup.node()
 }
 
-/// Runs a script with a browser, or adds a line that the browser is missing.
+/// Runs a script with a browser. If the browser is missing, adds a failed or skipped run to the report instead.
 pub(super) fn in_browser(
     suites: &Run<'_>,
     suite: &str,

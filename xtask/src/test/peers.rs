@@ -185,7 +185,7 @@ fn python(setup: &Setup) -> Result<PathBuf> {
     Ok(python)
 }
 
-/// Installs packages of Debian, if that is possible.
+/// Installs packages of Debian. Fails if this process cannot install packages.
 fn install(purpose: &str, packages: &[&str], setup: &Setup) -> Result<()> {
     if !debian::can_install() {
         bail!("this process cannot install packages");

@@ -26,8 +26,8 @@ use tower_service::Service;
 use super::Echo;
 use crate::decode::CHUNK;
 
-/// Changes requests into notifications of the same length, by renaming the member `id`. The decoder of async-lsp is a
-/// part of its main loop, and the main loop would answer requests.
+/// Changes requests into notifications of the same length, by renaming the member `id`. The decoder of async-lsp runs
+/// only in its main loop, which would also answer requests.
 pub(crate) fn without_requests(mut stream: Vec<u8>) -> Vec<u8> {
     let found: Vec<usize> = memmem::find_iter(&stream, br#","id":"#).collect();
     for at in found {

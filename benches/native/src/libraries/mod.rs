@@ -8,7 +8,7 @@ pub(crate) mod serde_alone;
 
 use serde::{Deserialize, Serialize};
 
-/// The params of `echo`, and its result.
+/// The params and the result of `echo`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Echo {
     pub(crate) text: String,

@@ -13,9 +13,9 @@ use super::{ADDRESS, flood_count, print_port, tick};
 
 #[derive(Clone, Copy)]
 pub(crate) enum Flush {
-    /// The output is flushed when no further message was received, as Portway does.
+    /// Flushes the output when no received message is left to answer, as Portway does.
     WhenIdle,
-    /// The output is flushed after each message, as `SinkExt::send` does.
+    /// Flushes the output after each answer, as `SinkExt::send` does.
     EachMessage,
 }
 
@@ -54,7 +54,7 @@ async fn echo(stream: TcpStream, flush: Flush) -> Result<()> {
 
 type Received = Option<Result<Message, tokio_tungstenite::tungstenite::Error>>;
 
-/// Returns the next message. The output is flushed if the message must be waited for.
+/// Returns the next message. If no message has been received yet, flushes the output before the wait.
 async fn next(socket: &mut WebSocketStream<TcpStream>) -> Result<Received> {
     let received = {
         let mut next = pin!(socket.next());

@@ -1,4 +1,4 @@
-//! A server that returns every byte that it receives. Its rate is the ceiling of the generator.
+//! A server that returns every byte that it receives. Its rate is the maximum that the generator can measure.
 
 use anyhow::{Result, ensure};
 use memchr::memmem::find;
@@ -10,7 +10,7 @@ use crate::frames::push_unmasked;
 
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// The length of a call of `flood`, at most. Longer chunks are not searched for one.
+/// A chunk with a call of `flood` is shorter than this number of bytes. Longer chunks are not searched for such a call.
 const MAX_FLOOD_BYTES: usize = 128;
 
 /// The number of notifications that are written at once.

@@ -17,7 +17,7 @@ const ADDRESS: &str = "127.0.0.1:0";
 /// The number of connections that a server must accept.
 const MAX_CONNECTIONS: u32 = 20_000;
 
-/// The params of `echo`, and its result; also the params of `tick`.
+/// The params and the result of `echo`, and the params of `tick`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Echo {
     text: String,

@@ -57,7 +57,7 @@ export function boundaryOfName(name) {
  */
 export const transportInternals = new WeakMap();
 
-/** Adds a link to its boundary. The ids of its calls begin after the returned number. */
+/** Adds a link to a boundary. The ids of the calls of this link begin after the returned number. */
 export function addLink(boundary, link) {
   // Other links on the boundary may use small ids.
   const isRandom = boundary.isShared || boundary.links.size > 0;
@@ -66,8 +66,8 @@ export function addLink(boundary, link) {
 }
 
 /**
- * Removes a link. Answers to its calls may still arrive, so the ids of the next link begin after `lastId`, the id of
- * its last call.
+ * Removes a link. `lastId` is the id of the last call of this link. Answers to its calls may still arrive, so the ids
+ * of the next link begin after `lastId`.
  */
 export function removeLink(boundary, link, lastId) {
   boundary.links.delete(link);

@@ -5,12 +5,12 @@ import { RESET_TIMER, START_CLOCK, TICK, WAKE } from "./wasm-abi.js";
 import { MAX_TIMEOUT_MS, setTimer } from "./timers.js";
 
 /**
- * The time (ms) by which a late timer is delayed. In this time, messages are handled that were sent before the timer
- * fired. Browsers do not keep the order between timers and messages of ports.
+ * The time (ms) by which a late timer is delayed. Browsers do not keep the order between timers and messages of ports.
+ * So messages that were sent before the timer fired may arrive after it, and are handled in this time.
  */
 const ARRIVAL_GRACE_MS = 10;
 
-/** Returns the time in milliseconds. Some realms have only `Date`. */
+/** Returns the time in milliseconds. In realms without `performance`, uses `Date`. */
 export function now() {
   return (globalThis.performance ?? Date).now();
 }
@@ -28,7 +28,7 @@ export class Clock {
   /** The `setTimeout` that has set the timer. */
   #setTimeout = globalThis.setTimeout;
   /**
-   * The `setTimeout` that has set the timer; undefined if it belongs to a test tool, which can drop its timers.
+   * Equal to `#setTimeout`; undefined if that function belongs to a test tool, which can drop its timers.
    * @type {typeof setTimeout | undefined}
    */
   #trustedSetTimeout = this.#setTimeout;
@@ -79,7 +79,8 @@ export class Clock {
       // link advances to `end`. A real timer may also be early, by a millisecond.
       if (remaining > 2 + delay / 2) this.#offset += remaining;
       const tick = () => this.#isStopped || this.#readClock(TICK);
-      // If the timer is late, the thread was blocked. Messages that have arrived meanwhile are handled first.
+      // A late timer means that the thread was blocked. Messages that have arrived meanwhile are handled before the
+      // timeouts.
       if (now() + this.#offset - due <= 2) return tick();
       const retry = setTimer(tick, ARRIVAL_GRACE_MS);
       this.#cancelTimer = () => clearTimeout(retry);

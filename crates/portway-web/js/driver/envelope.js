@@ -22,7 +22,7 @@ function limitedKindOf(value, maxLength) {
   return typeof value === "string" && value.length > maxLength ? 10 : kindOf(value);
 }
 
-/** Replaces params that share an object with the params of another message of the same event. */
+/** The replacement for params that share an object with the params of another message of the same event. */
 export const SHARED_PARAMS = {};
 
 /** The bit of a shape for a message with the member `jsonrpc: "2.0"`. */
@@ -35,7 +35,7 @@ export const HAS_VERSION = 1 << 20;
 export function shapeOf(message, { id, method, params, result, error }, idLength) {
   // JSON omits a member that is `undefined`, so such a member counts as missing. There are two exceptions. A `result`
   // that is undefined counts, since a handler may return undefined. An `id` that is undefined has kind 9, which is
-  // invalid: a message with this key expects an answer.
+  // invalid: the sender of such a message expects an answer.
   return (
     (id === undefined ? ("id" in message ? 9 : 0) : limitedKindOf(id, idLength)) |
     (method === undefined ? 0 : limitedKindOf(method, MAX_METHOD_LENGTH) << 4) |

@@ -1,8 +1,11 @@
-// Errors: their classes, and how they are sent and received.
+// The classes of errors, and the conversion of errors to and from the error objects of responses.
 
 import { MAX_ERROR_CHARACTERS, MAX_ERROR_DEPTH, MAX_ERROR_VALUES } from "./limit-values.js";
 
-/** An error with a JSON-RPC code. If a handler throws it, the call of the peer rejects with such an error. */
+/**
+ * An error with a JSON-RPC code. If a handler throws an `RPCError`, the call of the peer rejects with an `RPCError`
+ * that has the same code.
+ */
 export class RPCError extends Error {
   // Consoles show this name. Without it, they would show the name that a minifier has chosen.
   static name = "RPCError";
@@ -97,8 +100,8 @@ export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 export const REQUEST_CANCELLED = -32800;
 /**
- * The `data.reason` of the replies from a peer whose wasm has trapped. A call that ends by such a reply has this
- * `reason`, too.
+ * The `data.reason` of the replies from a peer whose wasm has trapped. A call that gets this reply rejects with a
+ * `CallError` that has the same `reason`.
  */
 export const PEER_DIED = "peer-died";
 
@@ -134,15 +137,15 @@ export function deserializeError(raw) {
 }
 
 /**
- * Returns an `Error` for a value that was an error at the peer. Only named members are copied, so the peer cannot
- * replace the `stack` or `toString` of the error.
+ * Returns an `Error` for a value that was an error at the peer. Only the members that are named here are copied, so the
+ * peer cannot replace the `stack` or `toString` of the error.
  */
 function reviveError(value, depth) {
   if (depth === 0 || typeof value?.name !== "string" || typeof value.message !== "string") return value;
   const error = new Error(value.message);
   define(error, "name", value.name);
-  // A small message may refer to one large object many times, and each copy of the object takes memory. So only these
-  // members are copied.
+  // A small message may refer to one large object many times, and each copy of the object takes memory. So members with
+  // other names are not copied.
   for (const key of ["code", "errno", "errors", "data", "cause"]) {
     if (Object.hasOwn(value, key)) error[key] = key === "cause" ? reviveError(value.cause, depth - 1) : value[key];
   }
@@ -180,7 +183,9 @@ function ownDataOf(thrown) {
   return orUndefined(() => /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(thrown, "data")).value);
 }
 
-/** Returns the `data` for a thrown error without own `data`: the members that the error object does not contain. */
+/**
+ * Returns the `data` for a thrown error without own `data`: its members that the response does not contain elsewhere.
+ */
 function defaultData(thrown, hasCode) {
   const budget = { values: MAX_ERROR_VALUES, characters: MAX_ERROR_CHARACTERS, seen: new Set() };
   const omitted = hasCode ? ["message", "code"] : ["message"];
@@ -235,8 +240,8 @@ export function tagOf(value) {
 }
 
 /**
- * Returns whether a value is an object of this class of the platform, in any realm. The objects of Node have no tag of
- * their own. Not every realm has the class.
+ * Returns whether a value is an object of this class of the platform, in any realm. `instanceof` is needed for objects
+ * of Node, which have no tag of their own. Not every realm has the class.
  */
 export function isInstance(value, name) {
   return tagOf(value) === `[object ${name}]` || (globalThis[name] !== undefined && value instanceof globalThis[name]);

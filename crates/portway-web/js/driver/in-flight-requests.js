@@ -3,7 +3,7 @@
 import { MAX_IN_FLIGHT_BYTES } from "../driver/limit-values.js";
 
 export class InFlightRequests {
-  /** The message whose requests start now: its bytes, and the number of its requests in flight. */
+  /** The current message: its bytes, and the number of its requests in flight. */
   #message = { bytes: 0, requests: 0 };
   /** The bytes of all messages with requests in flight. */
   #bytes = 0;
@@ -22,7 +22,7 @@ export class InFlightRequests {
     return this.#messages.size;
   }
 
-  /** Starts a message: the requests that are added next arrived in it. */
+  /** Sets the current message. The requests that `add` receives next are requests of this message. */
   startMessage(bytes) {
     this.#message = { bytes, requests: 0 };
   }
@@ -61,7 +61,10 @@ export class InFlightRequests {
     this.#onEnd();
   }
 
-  /** Returns an iterator of a stream that requests an item only when the peer has read enough of the earlier items. */
+  /**
+   * Returns an iterator of the items of a stream. It requests an item only after the peer has read enough earlier
+   * items.
+   */
   paced(items) {
     if (items === undefined) return undefined;
     return {

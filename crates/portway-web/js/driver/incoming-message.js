@@ -38,14 +38,16 @@ export class IncomingMessage {
         new Error(`"${truncate(method)}" is dropped: it shares params with a message that came with it`),
       );
     }
-    // The reply to such an id has the id null, so the id is not needed. Hashing a large id takes long, and storing it
-    // takes memory.
+    // The reply to a message with an invalid id has the id null, so the id is not needed. Hashing a large id takes
+    // long, and storing it takes memory.
     if (id !== undefined && hasInvalidId(this.shape)) this.id = null;
     /** The slot of the request in wasm; -1 if the message is not a request. */
     this.slot = -1;
     /** The batch of the request, whose replies are sent together. */
     this.batch = undefined;
-    /** The server whose handler runs. Once it is destroyed, the caller receives nothing more from the handler. */
+    /**
+     * The server whose handler runs. Once the server is destroyed, the caller receives nothing more from the handler.
+     */
     this.server = undefined;
     /** The objects to transfer with the result, or with the next item of a stream. */
     this.transferList = undefined;

@@ -9,12 +9,12 @@ export const OVERSIZE = {
   id: null,
 };
 
-/** Replaces each value that is not a message: one object suffices for millions of them. */
+/** The replacement for each value that is not a message. One object is enough for all of these values. */
 export const INVALID_REQUEST = { jsonrpc: "2.0", method: null, id: null };
 
 /**
- * Returns a parsed value as one message for the core, or as an array of messages, or undefined. `convert` returns the
- * message for an element, or undefined to drop it.
+ * Converts a parsed value to one message for the core, or to an array of messages. Returns undefined if no message
+ * remains. `convert` returns the message for one value, or undefined to drop the value.
  */
 export function asMessages(value, convert = asMessage) {
   if (!Array.isArray(value)) return convert(value);
@@ -24,9 +24,10 @@ export function asMessages(value, convert = asMessage) {
 }
 
 /**
- * Returns a value as a message for the core, or undefined. On a shared boundary, the core ignores values without
- * `jsonrpc: "2.0"`, because they belong to other code. The text belongs to its transport, so a value without this
- * member becomes an invalid request, which is answered. A response without a version is not answered.
+ * Converts one value to a message for the core. On a shared boundary, the core ignores values without `jsonrpc: "2.0"`,
+ * because they belong to other code. No other code uses the text of this transport. So a value without `jsonrpc: "2.0"`
+ * becomes an invalid request, which is answered. For a response without `jsonrpc: "2.0"`, returns undefined, because a
+ * response is not answered.
  */
 export function asMessage(value) {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return INVALID_REQUEST;
@@ -37,8 +38,8 @@ export function asMessage(value) {
 }
 
 /**
- * Returns the text of a message. Throws if JSON cannot express it. `checkLength` throws if a length exceeds the limit.
- * It is called before the parts of a batch are joined.
+ * Returns the text of a message. Throws if JSON cannot express it. For a batch, calls `checkLength` with the length so
+ * far, before the texts are joined. `checkLength` throws if the length exceeds the limit.
  */
 export function messageText(message, checkLength, stringify = JSON.stringify) {
   if (!Array.isArray(message)) return textOf(message, stringify);

@@ -55,7 +55,7 @@ export class Link extends ErrorReporter {
   #receiver;
   #users = 0;
   #lastBatch = 0;
-  /** The id of the last call. Wasm counts the calls in the same way, so ids of calls are not passed. */
+  /** The id of the last call. Wasm counts the calls in the same way, so JavaScript does not pass the ids to wasm. */
   #lastId;
   #limits = { ...DEFAULTS };
   #allowsNullParams = true;
@@ -181,7 +181,7 @@ export class Link extends ErrorReporter {
       const message = stream === undefined ? requestOrNotification(method, params, id) : stream.message(params);
       this.#sendQueue.send(message, options?.transfer, slot);
     } catch (error) {
-      // The error may be a stack overflow.
+      // `send` does not throw, but the stack may overflow.
       this.#failCall(slot, id, error);
     }
     // If the call has ended already, it needs no timeout, so the clock is not read. It has ended if its message cannot
@@ -287,7 +287,7 @@ export class Link extends ErrorReporter {
 
   // Incoming requests.
 
-  /** Adds a server. Of several servers with a method, the newest serves it. */
+  /** Adds a server. If several servers have a method, the newest of these servers handles its requests. */
   addServer(server) {
     this.#dispatcher.servers.unshift(server);
   }
@@ -307,8 +307,8 @@ export class Link extends ErrorReporter {
    */
   respond(request, message, token) {
     const output = this.#wasm.run(RESPOND, request.slot, token);
-    // A single reply is sent here, even after a trap of the wasm. A reply of a batch is sent with the other replies.
-    // After a trap, `failAll` returns it.
+    // A single reply is sent here, even after a trap of the wasm. A reply of a batch is sent with the other replies of
+    // the batch. After a trap, `#onWasmTrap` sends the replies of batches.
     if (request.batch === undefined) {
       const isSent = message !== undefined && !this.#executor.suppressReplies;
       if (isSent && ((output & OPERATION) === REPLY || this.#wasm.trapError !== undefined)) {
@@ -364,7 +364,7 @@ export class Link extends ErrorReporter {
 
   /**
    * Ends all calls, except those with the ids in `kept`. If `willReconnect` is false, later calls are refused until a
-   * message arrives. If `stillReceives` is true, the requests from the peer continue.
+   * message arrives. If `stillReceives` is true, the peer still receives messages, so its requests continue.
    */
   #onPeerLost(error, willReconnect, stillReceives, kept) {
     if (this.closed) return;

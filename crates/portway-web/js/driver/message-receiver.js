@@ -60,7 +60,7 @@ export class MessageReceiver {
     );
   }
 
-  /** Ends the session of the messages so far; later messages belong to another session. */
+  /** Ends the session of the messages that have arrived so far. Later messages belong to another session. */
   endSession(end) {
     this.#session.end = end;
     this.#session = { link: this.#link, end: undefined };
@@ -142,7 +142,8 @@ export class MessageReceiver {
     this.#link.markConnected();
     /** @type {IncomingMessage[]} */
     const elements = [];
-    // A running request refers to this object. It needs the ids of its batch, and the elements are released.
+    // A running request refers to this object, because it needs the ids of its batch. The elements are released
+    // earlier.
     /** @type {{ elements: IncomingMessage[] | undefined, ids: unknown[] }} */
     const batch = { elements, ids: [] };
     /** Cancellations and credit for requests that precede them in the batch. They are handled after the batch. */
@@ -163,9 +164,9 @@ export class MessageReceiver {
         callCount > batchItems ? undefined : isolator,
         origin,
       );
-      // Wasm refuses all calls of a batch that has more than `batchItems` calls. So it needs only one call above this
-      // limit, and further calls are skipped. At most `capacity` answers belong to pending calls. Answers above the sum
-      // of both limits are skipped, too.
+      // Wasm refuses all calls of a batch that has more than `batchItems` calls. So one call above this limit is enough
+      // for the refusal, and further calls are skipped. At most `capacity` answers belong to pending calls. Answers
+      // above `capacity` plus `batchItems` are skipped, too.
       const isResponseItem = isResponse(message.shape);
       if (isResponseItem ? responseCount++ > this.#pendingCalls.capacity + batchItems : callCount++ > batchItems)
         continue;

@@ -49,7 +49,7 @@ export function post(transport, message, transfer) {
 
 /**
  * Runs `send` with a copy of a message that could not be cloned. The copy contains no proxies. `error` is the error of
- * the first attempt. Throws `error` if it has another cause, or if the second attempt also fails.
+ * the first attempt. Throws `error` if it is not a `DataCloneError`, or if the second attempt also fails.
  */
 export function retryWithPlainCopy(error, message, send) {
   if (nameOf(error) !== "DataCloneError") throw error;

@@ -14,7 +14,7 @@ import { StreamBudget, isStream, iteratorOf, parseStreamRequest } from "./stream
 import { STREAM } from "./stream-protocol.js";
 import { setTimer } from "./timers.js";
 
-/** The destroyed servers. A server is an object of the application, so it gets no member for this. */
+/** The destroyed servers. A server itself has no member for this, because it is an object of the application. */
 export const destroyedServers = /* @__PURE__ */ new WeakSet();
 
 export class RequestDispatcher {
@@ -33,8 +33,8 @@ export class RequestDispatcher {
   #batchReplies = new Map();
   #lastReplyToken = 0;
   /**
-   * Requests of ended sessions whose handlers still run. They count for a limited time. Otherwise, a peer could exceed
-   * the limit of running requests by new sessions.
+   * Requests of ended sessions whose handlers still run. For a limited time, they count as running requests. Otherwise,
+   * a peer could exceed the limit by new sessions.
    */
   #endedSessionRequests = new Set();
   #endedSessionTimer;

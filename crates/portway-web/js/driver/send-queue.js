@@ -64,7 +64,7 @@ function sharedRegistry() {
 export class SendQueue {
   /**
    * Whether the messages of a turn are coalesced; `"columns"` to send them as columns. If undefined, the member
-   * `coalesces` of the transport decides. The two sides of a session agree on it.
+   * `coalesces` of the transport decides. The two sides of a session agree on this value.
    */
   coalesce = undefined;
   #transport;
@@ -234,7 +234,8 @@ export class SendQueue {
       return problem === undefined ? [entry] : this.#errorRepliesFor(entry, problem);
     });
     if (this.#trySendAll(rest) === undefined) return;
-    // All entries can be cloned, but the transport cannot send the array. It may be able to send them one by one.
+    // All entries can be cloned, but the transport cannot send the array. The transport may still accept single
+    // messages.
     for (const entry of rest) this.#sendOne(entry);
   }
 
@@ -253,7 +254,7 @@ export class SendQueue {
     }
   }
 
-  /** Returns the entries to send in place of an entry that cannot be sent: an error reply for a reply, or none. */
+  /** Returns the entries to send in place of a failed entry: for a reply, an error reply; for another message, none. */
   #errorRepliesFor(entry, problem) {
     if (!("method" in entry.message)) return [{ message: uncloneableReply(entry, problem) }];
     this.#onSendFailed(entry, problem);
@@ -282,7 +283,7 @@ function entryOf(message, source) {
   }
 }
 
-/** Replaces undefined or null, if a transport throws such a value or rejects with it. */
+/** The replacement for `undefined` or `null`, if a transport throws such a value or rejects with it. */
 const UNKNOWN_ERROR = /* @__PURE__ */ new Error("the transport cannot send");
 
 function catchError(run) {

@@ -6,8 +6,8 @@ import { requestOrNotification } from "./messages.js";
 import { CREDIT, STREAM, isCredit } from "./stream-protocol.js";
 
 /**
- * Returns the error for an invalid window, or undefined. The window is the maximum number of items that were sent and
- * not read.
+ * Returns the error for an invalid window, or undefined. The window is the maximum number of items that the peer has
+ * sent and the application has not read.
  */
 export function validateWindow(window) {
   if (isCredit(window)) return undefined;
@@ -15,8 +15,8 @@ export function validateWindow(window) {
 }
 
 /**
- * The reasons of errors that the peer does not know. After such an error, the link does not cancel the call at the
- * peer, so the stream cancels it.
+ * The reasons of errors that arise on this side. The link ends the call with such an error, but does not cancel the
+ * call at the peer. So the stream cancels it.
  */
 const REPORTED_REASONS = ["destroyed", "unresponsive", "wasm-died"];
 
@@ -30,7 +30,7 @@ export class Stream {
   #method;
   #timeout;
   #signal;
-  /** Makes the call; undefined once it is made. */
+  /** Makes the call; undefined once the call is made. */
   #startCall;
   /** The items that have arrived before they were requested. */
   #items = [];
@@ -38,7 +38,7 @@ export class Stream {
   #pendingReads = [];
   /** The number of items that the peer may still send. */
   #credit;
-  /** The number of items that were consumed since credit was last sent. */
+  /** The number of items that the application has read since credit was last sent. */
   #consumed = 0;
   #isOver = false;
   /**

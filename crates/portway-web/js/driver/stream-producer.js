@@ -80,7 +80,7 @@ export class StreamBudget {
 
 /** Sends the items of one stream. */
 class StreamProducer {
-  /** @internal Whether an item could not be sent. No later item is sent. */
+  /** @internal Whether an item could not be sent. After that, no further item is sent. */
   hasFailed = false;
   /** @internal The largest credit so far. */
   maxCredit;
@@ -96,7 +96,7 @@ class StreamProducer {
   #iterator = undefined;
   #reject;
   /**
-   * The reason of `stop`, in an object; undefined until then.
+   * The reason that `stop` has received, in an object; undefined until `stop` is called.
    * @type {{ reason: unknown } | undefined}
    */
   #stopRequest = undefined;
@@ -107,8 +107,8 @@ class StreamProducer {
   }
 
   /**
-   * Adds credit. `spareCredit` is the credit that the streams of the peer together may still get. So the new credit may
-   * exceed `maxCredit` by at most `spareCredit`.
+   * Adds credit. The streams of a peer share a limit for the sum of their `maxCredit`. `spareCredit` is the difference
+   * between the limit and this sum. So `maxCredit` grows by at most `spareCredit`.
    */
   addCredit(count, spareCredit) {
     if (!isCredit(count) || this.#stopRequest !== undefined) return;

@@ -37,11 +37,11 @@ export function closePort(port) {
 }
 
 /**
- * Returns whether a port is known to be closed. The check posts a port through itself. This throws if the port is open.
- * In Chromium and WebKit, it does not throw if the port is closed. In Node and Bun, it always throws.
+ * Returns whether a port is known to be closed. The check posts a port through itself. If the port is open, this throws
+ * in every engine. If the port is closed, this throws in Node and Bun, but not in Chromium and WebKit.
  */
 export function isClosedPort(port) {
-  // An object that only acts as a port may accept any list, and may be used again, so it is not checked.
+  // Objects that only act as ports are not checked, because such an object may accept any list and stay usable.
   if (!isInstance(port, "MessagePort")) return false;
   if (closedPorts.has(port)) return true;
   try {
@@ -55,8 +55,8 @@ export function isClosedPort(port) {
 }
 
 /**
- * Returns whether a list with this port is refused before the value is read, as Node and Bun do if the port is closed.
- * The value cannot be read, so the port is never transferred.
+ * Clones a value that cannot be read, with this port in the transfer list. So the port is never transferred. Returns
+ * whether the list is refused before the value is read: Node and Bun refuse it if the port is closed.
  */
 function isRefused(port) {
   let isUnread = true;

@@ -1,5 +1,5 @@
-// A message that cannot be read may be an answer. If only one call is pending, that call might wait forever. So the
-// call ends after `CALL_TIMEOUT`.
+// A message that cannot be read may be the answer to the only pending call, which would then wait forever. So this call
+// ends after `CALL_TIMEOUT`.
 
 import { CALL_TIMEOUT } from "./limit-values.js";
 import { setTimer } from "./timers.js";
@@ -32,7 +32,7 @@ export class UnreadableTimer {
       const pending = this.#pendingIds();
       if (pending.has(id) && pending.size === 1) this.#onTimeout(error);
     }, CALL_TIMEOUT);
-    // The timer does not keep a process running.
+    // In Node, the timer must not keep the process running.
     this.#timer.unref?.();
   }
 

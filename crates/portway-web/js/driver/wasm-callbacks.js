@@ -18,7 +18,7 @@ export function onFinding(text, isError) {
   findings.push({ text, isError });
 }
 
-/** Returns the error object of the last output of a connection, and the encoded id of its reply. */
+/** Returns the error object for the last output of a connection, and the encoded id of the reply with this error. */
 export function readFault(wasm) {
   wasm.run(READ_FAULT);
   return fault;

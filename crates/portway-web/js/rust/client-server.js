@@ -50,7 +50,9 @@ export class RustClient {
   #link;
   #problem;
   #callback;
-  /** The functions that end a call, by its token. A later call with the same token reuses the functions. */
+  /**
+   * The functions that resolve and reject a call, by its token. A later call with the same token reuses the functions.
+   */
   #settlers = [];
 
   constructor(transport, limits) {
@@ -195,7 +197,7 @@ class RustRequest {
     return this.#isAnswered ? undefined : this.#context.id;
   }
 
-  /** Runs the handler. Returns the token of the request, or -1 if the request is answered. */
+  /** Runs the handler. Returns the token of the request, or -1 if the request is already answered. */
   begin(resolve, reject) {
     this.#resolve = resolve;
     this.#reject = reject;
@@ -230,7 +232,7 @@ class RustRequest {
     this.#reject(new RPCError(code, message, data));
   }
 
-  /** Cancels a stream for the caller. */
+  /** Passes to Rust that the caller has cancelled the stream. */
   cancel(token) {
     this.#callback(CANCEL, token);
   }

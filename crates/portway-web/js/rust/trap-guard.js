@@ -22,7 +22,7 @@ function end(error) {
   if (run.isOver) return;
   run.isOver = true;
   markTrapped(error);
-  // Callers whose messages were buffered get an answer, too.
+  // The callers whose messages `early.js` has buffered get an error response.
   finishEarly(null);
 }
 

@@ -33,7 +33,7 @@ export function resolveTarget(target, origin) {
 
 /**
  * Returns the adapter for a window, or for the iframe `frame`. Each insertion of an iframe into the document creates a
- * new window, so `currentWindow` returns the current window.
+ * new window, so `currentWindow` is a function, which is called for each use.
  */
 function windowTarget(currentWindow, origin, frame) {
   const allowed = parseOrigins(origin, () => ownOrigin(globalThis));
@@ -65,11 +65,11 @@ function windowTarget(currentWindow, origin, frame) {
         // A goodbye (`rpc.bye`) of a window that is being unloaded may have no source.
         const isAllowed = allowsEvent(event, source === null ? null : currentWindow(), allowed);
         if (source === null ? !isAllowed : isAllowed === undefined) return;
-        // A hello (`rpc.hello`) from a forbidden origin shows that the window contains another document. Only the first
-        // messages are read, because reading `data` makes the engine copy it.
+        // A hello (`rpc.hello`) from a forbidden origin shows that the window contains another document. Of messages
+        // from forbidden origins, only the first are read, because reading `data` makes the engine copy it.
         if (!isAllowed && ++foreignReads > MAX_FOREIGN_READS) return;
         const { data } = event;
-        // Without a source, only a goodbye is accepted. The key of the session authenticates it.
+        // Of messages without a source, only a goodbye is accepted. The key of the session authenticates the goodbye.
         if (isMessageOrBatch(data) && (source !== null || data.method === "rpc.bye"))
           onMessage(data, origin, isAllowed);
       };
@@ -110,11 +110,11 @@ function channelTarget(channel) {
     boundary: boundaryOf(channel),
     identity: () => channel,
     post: (message, transfer) => channel.postMessage(message, transfer),
-    /** Whether this realm and the peer certainly share Web Locks. Each process of Node has separate locks. */
+    /** Whether this realm and the peer certainly share Web Locks: true for a web worker and its owner only. */
     sharesLocks: channel === globalThis || tagOf(channel) === "[object Worker]",
     /**
-     * Returns a virtual port on a worker. Undefined if the target is a port: then each session uses a real port. A
-     * virtual port would not be faster than a real port, and would end when the target is closed.
+     * Returns a virtual port on a worker. If the target is a port, this member is undefined, and each session uses a
+     * real port: a virtual port on a port would not be faster, and would end when the target is closed.
      */
     virtualPort: channel.start === undefined ? (name) => new VirtualPort(channel, name) : undefined,
     listen(onMessage, onClosed, onError) {

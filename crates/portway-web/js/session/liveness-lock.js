@@ -30,8 +30,8 @@ export function holdLock(id, signal) {
 /**
  * Watches the lock that the peer has named. Calls `onHeld` if the lock is held now, and `onReleased` when it becomes
  * free. Resolves when it is known whether the lock is held now. `sharesLocks` means that this realm and the peer
- * certainly share locks: the peer has then released a lock that is free now. If `sharesLocks` is false, a lock that is
- * free now may belong to a peer of another origin. Such a lock is not watched.
+ * certainly share locks. Then a lock that is free now was released by the peer. If `sharesLocks` is false, the peer may
+ * have named a lock of another origin. So a lock that is free now is not watched.
  */
 export async function watchLock(id, signal, sharesLocks, onHeld, onReleased) {
   const isHeldByPeer = await request(lockName(id), { ifAvailable: true }, (lock) => lock === null);

@@ -57,7 +57,7 @@ export class SessionTransport {
   #peer;
   #sessionCount = 0;
   #window;
-  /** @type {any} Messages and their origins, until the application has the peer object; undefined after that. */
+  /** @type {any} Messages that arrive before the application has the peer object, and their origins. */
   #earlyMessages = [];
   /** Authenticates goodbye copies: the key is sent over the port, which other scripts of the window do not see. */
   #key;
@@ -108,7 +108,7 @@ export class SessionTransport {
 
   /** Whether the peer is notified when this side is destroyed. */
   sendsGoodbye = () => this.#peer !== undefined && !this.#peer.isPlain;
-  /** Whether this side receives requests on the boundary itself. Only a plain peer sends requests there. */
+  /** Whether this side receives requests outside of a session. Only a plain peer sends them. */
   receivesFrom = (origin) => this.#peer?.isPlain === true && this.#peer.origin === origin;
   lastOrigin = () => this.#peer?.origin;
 
@@ -215,7 +215,7 @@ export class SessionTransport {
 
   /**
    * Handles the load event of the iframe. A document loads once. If the peer has sent `rpc.load` before, this event
-   * belongs to another document. The peer may have sent no goodbye, because a process can end with its last document.
+   * belongs to another document. The earlier document may have sent no goodbye, because its process can end with it.
    */
   #onLoad = () => {
     // Earlier messages of a forbidden origin were sent by an earlier document.
@@ -351,7 +351,7 @@ export class SessionTransport {
     setTimer(() => queueTask(run), GOODBYE_TIMEOUT);
   }
 
-  /** Ends the session with this error. `reconnects`: whether later calls wait for the next session, or are rejected. */
+  /** Ends the session with this error. If `reconnects` is false, later calls are rejected. */
   #endSession(error, reconnects, reason) {
     if (this.#sessionCount === 0) return this.#onFail(error);
     // The newest connection on a target gets the next session.
@@ -434,7 +434,7 @@ export class SessionTransport {
     this.#heartbeat.start();
   }
 
-  /** Requests the lock of this side. This precedes the handshake, since this thread may be blocked right after that. */
+  /** Requests the lock of this side. This precedes the handshake, after which this thread may block. */
   #acquireLock() {
     this.#lockAbort = new AbortController();
     const { id } = this.#handshake;

@@ -15,7 +15,7 @@ const EARLY = Symbol.for("portway.early");
 const handled = (globalThis[EARLY] ??= new WeakSet());
 /** The cost of a response to an early request, charged to its sender. A message costs 1. */
 const ANSWER_COST = 10;
-/** A fixed text: the reason may contain addresses or tokens, and any window may send a request. */
+/** The text is fixed, because any window may send a request. The actual reason may contain addresses or tokens. */
 const FAILED = { code: -32603, message: "portway could not start" };
 
 const isWindow = typeof document !== "undefined";

@@ -60,8 +60,8 @@ function post(worker, message, transfer) {
 }
 
 /**
- * Sends a message to a process. The event `disconnect` reports a closed channel. The empty callback prevents that Node
- * also emits an error.
+ * Sends a message to a process. The event `disconnect` reports a closed channel. Without a callback, Node would also
+ * emit an error.
  */
 function send(process, message, transfer) {
   if (transfer?.length > 0) throw new TypeError("objects cannot be transferred to a process");

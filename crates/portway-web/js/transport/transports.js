@@ -1,5 +1,5 @@
 // The transports of a browser. Other code may use the same boundary: a port, worker, window or channel. So listeners
-// are added and removed, never assigned, and foreign messages are ignored.
+// are added and removed, never assigned, and messages of other code are ignored.
 
 import { boundaryOf, boundaryOfName, boundaryOfWindow, transportInternals } from "../driver/boundaries.js";
 import { logError } from "../driver/log-error.js";
@@ -80,7 +80,8 @@ function transport(options) {
  * Returns the members of a hub that listens to `source`. If `buffersUntilStarted` is true, the hub begins to listen
  * when it has a handler. Any other hub listens at once. `early` is the sender, if `portway/early` may have buffered its
  * messages. `closeEvents` are the events for the loss of the peer. Where no event reports the loss, `isTargetClosed` is
- * polled. `isClosed` returns whether the source was closed before. `lastOrigin` is the `metadata` of the receive queue.
+ * polled. `isClosed` returns whether the source is already closed when `onClose` is called. `lastOrigin` is the
+ * `metadata` of the receive queue.
  * @param {HubOptions} options
  */
 function listenTo({

@@ -1,6 +1,6 @@
-// Reads messages from JSON text. `JSON.parse` keeps one of several members with one name, and rounds numbers. So the
-// text decides whether a member of the envelope is repeated, and it has the digits of an id. Most texts need no second
-// look: each name occurs once in them, and the id is written as JavaScript writes it.
+// Reads messages from JSON text. If an object has several members with one name, `JSON.parse` returns only the last of
+// them. It also rounds numbers. So this module searches the text itself for repeated members of the envelope, and for
+// the digits of ids. For most single messages, a search with one pattern is enough.
 
 import { checkValue } from "../driver/json-values.js";
 import { INVALID_REQUEST, asMessage, asMessages } from "../driver/json-text.js";
@@ -11,18 +11,18 @@ import { CREDIT } from "../driver/stream-protocol.js";
 const NAMES = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 /**
- * Patterns for the names in a text, or for an escape of a character that a name may contain. The index has a bit for
- * each of the names.
+ * Patterns that find certain names of `NAMES` in a text. They also find escapes, because a name may contain escaped
+ * characters. The index of a pattern has a bit for each name that the pattern finds.
  */
 const patterns = [];
 
-/** Returns whether the params of a notification have the id of a request. */
+/** Returns whether the params of a notification with this method contain the id of a request. */
 const refersToRequest = (method) => method === CANCEL || method === CREDIT;
 
 /**
- * The first character of an id that stands for an id of the peer. After it, "n" and the text of a number follow, or "s"
- * and a string that begins with this character itself. JavaScript has no number for such an id, but a string passes
- * through the core unchanged.
+ * The first character of a marked id: a string that represents an id of the peer in the core. JavaScript cannot express
+ * the numbers of some ids, but the core returns a string unchanged. After the mark, "n" and the text of a number
+ * follow. If the id of the peer is a string that begins with the mark itself, "s" and this string follow.
  */
 const MARK = "\0";
 
@@ -30,8 +30,8 @@ const isMarked = (id) => typeof id === "string" && id[0] === MARK;
 
 /**
  * Parses JSON text. Returns one message, an array of messages, or undefined if there is nothing to handle. Calls
- * `onRepeated` for a response with a repeated member: with its id, or with undefined if the id is repeated. Throws a
- * `SyntaxError` if the text is not JSON.
+ * `onRepeated` for a response with a repeated member: with the id of the response, or with undefined if the member `id`
+ * is repeated. Throws a `SyntaxError` if the text is not JSON.
  */
 export function readMessages(text, onRepeated) {
   const value = JSON.parse(text);
@@ -53,7 +53,10 @@ export function readMessages(text, onRepeated) {
   });
 }
 
-/** Returns whether an object surely has no repeated member, and an id that JavaScript can express. */
+/**
+ * Returns true if the object certainly repeats no member of a message, and if JavaScript can express its id. If this
+ * function returns false, `scan` decides.
+ */
 function isOrdinary(text, value) {
   if (Object(value) !== value) return true;
   // Only the members that the object has can be repeated.
@@ -70,7 +73,7 @@ function isOrdinary(text, value) {
   for (pattern.lastIndex = 0; pattern.test(text); ) {
     const end = pattern.lastIndex;
     if (expected-- === 0 || text[end - 1] === "0") return false;
-    // Only the name "id" has this letter here.
+    // Of the names, only "id" has this letter at this position.
     if (text[end - 3] === "i") afterId = end;
   }
   const { id, method } = value;
@@ -79,7 +82,7 @@ function isOrdinary(text, value) {
   return text.startsWith(`${id}`, afterId + 1) && ",}".includes(text[afterId + 1 + `${id}`.length]);
 }
 
-/** Returns the id for the core that stands for an id of the peer. */
+/** Converts an id of the peer to an id for the core. `text` is the JSON text of the id. */
 function marked(id, text) {
   if (isMarked(id)) return `${MARK}s${id}`;
   return Number.isFinite(id) && text !== `${id}` ? `${MARK}n${text}` : id;
@@ -100,7 +103,7 @@ function withId(object, name) {
   return withMember(object, name, id[1] === "s" ? JSON.stringify(id.slice(2)) : id.slice(2));
 }
 
-/** Returns the JSON text of an object in which a member has this text. */
+/** Returns the JSON text of an object, with `text` as the value of the member `name`. */
 function withMember(object, name, text) {
   const rest = JSON.stringify({ ...object, [name]: undefined }).slice(1, -1);
   return `{"${name}":${text}${rest && `,${rest}`}}`;
@@ -114,14 +117,14 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 
 /**
- * Finds the members of an object, or of the elements of an array, in valid JSON text. Returns the texts of the members
- * by name, and the repeated names, for each object or element.
+ * Finds the members of a message, or of each message of a batch, in valid JSON text. Returns an array with one pair for
+ * each message: the texts of its members by name, and its repeated names.
  */
 function scan(text, isBatch) {
   let at = 0;
   const found = [];
 
-  /** Skips white space, and one of these characters. Returns whether there was one. */
+  /** Skips white space, and then one of `characters` if it follows. Returns whether one of them was skipped. */
   const skip = (characters = "") => {
     while (" \t\r\n".includes(text[at])) at++;
     const isThere = characters.includes(text[at]);

@@ -1,29 +1,29 @@
-// Decides whether a connection is dead. Any message is a sign of life. A silent peer is asked, and then has the same
-// time for an answer. As for the heartbeat of sessions, time in which this thread was suspended or blocked does not
-// count.
+// Detects that the peer of a connection no longer answers. If no message arrives for some time, this module pings the
+// peer. If no message arrives for the same time after the ping, the module reports the loss of the connection. Time in
+// which this thread was suspended or blocked does not count.
 
 import { now } from "../driver/clock.js";
 import { MIN_HEARTBEAT } from "../driver/limit-values.js";
 import { MAX_TIMEOUT_MS, setTimer } from "../driver/timers.js";
 
-/** The number of checks before a silent peer is asked. */
+/** The number of checks in the time `option`. */
 const CHECKS = 5;
 
 /**
- * `option` is the silence (ms) before a question, and the time for its answer; 0 or false disables both. `isWaiting`
- * returns whether calls are pending. `ping` asks the peer: by a notification if its argument is true, else by a
- * request. `onDead` is called if there is no answer.
+ * `option` is the time (ms) without a message before a ping, and the time for the answer to a ping. 0 or false disables
+ * the checks. `isWaiting` returns whether calls are pending. `ping` sends a ping: a notification if its argument is
+ * true, and a request otherwise. `onDead` is called if no message arrives after a ping.
  */
 export function liveness(option, isWaiting, ping, onDead) {
   const isOn = option > 0 && option <= MAX_TIMEOUT_MS;
   const interval = Math.max(option, MIN_HEARTBEAT) / CHECKS;
   /** @type {any} The timer of the next check; undefined while there are no checks. */
   let timer;
-  /** The number of intervals without a message. Those of late timers do not count. */
+  /** The number of intervals without a message. An interval whose timer was late does not count. */
   let silence = 0;
-  /** The silence at the time of the last question; undefined if none is open. */
+  /** The value of `silence` at the last ping; undefined if a message has arrived since. */
   let asked;
-  /** Whether the peer answers `rpc.ping` by `rpc.pong`, so that it can be asked while no call is pending. */
+  /** Whether the peer answers `rpc.ping` by `rpc.pong`. Such a peer is pinged even while no call is pending. */
   let answersPings = false;
 
   const reset = () => {
@@ -31,7 +31,7 @@ export function liveness(option, isWaiting, ping, onDead) {
     asked = undefined;
   };
 
-  /** Starts the checks, if they do not run. Silence without a pending call does not count. */
+  /** Starts the checks, unless they run already. Silence before this start does not count. */
   const watch = () => {
     if (!isOn || timer !== undefined) return;
     silence = 0;
@@ -50,7 +50,7 @@ export function liveness(option, isWaiting, ping, onDead) {
     }, interval);
   };
 
-  /** Asks the peer now, unless a question is open. */
+  /** Pings the peer now, unless it has not answered an earlier ping, or need not answer. */
   const ask = () => {
     if (!isOn || asked !== undefined || !(isWaiting() || answersPings)) return;
     watch();
@@ -62,7 +62,7 @@ export function liveness(option, isWaiting, ping, onDead) {
     reset,
     watch,
     ask,
-    /** Called once the peer has shown that it answers `rpc.ping` by `rpc.pong`. */
+    /** Called when the peer has sent `rpc.ping` or `rpc.pong`: such a peer also answers `rpc.ping`. */
     onPeer() {
       answersPings = true;
       watch();

@@ -14,9 +14,9 @@ export function verdictOf(code) {
 export class ReconnectPolicy {
   /** @type {import("../../types/websocket.js").ReconnectPolicy["state"]} */
   state = "idle";
-  /** The number of failures since the last connection that held. */
+  /** The number of failures since the last connection that has reached the state `held`. */
   attempt = 0;
-  /** The delay (ms) that led, or leads, to the last attempt. */
+  /** The delay (ms) before the next attempt in the state `waiting`, or before the last attempt in other states. */
   delay = 0;
   /**
    * The time at which `handleTimeout` must be called, or undefined.
@@ -28,7 +28,7 @@ export class ReconnectPolicy {
   #hold;
   #restart;
   #jitter;
-  /** Whether `hurry` has shortened a delay since the last delay that ran to its end. */
+  /** Whether `hurry` has shortened a delay since `handleTimeout` last changed the state. */
   #isHurried = false;
 
   /** @param {import("../../types/websocket.js").ReconnectOptions} [options] */
@@ -66,7 +66,7 @@ export class ReconnectPolicy {
    * Handles the end of a connection or of an attempt. `code` is its close code. `verdict` replaces that of the code.
    */
   lost(now, code, verdict = verdictOf(code)) {
-    // A timer may be late. The time decides whether the connection was held.
+    // The timer that sets `held` may be late, so the time decides whether the connection has reached that state.
     if (this.state === "open") this.handleTimeout(now);
     if (!/^(conn|open|held)/.test(this.state)) return;
     if (verdict === "stop") return this.close();
@@ -76,7 +76,10 @@ export class ReconnectPolicy {
     this.#enter("waiting", now + this.delay);
   }
 
-  /** Asks for an attempt at once. At most one is granted until a delay has run to its end or a connection has held. */
+  /**
+   * Asks for an attempt at once. After that, refuses further attempts until a delay has run to its end or a connection
+   * is `held`.
+   */
   hurry() {
     const isGranted = this.state === "waiting" && !this.#isHurried;
     if (isGranted) {

@@ -11,8 +11,9 @@ export const closeReason = (reason) =>
   reason.slice(0, new TextEncoder().encodeInto(reason, new Uint8Array(MAX_REASON_BYTES)).read);
 
 /**
- * A `CallError` with `data`: the close code, its reason, and whether the connection was closed by a handshake. The
- * class of `portway` recognizes it by its mark. This module does not load `portway`, which the application has already.
+ * A `CallError` with `data`: the close code, its reason, and whether the connection was closed by a handshake. This
+ * module does not load the class `CallError` of `portway`. The `instanceof` of that class recognizes a `SocketError` by
+ * a symbol.
  */
 export class SocketError extends Error {
   constructor(reason, text, data, cause, tooLarge, method, id) {

@@ -1,5 +1,5 @@
-// Subscriptions of peers that have them: a request returns an id, and notifications with this id carry the items. A new
-// connection knows no earlier subscription, so this module subscribes anew, and reports the gap.
+// Subscriptions: the peer answers a request with an id, and sends the items in notifications with this id. A new
+// connection has no subscriptions, so this module then subscribes again, and reports the gap.
 
 import { MAX_SUBSCRIPTION_ITEMS } from "../driver/limit-values.js";
 import { checkNumbers } from "./check-numbers.js";
@@ -28,9 +28,9 @@ export function subscribe(client, options) {
   const reads = [];
   /** The number of the session; 0 if there is none. */
   let session = 0;
-  /** The id of the subscription, in an object; undefined until the peer has named it in this session. */
+  /** The id of the subscription, in an object; undefined until the peer has answered in this session. */
   let current;
-  /** The events that have arrived before the peer has named the subscription. */
+  /** The events that have arrived before the id of the subscription. */
   let early = [];
   /** The time of the last item or subscription; undefined before the first subscription. */
   let since;
@@ -91,7 +91,7 @@ export function subscribe(client, options) {
       since = Date.now();
       early.splice(0).forEach(onEvent);
     } catch (/** @type {any} */ error) {
-      // After the end of a session, the next one begins anew.
+      // If the session has ended, the next session subscribes again, so this error does not end the subscription.
       if (session === own) end(error);
     }
   };
@@ -100,7 +100,8 @@ export function subscribe(client, options) {
     onMessage({ method, params, id }) {
       if (method !== notification || id !== undefined) return;
       if (current) return onEvent(params);
-      // The peer may send events before its answer. They may also belong to other subscriptions.
+      // The peer may send events before its answer. They may belong to other subscriptions, so `onEvent` checks their
+      // ids later.
       early = [...early.slice(1 - buffer), params];
     },
     onSession(number) {

@@ -1,6 +1,6 @@
-// A transport over a WebSocket that reconnects. The policy (`reconnect-policy.js`) decides when. This module opens the
-// connections, sends and receives their messages, and decides by itself when a connection is dead: browsers report the
-// end of a silent connection after half a minute, or never.
+// A transport over a WebSocket that reconnects. The policy (`reconnect-policy.js`) decides when an attempt starts. This
+// module opens the connections, and sends and receives their messages. It detects lost connections by itself, because
+// browsers report the end of a silent connection after half a minute, or never.
 
 import { now } from "../driver/clock.js";
 import { runUserCode } from "../driver/error-reporter.js";
@@ -26,11 +26,13 @@ import { SocketError, closeCode, closeReason } from "./socket-error.js";
 
 /** The `readyState` of an open socket. */
 const OPEN = 1;
-/** The id of the request that asks a plain peer for a sign of life. The ids of calls are numbers. */
+/** The id of the ping to a plain peer. The ids of calls are numbers, so no call has this id. */
 const PING_ID = "rpc.ping";
-/** The time (ms) between two looks at a full buffer. A browser has no event for a buffer that was written. */
+/** The time (ms) between two checks of a full buffer. Browsers have no event for the written bytes of a buffer. */
 const DRAIN_CHECK_MS = 20;
-/** A call with a shorter text is not the reason of a close with 1009 (message too big). */
+/**
+ * A call with at most this number of characters is never regarded as the reason of a close with 1009 (message too big).
+ */
 const MIN_LARGE_CHARACTERS = 16_384;
 const TOO_BIG = 1009;
 /** The close code that browsers report for a connection that was not closed by a handshake. */
@@ -69,16 +71,16 @@ export function webSocketTransport(url, options = {}) {
   let waiting = [];
   /** The calls that may be sent again, by id: their texts, or undefined until they are sent. */
   const repeatable = new Map();
-  /** The lengths of the long calls that were sent, by id. */
+  /** The lengths of the calls that were sent and may be the reason of a close with 1009, by id. */
   const large = new Map();
   /** The running requests of the peer, with the messages that they arrived in, and the bytes of these messages. */
   const running = new Map();
   let runningBytes = 0;
   /** The last message of the peer: its bytes, and the number of its requests that run. */
   let arrived;
-  /** The functions that see messages and sessions. */
+  /** The watchers, which `watch` adds. */
   const watchers = new Set();
-  /** The error of later calls, once no connection follows. */
+  /** The error of later calls, after the end of the transport. */
   let endError;
   let timer;
   let removeListeners;
@@ -123,7 +125,7 @@ export function webSocketTransport(url, options = {}) {
     checkLength(text.length);
     const isAnswer = !someMessage(message, isCall);
     const hasCalls = someMessage(message, isRequest);
-    // The peer causes the other messages, or their loss is not an error.
+    // All other messages are answers, whose number the peer determines, or notifications whose loss is not an error.
     const isOwn = !isAnswer && !isProtocol(message);
     if (isReady && socket.readyState === OPEN) {
       if (isOwn && isOver(MAX_UNWRITTEN_BYTES)) throw new SocketError("congested", "the peer does not read");
@@ -147,7 +149,7 @@ export function webSocketTransport(url, options = {}) {
     return waiting.length < MAX_OFFLINE_MESSAGES && (characters <= MAX_OFFLINE_CHARACTERS || waiting.length === 0);
   }
 
-  /** Forgets the calls that have ended. */
+  /** Removes the data and the waiting texts of calls that have ended. */
   function dropEnded() {
     const pending = pendingIds();
     const isWanted = (id) => id === undefined || pending.has(id);
@@ -181,7 +183,10 @@ export function webSocketTransport(url, options = {}) {
     receive(messages);
   }
 
-  /** Answers an unreadable message if a server uses this transport. Otherwise it may be the answer to the only call. */
+  /**
+   * Handles an unreadable message. If a server uses this transport, the message is answered. Otherwise the error is
+   * reported. If calls are pending, the message may also be a response.
+   */
   function reject(answer, error) {
     if (isServing()) send(answer);
     else report(error);
@@ -210,7 +215,7 @@ export function webSocketTransport(url, options = {}) {
     try {
       socket = names === undefined ? new WebSocket(address) : new WebSocket(address, names);
     } catch (error) {
-      // The URL or a protocol is invalid, or the page may not use it. Another attempt would fail, too.
+      // The URL or a subprotocol is invalid, or the page may not connect to the URL. Another attempt would fail, too.
       return end(failure(""), error);
     }
     socket.binaryType = "arraybuffer";
@@ -246,7 +251,7 @@ export function webSocketTransport(url, options = {}) {
       attempt: policy.attempt,
       hasOpened: isReady,
     });
-    // The application may have closed the transport there.
+    // The application may have closed the transport in `shouldReconnect`.
     if (endError !== undefined) return;
     const byCode = verdictOf(facts.code);
     policy.lost(now(), facts.code, isWanted === false ? "stop" : isWanted && byCode === "stop" ? "back-off" : byCode);
@@ -258,7 +263,7 @@ export function webSocketTransport(url, options = {}) {
     tell(options.onRetry, { ...facts, attempt, delay, cause });
   }
 
-  /** Ends the session or the attempt. The calls that wait, and those that may be sent again, are kept. */
+  /** Ends the session or the attempt. The calls that wait, and the calls that may be sent again, stay pending. */
   function endSession(facts, cause) {
     if (!abandon(facts)) return;
     dropEnded();
@@ -272,7 +277,10 @@ export function webSocketTransport(url, options = {}) {
     reportLost(error);
   }
 
-  /** Ends the transport: no connection follows. The application knows it if the end `isOwn`. */
+  /**
+   * Ends the transport: no connection follows. If `isOwn` is true, the application has closed the transport, so
+   * `onLost` and `onEnd` are not called.
+   */
   function end(facts, cause, isOwn) {
     policy.close();
     removePageListeners?.();
@@ -290,7 +298,7 @@ export function webSocketTransport(url, options = {}) {
     tell(options.onLost, error);
   }
 
-  /** Leaves the socket, whose late events go nowhere. Returns whether there was a session. */
+  /** Closes the socket and removes its listeners. Returns whether there was a session. */
   function abandon({ code, reason }) {
     const hadSession = isReady;
     const own = socket;
@@ -309,7 +317,7 @@ export function webSocketTransport(url, options = {}) {
     return hadSession;
   }
 
-  /** Leaves a connection or an attempt that this side has given up. */
+  /** Ends a connection or an attempt by a decision of this side. */
   function giveUp(reason, cause) {
     lost(failure(reason), cause);
   }
@@ -323,13 +331,15 @@ export function webSocketTransport(url, options = {}) {
       schedule();
       open();
     };
-    // An early timer sets the next one.
+    // If the timer fires early, `onTimer` sets it again.
     timer = setTimer(onTimer, policy.due - now());
   }
 
   // Events of the page.
 
-  /** The network or the page is there again: asks the peer, or tries at once. */
+  /**
+   * Called when the network is available or the page is visible again. Pings the peer, or starts an attempt at once.
+   */
   function onChance() {
     if (isReady) return life.ask();
     if (policy.hurry()) open();
@@ -346,7 +356,7 @@ export function webSocketTransport(url, options = {}) {
     const stops = [
       addListeners(globalThis, {
         online: onChance,
-        // A page with an open socket is not kept in the back/forward cache.
+        // Browsers do not put a page with an open socket into the back/forward cache.
         pagehide({ persisted }) {
           if (!persisted || endError !== undefined) return;
           policy = new ReconnectPolicy(reconnect);
@@ -378,7 +388,7 @@ export function webSocketTransport(url, options = {}) {
       isServing = serves;
       if (removePageListeners !== undefined || endError !== undefined) return;
       removePageListeners = listenToPage();
-      // The caller can finish its setup first.
+      // The caller of `onMessage` can finish its setup first.
       queueMicrotask(start);
     },
     onClose(handler, waits, ids) {
@@ -394,10 +404,11 @@ export function webSocketTransport(url, options = {}) {
       life.onPeer();
       if (method === "rpc.ping") send({ jsonrpc: "2.0", method: "rpc.pong" });
     },
-    /** Called before a call that may be sent again is sent. */
+    /** Called before an idempotent call is sent. */
     onIdempotent: (id) => void repeatable.set(id, undefined),
     /**
-     * Adds a watcher: `onMessage(message)`, `onSession(number)` (0 at its end), `onEnd(error)`. Returns its removal.
+     * Adds a watcher: `onMessage(message)`, `onSession(number)` (0 at the end of a session), `onEnd(error)`. Returns
+     * the function that removes the watcher.
      */
     watch(watcher) {
       watchers.add(watcher);
@@ -427,7 +438,7 @@ export function webSocketTransport(url, options = {}) {
         running.clear();
         runningBytes = 0;
       },
-      /** Returns an iterator of a stream that waits while the peer has not read enough. */
+      /** Returns an iterator of the items of a stream. It waits while more than `STREAM_BUFFER_BYTES` are unsent. */
       paced: (items) =>
         items && {
           async next() {

@@ -66,7 +66,7 @@ export class WipcChannel {
   #destroyed = new Promise((resolve) => (this.#onDestroy = resolve));
   /** Whether the stream of the peer has ended. Received frames may still wait. */
   #isAtEnd = false;
-  /** Whether a hook runs. The peer caused the frames that a hook sends. */
+  /** Whether a hook runs. Frames that a hook sends count as caused by the peer. */
   #isInHook = false;
   /** The number of messages since the decoder was last started. */
   #handledMessages = 0;
@@ -344,7 +344,7 @@ export class WipcChannel {
       case WipcType.DATA:
         return this.#runHook("onData", payload);
       case WipcType.CALL:
-        // Without a handler, calls wait for the transport.
+        // Without the hook `onCall`, CALL frames wait for the transport.
         if (this.#hasCallHook) return this.#runHook("onCall", payload);
         this.#handledMessages += 1;
         // Only the length and the beginning of an oversize payload are stored.

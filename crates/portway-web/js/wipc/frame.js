@@ -15,7 +15,7 @@ export const MAGIC_0 = 0x57;
 const MAX_TYPE = WipcType.DATA;
 
 const EMPTY = new Uint8Array(0);
-/** Created at first use: not every realm has these classes. */
+/** The codecs of text, created at first use, because not every realm has their classes. */
 let textEncoder;
 let textDecoder;
 

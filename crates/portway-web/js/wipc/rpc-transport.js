@@ -199,12 +199,12 @@ export class WipcTransport {
   }
 }
 
-/** Replaces an id that cannot be echoed. A request with this id is refused. */
+/** The replacement for an id that cannot be echoed. A request with this id is refused. */
 const UNUSABLE_ID = {};
 
 /**
- * Returns a value as a message for the core, or undefined. The id of a request may differ from the number in the text:
- * beyond 2^53 - 1, several integers parse to one value. Such an id is replaced.
+ * Converts a value to a message for the core, or returns undefined. An integer id beyond 2^53 - 1 is replaced, because
+ * several such integers in a text parse to one number.
  */
 function withUsableId(value) {
   const message = asMessage(value);

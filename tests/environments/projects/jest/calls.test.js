@@ -34,7 +34,7 @@ const fresh = () => {
 describe(globalThis.PLACE, () => {
   for (const [name, body] of [...callTests(library), ...clockTests(library, fake, fresh)]) test(name, body);
 
-  test("a comparison with the remote of a peer that fails is printed, and calls nothing", async () => {
+  test("a failed comparison with `remote` of a peer is printed, and makes no call", async () => {
     await library.default();
     const sent = [];
     const { remote } = new library.JSONRPCPeer({ send: (message) => void sent.push(message), onMessage() {} });

@@ -1,6 +1,6 @@
 // Sends signals to a child process and its descendants: to its process group, and on Linux to descendants in other
-// groups. A process that has left the group and lost its parent is not counted as a descendant: daemons do this on
-// purpose.
+// groups. A process that has left the group, and whose parent has ended, does not count as a descendant. Some programs
+// do this on purpose, in order to continue.
 
 import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 

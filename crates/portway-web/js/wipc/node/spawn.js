@@ -93,7 +93,7 @@ class WipcGuest {
         // Output that arrives within this time is still handled.
         const outputTimer = setTimeout(() => child.stdout.destroy(), OUTPUT_GRACE);
         this.channel?.ended.then(() => clearTimeout(outputTimer));
-        // The descendants of the guest are ended soon after it.
+        // The descendants of the guest are ended soon after the guest.
         if (this.#timer === undefined) this.#killAfter(OUTPUT_GRACE);
         this.#pollTree();
         resolve({ code, signal: signalName });

@@ -29,7 +29,7 @@ export function toReadableStream(source) {
 /**
  * Returns a `WritableStream` that writes to a stream of Node, and waits while that stream is full. Calls `onEnd` once
  * all chunks are written, or no more can be written. While the process exits, `FrameWriter` calls the member
- * `writeNow(chunks)` of the `WritableStream`, which writes the chunks synchronously that were not written yet.
+ * `writeNow(chunks)` of the `WritableStream`, which synchronously writes the chunks that were not written yet.
  */
 export function toWritableStream(target, onEnd = () => target.end()) {
   let last;

@@ -20,7 +20,7 @@ const ENDED_FLAG = 1 << 30;
 const WAITING_FLAG = 1 << 29;
 const COUNT_MASK = WAITING_FLAG - 1;
 
-/** Returns the size of a piece of output in bytes, with 256 bytes more for the message that carries it. */
+/** Returns the cost of a piece of output: its size in bytes, plus 256 bytes for the message that carries it. */
 const cost = (bytes) => bytes.length + 256;
 
 export function createSharedMemory(capacity) {

@@ -1,6 +1,6 @@
 import { JSONRPCPeer, RPCError, selfTransport } from "portway";
 
-/** Serves the methods of the worker. The wasm must have been loaded before. */
+/** Serves the methods of the worker. The wasm must have been loaded before this call. */
 export function serve() {
   const peer = new JSONRPCPeer(selfTransport());
   peer
