@@ -11,7 +11,7 @@ type Tab = (typeof TABS)[number];
 
 /** The console and the message list, as two tabs. */
 class BottomPanel extends LitElement {
-  static override properties = { shown: { state: true } };
+  static override properties = { selectedTab: { state: true } };
 
   static override styles = [
     controls,
