@@ -214,6 +214,28 @@ describe("a client over a WebSocket", () => {
     assert.equal(requestsIn(await server.log(), "never").length, 2);
   });
 
+  it("does not report a request of the peer as too large, if its id is the id of the longest call", async () => {
+    const server = await startServer();
+    const { peer, session, errors } = connectTo(server.url);
+    await session();
+    let context;
+    peer.method("work", (_, received) => ((context = received), new Promise(() => {})));
+    // Ids count by one. The log contains only the beginning of a long text, and the id is at the end.
+    await peer.request("echo", []);
+    const id = JSON.parse(requestsIn(await server.log(), "echo")[0]).id + 1;
+    const large = rejection(peer.request("never", ["x".repeat(200_000)]));
+    await server.logOnce((log) => requestsIn(log, "never").length === 1);
+    await server.command("send", { text: JSON.stringify({ jsonrpc: "2.0", method: "work", id }) });
+    await until(() => context !== undefined);
+    await server.command("close", { code: 1009, reason: "too big" });
+    assert.equal((await large).reason, "too-large");
+    context.notify("late");
+    assert.deepEqual(
+      errors.map(({ reason, method }) => [reason, method]),
+      [["session-ended", "work"]],
+    );
+  });
+
   it("rejects its calls when it is destroyed, and does not make the attempt to connect that was due", async () => {
     const server = await startServer();
     const { peer, session, named, transport } = connectTo(server.url, {

@@ -18,8 +18,8 @@ export const closeReason = (reason) =>
 export class SocketError extends Error {
   constructor(reason, text, data, cause, tooLarge, method, id) {
     super(text, cause && { cause });
-    // The call with the id `tooLarge` is the reason of the end.
-    this.reason = id !== undefined && id === tooLarge ? "too-large" : reason;
+    // The set contains the id of the call that is the reason of the end, until all calls have ended.
+    this.reason = tooLarge?.has(id) ? "too-large" : reason;
     this.method = method;
     this.id = id;
     this.data = data;
