@@ -22,7 +22,9 @@ export class RequestDispatcher {
   servers = [];
   /**
    * A set of the running requests, from a transport that limits them: `add` returns false to refuse a request.
-   * @type {import("./in-flight-requests.js").InFlightRequests | undefined}
+   * @type {{
+   *   add(request: any): boolean, delete(request: any): void, clear(): void, paced(items: any): any
+   * } | undefined}
    */
   inFlight = undefined;
   #link;

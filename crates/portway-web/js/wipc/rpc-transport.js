@@ -12,8 +12,8 @@ import {
   messageText,
   someMessage,
 } from "../driver/json-text.js";
-import { responseIds } from "../driver/response-ids.js";
-import { InFlightRequests } from "../driver/in-flight-requests.js";
+import { responseIds } from "./response-ids.js";
+import { InFlightRequests } from "./in-flight-requests.js";
 import { FRAME_OVERHEAD_BYTES, compactBytes, parseWipcJSON } from "./frame.js";
 import { MAX_UNHANDLED_MESSAGES, MAX_UNWRITTEN_BYTES } from "../driver/limit-values.js";
 
