@@ -11,27 +11,17 @@ mod wipc;
 mod worker;
 
 use std::convert::identity;
-use std::env;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::libraries::{async_lsp, lsp_server, portway, serde_alone};
 
 const USAGE: &str = "decode LIBRARY | wipc decode | wipc copy | serve LIBRARY SOCKET | call LIBRARY | load | hold";
 
 fn main() -> ExitCode {
-    let words: Vec<String> = env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match allow_many_files().and_then(|()| run(&words)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{}: {error:#}", words.join(" "));
-            ExitCode::FAILURE
-        }
-    }
+    worker::run_program(run)
 }
 
 fn run(words: &[&str]) -> Result<()> {
@@ -56,11 +46,4 @@ fn run(words: &[&str]) -> Result<()> {
         ["hold"] => idle_connections::run(),
         _ => bail!("{USAGE}"),
     }
-}
-
-/// Raises the limit of open files. Ten thousand connections exceed the default of most systems.
-fn allow_many_files() -> Result<()> {
-    let limit = getrlimit(Resource::Nofile);
-    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?;
-    Ok(())
 }

@@ -11,11 +11,9 @@ mod servers;
 #[path = "../../native/src/worker.rs"]
 mod worker;
 
-use std::env;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::Builder;
 
 use crate::servers::{bare, jsonrpsee, mirror, portway};
@@ -23,15 +21,7 @@ use crate::servers::{bare, jsonrpsee, mirror, portway};
 const USAGE: &str = "serve mirror | bare | bare-flush | portway | jsonrpsee; or load | flood | hold";
 
 fn main() -> ExitCode {
-    let words: Vec<String> = env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match allow_many_files().and_then(|()| run(&words)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{}: {error:#}", words.join(" "));
-            ExitCode::FAILURE
-        }
-    }
+    worker::run_program(run)
 }
 
 fn run(words: &[&str]) -> Result<()> {
@@ -55,11 +45,4 @@ fn serve(name: &str) -> Result<()> {
             _ => bail!("the arguments must be {USAGE}, got serve {name}"),
         }
     })
-}
-
-/// Raises the limit of open files. Ten thousand connections exceed the default of most systems.
-fn allow_many_files() -> Result<()> {
-    let limit = getrlimit(Resource::Nofile);
-    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?;
-    Ok(())
 }
