@@ -43,7 +43,7 @@ async function begin() {
   showState(`connected to ${serverInfo?.name ?? "a language server"}`);
 }
 
-/** Sends the text of the editor. Throws while there is no connection. The next session opens the new text. */
+/** Sends the text of the editor. Throws while the page is not connected. The next session then sends the new text. */
 async function change() {
   version += 1;
   peer.notify("textDocument/didChange", {

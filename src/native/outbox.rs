@@ -33,7 +33,7 @@ pub(super) struct MessageQueue {
 }
 
 impl Outbox {
-    /// Creates an empty outbox for frames, or for whole messages if there is no framing.
+    /// Creates an empty outbox for frames, or for whole messages if `framing` is `None`.
     pub(super) fn new(framing: Option<Framing>) -> Self {
         framing.map_or_else(|| Self::Messages(MessageQueue::default()), |framing| Self::Frames(framing, Vec::new()))
     }

@@ -69,9 +69,9 @@ pub enum State {
     Open,
     /// The connection is open, and has reset the count of failures.
     Held,
-    /// There is no connection. The next attempt starts at the time that [`Reconnect::poll_timeout`] returns.
+    /// The client is not connected. The next attempt starts at the time that [`Reconnect::poll_timeout`] returns.
     Waiting,
-    /// There is no connection, and no attempt follows.
+    /// The client is not connected, and makes no further attempt.
     Closed,
 }
 
