@@ -1,4 +1,5 @@
-//! Running requests. Each running request is a task that can be aborted.
+//! Running requests. If a handler returns a future, a task polls the future. The request can be aborted until the
+//! future is ready.
 
 use core::fmt;
 use core::pin::Pin;
@@ -22,12 +23,12 @@ pub(super) enum Answer {
 /// The future of a handler.
 pub(super) type Work = Pin<Box<dyn Future<Output = Result<JsValue, RpcError>>>>;
 
-/// A request whose handler was called.
+/// A request, from the call of its handler to its response.
 pub(super) struct RunningRequest {
     request: JsRequest,
     lifetime: Rc<Lifetime>,
-    /// The future of the handler. `None` while the future is polled, so that this field is not borrowed while the
-    /// handler runs. Also `None` after the request was answered or aborted.
+    /// The future of the handler. `None` before `start`, and after the request was answered or aborted. Also `None`
+    /// while the future is polled, so that this field is not borrowed while the handler runs.
     work: Cell<Option<Work>>,
     /// The waker of the task that polls the work.
     waker: Cell<Option<Waker>>,
@@ -49,7 +50,7 @@ impl RunningRequest {
         }
     }
 
-    /// Sends the response to the request. Later calls have no effect.
+    /// Sends the response to the request. JavaScript ignores a second response, for example after an abort.
     pub(super) fn answer(&self, outcome: Result<JsValue, RpcError>) {
         match outcome {
             Ok(result) => self.request.answer(&result),

@@ -16,7 +16,9 @@ use crate::wire::{TEST_TIMEOUT, transport_with_remote_end};
 
 type Test = Result<(), Box<dyn Error>>;
 
-fn counting(transport: Transport) -> Arc<AtomicU32> {
+/// Serves `count`, a stream of numbers, and `plain`, a method without a stream. Returns the counter of the produced
+/// items.
+fn serve_numbers(transport: Transport) -> Arc<AtomicU32> {
     let made = Arc::new(AtomicU32::new(0));
     let server = Server::new(transport);
     let counter = Arc::clone(&made);
@@ -35,7 +37,7 @@ fn counting(transport: Transport) -> Arc<AtomicU32> {
 #[tokio::test]
 async fn all_items_arrive_in_order_before_the_end() -> Test {
     let (here, there) = Transport::pair()?;
-    counting(there);
+    serve_numbers(there);
     let client = Client::new(here);
     for window in [1, 16, 1_000] {
         let items = client.stream::<u32>("count", &(500,)).window(window);
@@ -48,9 +50,9 @@ async fn all_items_arrive_in_order_before_the_end() -> Test {
 }
 
 #[tokio::test]
-async fn items_without_a_consumer_are_not_produced() -> Test {
+async fn an_unread_stream_produces_one_item_more_than_its_credit() -> Test {
     let (here, there) = Transport::pair()?;
-    let made = counting(there);
+    let made = serve_numbers(there);
     let client = Client::new(here);
     let mut items = client.stream::<u32>("count", &(1_000_000,)).window(8);
     assert_eq!(items.next().await, Some(Ok(0)));
@@ -135,15 +137,23 @@ async fn a_dropped_stream_is_cancelled_and_its_source_is_dropped() -> Test {
     drop(items);
     assert_eq!(timeout(TEST_TIMEOUT, received.recv()).await?, Some("dropped"));
     assert_eq!(client.pending(), 0);
-    // A stream that was never polled sends no request.
-    drop(client.stream::<u32>("endless", &()));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_stream_that_is_never_polled_sends_no_request() -> Test {
+    let (transport, mut there) = transport_with_remote_end()?;
+    let client = Client::new(transport);
+    drop(client.stream::<u32>("count", &()));
+    client.notify("note", &())?;
+    assert_eq!(there.receive().await?["method"], "note");
     Ok(())
 }
 
 #[tokio::test]
 async fn a_call_of_a_stream_method_and_a_stream_of_a_plain_method_are_errors() -> Test {
     let (here, there) = Transport::pair()?;
-    counting(there);
+    serve_numbers(there);
     let client = Client::new(here);
     let error = |item: Option<Result<u32, CallError>>| match item {
         Some(Err(CallError::Remote(error))) => Some(error.code.value()),
@@ -162,18 +172,18 @@ async fn the_timeout_counts_only_while_a_consumer_waits() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let client = Client::new(transport);
     let mut items = client.stream::<u32>("slow", &()).timeout(Duration::from_secs(5));
-    let send = |value: u32| {
+    let item_message = |value: u32| {
         json!({ "jsonrpc": "2.0", "method": "rpc.item", "params": { "id": 1, "value": value } }).to_string()
     };
     let first = tokio::spawn(async move { (items.next().await, items) });
     there.receive().await?;
     tokio::time::sleep(Duration::from_secs(4)).await;
-    there.send(&send(1)).await?;
+    there.send(&item_message(1)).await?;
     let (item, mut items) = first.await?;
     assert_eq!(item, Some(Ok(1)));
     // No consumer waits during this hour.
     tokio::time::sleep(Duration::from_secs(3_600)).await;
-    there.send(&send(2)).await?;
+    there.send(&item_message(2)).await?;
     assert_eq!(items.next().await, Some(Ok(2)));
     let start = tokio::time::Instant::now();
     assert_eq!(items.next().await, Some(Err(CallError::TimedOut)));
@@ -210,8 +220,8 @@ async fn a_stream_that_waits_for_credit_does_not_delay_the_end_of_the_link() -> 
     Ok(())
 }
 
-/// Returns the request of a stream.
-fn asked(id: u32, credit: u32) -> String {
+/// Returns a request for a stream of a million items.
+fn stream_request(id: u32, credit: u32) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": "rpc.stream",
         "params": { "method": "count", "params": [1_000_000], "credit": credit } })
     .to_string()
@@ -221,8 +231,8 @@ fn asked(id: u32, credit: u32) -> String {
 async fn streams_that_never_wait_take_turns_with_other_tasks() -> Test {
     for (streams, credit) in [(1, 60_000), (64, 1_000)] {
         let (transport, mut there) = transport_with_remote_end()?;
-        let made = counting(transport);
-        let all: Vec<_> = (1..=streams).map(|id| asked(id, credit)).collect();
+        let made = serve_numbers(transport);
+        let all: Vec<_> = (1..=streams).map(|id| stream_request(id, credit)).collect();
         there.send(&format!("[{}]", all.join(","))).await?;
         let reader = tokio::spawn(async move { while there.receive().await.is_ok() {} });
         let (mut last, mut most) = (0, 0);
@@ -232,7 +242,8 @@ async fn streams_that_never_wait_take_turns_with_other_tasks() -> Test {
             most = most.max(now - last);
             last = now;
         }
-        // The link may run twice between two runs of this task. The first items are sent while the requests are read.
+        // The link may have two turns between two polls of this test. In a turn, its streams produce up to 256 items
+        // (`stream-turn-items` in limits.toml). In its first turn, each stream also produces its first two items.
         assert!(most <= 2 * 256 + 2 * streams, "{most} items of {streams} streams");
         reader.abort();
     }
@@ -242,7 +253,7 @@ async fn streams_that_never_wait_take_turns_with_other_tasks() -> Test {
 #[tokio::test]
 async fn the_credit_of_all_streams_of_a_peer_is_bounded() -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
-    let made = counting(transport);
+    let made = serve_numbers(transport);
     let mut items = [0, 0];
     let mut answers = Vec::new();
     let mut note = |message: Value| match message["params"]["id"].as_u64() {
@@ -250,13 +261,14 @@ async fn the_credit_of_all_streams_of_a_peer_is_bounded() -> Test {
         Some(_) => items[1] += 1,
         None => answers.push(message),
     };
-    there.send(&asked(2, 2)).await?;
+    there.send(&stream_request(2, 2)).await?;
     for _ in 0..2 {
         note(timeout(TEST_TIMEOUT, there.receive()).await??);
     }
-    there.send(&asked(1, 65_526)).await?;
-    there.send(&asked(3, 9)).await?;
-    // The bound allows 8 further items.
+    there.send(&stream_request(1, 65_526)).await?;
+    there.send(&stream_request(3, 9)).await?;
+    // All windows together may be 65 536. So request 3 is refused, and the window of stream 2 may grow from 2 to 10.
+    // The first two items of stream 2 are sent, so 10 further items follow.
     there.send(r#"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":2,"count":100}}"#).await?;
     for _ in 0..65_526 + 10 + 1 {
         note(timeout(TEST_TIMEOUT, there.receive()).await??);
@@ -268,7 +280,7 @@ async fn the_credit_of_all_streams_of_a_peer_is_bounded() -> Test {
     assert_eq!(made.load(Ordering::SeqCst), 65_526 + 12 + 2);
     there.send(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#).await?;
     assert_eq!(timeout(TEST_TIMEOUT, there.receive()).await??["error"]["code"], -32800);
-    there.send(&asked(4, 100)).await?;
+    there.send(&stream_request(4, 100)).await?;
     assert_eq!(timeout(TEST_TIMEOUT, there.receive()).await??["params"]["id"], 4);
     Ok(())
 }

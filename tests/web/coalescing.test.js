@@ -1,4 +1,5 @@
-// Messages of one turn are sent together in a session if both peers support lists, or if the option `coalesce` is set.
+// Messages of one turn are sent together. In a session, both peers must support lists, and `coalesce` must not be
+// false. Without a session, `coalesce` must be true or "columns".
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
@@ -13,7 +14,7 @@ const request = (id, method, params) => ({ jsonrpc: "2.0", method, params, id })
 describe("calls of one turn", () => {
   beforeEach(stopClock);
 
-  it("are sent as one array after the first call, in their order, each with its own id", async () => {
+  it("are sent in their order: the first alone, the others with a notification in one array", async () => {
     const { peer, untilReceived } = await connectToScripted();
     for (const n of [1, 2]) peer.request("echo", [n]).catch(() => {});
     peer.notify("note");
@@ -21,7 +22,7 @@ describe("calls of one turn", () => {
     assert.deepEqual(await untilReceived(2), [request(1, "echo", [1]), rest]);
   });
 
-  it("are sent separately from the calls of the next turn", async () => {
+  it("are sent separately from calls after an await", async () => {
     const { peer, untilReceived } = await connectToScripted();
     for (const n of [1, 2, 3, 4]) {
       peer.request("echo", [n]).catch(() => {});
@@ -236,9 +237,9 @@ describe("messages of one turn", () => {
     ["null", null],
     ["numbers that JSON cannot express", [NaN, -0, Infinity]],
   ]) {
-    it(`arrive as a single message does: ${kind}`, async () => {
+    it(`arrive with the same value as by a bare postMessage: ${kind}`, async () => {
       const { port1, port2 } = new MessageChannel();
-      const alone = new Promise((resolve) => port2.addEventListener("message", ({ data }) => resolve(data)));
+      const posted = new Promise((resolve) => port2.addEventListener("message", ({ data }) => resolve(data)));
       port2.start();
       port1.postMessage([value]);
       const [near, far] = await connectPair();
@@ -250,15 +251,17 @@ describe("messages of one turn", () => {
       near.notify("note", [2]);
       const given = await near.request("give");
       port1.close();
-      const wanted = await alone;
-      const shape = (one) => [
-        Object.keys(one[0] ?? {}),
-        Object.getPrototypeOf(one[0] ?? {}) === Object.prototype,
-        one[0]?.[0] === one[0]?.[1],
+      const wanted = await posted;
+      // `deepEqual` does not compare the holes and named properties of arrays, the prototype, and the identity of
+      // members.
+      const traits = ([received]) => [
+        Object.keys(received ?? {}),
+        Object.getPrototypeOf(received ?? {}) === Object.prototype,
+        received?.[0] === received?.[1],
       ];
       for (const got of [arrivedParams[1], given]) {
         assert.deepEqual(got, wanted);
-        assert.deepEqual(shape(got), shape(wanted));
+        assert.deepEqual(traits(got), traits(wanted));
       }
       assert.deepEqual([arrivedParams[0], arrivedParams[2]], [[0], [2]]);
     });
@@ -268,7 +271,7 @@ describe("messages of one turn", () => {
 describe("a received list", () => {
   beforeEach(stopClock);
 
-  it("gets the response to each request as soon as the request has ended", async () => {
+  it("is answered request by request: a slow handler delays no other response", async () => {
     const { end, peer, untilReceived } = await connectToScripted();
     const slow = deferred();
     peer.method("slow", () => slow.promise).method("fast", () => "fast");

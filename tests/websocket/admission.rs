@@ -13,7 +13,7 @@ async fn status(address: SocketAddr, host: &str, headers: &str) -> std::io::Resu
     let (mut client, head) = RawClient::ask(address, &request(host, headers)).await?;
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
     if status == 101 {
-        client.is_served().await.map_err(|error| std::io::Error::other(error.to_string()))?;
+        client.assert_served().await.map_err(|error| std::io::Error::other(error.to_string()))?;
     } else {
         // The server must not upgrade the connection, and must close it.
         assert!(!head.to_ascii_lowercase().contains("sec-websocket-accept"), "{head}");
@@ -194,7 +194,7 @@ async fn the_server_chooses_a_subprotocol_that_it_knows_and_no_other() -> Test {
     let deflate = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n";
     let (mut client, head) = RawClient::ask(address, &request(&host, deflate)).await?;
     assert!(head.starts_with("HTTP/1.1 101 ") && !head.to_ascii_lowercase().contains("extensions"), "{head}");
-    client.is_served().await
+    client.assert_served().await
 }
 
 #[tokio::test]
@@ -221,7 +221,7 @@ async fn the_number_of_connections_is_bounded_in_total_and_per_address() -> Test
         std::io::Result::Ok(())
     })
     .await??;
-    second.is_served().await?;
+    second.assert_served().await?;
     drop(other);
 
     let address = serve(WebSocketPolicy::new().max_connections(2)).await?;

@@ -12,9 +12,9 @@ const BINARY: u8 = 2;
 async fn close_code(bytes: &[u8], pieces: usize) -> Result<u16, Box<dyn std::error::Error>> {
     let address = serve(WebSocketPolicy::new()).await?;
     let mut neighbour = RawClient::open(address).await?;
-    neighbour.is_served().await?;
+    neighbour.assert_served().await?;
     let mut client = RawClient::open(address).await?;
-    client.is_served().await?;
+    client.assert_served().await?;
     for piece in bytes.chunks(pieces) {
         if client.send(piece).await.is_err() {
             break;
@@ -22,7 +22,7 @@ async fn close_code(bytes: &[u8], pieces: usize) -> Result<u16, Box<dyn std::err
     }
     let (code, reason) = client.closed().await?;
     assert!(!reason.contains('/'), "a reason must not contain paths: {reason}");
-    neighbour.is_served().await?;
+    neighbour.assert_served().await?;
     Ok(code)
 }
 
@@ -140,7 +140,7 @@ async fn a_message_at_the_limit_is_served_and_a_longer_one_closes_the_connection
     let mut client = RawClient::open(address).await?;
     client.send(&frame(FINAL | TEXT, &vec![b'x'; 4 * LIMIT])).await?;
     assert_eq!(client.closed().await?.0, 1009);
-    neighbour.is_served().await
+    neighbour.assert_served().await
 }
 
 #[tokio::test]
@@ -160,7 +160,7 @@ async fn a_message_that_is_not_json_is_answered_and_the_link_stays_open() -> Tes
     assert_eq!(client.message().await?["error"]["code"], -32700);
     client.send(&frame(FINAL | TEXT, b"")).await?;
     assert_eq!(client.message().await?["error"]["code"], -32700);
-    client.is_served().await
+    client.assert_served().await
 }
 
 #[tokio::test]

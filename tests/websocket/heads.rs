@@ -29,7 +29,7 @@ async fn a_head_over_8_kib_is_refused() -> Test {
     let head = |length: usize| request(&host, &format!("X-Fill: {}\r\n", "x".repeat(length - empty)));
     let (mut client, response_head) = RawClient::ask(address, &head(8_192)).await?;
     assert!(response_head.starts_with("HTTP/1.1 101 "), "{response_head}");
-    client.is_served().await?;
+    client.assert_served().await?;
     for length in [8_193, 20_000, 1_000_000] {
         let refused = response(address, head(length).as_bytes()).await?;
         assert!(refused.starts_with("HTTP/1.1 431 "), "{length}: {refused}");
@@ -65,7 +65,7 @@ async fn requests_that_do_not_open_a_websocket_get_an_http_error() -> Test {
             assert!(refused.contains("Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"), "{name}: {refused}");
         }
     }
-    RawClient::open(address).await?.is_served().await
+    RawClient::open(address).await?.assert_served().await
 }
 
 #[tokio::test]
@@ -133,7 +133,7 @@ async fn connections_with_slow_heads_end_after_ten_seconds_and_other_clients_are
     }
     let mut served = 0;
     while !slow.iter().all(tokio::task::JoinHandle::is_finished) {
-        RawClient::open(address).await?.is_served().await?;
+        RawClient::open(address).await?.assert_served().await?;
         served += 1;
         assert!(start.elapsed() < Duration::from_secs(60), "the server must close connections with slow heads");
         tokio::time::sleep(Duration::from_millis(100)).await;

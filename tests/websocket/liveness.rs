@@ -147,7 +147,7 @@ async fn incomplete_messages_do_not_disturb_other_clients() -> Test {
         client.send(&[b'x'; 1_000]).await?;
         half.push(client);
     }
-    RawClient::open(address).await?.is_served().await
+    RawClient::open(address).await?.assert_served().await
 }
 
 #[tokio::test]
@@ -219,7 +219,7 @@ async fn a_stopped_peer_closes_the_websocket_with_1001() -> Test {
         std::io::Result::Ok(peer.run().await)
     });
     let mut client = RawClient::open(address).await?;
-    client.is_served().await?;
+    client.assert_served().await?;
     receiver.await?.stop();
     assert_eq!(client.closed().await?.0, 1001);
     drop(client);

@@ -39,7 +39,7 @@ async fn ten_thousand_idle_websockets_stay_open_while_another_client_is_served()
     let mut clients = Vec::with_capacity(CONNECTIONS);
     for number in 0..CONNECTIONS {
         let mut client = RawClient::open(format!("127.0.0.{}:{port}", number % ADDRESSES + 1).parse()?).await?;
-        client.is_served().await?;
+        client.assert_served().await?;
         clients.push(client);
     }
     let neighbour = Client::new(Transport::websocket(&format!("ws://127.0.0.1:{port}")).await?);
@@ -59,7 +59,7 @@ async fn ten_thousand_idle_websockets_stay_open_while_another_client_is_served()
     assert!(slowest < Duration::from_secs(2), "{slowest:?}");
     // All connections must still be open. The test checks one in a hundred.
     for client in clients.iter_mut().step_by(100) {
-        client.is_served().await?;
+        client.assert_served().await?;
     }
     server.kill().await?;
     Ok(())

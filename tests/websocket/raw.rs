@@ -34,7 +34,8 @@ pub(crate) struct ServerFrame {
 
 pub(crate) struct RawClient {
     pub(crate) stream: TcpStream,
-    held: Vec<u8>,
+    /// The bytes that were received and do not belong to a returned head or frame.
+    unparsed: Vec<u8>,
 }
 
 /// Adds the methods that the tests call.
@@ -59,7 +60,7 @@ pub(crate) async fn serve_with(
     Ok(address)
 }
 
-/// Returns the head of a handshake request. `headers` are additional lines.
+/// Returns the head of a handshake request. `headers` contains further header lines, each with `\r\n` at its end.
 pub(crate) fn request(host: &str, headers: &str) -> String {
     format!(
         "GET /rpc HTTP/1.1\r\nHost: {host}\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\
@@ -67,18 +68,20 @@ pub(crate) fn request(host: &str, headers: &str) -> String {
     )
 }
 
-/// Returns a masked frame, as a client must send it.
-pub(crate) fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+/// Returns a masked frame, as a client must send it. `first_byte` contains the opcode, and [`FINAL`] for the last
+/// fragment of a message.
+pub(crate) fn frame(first_byte: u8, payload: &[u8]) -> Vec<u8> {
     let mask = [0x12, 0x34, 0x56, 0x78];
-    let mut frame = header(first, 0x80, payload.len());
+    let mut frame = header(first_byte, 0x80, payload.len());
     frame.extend(mask);
     frame.extend(payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask));
     frame
 }
 
-/// Returns the header of a frame, without its masking key.
-pub(crate) fn header(first: u8, mask_bit: u8, length: usize) -> Vec<u8> {
-    let mut header = vec![first];
+/// Returns the header of a frame, without its masking key. `first_byte` is as in [`frame`]. `mask_bit` is 0x80 for a
+/// masked frame, and otherwise 0.
+pub(crate) fn header(first_byte: u8, mask_bit: u8, length: usize) -> Vec<u8> {
+    let mut header = vec![first_byte];
     match length {
         0..126 => header.push(mask_bit | length as u8),
         126..65_536 => {
@@ -100,7 +103,7 @@ pub(crate) async fn within<T>(future: impl Future<Output = T>) -> io::Result<T> 
 impl RawClient {
     /// Sends a request, and returns the client with the head of the response.
     pub(crate) async fn ask(address: SocketAddr, request: &str) -> io::Result<(Self, String)> {
-        let mut client = Self { stream: TcpStream::connect(address).await?, held: Vec::new() };
+        let mut client = Self { stream: TcpStream::connect(address).await?, unparsed: Vec::new() };
         client.stream.set_nodelay(true)?;
         client.stream.write_all(request.as_bytes()).await?;
         let head = client.read_head().await?;
@@ -115,11 +118,11 @@ impl RawClient {
 
     async fn read_head(&mut self) -> io::Result<String> {
         loop {
-            if let Some(end) = self.held.windows(4).position(|four| four == b"\r\n\r\n") {
-                let head: Vec<u8> = self.held.drain(..end + 4).collect();
+            if let Some(end) = self.unparsed.windows(4).position(|four| four == b"\r\n\r\n") {
+                let head: Vec<u8> = self.unparsed.drain(..end + 4).collect();
                 return Ok(String::from_utf8_lossy(&head).into_owned());
             }
-            if within(self.stream.read_buf(&mut self.held)).await?? == 0 {
+            if within(self.stream.read_buf(&mut self.unparsed)).await?? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
@@ -135,7 +138,7 @@ impl RawClient {
             if let Some(frame) = self.take_frame() {
                 return Ok(Some(frame));
             }
-            match within(self.stream.read_buf(&mut self.held)).await? {
+            match within(self.stream.read_buf(&mut self.unparsed)).await? {
                 Ok(0) => return Ok(None),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(None),
@@ -145,15 +148,15 @@ impl RawClient {
     }
 
     fn take_frame(&mut self) -> Option<ServerFrame> {
-        let [first, second, ..] = *self.held.as_slice() else { return None };
+        let [first, second, ..] = *self.unparsed.as_slice() else { return None };
         assert_eq!(second & 0x80, 0, "a server must not mask");
         let (start, length) = match second {
-            126 => (4, u16::from_be_bytes(self.held.get(2..4)?.try_into().ok()?) as usize),
-            127 => (10, u64::from_be_bytes(self.held.get(2..10)?.try_into().ok()?) as usize),
+            126 => (4, u16::from_be_bytes(self.unparsed.get(2..4)?.try_into().ok()?) as usize),
+            127 => (10, u64::from_be_bytes(self.unparsed.get(2..10)?.try_into().ok()?) as usize),
             length => (2, length as usize),
         };
-        let payload = self.held.get(start..start + length)?.to_vec();
-        self.held.drain(..start + length);
+        let payload = self.unparsed.get(start..start + length)?.to_vec();
+        self.unparsed.drain(..start + length);
         Some(ServerFrame { opcode: first & 0x0f, is_final: first & 0x80 != 0, payload })
     }
 
@@ -174,7 +177,7 @@ impl RawClient {
     }
 
     /// Calls `echo`, and checks the response.
-    pub(crate) async fn is_served(&mut self) -> Test {
+    pub(crate) async fn assert_served(&mut self) -> Test {
         let request = json!({"jsonrpc": "2.0", "id": 7, "method": "echo", "params": ["still there"]});
         self.send(&frame(FINAL | TEXT, request.to_string().as_bytes())).await?;
         assert_eq!(self.message().await?, json!({"jsonrpc": "2.0", "id": 7, "result": ["still there"]}));

@@ -48,8 +48,9 @@ pub(crate) fn lock(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-fn locate(own: Option<PathBuf>, xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
-    own.or_else(|| xdg.map(|xdg| xdg.join("portway"))).or_else(|| home.map(|home| home.join(".cache/portway")))
+/// Returns the folder of the cache for the values of the two variables and the home folder.
+fn locate(portway: Option<PathBuf>, xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+    portway.or_else(|| xdg.map(|xdg| xdg.join("portway"))).or_else(|| home.map(|home| home.join(".cache/portway")))
 }
 
 #[cfg(test)]
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_own_variable_precedes_xdg_and_xdg_precedes_home() {
+    fn the_variable_of_portway_precedes_xdg_and_xdg_precedes_home() {
         let path = |text: &str| Some(PathBuf::from(text));
         assert_eq!(locate(path("/a"), path("/b"), path("/c")), path("/a"));
         assert_eq!(locate(None, path("/b"), path("/c")), path("/b/portway"));

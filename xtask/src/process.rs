@@ -2,7 +2,6 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-#[cfg(unix)]
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -84,14 +83,8 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
 }
 
 /// Replaces this process by `command`, so that signals to this process reach the command.
-#[cfg(unix)]
 pub(crate) fn replace_process(mut command: Command) -> Result<bool> {
     Err(command.exec()).with_context(|| describe(&command))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn take_over(mut command: Command) -> Result<bool> {
-    Ok(command.status()?.success())
 }
 
 /// Empties `log`, or creates it.

@@ -79,7 +79,8 @@ async fn run(log: &Log, options: &Options) -> io::Result<Closed> {
     Ok(server.run().await)
 }
 
-/// Logs the reason why the daemon exits, and returns its exit code.
+/// Returns the exit code of the daemon, and logs why the daemon exits. For `Closed::Local`, the reason was logged
+/// before: a signal, or a request of the client to shut down.
 fn exit_code(outcome: io::Result<Closed>) -> ExitCode {
     match outcome {
         Ok(Closed::Local) => ExitCode::SUCCESS,

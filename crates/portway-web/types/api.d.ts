@@ -102,12 +102,12 @@ export interface Limits {
 /** Options that clients and servers share. */
 export interface LinkOptions {
   /**
-   * Whether the small messages of one turn of the event loop are sent together, up to 256 at a time. Together they are
-   * sent several times as fast. The first message of a turn is sent at once. A large message, or a message whose values
-   * are not all plain, is sent separately. The order is kept. By default, a session of `connect` sends messages
-   * together if both sides support it. On a plain transport, set the option to `true` if the peer accepts batches of
-   * JSON-RPC 2.0. If the peer uses Portway, set it to `"columns"`, which is faster: messages of one kind are then sent
-   * as one notification, `rpc.columns` (PROTOCOL.md).
+   * Whether the small messages of one turn are sent together, up to 256 at a time. Together they are sent several times
+   * as fast. The first message of a turn is sent at once, and the turn ends at the next `await` or at the end of the
+   * task. A large message, or a message whose values are not all plain, is sent separately. The order is kept. By
+   * default, a session of `connect` sends messages together if both sides support it. On a plain transport, set the
+   * option to `true` if the peer accepts batches of JSON-RPC 2.0. If the peer uses Portway, set it to `"columns"`,
+   * which is faster: messages of one kind are then sent as one notification, `rpc.columns` (PROTOCOL.md).
    */
   coalesce?: boolean | "columns" | undefined;
 }

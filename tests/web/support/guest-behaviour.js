@@ -4,8 +4,8 @@ import { assert } from "chai";
 import { CALL, CLOSE, DATA, Host, OPEN, frame, concat } from "./guests.js";
 
 /**
- * Describes the tests of a guest. `start` returns a running guest. `code` is its exit code, or undefined if it has
- * none.
+ * Describes the tests of a guest. `start` returns a running guest, or a promise of it. A guest is
+ * `{ readable, writable, exited }`. `exited` is a promise of an object with the exit `code`.
  */
 export function describeGuest(name, start) {
   describe(`${name}: a guest`, () => {
@@ -54,13 +54,13 @@ export function describeGuest(name, start) {
       }
     });
 
-    it("receives and sends calls of a MiB", async () => {
+    it("receives a call of a MiB, and sends a response of a MiB", async () => {
       const { host } = await opened();
       const text = "0123456789abcdef".repeat(1 << 16);
       assert.isTrue((await host.call(1, "echo", [text])).result[0] === text);
     });
 
-    it("responds to many small calls in their order, and may print text between the responses", async () => {
+    it("responds to many small calls in their order, and prints whole lines outside of the frames", async () => {
       const { host } = await opened();
       const calls = 1_000;
       const one = (id) => frame(CALL, JSON.stringify({ jsonrpc: "2.0", id, method: "add", params: [id, 1] }));
@@ -79,7 +79,7 @@ export function describeGuest(name, start) {
       assert.equal((await host.answer()).result, 3);
     });
 
-    for (const [end, say, codes = [0]] of [
+    for (const [when, end, codes = [0]] of [
       ["on CLOSE", (host) => host.send(CLOSE)],
       ["at the end of its input", (host) => host.endInput()],
       // The guest decides whether a truncated frame is a failure.
@@ -89,9 +89,9 @@ export function describeGuest(name, start) {
         [0, 1],
       ],
     ]) {
-      it(`ends ${end}`, async () => {
+      it(`ends ${when}`, async () => {
         const { guest, host } = await opened();
-        await say(host);
+        await end(host);
         assert.include(codes, (await guest.exited).code);
         while (await host.next());
       });

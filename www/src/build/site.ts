@@ -1,17 +1,24 @@
 import { fs } from "@zenfs/core";
 import type { BuildOutput } from "portway";
 
-/** Returns index.html of the project. It loads the bundle instead of `entry`, and has a link to the bundle's styles. */
-export function renderIndex(page: string, entry: string, bundle: readonly BuildOutput[]): BuildOutput {
-  let html = page.replaceAll(`"/${entry}"`, '"/main.js"').replaceAll(`"./${entry}"`, '"/main.js"');
+/**
+ * Returns the project's index.html, whose text is `html`, with changes: the page loads the bundle instead of the file
+ * `entry`. If the bundle has styles, the page also has a link to them.
+ */
+export function renderIndex(html: string, entry: string, bundle: readonly BuildOutput[]): BuildOutput {
+  let changed = html.replaceAll(`"/${entry}"`, '"/main.js"').replaceAll(`"./${entry}"`, '"/main.js"');
   if (bundle.some(({ path }) => path === "/main.css")) {
     const link = '<link rel="stylesheet" href="/main.css" />';
-    html = html.includes("</head>") ? html.replace("</head>", `${link}</head>`) : link + html;
+    changed = changed.includes("</head>") ? changed.replace("</head>", `${link}</head>`) : link + changed;
   }
-  return { path: "/index.html", contents: html };
+  return { path: "/index.html", contents: changed };
 }
 
-/** Returns the files of a folder, which are copied without changes. The paths are addresses in the preview. */
+/**
+ * Reads the files of `folder` and of its subfolders, for a build output that contains them unchanged. `prefix` is the
+ * path of a subfolder, such as `/images`, if only its files are read. A path in the result begins below `folder`, and
+ * is the path of the file's URL in the preview. A missing folder has no files.
+ */
 export async function collectPublicFiles(folder: string, prefix = ""): Promise<BuildOutput[]> {
   const names = await fs.promises.readdir(folder + prefix).catch(() => []);
   const found: BuildOutput[] = [];

@@ -1,5 +1,6 @@
 // The outbound queue. Sends the first message of a turn at once, and coalesces the others until the turn ends: they are
-// sent as one array. A turn is a task of the event loop with its microtasks.
+// sent as one array. The first message also queues a microtask, which ends the turn. So messages after the next `await`
+// belong to another turn, although the task of the event loop is the same.
 
 import { encodeColumns } from "./columns.js";
 import { INTERNAL_ERROR, truncate, nameOf } from "./errors.js";

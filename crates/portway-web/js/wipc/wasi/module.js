@@ -16,7 +16,7 @@ export async function compileCommand(source, signal) {
     throw new TypeError("portway: the guest is not a WASI command: it does not export a function _start");
   if (!exported("memory", "memory"))
     throw new TypeError("portway: the guest is not a WASI command: it does not export a memory");
-  const foreign = WebAssembly.Module.imports(module).find(({ module }) => module !== "wasi_snapshot_preview1");
+  const foreign = WebAssembly.Module.imports(module).find((entry) => entry.module !== "wasi_snapshot_preview1");
   if (foreign)
     throw new TypeError(
       `portway: the guest imports ${foreign.module}.${foreign.name}, but only WASI preview 1 is available`,
