@@ -1,6 +1,6 @@
 // The benchmark: `node benches/run.mjs [--engine E] [--only A,B] [--boundary worker] [--library ID] [--rounds N]
-// [--quick] [--check] [--old PKG]`. It compares the built package, pkg/, with other libraries. The script prints a
-// summary, and writes all rounds to target/bench/report.json.
+// [--quick] [--check] [--write] [--old PKG]`. It compares the built package, pkg/, with other libraries. The script
+// prints a summary, and writes all rounds to target/bench/report.json.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";

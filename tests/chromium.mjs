@@ -1,4 +1,4 @@
-// How every script here starts Chromium.
+// Starts Chromium for the checks of the examples, of the packages and of the playground.
 
 import { chromium } from "playwright-core";
 

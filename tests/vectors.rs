@@ -1,5 +1,5 @@
-//! Runs the vectors of `tests/data` natively. A message passes the codec, the connection and a method. The answer
-//! passes the connection and the codec.
+//! Runs the vectors for servers, for callers and for the validator natively. The message of a vector for servers passes
+//! the codec, the connection and a method. The answer passes the connection and the codec.
 #![cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed test is a panic")]
 

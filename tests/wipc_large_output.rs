@@ -1,4 +1,4 @@
-//! A guest that prints 1 GiB of text, with 100,000 frames between the text.
+//! The decoder of WIPC reads 1 GiB of text that a guest could print, with 100,000 frames between the text.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,

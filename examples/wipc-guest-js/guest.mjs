@@ -1,5 +1,5 @@
-// A guest of WIPC. This program answers JSON-RPC calls on its standard input and output. It sends DATA frames back, and
-// prints lines between the frames.
+// A guest of WIPC. This program answers JSON-RPC calls on its standard input and output. It sends DATA frames back. For
+// the notification `print`, it prints a line between the frames.
 
 import init, { JSONRPCServer, RPCError } from "portway";
 import { WipcType } from "portway/wipc";

@@ -97,6 +97,7 @@ fn split<'a>(source: &'a str, mut piece: impl FnMut(&str, char, Option<Piece<'a>
     pieces
 }
 
+/// Returns the kind and the length of the piece at the start of `rest`, whose first character is `first`.
 fn rust_piece(rest: &str, first: char) -> (Kind, usize) {
     if rest.starts_with("//") {
         return (Kind::Comment, rest.find('\n').unwrap_or(rest.len()));

@@ -26,7 +26,10 @@ export async function freePort() {
   return port;
 }
 
-/** Waits until `condition` returns a value other than `undefined`, and returns the value. */
+/**
+ * Waits until `condition` returns a value other than `undefined`, and returns the value. `what` describes the condition
+ * in the error of a timeout.
+ */
 export async function eventually(what, condition) {
   const end = Date.now() + TIMEOUT;
   while (Date.now() < end) {
@@ -37,7 +40,7 @@ export async function eventually(what, condition) {
   assert.fail(`${what}: not within ${TIMEOUT} ms`);
 }
 
-/** Rejects if `promise` is not settled in time. */
+/** Returns the result of `promise`, or rejects after `TIMEOUT`. `what` describes the promise in this error. */
 export async function within(what, promise) {
   const timer = new AbortController();
   try {

@@ -6,7 +6,7 @@ import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
 
 const [port, executions] = process.argv.slice(2);
-/** The connections and upgrades in the order of their arrival. */
+/** The accepted connections in the order of their arrival. */
 const log = [];
 const sockets = new Map();
 let connections = 0;
@@ -16,7 +16,6 @@ let upgrades = "accept";
 let isMute = false;
 let choosesProtocol = true;
 let nextSubscription = 0;
-const held = new Set();
 
 const server = createServer();
 const webSockets = new WebSocketServer({
@@ -25,7 +24,6 @@ const webSockets = new WebSocketServer({
   handleProtocols: (protocols) => (choosesProtocol ? [...protocols][0] : false),
 });
 server.on("upgrade", (request, socket, head) => {
-  held.add(socket);
   socket.on("error", () => {});
   if (upgrades === "hang") return;
   if (upgrades !== "accept") return socket.end(`HTTP/1.1 ${upgrades} Refused\r\ncontent-length: 0\r\n\r\n`);
