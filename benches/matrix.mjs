@@ -246,15 +246,15 @@ function runsWorkload({ id: library, transfers, excluded, boundaries: boundaryId
 
 /** Returns the plan of a run: the boundaries with their workloads, and the libraries of each workload. */
 export function makePlan({ only, boundary, library, rounds, quick, engine, old }) {
-  const isAsked = ({ id, letter }) => only === undefined || only.includes(id) || only.includes(letter);
-  const asked = workloads
-    .filter(isAsked)
+  const isSelected = ({ id, letter }) => only === undefined || only.includes(id) || only.includes(letter);
+  const selected = workloads
+    .filter(isSelected)
     .filter(({ letter }) => engine === "chromium" || ["A", "B", "E"].includes(letter));
   const boundaryIds = Object.keys(boundaries).filter((place) => boundary === undefined || boundary.includes(place));
   const isChosen = ({ id }) => library === undefined || library.includes(id) || BASELINES.includes(id);
   const chosen = libraries.filter((one) => (OLD.includes(one.id) ? old !== undefined : isChosen(one)));
   return boundaryIds.flatMap((place) => {
-    const cells = asked
+    const cells = selected
       .filter(
         (workload) => workload.boundaries.includes(place) || (boundary !== undefined && canRunAt(workload, place)),
       )
@@ -268,8 +268,8 @@ export function makePlan({ only, boundary, library, rounds, quick, engine, old }
 }
 
 /** Returns whether a workload can run at a boundary that it does not list. */
-function canRunAt({ boundaries: boundaryIds }, place) {
-  return everywhere.includes(place) && boundaryIds.some((own) => everywhere.includes(own));
+function canRunAt({ boundaries: listed }, boundary) {
+  return everywhere.includes(boundary) && listed.some((id) => everywhere.includes(id));
 }
 
 function roundsOf({ rounds = 11 }, quick) {

@@ -56,30 +56,31 @@ fn the_policy_decides_as_its_vectors_specify() {
             restart: vector.options.restart.unwrap_or(defaults.restart),
         });
         for (index, step) in vector.steps.iter().enumerate() {
-            let place = format!("{}, step {index} ({})", vector.name, step.r#do);
-            run(&mut policy, step, &place);
+            let context = format!("{}, step {index} ({})", vector.name, step.r#do);
+            run(&mut policy, step, &context);
             if let Some(state) = &step.state {
-                assert_eq!(format!("{:?}", policy.state()).to_lowercase(), *state, "{place}");
+                assert_eq!(format!("{:?}", policy.state()).to_lowercase(), *state, "{context}");
             }
             if let Some(due) = step.due {
-                assert_eq!(policy.poll_timeout(), due, "{place}");
+                assert_eq!(policy.poll_timeout(), due, "{context}");
             }
             if let Some(delay) = step.delay {
-                assert_eq!(policy.delay(), delay, "{place}");
+                assert_eq!(policy.delay(), delay, "{context}");
             }
             if let Some(attempt) = step.attempt {
-                assert_eq!(policy.attempt(), attempt, "{place}");
+                assert_eq!(policy.attempt(), attempt, "{context}");
             }
         }
     }
 }
 
-fn run(policy: &mut Reconnect, step: &Step, place: &str) {
+/// Performs a step. `context` names the step in a failure.
+fn run(policy: &mut Reconnect, step: &Step, context: &str) {
     match step.r#do.as_str() {
         "start" => policy.start(),
         "opened" => policy.opened(step.at),
         "timeout" => policy.handle_timeout(step.at),
-        "hurry" => assert_eq!(policy.hurry(), step.granted.unwrap(), "{place}"),
+        "hurry" => assert_eq!(policy.hurry(), step.granted.unwrap(), "{context}"),
         "close" => policy.close(),
         "lost" => {
             let verdict = step.verdict.as_deref().map(|verdict| match verdict {

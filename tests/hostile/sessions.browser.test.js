@@ -131,9 +131,9 @@ describe("a lock", function () {
   it("of another session does not stop the heartbeat if a silent peer names this lock as its own", async () => {
     const name = "b".repeat(32);
     const release = deferred();
-    const isAcquired = deferred();
-    navigator.locks.request(`portway:${name}`, () => (isAcquired.resolve(), release.promise));
-    await isAcquired.promise;
+    const acquired = deferred();
+    navigator.locks.request(`portway:${name}`, () => (acquired.resolve(), release.promise));
+    await acquired.promise;
     afterThisTest(() => release.resolve());
     const peer = await connectToPeerNaming(name, 30_000);
     afterThisTest(() => peer.destroy());

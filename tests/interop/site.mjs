@@ -31,10 +31,10 @@ export async function serve(modules) {
   };
 }
 
-async function addFiles(files, { module, firstImportOfWorker: first }) {
+async function addFiles(files, { module, firstImportOfWorker }) {
   const library = `import * as library from "./libraries/${module}.mjs";`;
   const served = `
-    ${first ? `import "${first}";` : ""}
+    ${firstImportOfWorker ? `import "${firstImportOfWorker}";` : ""}
     ${library}
     import { methods } from "../interop/methods.mjs";`;
   const scripts = {

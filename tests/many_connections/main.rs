@@ -68,12 +68,13 @@ async fn ten_thousand_connections_are_answered_beside_bad_clients() -> Result<()
     Ok(())
 }
 
-/// Makes one call with each client. Returns the durations in ascending order.
+/// Makes one call with each client. `order` returns the index of the client for the number of a call. Returns the
+/// durations in ascending order.
 async fn ask_all(clients: &[Client], order: impl Fn(usize) -> usize) -> Result<Vec<Duration>, Box<dyn Error>> {
     let turns = Arc::new(Semaphore::new(AT_ONCE));
     let mut tasks = Vec::with_capacity(clients.len());
-    for number in 0..clients.len() {
-        let number = order(number);
+    for call in 0..clients.len() {
+        let number = order(call);
         let client = clients.get(number).ok_or("no such client")?.clone();
         let turn = Arc::clone(&turns).acquire_owned().await?;
         tasks.push(tokio::spawn(async move {

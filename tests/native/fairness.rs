@@ -49,11 +49,11 @@ impl AsyncRead for Pieces {
 #[tokio::test]
 async fn other_tasks_run_while_an_input_never_waits() -> Test {
     for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
-        let (turns, counting) = counter();
+        let (turns, counter_task) = counter();
         let client = Client::new(Transport::new(Pieces { left: 100_000 }, sink(), framing)?);
         client.notify("start", &())?;
         assert_eq!(timeout(TEST_TIMEOUT, client.closed()).await?, Closed::End);
-        counting.abort();
+        counter_task.abort();
         let turns = turns.load(Ordering::Relaxed);
         assert!(turns > 100, "the other task ran {turns} times while 100 000 pieces were read, {framing}");
     }
@@ -64,7 +64,7 @@ async fn other_tasks_run_while_an_input_never_waits() -> Test {
 async fn the_link_yields_while_it_decodes_rejected_bytes_again() -> Test {
     const LENGTH: usize = 1_000_000;
     let (transport, mut there) = transport_with_remote_end()?;
-    let (turns, counting) = counter();
+    let (turns, counter_task) = counter();
     let (sender, received) = mpsc::channel();
     let counted = Arc::clone(&turns);
     let server = Server::new(transport.on_diagnostic(move |diagnostic| {
@@ -86,7 +86,7 @@ async fn the_link_yields_while_it_decodes_rejected_bytes_again() -> Test {
     there.send_bytes(&frame(&body)).await?;
     there.finish().await?;
     timeout(TEST_TIMEOUT, serving).await??;
-    counting.abort();
+    counter_task.abort();
     let at: Vec<usize> = received.try_iter().collect();
     assert!(at.len() >= 100, "{} bodies were rejected", at.len());
     let most = at.chunk_by(|one, next| one == next).map(<[usize]>::len).max().unwrap_or_default();
@@ -98,7 +98,7 @@ async fn the_link_yields_while_it_decodes_rejected_bytes_again() -> Test {
 async fn other_tasks_run_while_the_handlers_of_one_batch_run() -> Test {
     const CALLS: usize = 1_000;
     let (transport, mut there) = transport_with_remote_end()?;
-    let (turns, counting) = counter();
+    let (turns, counter_task) = counter();
     let (report, reported) = mpsc::channel();
     let counted = Arc::clone(&turns);
     let server = Server::new(transport);
@@ -117,7 +117,7 @@ async fn other_tasks_run_while_the_handlers_of_one_batch_run() -> Test {
     assert_eq!(timeout(TEST_TIMEOUT, there.receive()).await??["id"], "last");
     there.finish().await?;
     timeout(TEST_TIMEOUT, serving).await??;
-    counting.abort();
+    counter_task.abort();
     let at: Vec<usize> = reported.try_iter().collect();
     assert_eq!(at.len(), CALLS + 1);
     assert!(at.is_sorted(), "the handlers must run in the order of their calls");

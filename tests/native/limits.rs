@@ -29,6 +29,7 @@ fn rows() -> Result<Vec<Value>, serde_json::Error> {
     serde_json::from_str(TABLE)
 }
 
+/// Returns whether the member `list` of a row contains `wanted`.
 fn has(row: &Value, list: &str, wanted: &str) -> bool {
     row[list].as_array().is_some_and(|items| items.iter().any(|item| item == wanted))
 }
@@ -39,7 +40,8 @@ fn value_of(name: &str) -> Result<u64, Box<dyn Error>> {
     Ok(row["value"].as_u64().ok_or("it has no value")?)
 }
 
-/// Generates a test for each driver, and the list `DRIVERS`. A driver is the function that tests a row.
+/// Generates a test for each driver, and the list `DRIVERS`. A driver is the function that tests a row. Its parameter
+/// is the value of the row.
 macro_rules! drivers {
     ($($name:literal => $driver:ident $(($($paused:tt)+))?),+ $(,)?) => {
         const DRIVERS: &[&str] = &[$($name),+];
@@ -94,7 +96,7 @@ fn request(id: &Value, method: &str, params: &Value) -> String {
 }
 
 /// Starts a server with three methods: one answers at once, one never answers, and one returns endless items.
-fn serving(transport: Transport) {
+fn serve_methods(transport: Transport) {
     let server = Server::new(transport);
     server.method("now", |_: Value, _: Context| async { Ok::<_, RpcError>(1) });
     server.method("never", |_: Value, _: Context| pending::<Result<(), RpcError>>());
@@ -102,15 +104,16 @@ fn serving(transport: Transport) {
     server.forget();
 }
 
-fn served() -> Result<RemoteEnd, Box<dyn Error>> {
+/// Starts the server of [`serve_methods`] over `Content-Length` frames. Returns its remote end.
+fn remote_end_of_server() -> Result<RemoteEnd, Box<dyn Error>> {
     let (transport, there) = transport_with_remote_end_of(1024 * 1024, Framing::ContentLength)?;
-    serving(transport);
+    serve_methods(transport);
     Ok(there)
 }
 
 /// Sends messages and a last request to a server. Returns the answers before the answer to the last request.
 async fn answers(messages: &[String]) -> Result<Vec<Value>, Box<dyn Error>> {
-    let mut there = served()?;
+    let mut there = remote_end_of_server()?;
     for message in messages {
         there.send(message).await?;
     }
@@ -153,7 +156,7 @@ async fn pending_calls(most: u64) -> Test {
 }
 
 async fn in_flight(most: u64) -> Test {
-    let mut there = served()?;
+    let mut there = remote_end_of_server()?;
     for id in 0..=most {
         there.send(&request(&json!(id), "never", &json!([]))).await?;
     }
@@ -164,7 +167,7 @@ async fn in_flight(most: u64) -> Test {
 async fn in_flight_bytes(most: u64) -> Test {
     let megabyte = "x".repeat(1_000_000);
     let fitting = most / 1_000_100;
-    let mut there = served()?;
+    let mut there = remote_end_of_server()?;
     for id in 0..fitting + 2 {
         there.send(&request(&json!(id), "never", &json!([megabyte]))).await?;
     }
@@ -227,7 +230,7 @@ async fn stream_window(most: u64) -> Test {
 
 /// Returns the number of items of streams that begin with this credit.
 async fn items_of(streams: u64, credit: u64) -> Result<u64, Box<dyn Error>> {
-    let mut there = served()?;
+    let mut there = remote_end_of_server()?;
     for id in 0..streams {
         there.send(&request(&json!(id), "rpc.stream", &json!({ "method": "endless", "credit": credit }))).await?;
     }
@@ -240,7 +243,7 @@ async fn items_of(streams: u64, credit: u64) -> Result<u64, Box<dyn Error>> {
 
 async fn stream_credit(most: u64) -> Test {
     let asked = |credit: u64| request(&json!(credit), "rpc.stream", &json!({ "method": "endless", "credit": credit }));
-    let mut there = served()?;
+    let mut there = remote_end_of_server()?;
     there.send(&asked(most + 1)).await?;
     assert_eq!(there.receive().await?["error"]["code"], -32602);
     assert_eq!(items_of(1, most).await?, most);
@@ -271,7 +274,7 @@ async fn header_bytes(most: u64) -> Test {
         let start = format!("Content-Length: {}\r\nX-Padding: ", body.len());
         format!("{start}{}\r\n\r\n{body}", "x".repeat(length - start.len() - 2))
     };
-    let mut there = served()?;
+    let mut there = remote_end_of_server()?;
     there.send_bytes(framed(most as usize).as_bytes()).await?;
     assert_eq!(there.receive().await?["result"], 1);
     there.send_bytes(framed(most as usize + 1).as_bytes()).await?;
@@ -282,7 +285,7 @@ async fn header_bytes(most: u64) -> Test {
 async fn partial_frame(most: u64) -> Test {
     let (transport, mut there) = transport_with_remote_end()?;
     let (sender, mut received) = mpsc::unbounded_channel();
-    serving(transport.on_diagnostic(move |diagnostic| {
+    serve_methods(transport.on_diagnostic(move |diagnostic| {
         if let Diagnostic::Frame(fault) = diagnostic {
             let _ = sender.send(fault);
         }

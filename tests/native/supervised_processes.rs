@@ -17,8 +17,8 @@ use crate::wire::TEST_TIMEOUT;
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// Returns a process that answers one call with the number of its starts, and exits.
-fn counting(folder: &TempDir) -> Process {
+/// Returns a process that answers one call with the number of its starts, and exits. `folder` stores this number.
+fn process_with_start_count(folder: &TempDir) -> Process {
     let script = format!(
         "echo x >> '{0}'; echo started >&2; read line; printf '{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":%d}}\\n' $(wc -l < '{0}')",
         folder.path().join("count").display()
@@ -34,11 +34,13 @@ async fn count(client: &Client) -> Result<Result<u32, CallError>, Box<dyn Error>
 async fn the_client_of_a_new_process_is_available_during_its_set_up() -> Test {
     let folder = tempfile::tempdir()?;
     let (sender, mut starts) = mpsc::unbounded_channel();
-    let process = counting(&folder).on_exit(|_, starts| (starts < 3).then_some(Duration::ZERO)).start(move |_| {
-        let _ = sender.send(());
-        // Other tasks continue during this pause.
-        std::thread::sleep(Duration::from_millis(100));
-    })?;
+    let process = process_with_start_count(&folder).on_exit(|_, starts| (starts < 3).then_some(Duration::ZERO)).start(
+        move |_| {
+            let _ = sender.send(());
+            // Other tasks continue during this pause.
+            std::thread::sleep(Duration::from_millis(100));
+        },
+    )?;
     for number in 1..=3 {
         timeout(TEST_TIMEOUT, starts.recv()).await?;
         assert_eq!(count(&process.client()).await?, Ok(number));
@@ -49,8 +51,9 @@ async fn the_client_of_a_new_process_is_available_during_its_set_up() -> Test {
 #[tokio::test]
 async fn ready_returns_a_client_whose_calls_work() -> Test {
     let folder = tempfile::tempdir()?;
-    let process =
-        counting(&folder).on_exit(|_, starts| (starts < 5).then_some(Duration::from_millis(20))).start(|_| {})?;
+    let process = process_with_start_count(&folder)
+        .on_exit(|_, starts| (starts < 5).then_some(Duration::from_millis(20)))
+        .start(|_| {})?;
     for number in 1..=5 {
         let client = timeout(TEST_TIMEOUT, process.ready()).await??;
         assert_eq!(count(&client).await?, Ok(number));
@@ -67,7 +70,7 @@ async fn ready_returns_a_client_whose_calls_work() -> Test {
 async fn each_start_is_reported_with_its_client() -> Test {
     let folder = tempfile::tempdir()?;
     let (sender, mut starts) = mpsc::unbounded_channel();
-    let _process = counting(&folder)
+    let _process = process_with_start_count(&folder)
         .on_exit(|_, starts| (starts < 3).then_some(Duration::ZERO))
         .on_start(move |client, starts| {
             let _ = sender.send((client.clone(), starts));
@@ -139,7 +142,7 @@ async fn a_panic_in_a_function_of_a_watched_process_is_reported_and_ends_nothing
     let (lines_sender, mut lines) = mpsc::unbounded_channel();
     let (exits_sender, mut exits) = mpsc::unbounded_channel();
     let sets_up = Mutex::new(0);
-    let process = counting(&folder)
+    let process = process_with_start_count(&folder)
         .with(move |transport| reporting(transport, &reported))
         .on_stderr(move |line| {
             let _ = lines_sender.send(line.to_owned());

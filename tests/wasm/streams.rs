@@ -121,8 +121,8 @@ impl Drop for Numbers {
     }
 }
 
-/// Serves the method `count`. Returns the count of produced numbers, and whether the last stream was dropped.
-fn counting(server: &Server) -> (Rc<Cell<u32>>, Rc<Cell<bool>>) {
+/// Serves `count`, a stream of numbers. Returns the count of produced numbers, and whether the last stream was dropped.
+fn serve_numbers(server: &Server) -> (Rc<Cell<u32>>, Rc<Cell<bool>>) {
     let counts = (Rc::new(Cell::new(0)), Rc::new(Cell::new(false)));
     let (made, dropped) = (counts.0.clone(), counts.1.clone());
     server.stream_method("count", move |(end, fails): (u32, bool), _: Context| {
@@ -135,7 +135,7 @@ fn counting(server: &Server) -> (Rc<Cell<u32>>, Rc<Cell<bool>>) {
 #[wasm_bindgen_test]
 async fn a_server_in_rust_sends_a_stream() {
     let (client, server) = client_and_server();
-    let (_, dropped) = counting(&server);
+    let (_, dropped) = serve_numbers(&server);
     for window in [1, 16] {
         let mut items = client.stream::<u32>("count", &(100, false)).window(window);
         for n in 1..=100 {
@@ -151,7 +151,7 @@ async fn a_server_in_rust_sends_a_stream() {
 #[wasm_bindgen_test]
 async fn an_error_of_a_stream_in_rust_is_its_last_item() {
     let (client, server) = client_and_server();
-    counting(&server);
+    serve_numbers(&server);
     let mut items = client.stream::<u32>("count", &(1, true));
     assert_eq!(item(&mut items).await, Some(Ok(1)));
     let Some(Err(CallError::Remote(error))) = item(&mut items).await else { panic!("no error") };
@@ -165,7 +165,7 @@ async fn an_error_of_a_stream_in_rust_is_its_last_item() {
 #[wasm_bindgen_test]
 async fn a_stream_in_rust_produces_only_requested_items_and_is_dropped_with_its_reader() {
     let (client, server) = client_and_server();
-    let (made, dropped) = counting(&server);
+    let (made, dropped) = serve_numbers(&server);
     let mut items = client.stream::<u32>("count", &(1_000_000, false)).window(8);
     assert_eq!(item(&mut items).await, Some(Ok(1)));
     sleep(50.0).await;
@@ -185,7 +185,7 @@ async fn a_stream_in_rust_produces_only_requested_items_and_is_dropped_with_its_
 #[wasm_bindgen_test]
 async fn a_stream_method_refuses_a_call_and_a_method_refuses_a_stream() {
     let (client, server) = client_and_server();
-    counting(&server);
+    serve_numbers(&server);
     server.method_sync("plain", |(), _: Context| Ok::<_, RpcError>(1));
     let Err(CallError::Remote(error)) = client.call::<u32>("count", &(1, false)).await else { panic!("no error") };
     assert!(error.message.contains("stream()"), "{error}");

@@ -3,7 +3,7 @@
 import { assert } from "chai";
 import { connect } from "./support/portway.js";
 import { connectingIframe, openIframe, iframeUrl, origins, scriptedIframe } from "./support/iframes.js";
-import { connected, hexId, listenersOf, countTimers } from "./support/connections.js";
+import { connected, hexId, recordListeners, countTimers } from "./support/connections.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
@@ -232,7 +232,7 @@ describe("connect fails at once", () => {
 
   it("if the iframe has an origin that is not allowed; the error names the origin", async () => {
     const element = connectingIframe({ origin: origins.own }, { origin: origins.other });
-    const [listeners, timers] = [listenersOf(window), countTimers()];
+    const [listeners, timers] = [recordListeners(window), countTimers()];
     const { reason, message } = await rejection(connect(element, { origin: origins.otherPort, connectTimeout: 0 }));
     assert.equal(reason, "wrong-origin");
     assert.include(message, origins.other);

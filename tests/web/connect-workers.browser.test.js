@@ -2,7 +2,7 @@
 
 import { assert } from "chai";
 import { connect } from "./support/portway.js";
-import { connected, recordSessions, listenersOf, countTimers } from "./support/connections.js";
+import { connected, recordSessions, recordListeners, countTimers } from "./support/connections.js";
 import { readyWorker, worker } from "./support/workers.js";
 import { rejection, until } from "./support/outcomes.js";
 
@@ -59,7 +59,7 @@ describe("a worker and its page", () => {
 
   it("disconnect without ending the worker, and the listeners are removed", async () => {
     const started = worker(file);
-    const listeners = listenersOf(started);
+    const listeners = recordListeners(started);
     const peer = await connected(started);
     assert.isAbove(listeners.length, 0);
     peer.destroy();
@@ -77,7 +77,7 @@ describe("connect fails at once", () => {
       const started = make();
       // Without preventDefault(), the error would also be an error of the page.
       started.addEventListener("error", (event) => event.preventDefault());
-      const [listeners, timers] = [listenersOf(started), countTimers()];
+      const [listeners, timers] = [recordListeners(started), countTimers()];
       const { reason, cause } = await rejection(connect(started, { connectTimeout: 0 }));
       assert.equal(reason, "worker-failed");
       assert.isDefined(cause);

@@ -6,7 +6,7 @@ import {
   connected,
   recordSessions,
   hexId,
-  listenersOf,
+  recordListeners,
   connectPair,
   ports,
   scriptedPort,
@@ -125,7 +125,7 @@ describe("connect rejects", () => {
   ]) {
     it(`a ${name} of ${value}`, async () => {
       const [port] = ports();
-      const listeners = listenersOf(port);
+      const listeners = recordListeners(port);
       const error = await rejection(connect(port, { [name]: value }));
       assert.instanceOf(error, RangeError);
       assert.include(error.message, name);
@@ -136,7 +136,7 @@ describe("connect rejects", () => {
   it("handlers that are not functions, and reserved names", async () => {
     for (const options of [{ methods: { a: 1 } }, { notifications: { b: null } }, { methods: { "rpc.a": () => {} } }]) {
       const [port] = ports();
-      const listeners = listenersOf(port);
+      const listeners = recordListeners(port);
       assert.instanceOf(await rejection(connect(port, options)), TypeError);
       assert.deepEqual(listeners, []);
     }
@@ -144,7 +144,7 @@ describe("connect rejects", () => {
 
   it("if no response arrives in time; no listener or timer remains", async () => {
     const { port } = scriptedPort();
-    const [listeners, timers] = [listenersOf(port), countTimers()];
+    const [listeners, timers] = [recordListeners(port), countTimers()];
     const error = await rejection(connect(port, { connectTimeout: 50 }));
     assert.instanceOf(error, CallError);
     assert.equal(error.reason, "no-answer");
@@ -155,9 +155,9 @@ describe("connect rejects", () => {
 
   it("if its signal is aborted, with the reason; no listener or timer remains", async () => {
     const { port } = scriptedPort();
-    const [listeners, timers] = [listenersOf(port), countTimers()];
+    const [listeners, timers] = [recordListeners(port), countTimers()];
     const controller = new AbortController();
-    const signalListeners = listenersOf(controller.signal);
+    const signalListeners = recordListeners(controller.signal);
     const connecting = connect(port, { signal: controller.signal });
     assert.isAbove(listeners.length, 0);
     controller.abort(new Error("not needed"));
@@ -507,7 +507,7 @@ describe("on one boundary", () => {
 describe("destroying a connection", () => {
   it("sends a goodbye, removes all listeners and timers, and leaves the application's port open", async () => {
     const { port, scriptedPeer } = scriptedPort();
-    const [listeners, timers] = [listenersOf(port), countTimers()];
+    const [listeners, timers] = [recordListeners(port), countTimers()];
     const connecting = connected(port);
     const end = await scriptedPeer.open();
     const peer = await connecting;

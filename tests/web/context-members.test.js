@@ -40,10 +40,10 @@ function reachable(root) {
   return found;
 }
 
-/** Asserts that a context has these own members, the declared inherited members, and nothing else. */
-function assertOnlyDeclared(context, own = OWN) {
+/** Asserts that a context has the members `ownMembers`, the declared inherited members, and nothing else. */
+function assertOnlyDeclared(context, ownMembers = OWN) {
   const prototype = Object.getPrototypeOf(context);
-  assert.sameMembers(keysOf(context), own);
+  assert.sameMembers(keysOf(context), ownMembers);
   assert.sameMembers(keysOf(prototype), ["constructor", ...INHERITED]);
   assert.equal(Object.getPrototypeOf(prototype), Object.prototype);
   for (const value of reachable(context)) {

@@ -343,9 +343,9 @@ const tests = {
   },
 
   "peer-credit": async (most) => {
-    const isOver = async (streams) => (await flood(most, { streams, turns: 2_000 })) - most;
-    assert.equal(await isOver(1), 0);
-    assert.isAtMost(await isOver(2), 1);
+    const excess = async (streams) => (await flood(most, { streams, turns: 2_000 })) - most;
+    assert.equal(await excess(1), 0);
+    assert.isAtMost(await excess(2), 1);
   },
 
   "stream-turn-items": async (most) => {

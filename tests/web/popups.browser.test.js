@@ -4,7 +4,7 @@ import { assert } from "chai";
 import { connect, windowTransport, JSONRPCClient } from "./support/portway.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { iframeUrl, origins } from "./support/iframes.js";
-import { listenersOf, countTimers } from "./support/connections.js";
+import { recordListeners, countTimers } from "./support/connections.js";
 import { rejection, until } from "./support/outcomes.js";
 
 // WebKit opens no windows under its driver.
@@ -22,7 +22,7 @@ if (probe !== null) {
     for (const origin of ["own", "other"]) {
       it(`of the ${origin} origin makes connect reject soon, and the error names the reason and possible causes`, async () => {
         const opened = popup({ isolated: 1 }, { origin: origins[origin] });
-        const [listeners, timers] = [listenersOf(window), countTimers()];
+        const [listeners, timers] = [recordListeners(window), countTimers()];
         const start = performance.now();
         const { reason, message } = await rejection(connect(opened, { origin: origins[origin], connectTimeout: 0 }));
         assert.equal(reason, "peer-gone");

@@ -4,8 +4,11 @@ import { channel, scriptedChannel, recorder } from "./support/transports.js";
 import { connectPair } from "./support/connections.js";
 import { rejection, until } from "./support/outcomes.js";
 
-/** Creates a server with an endless stream of numbers, and counts the ended iterators. */
-function counting(transport) {
+/**
+ * Creates a server with an endless stream of numbers. Returns the `server`, the number of `ended` iterators, the
+ * `signal` of the last handler, and the last `error` that the server has reported.
+ */
+function serveNumbers(transport) {
   const seen = { ended: 0, signal: undefined };
   seen.server = new JSONRPCServer(transport, { onError: (error) => (seen.error = error) });
   seen.server.method("count", async function* (_, { signal }) {
@@ -31,7 +34,7 @@ const reasonOf = (error) => [error instanceof CallError, error.reason];
 describe("destroy()", () => {
   it("of a client ends its streams at both peers, even if another client uses the transport", async () => {
     const { near, far } = channel();
-    const serving = counting(far);
+    const serving = serveNumbers(far);
     const client = new JSONRPCClient(near);
     const other = new JSONRPCClient(near);
     const items = client.stream("count");
@@ -75,7 +78,7 @@ describe("destroy()", () => {
 
   it("of a server ends each iterator once", async () => {
     const { near, far } = channel();
-    const serving = counting(far);
+    const serving = serveNumbers(far);
     const client = new JSONRPCClient(near);
     await client.stream("count", undefined, { window: 1 }).next();
     serving.server.destroy();
@@ -131,7 +134,7 @@ describe("when the peer is lost, a stream", () => {
 
   it("ends its iterator at the server, and no further item is sent", async () => {
     const transport = losable();
-    const serving = counting(transport);
+    const serving = serveNumbers(transport);
     transport.deliver({ jsonrpc: "2.0", method: "rpc.stream", params: { method: "count", credit: 2 }, id: 1 });
     await until(() => transport.sent.length === 2);
     transport.lose(new CallError("session-ended", "reloaded"), true);
@@ -171,7 +174,7 @@ describe("the end of a session", () => {
 describe("many streams", () => {
   it("leave no pending call and no running iterator, however they end", async () => {
     const { near, far } = channel();
-    const serving = counting(far);
+    const serving = serveNumbers(far);
     const client = new JSONRPCPeer(near);
     const ways = [
       async (items) => items.return(),

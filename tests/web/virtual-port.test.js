@@ -2,7 +2,7 @@
 
 import { assert } from "chai";
 import { JSONRPCServer, connect, workerTransport } from "./support/portway.js";
-import { ScriptedPeer, ScriptedSession, connected, hexId, listenersOf, ports } from "./support/connections.js";
+import { ScriptedPeer, ScriptedSession, connected, hexId, recordListeners, ports } from "./support/connections.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 
@@ -187,7 +187,7 @@ describe("a session over a worker", () => {
 
   it("removes its listeners when it ends", async () => {
     const [near, far] = workerEnds();
-    const listeners = [near, far].map(listenersOf);
+    const listeners = [near, far].map(recordListeners);
     for (let round = 0; round < 5; round++) {
       const [one, other] = await pairOver(near, far);
       assert.equal(await one.request("echo", round), round);

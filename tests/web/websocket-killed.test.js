@@ -12,9 +12,9 @@ const rounds = Number(PORTWAY_ROUNDS ?? (inNode ? 30 : 10));
 const seed = Number(PORTWAY_SEED ?? Math.floor(Math.random() * 2 ** 32));
 const CALLERS = 8;
 /** The server is killed within this time (ms) after its start. */
-const LONGEST_LIFE = 60;
+const MAX_LIFE_MS = 60;
 /** The server answers within this time (ms) after the execution. */
-const LONGEST_WORK = 10;
+const MAX_WORK_MS = 10;
 /** The milliseconds that a round may take on a busy machine. */
 const ROUND_TIMEOUT = 4_000;
 
@@ -45,7 +45,7 @@ describe("A server that is killed at random moments", () => {
         const call = { idempotent, ends: [], runs: 0 };
         const number = calls.push(call) - 1;
         try {
-          const result = await peer.request("run", [number, Math.random() * LONGEST_WORK], { idempotent });
+          const result = await peer.request("run", [number, Math.random() * MAX_WORK_MS], { idempotent });
           answered[idempotent]++;
           call.ends.push(result === number ? "answered" : `got ${result} for ${number}`);
         } catch (error) {
@@ -59,7 +59,7 @@ describe("A server that is killed at random moments", () => {
       for (const number of await server.executions()) calls[number].runs++;
     };
     for (let round = 0; round < rounds; round++) {
-      await pause(random() * LONGEST_LIFE);
+      await pause(random() * MAX_LIFE_MS);
       await server.signal("SIGKILL");
       await count();
       await server.restart();

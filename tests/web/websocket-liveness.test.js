@@ -24,7 +24,8 @@ describe("a client over a WebSocket", () => {
     assert.isBelow(performance.now() - start, 1_000);
   });
 
-  const isNoticed = (act) =>
+  /** Returns a test that `act` ends the calls of a peer. `act` makes the server silent. */
+  const endsCalls = (act) =>
     async function () {
       this.timeout(30_000);
       const server = await startServer();
@@ -43,11 +44,11 @@ describe("a client over a WebSocket", () => {
 
   it(
     "ends its calls within ten seconds if the server reads but does not respond",
-    isNoticed((server) => server.set({ isMute: true })),
+    endsCalls((server) => server.set({ isMute: true })),
   );
   it(
     "ends its calls within ten seconds if the process of the server is stopped",
-    isNoticed((server) => server.signal("SIGSTOP")),
+    endsCalls((server) => server.signal("SIGSTOP")),
   );
 
   it("abandons the connection to a stopped server, ignores its later events, and makes calls over the next connection", async () => {

@@ -18,9 +18,10 @@ async function subscribed(options) {
     onGap: (gap) => gaps.push(gap),
     ...options,
   });
-  const isSubscribed = (count = 1) =>
+  /** Waits until the server has received this number of subscriptions. */
+  const untilSubscribed = (count = 1) =>
     server.logOnce((log) => requestsIn(log, options?.method ?? "subscribe").length === count);
-  return { server, items, gaps, isSubscribed, ...connection };
+  return { server, items, gaps, untilSubscribed, ...connection };
 }
 
 /** Returns the next `count` items. */
@@ -32,12 +33,12 @@ async function take(items, count) {
 
 describe("a subscription", () => {
   it("returns the items of its notifications in order, and unsubscribes when the loop over it ends", async () => {
-    const { server, items, isSubscribed } = await subscribed({ params: [1, 2] });
+    const { server, items, untilSubscribed } = await subscribed({ params: [1, 2] });
     assert.deepEqual(await take(items, 2), [1, 2]);
     const third = items.next();
     await server.command("event", { item: 3 });
     assert.deepEqual(await third, { done: false, value: 3 });
-    await isSubscribed();
+    await untilSubscribed();
     for await (const item of (await server.command("event", { item: 4 }), items)) {
       assert.equal(item, 4);
       break;
@@ -86,18 +87,18 @@ describe("a subscription", () => {
   });
 
   it("continues if the connection is lost before the response to its request", async () => {
-    const { server, items, session, isSubscribed } = await subscribed({ params: ["x"] });
+    const { server, items, session, untilSubscribed } = await subscribed({ params: ["x"] });
     await server.set({ isMute: true });
     await session();
-    await isSubscribed();
+    await untilSubscribed();
     await server.set({ isMute: false });
     await server.command("terminate");
     assert.deepEqual(await take(items, 1), ["x"]);
   });
 
   it("drops its oldest items if its buffer is full, and reports their number", async () => {
-    const { server, items, gaps, isSubscribed, peer } = await subscribed({ buffer: 3 });
-    await isSubscribed();
+    const { server, items, gaps, untilSubscribed, peer } = await subscribed({ buffer: 3 });
+    await untilSubscribed();
     for (let item = 0; item < 5; item++) await server.command("event", { item });
     await peer.request("echo", []);
     assert.deepEqual(
@@ -108,10 +109,10 @@ describe("a subscription", () => {
   });
 
   it("buffers 1 000 unread items by default", async () => {
-    const { server, items, gaps, isSubscribed, peer } = await subscribed({
+    const { server, items, gaps, untilSubscribed, peer } = await subscribed({
       params: Array.from({ length: 1_000 }, (_, n) => n),
     });
-    await isSubscribed();
+    await untilSubscribed();
     await peer.request("echo", []);
     assert.equal(gaps.length, 0);
     await server.command("event", { item: 1_000 });
@@ -128,8 +129,8 @@ describe("a subscription", () => {
 
   it("rejects with the reason of its signal, and if the client is destroyed or the transport closes permanently", async () => {
     const controller = new AbortController();
-    const { items, isSubscribed, server } = await subscribed({ signal: controller.signal });
-    await isSubscribed();
+    const { items, untilSubscribed, server } = await subscribed({ signal: controller.signal });
+    await untilSubscribed();
     const next = rejection(items.next());
     controller.abort();
     assert.equal((await next).name, "AbortError");
@@ -139,7 +140,7 @@ describe("a subscription", () => {
     const end = rejection(others.next());
     peer.destroy();
     assert.instanceOf(await end, CallError);
-    const { items: refused, server: strict, isSubscribed: isReady } = await subscribed();
+    const { items: refused, server: strict, untilSubscribed: isReady } = await subscribed();
     await isReady();
     const last = rejection(refused.next());
     await strict.command("close", { code: 1008, reason: "" });
@@ -151,26 +152,26 @@ describe("a subscription", () => {
   });
 
   it("that ends before the response to its request unsubscribes after the response", async () => {
-    const { items, server, isSubscribed, session } = await subscribed();
+    const { items, server, untilSubscribed, session } = await subscribed();
     const next = items.next();
     await items.return();
     assert.deepEqual(await next, { done: true, value: undefined });
     await session();
     const log = await server.log();
     if (requestsIn(log, "subscribe").length > 0) {
-      await isSubscribed();
+      await untilSubscribed();
       await server.logOnce((log) => requestsIn(log, "unsubscribe").length === 1);
     }
   });
 
   it("reads ids and items of other forms with functions of the application", async () => {
-    const { server, items, isSubscribed } = await subscribed({
+    const { server, items, untilSubscribed } = await subscribed({
       notification: "tick",
       readId: () => undefined,
       readEventId: () => undefined,
       readItem: ([item]) => item,
     });
-    await isSubscribed();
+    await untilSubscribed();
     await server.command("send", { text: '{"jsonrpc":"2.0","method":"tick","params":["tock"]}' });
     assert.deepEqual(await take(items, 1), ["tock"]);
   });

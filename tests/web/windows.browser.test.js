@@ -1,6 +1,6 @@
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, packaged, windowTransport } from "./support/portway.js";
-import { countListeners, openIframe, receivedBy, origins, scriptedIframe } from "./support/iframes.js";
+import { recordMessageListeners, openIframe, receivedBy, origins, scriptedIframe } from "./support/iframes.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection, until } from "./support/outcomes.js";
 
@@ -162,7 +162,7 @@ describe("a window transport", () => {
 
   it("shares one listener with other transports, which the last one removes when it is destroyed", async () => {
     const child = await scriptedIframe();
-    const listeners = countListeners(window);
+    const listeners = recordMessageListeners(window);
     const peers = Array.from({ length: 20 }, () => new JSONRPCPeer(windowTransport(child.window)));
     // All transports on one window share the listener.
     assert.equal(listeners.size, 1);
@@ -172,7 +172,7 @@ describe("a window transport", () => {
 
   it("leaves no listener after ten thousand peers were created and destroyed", async () => {
     const child = await scriptedIframe();
-    const listeners = countListeners(window);
+    const listeners = recordMessageListeners(window);
     for (let n = 0; n < 10_000; n++) new JSONRPCPeer(windowTransport(child.window)).destroy();
     assert.equal(listeners.size, 0);
   });

@@ -66,8 +66,9 @@ function request(method, id, params) {
   return encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method, params, id }));
 }
 
-function requests(method, count, first = 0) {
-  return concat(Array.from({ length: count }, (_, n) => request(method, first + n)));
+/** Returns the frames of `count` requests. The first one has the id `firstId`. */
+function requests(method, count, firstId = 0) {
+  return concat(Array.from({ length: count }, (_, n) => request(method, firstId + n)));
 }
 
 /** Waits until `count()` is above `least` and has not changed for half a second. Returns the count. */

@@ -3,7 +3,7 @@
 import { assert } from "chai";
 import { JSONRPCClient, connect, workerTransport } from "./support/portway.js";
 import { afterThisTest } from "./support/cleanup.js";
-import { connected, listenersOf, countTimers } from "./support/connections.js";
+import { connected, recordListeners, countTimers } from "./support/connections.js";
 import { iframeUrl, untilReady } from "./support/iframes.js";
 import { rejection } from "./support/outcomes.js";
 import { worker } from "./support/workers.js";
@@ -19,7 +19,7 @@ function blocked(query) {
 describe("a worker whose policy blocks its modules", () => {
   it("makes connect reject with worker-failed; no listener or timer remains", async () => {
     const started = blocked();
-    const [listeners, timers] = [listenersOf(started), countTimers()];
+    const [listeners, timers] = [recordListeners(started), countTimers()];
     const { reason, message } = await rejection(connect(started, { connectTimeout: 0 }));
     assert.equal(reason, "worker-failed");
     assert.match(message, /has not started/);

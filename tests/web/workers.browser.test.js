@@ -1,7 +1,7 @@
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, portTransport, workerTransport } from "./support/portway.js";
 import { readyWorker, nextMessage, worker } from "./support/workers.js";
-import { countListeners } from "./support/iframes.js";
+import { recordMessageListeners } from "./support/iframes.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection } from "./support/outcomes.js";
 
@@ -82,7 +82,7 @@ describe("a worker", () => {
 
   it("is not terminated when the transport on it is destroyed, and the listener is removed", async () => {
     const started = await readyWorker("worker.js");
-    const listeners = countListeners(started);
+    const listeners = recordMessageListeners(started);
     const first = new JSONRPCPeer(workerTransport(started));
     assert.equal(listeners.size, 1);
     await first.request("echo");

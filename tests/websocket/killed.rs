@@ -23,9 +23,9 @@ const LOG: &str = "PORTWAY_TEST_LOG";
 const CLIENTS: usize = 2;
 const CALLERS: usize = 4;
 /// The server is killed within this time (µs) after the clients have begun to connect.
-const LONGEST_LIFE: u64 = 30_000;
+const MAX_LIFE_US: u64 = 30_000;
 /// The server answers within this time (ms) after it has logged the execution.
-const LONGEST_WORK: u64 = 4;
+const MAX_WORK_MS: u64 = 4;
 
 /// A xorshift generator.
 struct Random(u64);
@@ -61,7 +61,7 @@ async fn caller(client: Client, last: Arc<AtomicU64>) -> Vec<(u64, Result<u64, C
     let mut ends = Vec::new();
     loop {
         let call = last.fetch_add(1, Ordering::Relaxed) + 1;
-        let end = client.call::<u64>("run", &(call, call % LONGEST_WORK)).timeout(Duration::from_secs(50)).await;
+        let end = client.call::<u64>("run", &(call, call % MAX_WORK_MS)).timeout(Duration::from_secs(50)).await;
         let is_last = end.is_err();
         ends.push((call, end));
         if is_last {
@@ -133,7 +133,7 @@ async fn each_call_ends_once_and_runs_at_most_once_whenever_the_server_is_killed
                 Ok::<_, JoinError>(Some(ends))
             });
         }
-        sleep(Duration::from_micros(random.below(LONGEST_LIFE))).await;
+        sleep(Duration::from_micros(random.below(MAX_LIFE_US))).await;
         // A dropped process is killed, and has ended.
         drop(server);
         let mut ends = Vec::new();

@@ -12,8 +12,8 @@ use crate::toolchain::WASM;
 /// Maximum time of a build.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Builds the library of a package of the workspace as wasm, and copies it to `place`, a path from the root.
-pub(crate) fn build(setup: &Setup, package: &str, place: &str) -> Result<()> {
+/// Builds the library of a package of the workspace as wasm, and copies it to `destination`, a path from the root.
+pub(crate) fn build(setup: &Setup, package: &str, destination: &str) -> Result<()> {
     let workspace = &setup.workspace;
     let log = workspace.log(package);
     clear(&log)?;
@@ -22,8 +22,8 @@ pub(crate) fn build(setup: &Setup, package: &str, place: &str) -> Result<()> {
     step(&format!("wasm: {package}"), || run_ok(&mut cargo, &log, LIMIT))?;
     let name = format!("{}.wasm", package.replace('-', "_"));
     let built = workspace.wasm_target().join(WASM).join("release").join(name);
-    let place = workspace.path(place);
-    fs::create_dir_all(place.parent().context("no folder")?)?;
-    fs::copy(&built, place).with_context(|| built.display().to_string())?;
+    let destination = workspace.path(destination);
+    fs::create_dir_all(destination.parent().context("no folder")?)?;
+    fs::copy(&built, destination).with_context(|| built.display().to_string())?;
     Ok(())
 }

@@ -33,7 +33,7 @@ const ESCAPED: [(char, char); 18] = [
 #[must_use]
 pub fn needs_escape(character: char) -> bool {
     let after = ESCAPED.partition_point(|(first, _)| *first <= character);
-    let range = after.checked_sub(1).and_then(|place| ESCAPED.get(place));
+    let range = after.checked_sub(1).and_then(|index| ESCAPED.get(index));
     character.is_control() || range.is_some_and(|(_, last)| character <= *last)
 }
 

@@ -21,10 +21,10 @@ export function ports() {
   return [port1, port2];
 }
 
-/** Returns two connected peers. */
-export async function connectPair(one, other) {
+/** Returns two connected peers with these options. */
+export async function connectPair(nearOptions, farOptions) {
   const [near, far] = ports();
-  return Promise.all([connected(near, one), connected(far, other)]);
+  return Promise.all([connected(near, nearOptions), connected(far, farOptions)]);
 }
 
 /** Returns options that record session events. */
@@ -138,8 +138,8 @@ export async function reconnect(scriptedPeer, { digit = 2, ...answer } = {}) {
   return scriptedPeer.accept(scriptedPeer.received.find(isNew), { session: hexId(digit), ...answer });
 }
 
-/** Records the listeners that are added to a target from now on and not removed. */
-export function listenersOf(target) {
+/** Records the listeners that are added to a target from now on. Returns the list of those that are not removed. */
+export function recordListeners(target) {
   const added = [];
   const { addEventListener: add, removeEventListener: remove } = target;
   target.addEventListener = function (type, listener, ...more) {

@@ -54,7 +54,8 @@ export async function readAll(readable) {
 export class Host {
   #reader;
   #writer;
-  #held = new Uint8Array();
+  /** The bytes that were read and do not belong to a returned frame. */
+  #unparsed = new Uint8Array();
   /** The bytes outside of frames. */
   text = "";
 
@@ -81,21 +82,21 @@ export class Host {
       const found = this.#parse();
       if (found) return found;
       const { done, value } = await this.#reader.read();
-      if (done) return void (this.text += latin1(this.#held));
-      this.#held = concat([this.#held, value]);
+      if (done) return void (this.text += latin1(this.#unparsed));
+      this.#unparsed = concat([this.#unparsed, value]);
     }
   }
 
   #parse() {
-    const at = magicIn(this.#held);
-    if (at > 0) this.text += latin1(this.#held.subarray(0, at));
-    this.#held = this.#held.subarray(at);
-    if (this.#held.length < HEADER) return;
-    const length = new DataView(this.#held.buffer, this.#held.byteOffset).getUint32(5, true);
-    if (this.#held.length < HEADER + length) return;
-    const payload = this.#held.slice(HEADER, HEADER + length);
-    const type = this.#held[4];
-    this.#held = this.#held.subarray(HEADER + length);
+    const at = magicIn(this.#unparsed);
+    if (at > 0) this.text += latin1(this.#unparsed.subarray(0, at));
+    this.#unparsed = this.#unparsed.subarray(at);
+    if (this.#unparsed.length < HEADER) return;
+    const length = new DataView(this.#unparsed.buffer, this.#unparsed.byteOffset).getUint32(5, true);
+    if (this.#unparsed.length < HEADER + length) return;
+    const payload = this.#unparsed.slice(HEADER, HEADER + length);
+    const type = this.#unparsed[4];
+    this.#unparsed = this.#unparsed.subarray(HEADER + length);
     return { type, payload };
   }
 

@@ -99,8 +99,10 @@ export function recordDataReads({ MessageEvent: { prototype } }) {
   return events;
 }
 
-/** Records the message listeners that are added to a target from now on and not removed. */
-export function countListeners(target) {
+/**
+ * Records the message listeners that are added to a target from now on. Returns the set of those that are not removed.
+ */
+export function recordMessageListeners(target) {
   const added = new Set();
   const { addEventListener: add, removeEventListener: remove } = target;
   target.addEventListener = function (type, listener, ...more) {

@@ -98,7 +98,7 @@ fn the_order_of_the_members_does_not_matter() {
     let mut daemon = Daemon::start(&[]);
     let mut orders = 0;
     for code in 0..256_usize {
-        let order: Vec<usize> = (0..4).map(|place| code >> (2 * place) & 3).collect();
+        let order: Vec<usize> = (0..4).map(|position| code >> (2 * position) & 3).collect();
         if (0..4).any(|member| !order.contains(&member)) {
             continue;
         }

@@ -34,8 +34,8 @@ fn split_field<'a>(text: &'a str, name: &str) -> (&'a str, Option<String>) {
 
 /// Returns whether a text has the form `2026-01-31T23:59:59.123456Z`, with any number of digits after the point.
 fn is_timestamp(text: &str) -> bool {
-    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-    shape
+    let with_zeros: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    with_zeros
         .strip_prefix("0000-00-00T00:00:00.")
         .is_some_and(|rest| rest.ends_with('Z') && rest.trim_end_matches('Z').chars().all(|c| c == '0'))
 }

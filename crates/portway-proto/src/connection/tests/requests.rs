@@ -215,12 +215,12 @@ fn stored_replies_of_a_batch_count_towards_the_limit_until_the_batch_is_sent() {
     assert_eq!((sent(&mut server).len(), server.in_flight_bytes()), (1, 0));
 }
 
-/// Returns a batch of one request and of `refused` elements that are rejected with the id `id`. The batch is incomplete
-/// until the test answers the request.
-fn batch_that_waits(first: i64, refused: usize, id: &str) -> Incoming<Text> {
-    let mut entries = vec![request(first, "m")];
+/// Returns a batch of one request and of `refused` elements that are rejected with the id `refused_id`. The batch is
+/// incomplete until the test answers the request.
+fn batch_that_waits(request_id: i64, refused: usize, refused_id: &str) -> Incoming<Text> {
+    let mut entries = vec![request(request_id, "m")];
     entries.extend((0..refused).map(|_| {
-        let rejected = Rejected { id: id.into(), fault: Fault::InvalidRequest };
+        let rejected = Rejected { id: refused_id.into(), fault: Fault::InvalidRequest };
         Err(Unusable::Reject(rejected))
     }));
     Incoming::Batch(entries)
