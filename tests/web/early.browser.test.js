@@ -107,7 +107,7 @@ it("an iframe reads no message of another window before a transport for the wind
 });
 
 it("an iframe buffers messages until 10 s after its wasm has started, and then drops them and removes its listener", async function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   const [stranger, late] = [await scriptedIframe(), await scriptedIframe()];
   const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow } });
   const removed = [];

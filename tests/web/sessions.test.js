@@ -338,7 +338,7 @@ describe("in one session", () => {
     await connecting;
     await end.unreadBeforeResponse();
     assert.equal(count, 12_000);
-  }).timeout(20_000);
+  }).timeout(60_000);
 
   it("the responses to requests that arrive with the goodbye are sent in that session, and not in the next", async () => {
     const lost = deferred();
@@ -430,7 +430,7 @@ describe("a peer that reconnects", () => {
       Array.from({ length: 31 }, (_, n) => n + 1),
     );
     assert.equal(sessions.events.filter((what) => what === "session-ended").length, 30);
-  }).timeout(20_000);
+  }).timeout(60_000);
 
   it("receives the calls that were made while it was disconnected", async () => {
     const [near, far] = ports();

@@ -10,8 +10,11 @@ function caller(remoteEnd) {
       remoteEnd.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method, params, credit }, id: 1 }),
     credit: (count) => remoteEnd.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id: 1, count } }),
     cancel: () => remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } }),
-    /** Returns the items that have arrived since the last call. */
-    items: async () => (await remoteEnd.unreadBeforeResponse()).map(({ params }) => params.value),
+    /** Waits for `count` items. Returns all items that have arrived since the last call. */
+    async items(count) {
+      await until(() => remoteEnd.unread().length >= count, `${count} items must arrive`);
+      return (await remoteEnd.unreadBeforeResponse()).map(({ params }) => params.value);
+    },
   };
 }
 
@@ -92,14 +95,14 @@ describe("a handler that returns a stream", () => {
       },
     });
     open("count", 3);
-    assert.deepEqual(await items(), [1, 2, 3]);
+    assert.deepEqual(await items(3), [1, 2, 3]);
     assert.equal(given, 3);
     credit(2);
-    assert.deepEqual(await items(), [4, 5]);
+    assert.deepEqual(await items(2), [4, 5]);
     for (const nonsense of [0, -1, 1.5, "7", null, undefined, Infinity, NaN]) credit(nonsense);
     remoteEnd.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id: 2, count: 5 } });
     remoteEnd.post({ jsonrpc: "2.0", method: "rpc.credit" });
-    assert.deepEqual(await items(), []);
+    assert.deepEqual(await items(0), []);
     assert.equal(given, 5);
   });
 
@@ -202,7 +205,7 @@ describe("a stream that the caller cancels", () => {
     const source = scripted();
     const { remoteEnd, open, cancel, items } = served({ count: () => source });
     open("count", 2);
-    assert.deepEqual(await items(), [1, 2]);
+    assert.deepEqual(await items(2), [1, 2]);
     cancel();
     cancel();
     assert.deepEqual(await remoteEnd.next(), {

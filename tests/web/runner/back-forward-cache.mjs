@@ -1,7 +1,7 @@
 // A page that the browser leaves, keeps in the back/forward cache and shows again. A spec runs inside the page, so only
 // a driver can test this.
 
-const TEST_TIMEOUT_MS = 10_000;
+const TEST_TIMEOUT_MS = 30_000;
 const state = "return window.state && JSON.stringify(window.state());";
 
 /** Runs the test and adds its result to the counts of the specs. */

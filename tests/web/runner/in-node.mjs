@@ -25,7 +25,7 @@ export async function runInNode(specs) {
 }
 
 async function run(specs) {
-  const mocha = new Mocha({ timeout: 10_000, reporter: Silent, failZero: true, forbidOnly: true });
+  const mocha = new Mocha({ timeout: 30_000, reporter: Silent, failZero: true, forbidOnly: true });
   for (const spec of specs) mocha.addFile(fileURLToPath(new URL(`../${spec}`, import.meta.url)));
   const tally = new Tally();
   const watch = ConsoleWatch.start(() => tally.current);

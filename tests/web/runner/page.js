@@ -14,7 +14,7 @@ function file(test) {
   return fileOf.get(suite) ?? fileOf.get(test) ?? "?";
 }
 
-mocha.setup({ ui: "bdd", timeout: 10_000, reporter: class {}, forbidOnly: true });
+mocha.setup({ ui: "bdd", timeout: 30_000, reporter: class {}, forbidOnly: true });
 const watch = ConsoleWatch.start(() => tally.current);
 for (const spec of specs) {
   tally.current = `loading ${spec}`;

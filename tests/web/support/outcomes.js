@@ -28,7 +28,7 @@ export async function isOpen(promise, ms = 30) {
 }
 
 /** Waits until `condition` returns true. `what` is the failure after `ms`. */
-export async function until(condition, what = "the condition was not met", ms = 5_000) {
+export async function until(condition, what = "the condition was not met", ms = 20_000) {
   const deadline = Date.now() + ms;
   while (!condition()) {
     if (Date.now() > deadline) assert.fail(what);

@@ -36,6 +36,11 @@ export class RemoteEnd {
     return this.received[this.#read++];
   }
 
+  /** Returns the unread messages, which stay unread. An array counts as its elements. */
+  unread() {
+    return this.received.slice(this.#read).flat();
+  }
+
   /** Posts a request, and returns the unread messages that arrived before its response. */
   async unreadBeforeResponse() {
     const id = `drain ${++this.#drainCount}`;
