@@ -7,6 +7,7 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const actions = {
   "kill the process that spins": kill,
   "hide the page": hide,
+  "show the page later": showLater,
   "freeze the page": freeze,
 };
 
@@ -66,14 +67,28 @@ function status(name) {
   }
 }
 
-/** Hides the page behind another tab for `ms` milliseconds. */
-async function hide(driver, ms) {
-  const page = await driver.getWindowHandle();
+/**
+ * Hides the page behind another tab. A new tab of WebKit is a new window, which does not hide the page, so the window of
+ * the page is minimized there.
+ */
+async function hide(driver) {
+  if (await isWebKit(driver)) return void (await driver.manage().window().minimize());
+  hiddenWindow = await driver.getWindowHandle();
   await driver.switchTo().newWindow("tab");
-  await pause(ms);
-  await driver.close();
-  await driver.switchTo().window(page);
 }
+
+/** Shows the hidden page after `ms` milliseconds, and returns at once: browsers end a request that takes minutes. */
+function showLater(driver, ms) {
+  setTimeout(async () => {
+    if (await isWebKit(driver)) return driver.manage().window().setRect({ x: 0, y: 0, width: 1_024, height: 768 });
+    await driver.close();
+    await driver.switchTo().window(hiddenWindow);
+  }, ms);
+}
+
+/** The handle of the page that `hide` has hidden. */
+let hiddenWindow;
+const isWebKit = async (driver) => (await driver.getCapabilities()).getBrowserName() === "MiniBrowser";
 
 async function freeze(driver, ms) {
   await driver.sendDevToolsCommand("Page.setWebLifecycleState", { state: "frozen" });
