@@ -15,8 +15,8 @@ export const { deaths, sockets, alive } = JSON.parse(readFileSync(new URL("bound
 export const keepsConnected = (engine) => !sockets.some(({ differs }) => differs?.[engine]?.reason === "unloaded");
 
 /**
- * Returns the kinds that this engine runs, and those that it cannot run. The ids of all these kinds contain `part`. With
- * `onlyHidden`, all these kinds have `isHidden`.
+ * Returns the kinds that this engine runs, and those that it cannot run. The ids of all these kinds contain `part`.
+ * With `onlyHidden`, all these kinds have `isHidden`.
  */
 export function kindsOf(engine, part = "", onlyHidden = false) {
   const kinds = [];

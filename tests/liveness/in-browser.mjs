@@ -17,7 +17,7 @@ const TEST_TIMEOUT_MS = 60_000;
  */
 const SLOW = 10_000;
 
-/** Resolves to the outcomes of the kinds, by id. The kinds with `isHidden` hide the page for `hiddenMs` milliseconds. */
+/** Resolves to the outcomes of the kinds, by id. The kinds with `isHidden` hide the page for `hiddenMs` ms. */
 export async function runKinds(engine, kinds, { hiddenMs }) {
   const isHiding = ({ isHidden, isNavigated }) => isHidden || isNavigated;
   const hiding = kinds.filter(isHiding);

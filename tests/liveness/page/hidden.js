@@ -41,8 +41,9 @@ async function timerGaps(end) {
 }
 
 /**
- * Connects to two servers while the page is hidden, and for some time afterwards. One server is plain, and a call is
- * pending. The other server is like Portway, so the client pings it while no call is pending. Returns all faults.
+ * Connects to two servers, and checks that the connections stay open while the page is hidden and for some time
+ * afterwards. One server is plain, and a call is pending. The other server answers pings as Portway does, and no call
+ * is pending. Returns all faults as `ends`.
  */
 async function stayConnected(driver) {
   const send = (command) => handle(driver, command);

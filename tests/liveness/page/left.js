@@ -1,5 +1,5 @@
-// A page with a WebSocket and a pending call. `back-forward.mjs` leaves this page and returns to it. All times are those
-// of `Date.now()`, so that the runner can compare them with the times of the server.
+// A page with a WebSocket and a pending call. `back-forward.mjs` leaves this page and returns to it. All times are
+// those of `Date.now()`, so that the runner can compare them with the times of the server.
 
 import init, { JSONRPCPeer } from "/pkg/portway.js";
 import { webSocketTransport } from "/pkg/websocket.js";
