@@ -47,7 +47,7 @@ pub(super) fn liveness(suites: &Run<'_>) {
         for engine in suites.engines.iter().copied().filter(|_| suites.is_named) {
             threads.spawn(move || {
                 let arguments = [script, &engine.to_string(), "--hidden", HIDDEN_MINUTES];
-                in_browser(suites, "liveness-hidden", engine, prepare(suites), &arguments);
+                in_browser(suites, "hidden", engine, prepare(suites), &arguments);
             });
         }
         everywhere(suites, "liveness", script, prepare);
