@@ -1,6 +1,7 @@
 // Reads bounds.json for the runners. A kind is one way in which a peer ends, or one state in which a peer must not be
 // reported as ended. The file lists the kinds, the engines that run them, and their allowed outcomes. `sockets` lists
-// the ends of WebSockets, and `deaths` lists the other ends.
+// the kinds of WebSockets, and `deaths` lists the other ends. A kind with `isHidden` hides the page, and the runner
+// leaves the page of a kind with `isNavigated`.
 
 import { readFileSync } from "node:fs";
 import { RUNS } from "./page/measure.js";
@@ -10,12 +11,18 @@ const browsers = engines.slice(0, 3);
 
 export const { deaths, sockets, alive } = JSON.parse(readFileSync(new URL("bounds.json", import.meta.url), "utf8"));
 
-/** Returns the kinds that this engine runs, and those that it cannot run. The ids of all these kinds contain `part`. */
-export function kindsOf(engine, part = "") {
+/** Returns whether the back/forward cache of the engine keeps pages that have a connection when they are left. */
+export const keepsConnected = (engine) => !sockets.some(({ differs }) => differs?.[engine]?.reason === "unloaded");
+
+/**
+ * Returns the kinds that this engine runs, and those that it cannot run. The ids of all these kinds contain `part`.
+ * With `onlyHidden`, all these kinds have `isHidden`.
+ */
+export function kindsOf(engine, part = "", onlyHidden = false) {
   const kinds = [];
   const skipped = [];
   const add = (kind, { engines = browsers, not }) => {
-    if (!kind.id.includes(part) || !engines.includes(engine)) return;
+    if (!kind.id.includes(part) || !engines.includes(engine) || (onlyHidden && !kind.isHidden)) return;
     const reason = not?.[engine];
     if (reason === undefined) kinds.push(kind);
     else skipped.push({ id: kind.id, reason });
@@ -25,10 +32,14 @@ export function kindsOf(engine, part = "") {
       const other = row.differs?.[engine];
       const { within, reason } =
         other !== undefined && (other.kinds ?? row.kinds).includes(id) ? { ...row, ...other } : row;
-      add({ id, within, reason }, row);
+      const { mustStayAlive, isHidden, isNavigated } = row;
+      add({ id, within, reason, mustStayAlive, isHidden, isNavigated }, row);
     }
   }
-  for (const row of alive) add({ id: row.what, mustStayAlive: true, within: (row.seconds ?? 0) * 1000 }, row);
+  for (const row of alive) {
+    const { what: id, isHidden, seconds = 0 } = row;
+    add({ id, isHidden, mustStayAlive: true, within: seconds * 1000 }, row);
+  }
   return { kinds, skipped };
 }
 

@@ -1,25 +1,49 @@
 // Runs the kinds of bounds.json in a browser. page.html runs them, posts the outcomes, and requests actions that only a
-// driver can do.
+// driver can do. This file runs the kinds that leave their page.
 
 import { startBrowser } from "../web/runner/browsers.mjs";
 import { startServers } from "../web/runner/server.mjs";
 import { startSockets } from "../web/runner/sockets.mjs";
+import { leaveAndReturn } from "./back-forward.mjs";
+import { keepsConnected } from "./bounds.mjs";
 import { runAction } from "./driver.mjs";
 import { RUNS } from "./page/measure.js";
 
 /** The page is stuck if it posts nothing for this number of milliseconds. */
 const TEST_TIMEOUT_MS = 60_000;
-/** Kinds that may take this number of milliseconds or more run at the same time, before the other kinds. */
+/**
+ * Kinds that may take this number of milliseconds or more run at the same time, before the other kinds. The kinds that
+ * hide the page do so, too.
+ */
 const SLOW = 10_000;
 
-/** Resolves to the outcomes of the kinds, by id. */
-export async function runKinds(engine, kinds) {
-  const slow = kinds.filter(({ within }) => within >= SLOW);
+/** Resolves to the outcomes of the kinds, by id. The kinds with `isHidden` hide the page for `hiddenMs` ms. */
+export async function runKinds(engine, kinds, { hiddenMs }) {
+  const isHiding = ({ isHidden, isNavigated }) => isHidden || isNavigated;
+  const hiding = kinds.filter(isHiding);
+  const others = kinds.filter((kind) => !isHiding(kind));
+  // Popups hide the page, too, and the bounds are those of a page that is visible, so the browser of the other kinds
+  // does not slow hidden pages.
+  return {
+    ...(await runInBrowser(engine, others, { hiddenMs: 0, slowsHiddenPages: false })),
+    ...(await runInBrowser(engine, hiding, { hiddenMs, slowsHiddenPages: true })),
+  };
+}
+
+/** Returns the groups of ids that the page runs. The kinds of a group run at the same time. */
+function groupsOf(kinds) {
+  const together = kinds.filter(({ within, isHidden }) => within >= SLOW || isHidden);
   const others = kinds
-    .filter((kind) => !slow.includes(kind))
+    .filter((kind) => !together.includes(kind) && !kind.isNavigated)
     .sort((a, b) => (b.mustStayAlive ?? 0) - (a.mustStayAlive ?? 0));
-  const groups = [slow, ...others.map((kind) => [kind])];
-  const ids = groups.filter((group) => group.length > 0).map((group) => group.map(({ id }) => id));
+  const groups = [together, ...others.map((kind) => [kind])];
+  return groups.filter((group) => group.length > 0).map((group) => group.map(({ id }) => id));
+}
+
+/** Runs the kinds in a new browser. */
+async function runInBrowser(engine, kinds, { hiddenMs, slowsHiddenPages }) {
+  if (kinds.length === 0) return {};
+  const ids = groupsOf(kinds);
 
   let browser;
   const results = {};
@@ -38,11 +62,24 @@ export async function runKinds(engine, kinds) {
     else return act(action, argument);
   });
   try {
-    browser = await startBrowser(engine);
-    const query = new URLSearchParams({ kinds: JSON.stringify(ids), runs: RUNS, ...servers.origins });
+    browser = await startBrowser(engine, [], { slowsHiddenPages });
+    const query = new URLSearchParams({
+      kinds: JSON.stringify(ids),
+      runs: RUNS,
+      hidden: hiddenMs,
+      hiding: kinds.filter(({ isHidden }) => isHidden).length,
+      ...servers.origins,
+    });
     await browser.driver.get(`${servers.origins.own}/tests/liveness/page/page.html?${query}`);
-    timer = setTimeout(() => end("the page is stuck"), TEST_TIMEOUT_MS);
+    timer = setTimeout(() => end("the page is stuck"), hiddenMs + TEST_TIMEOUT_MS);
     const error = await ended;
+    const navigated = kinds.filter(({ isNavigated }) => isNavigated);
+    if (navigated.length > 0) {
+      const failed = ({ message }) => Object.fromEntries(navigated.map(({ id }) => [id, { error: message }]));
+      const options = { runs: RUNS, keepsConnected: keepsConnected(engine) };
+      const outcomes = leaveAndReturn(browser.driver, servers.origins.own, sockets, options);
+      Object.assign(results, await outcomes.catch(failed));
+    }
     for (const { id } of kinds) results[id] ??= { error };
     return results;
   } finally {

@@ -1,9 +1,11 @@
 // Measures how fast the loss of a peer is detected: `node tests/liveness/run.mjs <chromium|firefox|webkit|node>
-// [--part text] [--write]`. Each kind of loss is repeated with a pending call that has no timeout. bounds.json contains
-// the maximum time until this call ends, and the reason of its end. The suite checks that the README and
-// docs/websocket-client.md state these bounds.
+// [--part text] [--hidden minutes] [--write]`. Each kind of loss is repeated with a pending call that has no timeout.
+// bounds.json contains the maximum time until this call ends, and the reason of its end. The suite checks that the
+// README and docs/websocket-client.md state these bounds.
 //
 //   --part     runs only the kinds with this text in their ids
+//   --hidden   runs only the kinds that hide the page, and hides it for this number of minutes. Without
+//              this option, the page is hidden for 20 seconds
 //   --write    writes the tables to these pages
 //
 // If PORTWAY_REPORT names a file, the suite writes counts and figures to this file, as JSON. PORTWAY_RUNS is the number
@@ -16,12 +18,14 @@ import { pages, table, tableIn, withTable } from "./table.mjs";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
-  options: { part: { type: "string", default: "" }, write: { type: "boolean" } },
+  options: { part: { type: "string", default: "" }, hidden: { type: "string" }, write: { type: "boolean" } },
 });
 const [engine] = positionals;
+/** The time in which the page is hidden, in milliseconds. */
+const hiddenMs = options.hidden === undefined ? 20_000 : Number(options.hidden) * 60_000;
 
-if (!engines.includes(engine) && !options.write) {
-  console.error(`usage: node tests/liveness/run.mjs <${engines.join("|")}> [--part text] [--write]`);
+if ((!engines.includes(engine) && !options.write) || !(hiddenMs > 0)) {
+  console.error(`usage: node tests/liveness/run.mjs <${engines.join("|")}> [--part text] [--hidden minutes] [--write]`);
   process.exit(2);
 }
 
@@ -58,9 +62,9 @@ async function measureAll() {
   if (!existsSync(new URL("../../pkg/package.json", import.meta.url))) {
     return void test("the package in pkg/", "pkg/package.json is missing; run `cargo xtask build`");
   }
-  const { kinds, skipped } = kindsOf(engine, options.part);
+  const { kinds, skipped } = kindsOf(engine, options.part, options.hidden !== undefined);
   const { runKinds } = await import(engine === "node" ? "./in-node.mjs" : "./in-browser.mjs");
-  const results = await runKinds(engine, kinds);
+  const results = await runKinds(engine, kinds, { hiddenMs });
   const counts = { deaths: 0, inTime: 0, alive: 0, falseEnds: 0 };
   const ms = (value) => (value === undefined ? "-" : `${value.toFixed(0)} ms`).padStart(9);
   figure(`${engine}\n  ${"".padEnd(6)}${"longest".padStart(9)}${"median".padStart(9)}${"bound".padStart(9)}`);
@@ -76,6 +80,8 @@ async function measureAll() {
       counts.inTime += inBounds;
       figure(`  ${mark}  ${ms(longest)}${ms(median)}${ms(kind.within)}  ${kind.id}: ${kind.reason}, ${count} times`);
     }
+    const { facts } = results[kind.id];
+    if (facts) figure(`          ${facts}`);
     if (fault) console.log(fault.replace(/^/gm, "          "));
   }
   for (const { id, reason } of skipped) figure(`  -     not run: ${id} (${reason})`);

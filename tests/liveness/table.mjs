@@ -26,8 +26,9 @@ export function withTable(text, table) {
 }
 
 const seconds = (ms) => `${ms / 1000} s`;
-/** Returns the bound of a row. The text is empty if only the timeout of a call ends the call. */
-const bound = ({ within, reason }) => (reason === "timeout" ? "" : seconds(within));
+/** Returns the bound of a row. The text is empty if the call does not end, or if only its timeout ends it. */
+const bound = ({ within, reason, since = "" }) =>
+  within === undefined || reason === "timeout" ? "" : `${seconds(within)} ${since}`.trim();
 
 /** Returns the lines about events that an engine cannot measure. Returns no lines if there are no such events. */
 function gaps(all) {
@@ -43,14 +44,15 @@ function gaps(all) {
 /** Returns the Markdown of the table, and of the differences between engines below it. */
 export function table({ rows: deaths, others }) {
   const notes = [];
-  const rows = deaths.map(({ what, within, reason, sign, differs = {} }) => {
+  const rows = deaths.map(({ what, within, since, reason, outcome = `\`${reason}\``, sign = "", differs = {} }) => {
     const marks = Object.entries(differs).map(([engine, other]) => {
-      const { within: limit = within, reason: ends = reason, because } = other;
+      const { within: limit = within, reason: ends = reason, because, note } = other;
       const which = other.kinds === undefined ? "" : ` (${other.kinds.join("; ")})`;
-      notes.push(`${names[engine]}${which}: \`${ends}\` within ${seconds(limit)}, because ${because}.`);
+      notes.push(`${names[engine]}${which}: ${note ?? `\`${ends}\` within ${seconds(limit)}, because ${because}.`}`);
       return `<sup>${notes.length}</sup>`;
     });
-    return `| ${what}${marks.join(" ")} | \`${reason}\` | ${sign} | ${bound({ within, reason })} |`;
+    const cells = [`${what}${marks.join(" ")}`, outcome, sign, bound({ within, reason, since })];
+    return `| ${cells.join(" | ")} |`;
   });
   const lines = [
     "| event | `reason` | detected by | within |",

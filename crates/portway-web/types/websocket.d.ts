@@ -86,10 +86,10 @@ export interface WebSocketTransportOptions {
   /**
    * The time in ms that the peer may be silent while a call is pending. After that, the peer receives the request
    * `rpc.ping`, which a peer without this method answers with an error. If no message arrives within the same time
-   * after `rpc.ping`, the connection is abandoned. Time in which the page was hidden or the device slept does not
-   * count. A peer that has sent `rpc.ping` or `rpc.pong` itself also receives pings while no call is pending, after
-   * twice the time. Default: 4 500. Minimum: 100. `false` or 0 disables the heartbeat. Disable it for a server that
-   * answers nothing while it works.
+   * after `rpc.ping`, the connection is abandoned. Time in which timers are late does not count: the device sleeps, or
+   * the browser slows the timers of a hidden page. A peer that has sent `rpc.ping` or `rpc.pong` itself also receives
+   * pings while no call is pending, after twice the time. Default: 4 500. Minimum: 100. `false` or 0 disables the
+   * heartbeat. Disable it for a server that answers nothing while it works.
    */
   heartbeat?: number | false | undefined;
   /** The maximum length of a message, sent or received, in characters. Default: 10 485 760. */

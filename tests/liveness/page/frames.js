@@ -36,6 +36,6 @@ frames["the process of an iframe of another site is killed"] = (driver) =>
   measure({
     open: () => frame("another origin"),
     killAll: ([{ element }]) =>
-      driver("kill the process that spins", () => element.contentWindow.postMessage({ type: "spin", ms: 1_000 }, "*")),
+      driver("kill the process that spins", () => element.contentWindow.postMessage({ type: "spin", ms: 5_000 }, "*")),
     close,
   });

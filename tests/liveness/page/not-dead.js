@@ -3,6 +3,7 @@
 
 import { connectedWorker, frame } from "./boundaries.js";
 import { endOf, repeat, pause, RUNS } from "./measure.js";
+import { hidePage } from "./visibility.js";
 import { spin } from "../fixtures/serve.js";
 
 /** A heartbeat in milliseconds, of which several elapse during `BLOCK_MS`. */
@@ -59,7 +60,7 @@ export const notDead = {
   "this page blocks for three seconds, with a heartbeat of half a second": () =>
     stayAlive(sandboxed, async () => spin(BLOCK_MS), remove),
   "this page is hidden, with a heartbeat of half a second": (driver) =>
-    stayAlive(sandboxed, () => runDuringEvent("visibilitychange", () => driver("hide the page", BLOCK_MS)), remove),
+    stayAlive(sandboxed, async () => (await hidePage(driver)).shown, remove),
   "this page is frozen, with a heartbeat of half a second": (driver) =>
     stayAlive(sandboxed, () => runDuringEvent("freeze", () => driver("freeze the page", BLOCK_MS)), remove),
 };

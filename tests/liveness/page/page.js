@@ -16,7 +16,8 @@ async function driver(action, argument) {
 
 async function run(id, kind) {
   try {
-    await post({ id, result: { ends: await kind(driver) } });
+    const outcome = await kind(driver);
+    await post({ id, result: Array.isArray(outcome) ? { ends: outcome } : outcome });
   } catch (error) {
     await post({ id, result: { error: `${error}` } });
   }
@@ -24,7 +25,7 @@ async function run(id, kind) {
 
 let error;
 try {
-  const parts = ["frames", "workers", "ports", "windows", "plain", "sockets", "not-dead"];
+  const parts = ["frames", "workers", "ports", "windows", "plain", "sockets", "hidden", "not-dead"];
   // The modules are imported one after another. If two modules import a third one at the same time, WebKit may run one
   // of the two before the third module.
   const modules = [];

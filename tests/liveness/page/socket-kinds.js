@@ -7,17 +7,21 @@ const SPREAD_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 15_000;
 
 /**
- * Returns the kinds, by id. `portway` has the exports of the package and of `portway/websocket`, and `options` are
- * those of the transports. `handle(command)` sends a command to the servers of the runner.
+ * Returns functions that connect to servers and measure the ends of their connections. `portway` has the exports of the
+ * package and of `portway/websocket`, and `options` are those of the transports. `handle(driver, command)` sends a
+ * command to the servers of the runner.
  */
-export function socketKinds({ JSONRPCPeer, webSocketTransport }, options, handle) {
-  async function connected(port) {
-    const peer = new JSONRPCPeer(webSocketTransport(`ws://127.0.0.1:${port}`, options));
+export function socketTools({ JSONRPCPeer, webSocketTransport }, options, handle) {
+  async function connected(port, moreOptions) {
+    const peer = new JSONRPCPeer(webSocketTransport(`ws://127.0.0.1:${port}`, { ...options, ...moreOptions }));
     await peer.request("echo", [], { timeout: CONNECT_TIMEOUT_MS });
     return peer;
   }
 
-  /** Measures when calls end. `act` must end or disturb their server, or the relay in front of the server. */
+  /**
+   * Measures when calls end. `act` must end or disturb their server, or the relay in front of the server. The measured
+   * time begins with the call of `act`, or at the time that `act` returns.
+   */
   async function measureSockets(driver, act, isRelayed) {
     const send = (command) => handle(driver, command);
     const server = await send({ action: "start" });
@@ -32,14 +36,20 @@ export function socketKinds({ JSONRPCPeer, webSocketTransport }, options, handle
       // The servers are silent after the responses to these calls.
       await Promise.all(peers.map((peer) => peer.request("echo", [], { timeout: CONNECT_TIMEOUT_MS })));
       const start = performance.now();
-      await act(send, server, relay);
-      return await outcomes(ends, Array(RUNS).fill(start));
+      const laterStart = await act(send, server, relay);
+      return await outcomes(ends, Array(RUNS).fill(laterStart ?? start));
     } finally {
       for (const peer of peers) peer.destroy();
       await send({ action: "kill", number: server.number, signal: "SIGKILL" });
     }
   }
 
+  return { connected, measureSockets };
+}
+
+/** Returns the kinds, by id. The parameters are those of `socketTools`. */
+export function socketKinds(portway, options, handle) {
+  const { measureSockets } = socketTools(portway, options, handle);
   const signal = (signal) => (driver) =>
     measureSockets(driver, (send, { number }) => send({ action: "kill", number, signal }));
   return {

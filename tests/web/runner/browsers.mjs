@@ -10,9 +10,11 @@ import { Builder, Capabilities } from "selenium-webdriver";
 import { args, executablePath } from "../../chromium.mjs";
 
 const env = process.env;
+/** After this number of milliseconds, a browser that has not quit is killed. */
+const QUIT_MS = 10_000;
 
 const engines = {
-  chromium: (chromiumArguments) => ({
+  chromium: (chromiumArguments, slowsHiddenPages) => ({
     driver: [env.PORTWAY_CHROMEDRIVER ?? "chromedriver"],
     port: (port) => `--port=${port}`,
     capabilities: {
@@ -20,8 +22,11 @@ const engines = {
       "goog:chromeOptions": {
         binary: executablePath,
         args: [...args, ...chromiumArguments],
-        // With this switch, chromedriver would disable the back/forward cache.
-        excludeSwitches: ["disable-back-forward-cache"],
+        // With these switches, chromedriver would disable the back/forward cache, and the late timers of hidden pages.
+        excludeSwitches: [
+          "disable-back-forward-cache",
+          ...(slowsHiddenPages ? ["disable-background-timer-throttling"] : []),
+        ],
       },
     },
   }),
@@ -49,10 +54,11 @@ const engines = {
 
 /**
  * Starts the browser. Returns its WebDriver session and a function that ends both. `chromiumArguments` are further
- * arguments for Chromium. With `sharing`, a page that is isolated from other origins can share memory.
+ * arguments for Chromium. With `sharing`, a page that is isolated from other origins can share memory. With
+ * `slowsHiddenPages`, Chromium runs the timers of hidden pages late, as Firefox and WebKit always do.
  */
-export async function startBrowser(engine, chromiumArguments = [], { sharing = false } = {}) {
-  const { driver, port, environment, capabilities } = engines[engine](chromiumArguments);
+export async function startBrowser(engine, chromiumArguments = [], { sharing = false, slowsHiddenPages = false } = {}) {
+  const { driver, port, environment, capabilities } = engines[engine](chromiumArguments, slowsHiddenPages);
   const portNumber = await freePort();
   const [command, ...args] = [...driver, port(portNumber)];
   // `detached` puts the driver into a new process group, so that its children can be killed with it.
@@ -82,7 +88,9 @@ export async function startBrowser(engine, chromiumArguments = [], { sharing = f
     return {
       driver: session,
       async stop() {
-        await session.quit().catch(() => {});
+        // The driver of WebKit may never answer after the page has removed an iframe.
+        const isLate = new Promise((resolve) => setTimeout(resolve, QUIT_MS).unref());
+        await Promise.race([session.quit().catch(() => {}), isLate]);
         kill();
       },
     };

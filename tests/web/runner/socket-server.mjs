@@ -14,6 +14,8 @@ let connections = 0;
 let upgrades = "accept";
 /** Whether the server reads requests and does not answer them. */
 let isMute = false;
+/** Whether the server answers the notification `rpc.ping` with `rpc.pong`, as a peer of Portway does. */
+let answersPings = false;
 let choosesProtocol = true;
 let nextSubscription = 0;
 
@@ -43,6 +45,7 @@ function connect(webSocket, request) {
   webSocket.on("error", () => {});
   webSocket.on("close", (code, reason) => {
     connection.closed = { code, reason: String(reason) };
+    connection.closedAt = Date.now();
     sockets.delete(connection.number);
   });
   webSocket.on("message", (data) => {
@@ -60,6 +63,7 @@ function answer(message, send, webSocket) {
     return answers.length > 0 && send(answers);
   }
   const { id, method, params } = message;
+  if (method === "rpc.ping" && id === undefined && answersPings) return send({ jsonrpc: "2.0", method: "rpc.pong" });
   if (method === undefined || id === undefined) return;
   const resolve = (result) => send({ jsonrpc: "2.0", result, id });
   if (method === "echo") return resolve(params ?? null);
@@ -91,6 +95,7 @@ const commands = {
   set(values) {
     if (values.upgrades !== undefined) upgrades = values.upgrades;
     if (values.isMute !== undefined) isMute = values.isMute;
+    if (values.answersPings !== undefined) answersPings = values.answersPings;
     if (values.choosesProtocol !== undefined) choosesProtocol = values.choosesProtocol;
   },
   close: ({ code, reason }) => sockets.forEach((socket) => socket.close(code, reason)),

@@ -2,6 +2,7 @@
 //! `example`, `page`, `soak`. Each is a script that writes its counts to the file that `PORTWAY_REPORT` names.
 
 use std::fs;
+use std::thread;
 
 use anyhow::{Error, Result, bail};
 
@@ -32,12 +33,25 @@ pub(super) fn js(suites: &Run<'_>) {
     everywhere(suites, "js", "tests/web/run.mjs", prepare);
 }
 
+/// The minutes for which the suite `liveness` hides a page if `--only` names the suite.
+const HIDDEN_MINUTES: &str = "10";
+
 /// Measures the time until the end of a peer is detected, in every engine and in Node. Measures each case twenty times
-/// if `--only` names the suite, and five times without `--only`.
+/// if `--only` names the suite, and five times without `--only`. If `--only` names the suite, it also hides a page for
+/// ten minutes in every engine. These runs need little processor time, so they run at the same time as the others.
 pub(super) fn liveness(suites: &Run<'_>) {
+    let script = "tests/liveness/run.mjs";
     let runs = if suites.is_named { "20" } else { "5" };
     let prepare = |suites: &Run<'_>| prepare(suites).map(|node| node.with("PORTWAY_RUNS", runs));
-    everywhere(suites, "liveness", "tests/liveness/run.mjs", prepare);
+    thread::scope(|threads| {
+        for engine in suites.engines.iter().copied().filter(|_| suites.is_named) {
+            threads.spawn(move || {
+                let arguments = [script, &engine.to_string(), "--hidden", HIDDEN_MINUTES];
+                in_browser(suites, "hidden", engine, prepare(suites), &arguments);
+            });
+        }
+        everywhere(suites, "liveness", script, prepare);
+    });
 }
 
 /// Runs attacks by peers and by other origins, in every engine and in Node. The attacks run in full if `--only` names
