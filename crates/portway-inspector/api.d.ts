@@ -94,10 +94,10 @@ export interface Options {
   /** The largest height of `Layout.height`. Default: 15 000 000, because browsers limit the height of an element. */
   maxHeight: number;
   /**
-   * The profile that names the codes of errors. Default: `none`, which names the codes of the specification and
-   * `reserved server range`.
+   * The names of error codes, for example `wiggum` or `kaiak` of `portway`, if the user has chosen that profile. `{}`
+   * names the codes of the specification and its reserved ranges only. Default: `{}`.
    */
-  profile: "none" | "wiggum" | "kaiak" | "lsp";
+  codeNames: Readonly<Record<string, number>>;
   /** A response array is linked to a batch if it has all pending ids of the batch, or any of them. Default: `all`. */
   batchMatch: "all" | "any";
 }

@@ -4,9 +4,25 @@
 //! (`docs/tap.md`), and stores their texts by the sequence numbers of the rows. `api.d.ts` describes the interface of
 //! the page.
 //!
-//! - [`export`]: the names of exports.
+//! - [`record`]: the records of a tap;
+//! - [`classify`]: the kind of a message, and the findings of the validator about it;
+//! - [`buffer`]: the bounded history of rows;
+//! - [`links`]: links, pending calls, batches and figures;
+//! - [`filter`]: the filter of the list;
+//! - [`rows`]: the places of rows in the list, and the scroll position;
+//! - [`inspector`]: all of these together;
+//! - [`export`]: the names of exports;
+//! - [`text`]: facts about texts that do not depend on their meaning.
 #![no_std]
 
 extern crate alloc;
 
+pub mod buffer;
+pub mod classify;
 pub mod export;
+pub mod filter;
+pub mod inspector;
+pub mod links;
+pub mod record;
+pub mod rows;
+pub mod text;
