@@ -12,6 +12,8 @@
 //! - [`rows`]: the places of rows in the list, and the scroll position;
 //! - [`inspector`]: all of these together;
 //! - [`export`]: the names of exports;
+//! - [`import`]: reads files of recorded messages;
+//! - [`mask`]: the secrets in texts;
 //! - [`text`]: facts about texts that do not depend on their meaning.
 #![no_std]
 
@@ -21,8 +23,10 @@ pub mod buffer;
 pub mod classify;
 pub mod export;
 pub mod filter;
+pub mod import;
 pub mod inspector;
 pub mod links;
+pub mod mask;
 pub mod record;
 pub mod rows;
 pub mod text;
