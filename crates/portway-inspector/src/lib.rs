@@ -18,6 +18,8 @@
 #![no_std]
 
 extern crate alloc;
+#[cfg(all(feature = "wasm", target_family = "wasm", target_os = "unknown"))]
+extern crate std;
 
 pub mod buffer;
 pub mod classify;
@@ -30,3 +32,5 @@ pub mod mask;
 pub mod record;
 pub mod rows;
 pub mod text;
+#[cfg(all(feature = "wasm", target_family = "wasm", target_os = "unknown"))]
+pub mod wasm;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Inspector, RowView};
 use crate::rows::{Entry, Placed, Scroll, bucket_name, pixels};
@@ -14,7 +14,7 @@ const OVERSCAN: u32 = 10;
 const MAX_ENTRIES: u32 = 2_000;
 
 /// A place in the list that does not move if rows are added or dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Anchor {
     /// The row at the top of the viewport.
     pub seq: u64,
