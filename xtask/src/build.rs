@@ -1,4 +1,5 @@
 //! `cargo xtask build`: creates pkg/ from crates/portway-web and npm with wasm-pack, wasm-opt and xtask/js/package.mjs.
+//! With `--only inspector`, builds the core of the inspector instead.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,6 +10,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use crate::cache::lock;
+use crate::inspector;
 use crate::notice;
 use crate::process::{clear, run_ok, step};
 use crate::setup::Setup;
@@ -37,12 +39,42 @@ const INPUTS: &[&str] = &[
 /// Maximum time of each command of a build.
 const LIMIT: Duration = Duration::from_secs(900);
 
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Build only this part
+    #[arg(long, value_enum, value_name = "PART")]
+    only: Option<Part>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Part {
+    /// The npm package, in pkg/
+    Package,
+    /// The core of the inspector, in www/inspector/core
+    Inspector,
+}
+
+/// Builds the selected part. Without a selection, builds the npm package.
+pub(crate) fn build(setup: &Setup, arguments: &Arguments) -> Result<()> {
+    match arguments.only.unwrap_or(Part::Package) {
+        Part::Package => {
+            run(setup)?;
+            println!("the npm package is in pkg/");
+        }
+        Part::Inspector => {
+            inspector::build(setup)?;
+            println!("the core of the inspector is in {}/", inspector::FOLDER);
+        }
+    }
+    Ok(())
+}
+
 /// Builds pkg/ unless it is up to date.
 pub(crate) fn run(setup: &Setup) -> Result<()> {
     let workspace = &setup.workspace;
     let matrix = workspace.matrix()?;
     let _lock = lock(&workspace.path("target/build.lock"))?;
-    let inputs = fingerprint(workspace)?;
+    let inputs = fingerprint(workspace, INPUTS)?;
     let stamp = workspace.path("target/pkg.stamp");
     let complete = matrix.entry.iter().all(|entry| workspace.path("pkg").join(&entry.output).exists());
     if complete && fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == inputs) {
@@ -131,9 +163,9 @@ fn write_plan(workspace: &Workspace, matrix: &Matrix, raw: &Path, notice: &str) 
 
 /// Returns a hash of the contents of the inputs. The hash does not depend on file times, so that a fresh checkout of
 /// the same commit causes no new build.
-fn fingerprint(workspace: &Workspace) -> Result<String> {
+pub(crate) fn fingerprint(workspace: &Workspace, inputs: &[&str]) -> Result<String> {
     let mut hasher = DefaultHasher::new();
-    for input in INPUTS {
+    for input in inputs {
         let mut files = Vec::new();
         files_below(&workspace.path(input), &mut files)?;
         files.sort();

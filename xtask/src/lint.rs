@@ -21,6 +21,9 @@ use crate::workspace::Workspace;
 /// The package of the sans-IO core.
 const CORE: &str = "portway-proto";
 
+/// The package of the sans-IO core of the inspector.
+const INSPECTOR: &str = "portway-inspector";
+
 /// The package of the library.
 const LIBRARY: &str = "portway";
 
@@ -88,7 +91,7 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
                 command.args(["--all-features", "--lib"]);
             } else if wasm_too.contains(&package) {
                 // The programs of such a package run on the host only.
-                command.arg("--lib");
+                command.args(["--all-features", "--lib"]);
             }
             run_ok(command.args(["--", "-Dwarnings"]), &log, LIMIT)
         });
@@ -101,8 +104,9 @@ pub(crate) fn run(setup: &Setup, arguments: Arguments) -> Result<bool> {
         }
         Ok(())
     });
-    checks.check("without std: cargo build of the core", || {
-        check_on_target(workspace, "build", WITHOUT_STD, CORE, &["--features", "codec"]).map(|_| ())
+    checks.check("without std: cargo build of the cores", || {
+        check_on_target(workspace, "build", WITHOUT_STD, CORE, &["--features", "codec"])?;
+        check_on_target(workspace, "build", WITHOUT_STD, INSPECTOR, &[]).map(|_| ())
     });
     checks.check("docs: host", || {
         let mut command = without_wasm_only(on_host(&["doc", "--quiet", "--no-deps"])?)?;

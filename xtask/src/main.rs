@@ -12,6 +12,7 @@ mod debian;
 mod demo;
 mod environment;
 mod fuzz;
+mod inspector;
 mod invariants;
 mod lexer;
 mod limits;
@@ -53,8 +54,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Build the npm package into pkg/
-    Build,
+    /// Build the npm package into pkg/, or the core of the inspector
+    Build(build::Arguments),
     /// Build and serve the playground, and print its URL
     Demo(demo::Arguments),
     /// Run every test suite, or some of them
@@ -96,11 +97,7 @@ fn main() -> ExitCode {
 fn run(task: Task) -> Result<bool> {
     let setup = Setup::new()?;
     match task {
-        Task::Build => {
-            build::run(&setup)?;
-            println!("the npm package is in pkg/");
-            Ok(true)
-        }
+        Task::Build(arguments) => build::build(&setup, &arguments).map(|()| true),
         Task::Demo(arguments) => demo::run(&setup, &arguments),
         Task::Test(arguments) => test::run(&setup, &arguments),
         Task::Lint(arguments) => lint::run(&setup, arguments),

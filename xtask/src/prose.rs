@@ -14,8 +14,8 @@ const EXTENSIONS: &[&str] = &["rs", "js", "mjs", "cjs", "ts", "tsx"];
 /// The names of folders of installed and of built packages.
 const EXCLUDED_FOLDERS: &[&str] = &["node_modules", "pkg", "target"];
 
-/// The folder of the built playground.
-const BUILT_PLAYGROUND: &str = "www/dist";
+/// The folders of the built playground and of the built core of the inspector.
+const BUILT: [&str; 2] = ["www/dist", "www/inspector/core"];
 
 const MAX_COLUMNS: usize = 120;
 
@@ -68,7 +68,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>> {
     let mut breaches = Vec::new();
     for file in files {
         let name = file.strip_prefix(&workspace.root)?;
-        let is_source = !name.starts_with(BUILT_PLAYGROUND)
+        let is_source = !BUILT.iter().any(|folder| name.starts_with(folder))
             && !name.iter().any(|part| EXCLUDED_FOLDERS.iter().any(|folder| part == *folder));
         let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         if is_source && EXTENSIONS.contains(&extension) {

@@ -70,12 +70,14 @@ enum Suite {
     Page,
     /// A short soak in Chromium and in Node
     Soak,
+    /// The core of the inspector, natively and as wasm in Node
+    Inspector,
 }
 
 impl Suite {
     /// All suites in the order in which they start. `js` is the first, because it takes about as long as all other
     /// suites together.
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::Js,
         Self::Native,
         Self::Wasm,
@@ -91,6 +93,7 @@ impl Suite {
         Self::Size,
         Self::Page,
         Self::Soak,
+        Self::Inspector,
     ];
 }
 
@@ -175,6 +178,10 @@ impl Run<'_> {
             Suite::Size => size(self),
             Suite::Page => node_suites::page(self),
             Suite::Soak => node_suites::soak(self),
+            Suite::Inspector => {
+                native::inspector(self);
+                node_suites::inspector(self);
+            }
         }
     }
 }

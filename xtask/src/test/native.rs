@@ -1,5 +1,5 @@
 //! Suite `native`: `cargo test` on this machine, without the packages that only build for wasm. This module also has
-//! the native part of the suite `hostile`.
+//! the native parts of the suites `hostile` and `inspector`.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -55,6 +55,22 @@ pub(super) fn hostile(suites: &Run<'_>) {
         let mut command = environment.command(&cargo().to_string_lossy(), &workspace.root)?;
         // The time limits of the tests are for an optimised build.
         command.args(["test", "--release", "--test", "hostile_native", "--no-fail-fast"]);
+        Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
+    });
+}
+
+/// Tests the core of the inspector, if `--only` names the suite `inspector`. Without `--only`, the suite `native` runs
+/// these tests.
+pub(super) fn inspector(suites: &Run<'_>) {
+    if !suites.is_named {
+        return;
+    }
+    suites.suite("inspector", "native", Ok(()), |setup, ()| {
+        let workspace = &setup.workspace;
+        let log = workspace.test_log("inspector-native");
+        clear(&log)?;
+        let mut command = Environment::default().command(&cargo().to_string_lossy(), &workspace.root)?;
+        command.args(["test", "--package", "portway-inspector", "--no-fail-fast"]);
         Ok(Verdict::from_cargo(&process::run(&mut command, &log, LIMIT)?))
     });
 }

@@ -1,5 +1,6 @@
 //! The suites in Node: `js`, `liveness`, `hostile`, `packaging`, `environments`, `types`, `comparison`, `interop`,
-//! `example`, `page`, `soak`. Each is a script that writes its counts to the file that `PORTWAY_REPORT` names.
+//! `example`, `page`, `soak`, `inspector`. Each is a script that writes its counts to the file that `PORTWAY_REPORT`
+//! names.
 
 use std::fs;
 use std::thread;
@@ -9,6 +10,7 @@ use anyhow::{Error, Result, bail};
 use crate::browsers::Engine;
 use crate::demo;
 use crate::environment::Environment;
+use crate::inspector;
 use crate::npm;
 use crate::process::{clear, run};
 use crate::setup::Setup;
@@ -132,6 +134,13 @@ pub(super) fn soak(suites: &Run<'_>) {
         let script = [soak::SCRIPT, "--quick", "--engine", "node"];
         suites.suite("soak", "node", prepared, |setup, node| script_in(setup, node, &[], "soak-node", &script));
     }
+}
+
+/// Tests the core of the inspector as wasm, with the interface that its page uses.
+pub(super) fn inspector(suites: &Run<'_>) {
+    let prepared = inspector::build(suites.setup).and_then(|()| suites.setup.node());
+    let script = ["tests/inspector/core.mjs"];
+    suites.suite("inspector", "node", prepared, |setup, node| script_in(setup, node, &[], "inspector", &script));
 }
 
 /// Prepares the package and Node for these suites.

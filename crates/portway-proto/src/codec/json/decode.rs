@@ -186,7 +186,7 @@ impl Reader<'_> {
     }
 }
 
-fn read_id(value: &str) -> Option<Id> {
+pub(super) fn read_id(value: &str) -> Option<Id> {
     match kind(Some(value)) {
         Kind::Null => Some(Id::Null),
         Kind::String | Kind::EmptyString => string(value).map(Id::String),

@@ -20,6 +20,7 @@
 //! - Members may have any order. Unknown members are ignored.
 
 mod decode;
+mod elements;
 mod encode;
 mod envelope;
 mod members;
@@ -35,6 +36,7 @@ use alloc::collections::BTreeMap;
 use serde_json::value::{RawValue, to_raw_value};
 
 pub use decode::decode;
+pub use elements::{Element, Structure, elements};
 pub use encode::{encode, encode_into};
 pub use members::members;
 pub use response_ids::{UndecodableMessage, find_response_ids};

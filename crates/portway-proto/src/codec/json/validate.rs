@@ -2,10 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::envelope::{Envelope, ErrorMembers, kind};
-use super::scan::Scanner;
-use crate::message::Kind;
-use crate::validate::{Options, Report, Subject, check};
+use super::elements::{Structure, elements};
+use crate::validate::{Findings, Options, Report, check};
 
 /// Validates a message or a batch. Returns `None` if the text is not JSON. An array is a batch.
 ///
@@ -23,32 +21,10 @@ use crate::validate::{Options, Report, Subject, check};
 /// ```
 #[must_use]
 pub fn validate(text: &str, options: Options) -> Option<Report> {
-    let mut scanner = Scanner::new(text, usize::MAX);
-    let report = if scanner.peek()? == b'[' {
-        let mut found = Vec::new();
-        scanner.elements(|scanner| {
-            found.push(check(subject(scanner)?, options));
-            Some(())
-        })?;
-        Report::batch(found)
-    } else {
-        Report::single(check(subject(&mut scanner)?, options))
-    };
-    scanner.is_at_end().then_some(report)
-}
-
-/// Reads the next element. Returns `None` if the text is not JSON.
-fn subject(scanner: &mut Scanner<'_>) -> Option<Subject> {
-    if scanner.peek()? != b'{' {
-        let value = scanner.value()?;
-        return Some(Subject::not_an_object(kind(Some(value))));
-    }
-    let envelope = Envelope::scan(scanner)?;
-    let error = envelope.error.and_then(ErrorMembers::read).unwrap_or_default();
-    Some(Subject {
-        item: Kind::Object,
-        shape: envelope.shape(usize::MAX),
-        error_code: error.code(),
-        error_message: kind(error.message),
+    let mut found = Vec::new();
+    let structure = elements(text, |element| found.push(check(element.subject, options)))?;
+    Some(match structure {
+        Structure::Batch => Report::batch(found),
+        Structure::Single => Report::single(found.first().copied().unwrap_or(Findings::NONE)),
     })
 }

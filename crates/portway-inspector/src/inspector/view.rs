@@ -1,0 +1,110 @@
+//! Keeps the list equal to the rows that the filter shows.
+
+use super::{Batch, Inspector};
+use crate::buffer::{Flags, Row};
+use crate::filter::Counts;
+use crate::links;
+
+fn batch_has_id(batch: Option<&Batch>, wanted: &str) -> bool {
+    let ids = batch.into_iter().flat_map(|batch| &batch.items).filter_map(|item| item.id.as_ref());
+    ids.into_iter().any(|id| links::is_text(id, wanted))
+}
+
+impl Inspector {
+    /// Adds a new row to the counts and to the list, if the filter shows it.
+    pub(super) fn show(&mut self, row: &mut Row) {
+        if self.paused_from.is_some_and(|from| row.seq >= from) {
+            return;
+        }
+        let method = || self.methods.name(row.method);
+        let is_counted = self.filter.has(row, method, |wanted| batch_has_id(self.batches.get(&row.seq), wanted));
+        let is_shown = is_counted && self.filter.filter().tab.has(row);
+        row.flags.set(Flags::COUNTED, is_counted);
+        row.flags.set(Flags::SHOWN, is_shown);
+        if is_counted {
+            self.counts.add(row);
+        }
+        if is_shown {
+            let heights = &self.options.heights;
+            self.list.push(row.seq, row.bucket, heights.of(row), heights.of_header());
+        }
+    }
+
+    /// Removes a row from the counts and from the list.
+    pub(super) fn hide(&mut self, row: &Row) {
+        if row.flags.has(Flags::COUNTED) {
+            self.counts.remove(row);
+        }
+        if row.flags.has(Flags::SHOWN) {
+            self.list.remove(row.seq, row.bucket);
+        }
+    }
+
+    /// Removes a row from the list if its state does not pass the filter anymore, for example because its call was
+    /// answered. A state never passes a filter that it did not pass before, except the filter for errors.
+    pub(super) fn reconsider(&mut self, seq: u64) {
+        self.revision += 1;
+        let Some(row) = self.buffer.get(seq).filter(|row| row.flags.has(Flags::COUNTED)) else { return };
+        let method = || self.methods.name(row.method);
+        if self.filter.has(row, method, |wanted| batch_has_id(self.batches.get(&seq), wanted)) {
+            return;
+        }
+        let row = row.clone();
+        self.hide(&row);
+        self.buffer.update(seq, |row| {
+            row.flags.set(Flags::COUNTED, false);
+            row.flags.set(Flags::SHOWN, false);
+        });
+    }
+
+    /// Creates the list and the counts again.
+    pub(super) fn rebuild(&mut self) {
+        let Self { buffer, list, filter, counts, methods, batches, options, paused_from, .. } = self;
+        list.clear();
+        *counts = Counts::default();
+        let header = options.heights.of_header();
+        buffer.for_each_mut(|row| {
+            let is_waiting = paused_from.is_some_and(|from| row.seq >= from);
+            let method = || methods.name(row.method);
+            let is_counted =
+                !is_waiting && filter.has(row, method, |wanted| batch_has_id(batches.get(&row.seq), wanted));
+            let is_shown = is_counted && filter.filter().tab.has(row);
+            row.flags.set(Flags::COUNTED, is_counted);
+            row.flags.set(Flags::SHOWN, is_shown);
+            if is_counted {
+                counts.add(row);
+            }
+            if is_shown {
+                list.push(row.seq, row.bucket, options.heights.of(row), header);
+            }
+        });
+        self.revision += 1;
+    }
+
+    /// From now on, new rows are not shown.
+    pub fn pause(&mut self) {
+        self.paused_from.get_or_insert(self.next_seq);
+    }
+
+    /// Shows the rows that arrived since [`pause`](Self::pause).
+    pub fn resume(&mut self) {
+        if self.paused_from.take().is_some() {
+            self.rebuild();
+        }
+    }
+
+    /// Sets the measured height of a row, in pixels.
+    pub fn set_height(&mut self, seq: u64, height: f64) {
+        let units = crate::rows::units(height);
+        if self.buffer.update(seq, |row| row.measured = units).is_some() {
+            self.list.set_height(seq, units);
+            self.revision += 1;
+        }
+    }
+
+    /// Forgets all measured heights.
+    pub fn forget_heights(&mut self) {
+        self.buffer.for_each_mut(|row| row.measured = 0);
+        self.rebuild();
+    }
+}

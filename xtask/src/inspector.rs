@@ -1,0 +1,80 @@
+//! `cargo xtask build --only inspector`: builds the core of the inspector as wasm, where its page imports it.
+
+use std::fs;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::build::fingerprint;
+use crate::cache::lock;
+use crate::process::{clear, run_ok, step};
+use crate::setup::Setup;
+use crate::toolchain::WASM;
+
+/// The package of the core.
+const PACKAGE: &str = "portway-inspector";
+
+/// The folder of the built module, its wasm and its declarations.
+pub(crate) const FOLDER: &str = "www/inspector/core";
+
+/// The names of the built files.
+const FILES: [&str; 3] = ["inspector.js", "inspector_bg.wasm", "inspector.d.ts"];
+
+/// The declarations of the module.
+const DECLARATIONS: &str = "crates/portway-inspector/api.d.ts";
+
+/// The inputs of the module. A change in any of these files causes a new build.
+const INPUTS: &[&str] = &[
+    "crates/portway-proto",
+    "crates/portway-inspector",
+    "xtask/src/inspector.rs",
+    "Cargo.toml",
+    "Cargo.lock",
+    "package-lock.json",
+    "wasm-pack.toml",
+];
+
+/// Maximum time of each command.
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// Builds the core unless it is up to date.
+pub(crate) fn build(setup: &Setup) -> Result<()> {
+    let workspace = &setup.workspace;
+    let _lock = lock(&workspace.path("target/inspector.lock"))?;
+    let inputs = fingerprint(workspace, INPUTS)?;
+    let stamp = workspace.path("target/inspector.stamp");
+    let folder = workspace.path(FOLDER);
+    let is_complete = FILES.iter().all(|file| folder.join(file).exists());
+    if is_complete && fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == inputs) {
+        return Ok(());
+    }
+
+    let wasm = setup.wasm()?;
+    let node = setup.node()?;
+    let log = workspace.log("inspector");
+    clear(&log)?;
+    let mut cargo = wasm.command("cargo", &workspace.root)?;
+    // The crate type is not in the manifest, because a cdylib for the host would need the standard library.
+    cargo.args(["rustc", "--quiet", "--release", "--lib", "--crate-type", "cdylib", "--target", WASM]);
+    cargo.args(["--package", PACKAGE, "--features", "wasm"]);
+    step("inspector: cargo rustc", || run_ok(&mut cargo, &log, LIMIT))?;
+
+    let built = workspace.wasm_target().join(WASM).join("release").join("portway_inspector.wasm");
+    let mut bindgen = wasm.command("wasm-bindgen", &workspace.root)?;
+    bindgen.args(["--target", "web", "--no-typescript", "--remove-name-section", "--remove-producers-section"]);
+    bindgen.args(["--out-name", "inspector", "--out-dir"]).arg(&folder).arg(&built);
+    step("inspector: wasm-bindgen", || run_ok(&mut bindgen, &log, LIMIT))?;
+
+    // The page needs speed more than a small module, so the flags of the npm package for a small module are not used.
+    let matrix = workspace.matrix()?;
+    let features = matrix.build.wasm_opt.iter().filter(|flag| flag.starts_with("--enable-"));
+    let module = folder.join("inspector_bg.wasm");
+    let mut opt = node.command("wasm-opt", &workspace.root)?;
+    opt.arg("-O3").args(features).arg(&module).arg("-o").arg(&module);
+    step("inspector: wasm-opt", || run_ok(&mut opt, &log, LIMIT))?;
+
+    let declarations = workspace.path(DECLARATIONS);
+    fs::copy(&declarations, folder.join("inspector.d.ts")).with_context(|| declarations.display().to_string())?;
+    fs::write(stamp, inputs)?;
+    Ok(())
+}
