@@ -35,9 +35,12 @@ mod tests {
     #[test]
     fn a_long_text_is_reduced_to_its_beginning_and_its_end() {
         let text = format!("invalid type: string \"{}\", expected u8", "é".repeat(1_000));
-        let kept = shorten_middle(text);
-        assert!(kept.starts_with("invalid type: string \"é") && kept.ends_with("é\", expected u8"), "{kept}");
-        assert_eq!(kept.chars().count(), 101);
+        let shortened = shorten_middle(text);
+        assert!(
+            shortened.starts_with("invalid type: string \"é") && shortened.ends_with("é\", expected u8"),
+            "{shortened}"
+        );
+        assert_eq!(shortened.chars().count(), 101);
         let text = "é".repeat(100);
         assert_eq!(shorten_middle(text.clone()), text);
     }

@@ -10,13 +10,13 @@ use crate::error::{PARAMS_NOT_STRUCTURED, RpcError, unserializable_result};
 /// JSON text.
 pub(crate) type Text = Box<RawValue>;
 
-/// Deserializes the params of a handler. Treats omitted params as null. For no params, peers send null, `{}` or `[]`.
-/// If the type does not accept the form that the peer sent, this function tries the two other forms.
+/// Deserializes the params of a handler. Treats omitted params as null. To send no params, some peers write null, `{}`
+/// or `[]`. If the type does not accept the form that the peer has written, this function tries the two other forms.
 pub(crate) fn read_params<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, String> {
     let text = params.map_or("null", RawValue::get);
     serde_json::from_str(text).or_else(|problem| {
-        let others = if is_empty(text) { ["null", "{}", "[]"].as_slice() } else { &[] };
-        others.iter().find_map(|other| serde_json::from_str(other).ok()).ok_or_else(|| without_position(&problem))
+        let empty_texts = if is_empty(text) { ["null", "{}", "[]"].as_slice() } else { &[] };
+        empty_texts.iter().find_map(|empty| serde_json::from_str(empty).ok()).ok_or_else(|| without_position(&problem))
     })
 }
 
@@ -58,8 +58,8 @@ pub(crate) fn read_result<R: DeserializeOwned>(result: &RawValue) -> Result<R, S
     serde_json::from_str(result.get()).map_err(|problem| without_position(&problem))
 }
 
-/// Returns the text of an error without its line and column. The caller cannot see the JSON text, so a position in this
-/// text would not help.
+/// Returns the text of an error without its line and column. The reader of the error does not see the JSON text, so a
+/// position in this text would not help.
 fn without_position(problem: &serde_json::Error) -> String {
     let text = problem.to_string();
     let position = format!(" at line {} column {}", problem.line(), problem.column());

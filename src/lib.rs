@@ -14,12 +14,12 @@
 //! # async fn main() -> std::io::Result<()> {
 //! use portway::{Client, Context, RpcError, Server, Transport};
 //!
-//! // The two transports of one link, in one program. A socket, a process or a worker has the same API.
-//! let (near, far) = Transport::pair()?;
-//! let server = Server::new(far);
+//! // Two connected transports in one program. A transport over a socket, a process or a worker has the same API.
+//! let (client_end, server_end) = Transport::pair()?;
+//! let server = Server::new(server_end);
 //! server.method("add", |(a, b): (i64, i64), _: Context| async move { Ok::<_, RpcError>(a + b) });
 //! server.forget();
-//! assert_eq!(Client::new(near).call::<i64>("add", &(1, 2)).await, Ok(3));
+//! assert_eq!(Client::new(client_end).call::<i64>("add", &(1, 2)).await, Ok(3));
 //! # Ok(())
 //! # }
 //! ```
@@ -100,8 +100,8 @@ pub use native::{
 pub use portway_proto::codec;
 pub use portway_proto::{ErrorCode, Framing, Limits, connection, message, profile, reconnect, validate};
 
-/// The doc tests compile the samples of the README, and each sample for its target. The native samples use Unix
-/// sockets, so they are compiled only on Unix.
+/// The doc tests compile the samples of the README. Each sample is compiled only for its target. The native samples use
+/// Unix sockets, so they are compiled only on Unix.
 #[cfg(all(
     doctest,
     any(all(feature = "native", unix), all(feature = "browser", target_family = "wasm", target_os = "unknown"))

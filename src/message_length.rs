@@ -51,9 +51,9 @@ pub(crate) fn check_outcome(id: &Id, outcome: Result<Text, RpcError>, max_bytes:
         Ok(result) => result.get().len(),
         Err(error) => error.raw_data().map_or(0, |data| data.get().len()),
     };
-    let text = outcome.as_ref().err().map_or(0, |error| error.message.len());
+    let text_length = outcome.as_ref().err().map_or(0, |error| error.message.len());
     let id_length = if let Id::String(id) = id { id.len() } else { 0 };
-    if fits_without_encoding(length, text + id_length, max_bytes) {
+    if fits_without_encoding(length, text_length + id_length, max_bytes) {
         return outcome;
     }
     let reply = Message::Response(Response { id: id.clone(), outcome: outcome.map_err(ErrorObject::from) });
@@ -67,8 +67,8 @@ pub(crate) fn check_outcome(id: &Id, outcome: Result<Text, RpcError>, max_bytes:
 
 /// Encodes a message into `text`, whose previous content is removed. If the message is longer than `max_bytes`, an
 /// error about the length replaces its longest results and errors. Results and errors that are shorter than this error
-/// are not replaced. Returns whether the message may be sent. Responses may always be sent, because the peer waits for
-/// them.
+/// are not replaced. Returns whether the message may be sent. Returns true for responses, because the peer waits for
+/// them, and false for a request or notification that is too long.
 pub(crate) fn encode_within(outgoing: &mut Outgoing<Text>, max_bytes: usize, text: &mut String) -> bool {
     text.clear();
     json::encode_into(outgoing, text);
@@ -77,7 +77,7 @@ pub(crate) fn encode_within(outgoing: &mut Outgoing<Text>, max_bytes: usize, tex
     }
     let problem = RpcError::internal(format!("the response is too long: {}", too_long(text.len(), max_bytes)));
     let problem = Err(ErrorObject::from(problem));
-    let shorter = outcome_length(&problem);
+    let problem_length = outcome_length(&problem);
     let mut length = text.len();
     let replies = longest_first(outgoing);
     if replies.is_empty() {
@@ -85,11 +85,11 @@ pub(crate) fn encode_within(outgoing: &mut Outgoing<Text>, max_bytes: usize, tex
     }
     for reply in replies {
         let before = outcome_length(&reply.outcome);
-        if length <= max_bytes || before <= shorter {
+        if length <= max_bytes || before <= problem_length {
             break;
         }
         reply.outcome = problem.clone();
-        length = length + shorter - before;
+        length = length + problem_length - before;
     }
     text.clear();
     json::encode_into(outgoing, text);

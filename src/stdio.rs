@@ -1,9 +1,9 @@
 //! Standard input, output and error of this process. These streams also support non-blocking descriptors.
 //!
 //! `O_NONBLOCK` is a flag of the open file description, which processes share (POSIX.1-2024, `open`). So another
-//! process can set the flag at any time. For example, Node sets it when a script uses `process.stdin`. Reads and writes
-//! of `std::io` then fail with [`io::ErrorKind::WouldBlock`]. After such an error, `write_all` does not report the
-//! number of written bytes.
+//! process can set the flag at any time. For example, Node sets the flag when a script uses `process.stdin`. Reads and
+//! writes of `std::io` then fail with [`io::ErrorKind::WouldBlock`]. After such an error, `write_all` does not report
+//! the number of written bytes.
 //!
 //! The streams of this module wait with `poll(2)` until the descriptor is ready, and then continue. They lose no bytes.
 //! They do not change the flag, because other processes use it, too.
@@ -133,7 +133,7 @@ mod sys {
         when_writable(out, || rustix::io::write(&*out, bytes).map_err(io::Error::from))
     }
 
-    /// Repeats a call until it neither would block nor is interrupted. A failed call must have no effect.
+    /// Repeats a call that would block, or that was interrupted. The call must have no effect if it fails.
     fn when_ready<T>(
         descriptor: &impl AsFd,
         readiness: PollFlags,
@@ -157,7 +157,7 @@ mod sys {
         }
     }
 
-    /// Waits until the descriptor is ready. An end of file or an error counts as ready, and the next call reports it.
+    /// Waits until the descriptor is ready. An end of file or an error counts as ready, and the next call reports this.
     fn wait_until_ready(descriptor: &impl AsFd, readiness: PollFlags) -> io::Result<()> {
         match poll(&mut [PollFd::new(descriptor, readiness)], None) {
             Ok(_) | Err(Errno::INTR) => Ok(()),

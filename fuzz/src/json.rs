@@ -23,10 +23,11 @@ pub fn json(bytes: &[u8]) {
     check(bytes, &strict, &tight);
 }
 
+/// Decodes the bytes with one profile, and checks the result.
 fn check(bytes: &[u8], profile: &Profile, limits: &Limits) {
     let incoming = json::decode(bytes, profile, limits);
-    let first = str::from_utf8(bytes).ok().and_then(|text| serde_json::from_str::<&RawValue>(text).ok());
-    let Some(value) = first.filter(|_| bytes.len() <= limits.message_bytes) else {
+    let parsed = str::from_utf8(bytes).ok().and_then(|text| serde_json::from_str::<&RawValue>(text).ok());
+    let Some(value) = parsed.filter(|_| bytes.len() <= limits.message_bytes) else {
         let Incoming::Single(Err(unusable)) = incoming else { panic!("invalid text is accepted: {incoming:?}") };
         let fault =
             if bytes.len() > limits.message_bytes { Fault::Refused(Reason::Oversize) } else { Fault::ParseError };
@@ -53,15 +54,15 @@ fn check(bytes: &[u8], profile: &Profile, limits: &Limits) {
             Err(Unusable::Ignore) => {}
         }
     }
-    let texts: Vec<String> = messages.into_iter().map(|message| check_return(message, profile, limits)).collect();
+    let texts: Vec<String> = messages.into_iter().map(|message| check_round_trip(message, profile, limits)).collect();
     if is_batch && !texts.is_empty() && *profile != Profile::LSP {
-        check_return_of_batch(&format!("[{}]", texts.join(",")), texts.len(), profile, limits);
+        check_round_trip_of_batch(&format!("[{}]", texts.join(",")), texts.len(), profile, limits);
     }
 }
 
 /// Encodes and decodes the message, and checks that the result equals the message. Returns the text of the message.
-fn check_return(message: Message<Payload>, profile: &Profile, limits: &Limits) -> String {
-    let names_no_method = match &message {
+fn check_round_trip(message: Message<Payload>, profile: &Profile, limits: &Limits) -> String {
+    let has_empty_method = match &message {
         Message::Request(request) => request.method.is_empty(),
         Message::Notification(notification) => notification.method.is_empty(),
         Message::Response(_) => false,
@@ -73,16 +74,17 @@ fn check_return(message: Message<Payload>, profile: &Profile, limits: &Limits) -
         assert!(error.to_string().starts_with("recursion limit"), "{error}: {text}");
     }
     let report = json::validate(&text, Options::default());
-    assert_eq!(report.map(|report| report.is_valid()), Some(!names_no_method), "{text}");
-    let Incoming::Single(Ok(again)) = json::decode(text.as_bytes(), profile, &room_for_return(limits)) else {
+    assert_eq!(report.map(|report| report.is_valid()), Some(!has_empty_method), "{text}");
+    let Incoming::Single(Ok(again)) = json::decode(text.as_bytes(), profile, &limits_for_round_trip(limits)) else {
         panic!("an encoded message is not accepted: {text}")
     };
     assert_eq!(json::encode(&Outgoing::Single(again)), text);
     text
 }
 
-fn check_return_of_batch(text: &str, count: usize, profile: &Profile, limits: &Limits) {
-    let Incoming::Batch(entries) = json::decode(text.as_bytes(), profile, &room_for_return(limits)) else {
+/// Decodes and encodes a batch of encoded messages. The result must equal the text of the batch.
+fn check_round_trip_of_batch(text: &str, count: usize, profile: &Profile, limits: &Limits) {
+    let Incoming::Batch(entries) = json::decode(text.as_bytes(), profile, &limits_for_round_trip(limits)) else {
         panic!("an encoded batch is not accepted: {text}")
     };
     let messages: Vec<Message<Payload>> = entries.into_iter().flatten().collect();
@@ -92,10 +94,10 @@ fn check_return_of_batch(text: &str, count: usize, profile: &Profile, limits: &L
 
 /// Returns limits that accept the encoded messages. An encoded message may be longer than the received message, and an
 /// invalid error is wrapped in an error object.
-fn room_for_return(limits: &Limits) -> Limits {
-    let mut room = *limits;
-    (room.message_bytes, room.batch_items, room.depth) = (usize::MAX, usize::MAX, limits.depth + 2);
-    room
+fn limits_for_round_trip(limits: &Limits) -> Limits {
+    let mut higher = *limits;
+    (higher.message_bytes, higher.batch_items, higher.depth) = (usize::MAX, usize::MAX, limits.depth + 2);
+    higher
 }
 
 fn id_length(id: &Id) -> usize {

@@ -31,11 +31,12 @@ pub fn validate(bytes: &[u8]) {
     assert!(either(true).len() <= either(false).len());
 }
 
+/// Compares a report with the reports on equivalent texts.
 fn check(text: &str, elements: Option<&[&RawValue]>, report: &Report, options: Options) {
     assert_eq!(report.is_valid(), report.errors().is_empty());
     assert_eq!(report.errors().len() + report.warnings().len(), report.findings.len());
-    // This text has the same message without whitespace, escapes and repeated members. The last value of a repeated
-    // member counts.
+    // `value.to_string()` is the same message without whitespace, escapes and repeated members. If a member is
+    // repeated, its last value counts.
     if let Ok(value) = serde_json::from_str::<Value>(text) {
         assert_eq!(json::validate(&value.to_string(), options).as_ref(), Some(report), "{value}");
     }
@@ -43,13 +44,14 @@ fn check(text: &str, elements: Option<&[&RawValue]>, report: &Report, options: O
     match elements {
         Some([]) => assert_eq!(report.findings, [Finding { item: None, rule: Rule::EmptyBatch }]),
         Some(elements) => {
-            let alone = elements.iter().enumerate().flat_map(|(index, element)| {
-                // An array within an array is an element that is not an object. It is not a batch.
+            let expected = elements.iter().enumerate().flat_map(|(index, element)| {
+                // An array inside a batch is an invalid element, like the number 0. As a single text, it would be a
+                // batch.
                 let text = if element.get().starts_with('[') { "0" } else { element.get() };
                 let findings = json::validate(text, options).unwrap_or_default().findings;
                 findings.into_iter().map(move |finding| Finding { item: Some(index), ..finding })
             });
-            assert_eq!(report.findings, alone.collect::<Vec<_>>());
+            assert_eq!(report.findings, expected.collect::<Vec<_>>());
         }
         None => assert!(report.findings.iter().all(|finding| finding.item.is_none())),
     }

@@ -1,8 +1,8 @@
 //! Fuzzes a whole session of a WebSocket server. The input consists of the bytes of a client.
 //!
-//! The first byte selects the beginning of the session: an accepted request, a valid head before the bytes of the
-//! client, or these bytes themselves. The second byte selects the length of the pieces of the input. The other bytes
-//! are the bytes of the client.
+//! The first byte selects the beginning of the session. The server has already accepted the request, or the client
+//! sends a valid head before its bytes, or its bytes contain the head. The second byte selects the length of the pieces
+//! of the input. The other bytes are the bytes of the client.
 
 use std::net::SocketAddr;
 
@@ -19,23 +19,24 @@ const OWN_CODES: [u16; 5] = [1001, 1002, 1007, 1008, 1009];
 
 /// Checks any session.
 pub fn websocket(bytes: &[u8]) {
-    let Some((&[form, cut], sent)) = bytes.split_first_chunk() else { return };
+    let Some((&[beginning, cut], sent)) = bytes.split_first_chunk() else { return };
     let length = usize::from(cut) + 1;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.expect("a runtime");
-    let (response, is_open) = runtime.block_on(session(form % 3, sent, length));
-    let frames = if is_open { response.as_slice() } else { check_head(&response) };
+    let (response, has_no_head) = runtime.block_on(session(beginning % 3, sent, length));
+    let frames = if has_no_head { response.as_slice() } else { check_head(&response) };
     check_frames(frames, sent);
 }
 
-/// Runs a server with these bytes as its input. Returns the output of the server, and whether the output has no head.
-async fn session(form: u8, sent: &[u8], length: usize) -> (Vec<u8>, bool) {
-    let (near, far) = tokio::io::duplex(4_096);
-    let (mut reader, writer) = tokio::io::split(far);
-    let head = if form == 1 { REQUEST } else { &[] };
+/// Runs a server whose client sends the bytes `sent` in pieces of `length` bytes. Returns the output of the server, and
+/// whether the output has no head.
+async fn session(beginning: u8, sent: &[u8], length: usize) -> (Vec<u8>, bool) {
+    let (server_end, client_end) = tokio::io::duplex(4_096);
+    let (mut reader, writer) = tokio::io::split(client_end);
+    let head = if beginning == 1 { REQUEST } else { &[] };
     let sending = send(writer, [head, sent].concat(), length);
     let serving = async {
-        let transport = if form == 0 { Transport::upgraded(near) } else { accept(near).await };
+        let transport = if beginning == 0 { Transport::upgraded(server_end) } else { accept(server_end).await };
         if let Ok(transport) = transport {
             serve(transport).await;
         }
@@ -43,9 +44,10 @@ async fn session(form: u8, sent: &[u8], length: usize) -> (Vec<u8>, bool) {
     let mut response = Vec::new();
     let (_, _, read) = tokio::join!(serving, sending, reader.read_to_end(&mut response));
     read.expect("the server must end");
-    (response, form == 0)
+    (response, beginning == 0)
 }
 
+/// Sends bytes in pieces of `length` bytes, and closes the stream.
 async fn send(mut writer: tokio::io::WriteHalf<DuplexStream>, bytes: Vec<u8>, length: usize) {
     for piece in bytes.chunks(length) {
         if writer.write_all(piece).await.is_err() {
@@ -68,7 +70,7 @@ async fn serve(transport: Transport) {
     server.run().await;
 }
 
-/// Checks the head of a response. Returns the bytes after it, which are frames if the request was admitted.
+/// Checks the head of the response. Returns the frames after the head, or no bytes if the request was refused.
 fn check_head(response: &[u8]) -> &[u8] {
     // The client may have ended within its head.
     let Some(end) = response.windows(4).position(|four| four == b"\r\n\r\n") else {
@@ -76,18 +78,18 @@ fn check_head(response: &[u8]) -> &[u8] {
         return &[];
     };
     let (head, rest) = response.split_at(end + 4);
-    assert!(head.starts_with(b"HTTP/1.1 "), "no HTTP");
+    assert!(head.starts_with(b"HTTP/1.1 "), "the response is not HTTP");
     if head.starts_with(b"HTTP/1.1 101 ") { rest } else { &[] }
 }
 
-/// Checks the frames of the server: they follow the rules, and no message is sent after a close frame.
+/// Checks that the frames of the server follow the rules, and that no frame follows a close frame.
 fn check_frames(mut frames: &[u8], sent: &[u8]) {
     let mut text = None;
     let mut is_closed = false;
     while let [first, second, ..] = *frames {
         assert!(!is_closed, "a frame follows the close frame");
         assert_eq!(first & 0x70, 0, "a reserved bit is set");
-        assert_eq!(second & 0x80, 0, "a mask");
+        assert_eq!(second & 0x80, 0, "a frame of the server has a mask");
         let (start, length) = match second {
             126 => (4, u16::from_be_bytes(frames[2..4].try_into().expect("two bytes")) as usize),
             127 => (10, u64::from_be_bytes(frames[2..10].try_into().expect("eight bytes")) as usize),

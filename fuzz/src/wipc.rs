@@ -10,7 +10,7 @@ use super::wipc_any_input::{Finds, expected, find_in};
 
 /// Checks any stream of WIPC.
 pub fn wipc(bytes: &[u8]) {
-    let Some((&[limit, cut, clock], stream)) = bytes.split_first_chunk() else { return };
+    let Some((&[limit, cut, timeout_piece], stream)) = bytes.split_first_chunk() else { return };
     let max_payload = [MAX_PAYLOAD, 0, 20, 300][usize::from(limit % 4)];
     let length = usize::from(cut % 64) + 1;
 
@@ -20,7 +20,7 @@ pub fn wipc(bytes: &[u8]) {
     assert_eq!(find_in(max_payload, stream.chunks(1)), expected, "byte by byte");
     assert_eq!(find_in(max_payload, stream.chunks(length)), expected, "in pieces of {length}");
 
-    check_abandoning(max_payload, stream, length, usize::from(clock));
+    check_abandoning(max_payload, stream, length, usize::from(timeout_piece));
     let memory = measure(|| {
         let mut decoder = Decoder::with_max_payload(max_payload);
         for mut piece in stream.chunks(length) {
@@ -33,14 +33,14 @@ pub fn wipc(bytes: &[u8]) {
     assert!(memory.bytes_max <= max, "the decoder must use at most {max} bytes of memory, used {}", memory.bytes_max);
 }
 
-/// Abandons the incomplete frame after one piece and at the end of the stream. The decoder must return every byte, and
-/// must find a frame after the stream.
-fn check_abandoning(max_payload: u32, stream: &[u8], length: usize, clock: usize) {
+/// Abandons an incomplete frame after the piece `timeout_piece`, and again at the end of the stream. The decoder must
+/// return every byte, and must find a frame after the stream.
+fn check_abandoning(max_payload: u32, stream: &[u8], length: usize, timeout_piece: usize) {
     let mut decoder = Decoder::with_max_payload(max_payload);
     let mut finds = Finds::default();
     for (number, piece) in stream.chunks(length).enumerate() {
         feed(&mut decoder, piece, &mut finds);
-        if number == clock {
+        if number == timeout_piece {
             decoder.give_up();
             feed(&mut decoder, &[], &mut finds);
         }
@@ -48,13 +48,13 @@ fn check_abandoning(max_payload: u32, stream: &[u8], length: usize, clock: usize
     abandon_all(&mut decoder, &mut finds);
     // An incomplete header may take the first bytes of the next frame as its rest. So `abandon_all` is called again
     // after this frame.
-    let mut good = Vec::new();
-    encode(FrameType::Close, &[], &mut good).unwrap();
-    feed(&mut decoder, &good, &mut finds);
+    let mut last_frame = Vec::new();
+    encode(FrameType::Close, &[], &mut last_frame).unwrap();
+    feed(&mut decoder, &last_frame, &mut finds);
     abandon_all(&mut decoder, &mut finds);
     assert_eq!(finds.frames.last().map(|(_, frame_type, _)| *frame_type), Some(FrameType::Close), "the frame is lost");
     assert_eq!(decoder.finish(), None);
-    assert_eq!(finds.rebuild(), [stream, &good].concat());
+    assert_eq!(finds.rebuild(), [stream, &last_frame].concat());
 }
 
 fn abandon_all(decoder: &mut Decoder, finds: &mut Finds) {

@@ -89,8 +89,8 @@ impl<R> Call<R> {
         Self { state, decode, max_visits: link.max_visits }
     }
 
-    /// Sets the timeout. Default: the timeout of the client. `None` disables it. A call that times out is cancelled at
-    /// the peer, like a call that is dropped.
+    /// Sets the timeout. Default: the timeout of the client. `None` disables the timeout. When a call times out, the
+    /// peer receives a cancellation, as for a call that is dropped.
     pub fn timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         let timeout = milliseconds(timeout.into());
         self.configure(|request| request.timeout = timeout)
@@ -117,7 +117,7 @@ impl<R> Call<R> {
                 listener(value);
                 Ok(())
             }
-            Err(problem) if problem.reason().is_some() => Err(CallError::unreadable(problem)),
+            Err(problem) if problem.reason().is_some() => Err(CallError::from_read_error(problem)),
             Err(_) => Ok(()),
         };
         self.configure(|request| request.on_progress = Some(OnProgress(Rc::new(listener))))

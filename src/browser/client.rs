@@ -72,7 +72,8 @@ impl Client {
         Self { shared: Rc::new(SharedClient::new(&transport)), timeout: Some(CALL_TIMEOUT) }
     }
 
-    /// Sets the timeout of the calls and streams that are made with the returned clone. `None` disables it.
+    /// Sets the timeout of the calls and streams that are made with the returned client. Other clones of the client
+    /// keep their timeouts. `None` disables the timeout.
     #[must_use]
     pub fn with_timeout(self, timeout: impl Into<Option<Duration>>) -> Self {
         Self { timeout: timeout.into(), ..self }
@@ -84,7 +85,7 @@ impl Client {
     /// The request is sent when the future is first polled. If the params are invalid, that poll returns the error.
     #[must_use = "a call is sent when it is awaited"]
     pub fn call<R: DeserializeOwned>(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Call<R> {
-        let decode = |value, max_visits| from_js(value, max_visits).map_err(CallError::unreadable);
+        let decode = |value, max_visits| from_js(value, max_visits).map_err(CallError::from_read_error);
         Call::new(&self.shared.link, self.timeout, method, params_to_js(params), decode)
     }
 
@@ -129,7 +130,7 @@ impl Client {
     /// `transfer` are transferred instead of copied.
     ///
     /// # Errors
-    /// The errors of [`Client::notify`].
+    /// The same errors as for [`Client::notify`].
     pub fn notify_js(&self, method: &str, params: &JsValue, transfer: Option<&js_sys::Array>) -> Result<(), CallError> {
         check_params(params)?;
         self.shared.link.notify(method, params, transfer.map_or(&JsValue::UNDEFINED, AsRef::as_ref))
@@ -181,8 +182,8 @@ pub(super) struct ClientHandle {
     role: ClientRole,
     /// The maximum number of visits to read a value from the peer: [`Limits::conversion_visits`](crate::Limits).
     pub(super) max_visits: usize,
-    /// The list is not borrowed while other code runs: JavaScript, a waker, or the drop of a waker. Such code may use
-    /// this list.
+    /// This list is not borrowed while JavaScript, a waker or the drop of a waker runs, because their code may use the
+    /// list.
     calls: RefCell<Slab<PendingCall>>,
     destroyed: Cell<bool>,
 }
@@ -234,6 +235,7 @@ impl ClientHandle {
             return Err(CallError::Destroyed);
         }
         let Request { method, params, timeout, total, transfer, on_progress } = request;
+        // The total timeout also bounds the timeout, and replaces a missing timeout.
         let is_shorter = total >= 0.0 && total.is_finite() && !(0.0..=total).contains(&timeout);
         let timeout = if is_shorter { total } else { timeout };
         let wants_progress = on_progress.is_some();
@@ -262,11 +264,11 @@ impl ClientHandle {
         self.role.stream(method, params, timeout, window).map_err(CallError::send)
     }
 
-    /// Returns the result of a call, or registers `waker` for it.
+    /// Returns the outcome of a call that has ended. If the call is pending, registers `waker` for its end.
     pub(super) fn poll(&self, token: u32, waker: &Waker) -> Poll<Result<JsValue, CallError>> {
         let before = self.replace(token, |status| match status {
             CallStatus::Ended(_) => Some(CallStatus::Done),
-            // The future is dropped after this error. If the status is `Waiting`, the drop sends the cancellation.
+            // The future is dropped after this error. The status becomes `Waiting`, so the drop sends the cancellation.
             CallStatus::Rejected(_) => Some(CallStatus::Waiting(None)),
             _ => None,
         });
@@ -355,7 +357,7 @@ impl ClientHandle {
 /// Returns the error of a call for its event number.
 pub(super) fn error_of_event(event: u32, value: JsValue, max_visits: usize) -> CallError {
     match event {
-        ERROR => RpcError::from_js(&value, max_visits).map_or_else(CallError::unreadable, CallError::from_answer),
+        ERROR => RpcError::from_js(&value, max_visits).map_or_else(CallError::from_read_error, CallError::from_answer),
         TIMED_OUT => CallError::TimedOut,
         DESTROYED => CallError::Destroyed,
         INVALID_RESPONSE => CallError::InvalidResponse,

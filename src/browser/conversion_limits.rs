@@ -62,11 +62,11 @@ impl de::Error for ReadError {
     }
 
     fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::custom(format_args!("invalid type: {}, expected {expected}", quoted(unexpected)))
+        Self::custom(format_args!("invalid type: {}, expected {expected}", shorten_string(unexpected)))
     }
 
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::custom(format_args!("invalid value: {}, expected {expected}", quoted(unexpected)))
+        Self::custom(format_args!("invalid value: {}, expected {expected}", shorten_string(unexpected)))
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
@@ -85,7 +85,7 @@ impl de::Error for ReadError {
 }
 
 /// Shortens an unexpected string. Returns other values unchanged.
-fn quoted(unexpected: Unexpected<'_>) -> Unexpected<'_> {
+fn shorten_string(unexpected: Unexpected<'_>) -> Unexpected<'_> {
     match unexpected {
         Unexpected::Str(text) => Unexpected::Str(shortened(text, MAX_ECHO_LENGTH)),
         other => other,
@@ -128,13 +128,15 @@ impl Visits {
         Self { remaining: Cell::new(Some(limit)), limit }
     }
 
+    /// Subtracts visits. Returns an error if fewer visits remain, or if the limit was exceeded before.
     pub(super) fn spend(&self, visits: usize) -> Result<(), ReadError> {
         let left = self.remaining.get().and_then(|left| left.checked_sub(visits));
         self.remaining.set(left);
         left.map(drop).ok_or(ReadError::TooManyVisits(self.limit))
     }
 
-    pub(super) fn exceeded(&self) -> ReadError {
+    /// Records that the limit is exceeded, and returns the error.
+    pub(super) fn exceed(&self) -> ReadError {
         self.remaining.set(None);
         ReadError::TooManyVisits(self.limit)
     }
@@ -156,7 +158,7 @@ impl Visits {
         if parts.is_undefined() {
             Err(ReadError::Unreadable)
         } else if parts.is_null() {
-            Err(self.exceeded())
+            Err(self.exceed())
         } else {
             Ok(parts.unchecked_into())
         }

@@ -31,9 +31,9 @@ pub(super) fn to_js(value: &(impl Serialize + ?Sized)) -> Result<JsValue, String
 /// Reads a value from the peer. This function converts all values from peers.
 ///
 /// `check` counts the visits before the conversion. So a value with too many visits is refused before it is copied. For
-/// example, a value may contain the same object many times. The conversion counts the visits again, for two reasons.
-/// The type may visit values that `check` does not visit, for example getters. The value may also change after the
-/// check.
+/// example, a value that contains the same object many times would be copied many times. The conversion counts the
+/// visits again, for two reasons. The type may visit values that `check` does not visit, for example getters. The value
+/// may also change after the check.
 pub(super) fn from_js<T: DeserializeOwned>(value: JsValue, max_visits: usize) -> Result<T, ReadError> {
     check(&value, max_visits)?;
     deserializer::read(value, max_visits)
@@ -42,15 +42,16 @@ pub(super) fn from_js<T: DeserializeOwned>(value: JsValue, max_visits: usize) ->
 /// Reads the params of a handler. Absent params, null, `[]` and `{}` are equivalent.
 pub(super) fn params_from_js<T: DeserializeOwned>(params: JsValue, max_visits: usize) -> Result<T, ReadError> {
     from_js(params.clone(), max_visits).or_else(|problem| {
-        let others = [JsValue::NULL, js_sys::Object::new().into(), js_sys::Array::new().into()];
-        let mut others = others.into_iter().take(if is_empty(&params) { 3 } else { 0 });
-        others.find_map(|other| from_js(other, max_visits).ok()).ok_or(problem)
+        let empty_values = [JsValue::NULL, js_sys::Object::new().into(), js_sys::Array::new().into()];
+        let mut empty_values = empty_values.into_iter().take(if is_empty(&params) { 3 } else { 0 });
+        empty_values.find_map(|empty| from_js(empty, max_visits).ok()).ok_or(problem)
     })
 }
 
 /// Returns whether params are empty. A `Map`, a `Set` or a `Date` has no own members, but is not empty.
 ///
-/// A proxy may throw an exception. `Reflect` returns the exception as an error, so it does not unwind through Rust.
+/// A proxy may throw an exception. `Reflect` returns the exception as an error, so the exception does not unwind
+/// through Rust.
 fn is_empty(params: &JsValue) -> bool {
     if params.is_null() || params.is_undefined() {
         return true;
@@ -66,6 +67,7 @@ fn is_root(prototype: &JsValue) -> bool {
     prototype.is_null() || js_sys::Reflect::get_prototype_of(prototype).is_ok_and(|next| next.is_null())
 }
 
+/// Checks the nesting and the number of visits of a value.
 fn check(value: &JsValue, max_visits: usize) -> Result<(), ReadError> {
     let limit = if max_visits == usize::MAX { f64::INFINITY } else { max_visits as f64 };
     match problem_of(value, limit) {

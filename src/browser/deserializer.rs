@@ -3,8 +3,8 @@
 //! The peer chooses these values, and `serde_wasm_bindgen` is not made for untrusted values. It copies strings and
 //! buffers of any size, and repeats them in errors. It also lets exceptions of JavaScript unwind through Rust, for
 //! example if the entries of a map include null. An exception does not restore the stack pointer of the wasm, so each
-//! exception leaves less stack. This module counts each visit before it copies a value. Its functions in JavaScript
-//! catch all exceptions.
+//! exception leaves less stack. This module counts each visit before it copies a value. The JavaScript functions that
+//! it calls catch all exceptions.
 
 use core::cell::Cell;
 
@@ -95,7 +95,7 @@ impl<'b> Value<'b> {
                 self.visits.spend(text.len() / BYTES_PER_VISIT)?;
                 Ok(Some(text))
             }
-            None if self.kind() == STRING => Err(self.visits.exceeded()),
+            None if self.kind() == STRING => Err(self.visits.exceed()),
             None => Ok(None),
         }
     }
@@ -116,6 +116,7 @@ impl<'b> Value<'b> {
         Ok(Entries(Elements::new(entries, levels, self.visits)))
     }
 
+    /// Returns the error for a value that is not of the expected type.
     fn invalid_type<T>(&self, expected: &dyn Expected) -> Result<T, ReadError> {
         let start;
         let unexpected = match self.kind() {

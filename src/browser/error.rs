@@ -96,10 +96,12 @@ impl From<RpcError> for JsValue {
 }
 
 impl CallError {
-    pub(super) fn unreadable(problem: ReadError) -> Self {
+    /// Creates the error for a value from the peer that cannot be converted.
+    pub(super) fn from_read_error(problem: ReadError) -> Self {
         Self::Deserialize(problem.to_string())
     }
 
+    /// Creates the error for a message that could not be sent, from the exception that was thrown.
     pub(super) const fn send(problem: JsValue) -> Self {
         Self::Send(SendError(problem))
     }
@@ -143,7 +145,7 @@ impl fmt::Display for SendError {
     }
 }
 
-/// Returns the exception that prevented the sending.
+/// Returns the exception that was thrown by the attempt to send the message.
 impl From<SendError> for JsValue {
     fn from(error: SendError) -> Self {
         error.0

@@ -2,8 +2,8 @@
 //!
 //! Only this module converts values, by serde. The JavaScript driver passes values of JavaScript without conversion.
 //!
-//! A call is a future without a promise of JavaScript. Rust assigns a number to each call, its token. JavaScript
-//! reports the events of a call, with the token, to one callback of the client.
+//! A call is a future without a promise of JavaScript. Rust assigns a number to each call: the token of the call.
+//! JavaScript reports the events of a call, with the token, to one callback of the client.
 
 mod call;
 mod client;

@@ -72,7 +72,7 @@ impl<'de> MapAccess<'de> for Entries<'_> {
     }
 }
 
-/// The members of an object for the fields of a struct.
+/// The members of an object that are read as the fields of a struct.
 pub(super) struct Fields<'b> {
     fields: &'static [&'static str],
     /// One value for each field.
@@ -82,6 +82,7 @@ pub(super) struct Fields<'b> {
 }
 
 impl<'b> Fields<'b> {
+    /// `values` contains one value for each field, and then the indices of the missing fields.
     pub(super) fn new(fields: &'static [&'static str], values: Array, levels: u32, visits: &'b Visits) -> Self {
         let mut values = Elements::new(values, levels, visits);
         let count = fields.len() as u32;

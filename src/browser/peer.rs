@@ -64,7 +64,7 @@ impl Peer {
     /// # async fn run(frame: wasm_bindgen::JsValue) -> Result<(), wasm_bindgen::JsValue> {
     /// let preview = Peer::connect(&frame)
     ///     .origin(Origin::Only("https://preview.example"))
-    ///     .on_lost(|reason: CallError| { /* it may reconnect */ })
+    ///     .on_lost(|reason: CallError| { /* the peers may connect again */ })
     ///     .open(|peer| { peer.on_notify("log", |(line,): (String,), _: Context| { /* show it */ }); })
     ///     .await?;
     /// let title: String = preview.call("title", &()).await?;

@@ -63,11 +63,11 @@ impl<T: DeserializeOwned> Items<T> {
                 window: STREAM_WINDOW,
             },
         };
-        let decode = |value, max_visits| from_js(value, max_visits).map_err(CallError::unreadable);
+        let decode = |value, max_visits| from_js(value, max_visits).map_err(CallError::from_read_error);
         Self { state, decode, max_visits: link.max_visits }
     }
 
-    /// Sets the maximum time to wait for each item. Default: the timeout of the client. `None` disables it.
+    /// Sets the maximum time to wait for each item. Default: the timeout of the client. `None` disables the timeout.
     pub fn timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         if let StreamState::Unsent { timeout, .. } = &mut self.state {
             *timeout = milliseconds(limit.into());
@@ -102,8 +102,8 @@ impl<T> Stream for Items<T> {
                 _ => None,
             });
         };
-        let waiting = next.get_or_insert_with(|| JsFuture::from(stream.0.next()));
-        let Poll::Ready(step) = Pin::new(waiting).poll(context) else { return Poll::Pending };
+        let promise = next.get_or_insert_with(|| JsFuture::from(stream.0.next()));
+        let Poll::Ready(step) = Pin::new(promise).poll(context) else { return Poll::Pending };
         *next = None;
         let item = match step {
             Ok(step) => {

@@ -30,8 +30,8 @@ const REQUEST: u32 = 0;
 const NOTIFICATION: u32 = 1;
 const CANCEL: u32 = 2;
 
-/// The return value of the callback for a request that is not running after the callback, for example because its
-/// handler has answered at once. JavaScript does not cancel such a request later.
+/// The return value of the callback for a request that no longer runs. For example, its handler has answered at once.
+/// JavaScript does not cancel this request later.
 const ANSWERED: i32 = -1;
 /// The return value of the callback for a poll. After a trap, `untilTrap` in JavaScript returns a negative number
 /// instead.
@@ -247,7 +247,7 @@ struct Service {
     max_visits: usize,
     methods: Handlers<dyn Fn(JsValue, Context) -> Answer>,
     notifications: Handlers<dyn Fn(JsValue, Context) -> Result<(), String>>,
-    /// The list is not borrowed while other code runs: a handler, a waker, or JavaScript. Such code may use this list.
+    /// This list is not borrowed while a handler, a waker or JavaScript runs, because their code may use the list.
     running: RefCell<Slab<Rc<RunningRequest>>>,
     /// The lifetime of the server. A request has its own lifetime. A notification does not, so its context uses this
     /// lifetime.
@@ -291,7 +291,10 @@ impl Service {
         if let Some(handler) = self.notifications.get(index) {
             let context = Context::new(request.clone(), Rc::clone(&self.lifetime));
             if let Err(problem) = handler(params, context) {
-                self.role.report(&format!("the params of the notification \"{}\": {problem}", request.method()));
+                self.role.report(&format!(
+                    "the params of the notification \"{}\" cannot be read: {problem}",
+                    request.method()
+                ));
             }
         }
         ANSWERED
@@ -345,7 +348,7 @@ impl<T: Serialize, E: Into<RpcError>, S: Stream<Item = Result<T, E>>> Stream for
     }
 }
 
-/// Sends the items of a stream. The next item is requested only if the caller has granted credit for it.
+/// Sends the items of a stream. The next item is requested only if the caller has granted credit for another item.
 async fn send_items(
     mut items: impl Stream<Item = Result<JsValue, RpcError>> + Unpin,
     request: JsRequest,
@@ -379,7 +382,7 @@ impl<H: ?Sized> Handlers<H> {
         let mut handlers = self.0.borrow_mut();
         let index = handlers.iter().position(|(other, _)| other == name);
         let replaced = match index.and_then(|index| handlers.get_mut(index)) {
-            Some((_, place)) => Some(mem::replace(place, handler)),
+            Some((_, registered)) => Some(mem::replace(registered, handler)),
             None => {
                 handlers.push((name.to_string(), handler));
                 None

@@ -100,7 +100,7 @@ impl Transport {
     /// Creates two connected transports in this program, over a `MessageChannel`, for example for tests.
     ///
     /// # Errors
-    /// If the platform has no such channels.
+    /// If the platform has no `MessageChannel`.
     pub fn pair() -> Result<(Self, Self), TransportError> {
         let channel = JsMessageChannel::new().map_err(TransportError)?;
         Ok((Self::port(&channel.port1())?, Self::port(&channel.port2())?))
@@ -125,7 +125,7 @@ impl Transport {
     /// Creates a transport to all contexts of this origin that have a `BroadcastChannel` of this name.
     ///
     /// # Errors
-    /// If the platform has no such channels.
+    /// If the platform has no `BroadcastChannel`.
     pub fn broadcast(name: &str) -> Result<Self, TransportError> {
         Self::from_result(bindings::broadcast_transport(&JsValue::from_str(name)))
     }
@@ -133,12 +133,12 @@ impl Transport {
     /// Creates a transport from an object of JavaScript with the functions `send(message, transfer)`,
     /// `onMessage(handler)` and optionally `destroy()`.
     ///
-    /// If the object does not clone messages, their values may have getters and proxies. Such a value is read twice:
-    /// first to count its visits, and then to convert it. The value is refused if it throws an exception, or if the
-    /// conversion needs too many visits.
+    /// If the object does not clone messages, their values may have getters and proxies. Each value is read twice:
+    /// first to count its visits, and then to convert it. A value is refused if its getter or proxy throws an
+    /// exception, or if the conversion needs too many visits.
     ///
     /// # Errors
-    /// If a function is missing.
+    /// If `send` or `onMessage` is missing.
     pub fn from_js(transport: JsValue) -> Result<Self, TransportError> {
         for name in ["send", "onMessage"] {
             let member = Reflect::get(&transport, &JsValue::from_str(name)).map_err(TransportError)?;
@@ -194,8 +194,8 @@ impl Transport {
         Ok(Self(Rc::new(TransportHandle { transport, used: Cell::new(false), limits: Cell::new(None) })))
     }
 
-    /// Returns the transport object for a link in JavaScript. The link then destroys the object, and the drop of this
-    /// handle does not destroy it.
+    /// Returns the transport object for a link in JavaScript. The link then destroys the object. The drop of this
+    /// handle no longer does so.
     pub(super) fn take(&self) -> &JsValue {
         self.0.used.set(true);
         &self.0.transport

@@ -11,6 +11,7 @@ use wasm_bindgen::prelude::Closure;
 /// the program is registered and has not trapped. All constructors of transports call this function. A start function
 /// of this crate would run too late, after the start function of the program.
 pub(super) fn install() {
+    // `is_trapped` also returns true before the program is registered.
     if !is_trapped() {
         return;
     }
@@ -27,9 +28,9 @@ pub(super) fn install() {
 
 /// Reports panics to JavaScript. A panic aborts the program, so the hook is the last code of Rust that runs.
 fn install_panic_hook() {
-    let before = panic::take_hook();
+    let previous = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        before(info);
+        previous(info);
         on_panic(&info.to_string());
     }));
 }

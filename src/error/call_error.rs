@@ -77,8 +77,8 @@ pub enum CallError {
     /// The transport could not send the message, for example because its params cannot be cloned. This error occurs
     /// only in browsers.
     Send(SendError),
-    /// The transport cannot send raw frames, because it uses this framing, or whole messages if the value is `None`.
-    /// Only `Client::send_frame` returns this error, which occurs only natively.
+    /// The transport cannot send raw frames. The value is the framing of the transport, or `None` if the transport
+    /// sends whole messages. Only `Client::send_frame` returns this error, which occurs only natively.
     NoFrames(Option<Framing>),
     /// The result is not of the expected type. In browsers, this error also means that a value from the peer is nested
     /// too deep, or needs more visits than [`Limits::conversion_visits`](crate::Limits::conversion_visits). The value
@@ -96,7 +96,7 @@ impl CallError {
         }
     }
 
-    /// Returns the error of a call with this error response.
+    /// Returns the error of a call to which the peer has responded with `error`.
     pub(crate) fn from_answer(error: RpcError) -> Self {
         let reason = if error.code == ErrorCode::INTERNAL_ERROR { error.reason() } else { None };
         match reason.as_deref() {
@@ -106,6 +106,7 @@ impl CallError {
         }
     }
 
+    /// Returns the error of a call that the end of the link has ended.
     #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     pub(crate) fn from_end(closed: &Closed) -> Self {
         match closed {
@@ -144,7 +145,7 @@ impl fmt::Display for CallError {
 impl core::error::Error for CallError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            // `Display` already writes the text of the peer's error, so the source is the source of that error.
+            // `Display` already writes the text of the peer's error, so the source is the source of the peer's error.
             Self::Remote(error) => error.source(),
             Self::Lost(closed) => Some(closed),
             _ => None,

@@ -9,8 +9,8 @@ use crate::Framing;
 /// The reason why a link over a byte stream has ended.
 ///
 /// The type also exists in browsers, so that a `match` on a [`CallError`](crate::CallError) compiles there. But
-/// browsers never return a value of this type, because their transports are not byte streams. They report lost peers by
-/// other errors, such as [`CallError::PeerGone`](crate::CallError::PeerGone).
+/// browsers never return a value of this type, because their transports are not byte streams. Browsers report lost
+/// peers by other errors, such as [`CallError::PeerGone`](crate::CallError::PeerGone).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Closed {
@@ -20,7 +20,7 @@ pub enum Closed {
     End,
     /// The child process exited between two messages.
     Exited(ExitStatus),
-    /// The stream ended within a message, after this many bytes.
+    /// The stream ended within a message. The value is the number of received bytes of the message.
     Truncated(usize),
     /// Reading or writing failed, for example because the peer stopped reading.
     Io(io::ErrorKind, String),
@@ -39,7 +39,7 @@ pub enum Closed {
         /// The reason. It may be empty.
         reason: String,
     },
-    /// The input is not JSON-RPC: this many consecutive lines were not messages.
+    /// The input is not JSON-RPC. The value is the number of consecutive lines that were not messages.
     NoMessages(usize),
 }
 
@@ -56,7 +56,9 @@ impl fmt::Display for Closed {
             Self::Local => f.write_str("this side closed the link"),
             Self::End => f.write_str("the peer closed the stream"),
             Self::Exited(status) => write!(f, "the process exited: {status}"),
-            Self::Truncated(held) => write!(f, "the stream ended within a message, after {held} bytes"),
+            Self::Truncated(received_bytes) => {
+                write!(f, "the stream ended within a message, after {received_bytes} bytes")
+            }
             Self::Io(_, problem) => f.write_str(problem),
             Self::OtherFraming { peer, own } => write!(f, "the peer sends {peer}, but this side expects {own}"),
             Self::WebSocket { code, reason } if reason.is_empty() => {

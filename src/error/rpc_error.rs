@@ -16,7 +16,7 @@ use crate::json_value::Text;
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 use crate::message::ErrorObject;
 
-/// A JSON-RPC error object (JSON-RPC 2.0 §5.1). A handler returns it, and the caller receives it.
+/// A JSON-RPC error object (JSON-RPC 2.0 §5.1). A handler returns an `RpcError`, and the caller receives it.
 ///
 /// ```
 /// use portway::{ErrorCode, RpcError};
@@ -61,7 +61,7 @@ impl RpcError {
         Self { data: ErrorData::serialize(data), ..self }
     }
 
-    /// Returns the member `reason` of the data. The errors that Portway itself sends have a reason, for example
+    /// Returns the member `reason` of the data. Many errors that Portway itself sends have a reason, for example
     /// `too-many-requests`.
     #[must_use]
     pub fn reason(&self) -> Option<String> {

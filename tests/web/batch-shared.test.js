@@ -1,4 +1,5 @@
-// The calls of one batch, or their results, may share objects. Each call gets its own copy, and no call is refused.
+// Calls of one batch may have the same object in their params or results. Each call gets its own copy of the object,
+// and no call fails.
 
 import { assert } from "chai";
 import { JSONRPCPeer } from "./support/portway.js";
@@ -12,7 +13,7 @@ const views = () => {
   return [new Uint8Array(buffer, 0, 2), new Uint8Array(buffer, 2, 2)];
 };
 
-/** Functions that return the params of two calls of one batch. The key names the value that the calls share. */
+/** Functions that return two values, for the params of two calls. The key names the object that both values share. */
 const kinds = {
   "a large object": () => Array(2).fill(largeObject()),
   "a large object and a member of it": () => {
@@ -46,15 +47,16 @@ const connections = {
   },
 };
 
-for (const [connectionKind, ends] of Object.entries(connections)) {
+for (const [connectionKind, makePeers] of Object.entries(connections)) {
   describe(`a batch whose calls share objects, over ${connectionKind}`, () => {
     for (const [kind, make] of Object.entries(kinds)) {
       it(`each call gets a response, and each notification is handled: ${kind}`, async () => {
-        const [near, far] = await ends();
+        const [near, far] = await makePeers();
         const seen = [];
         const received = [];
         far.method("keep", (params) => void seen.push(params)).onNotify("note", (params) => void received.push(params));
         const values = make();
+        // `structuredClone` throws for a proxy, so the proxy's object is cloned.
         const before = structuredClone(kind.includes("proxy") ? [largeObject(), largeObject()] : values);
         const calls = values.flatMap((value, n) => [
           { method: "keep", params: [n, value] },
@@ -78,7 +80,7 @@ for (const [connectionKind, ends] of Object.entries(connections)) {
     }
 
     it("the params are copied when batch() is called, and the caller's objects stay unchanged", async () => {
-      const [near, far] = await ends();
+      const [near, far] = await makePeers();
       const seen = [];
       far.method("keep", (params) => void seen.push(params));
       const auth = largeObject();
@@ -96,7 +98,7 @@ for (const [connectionKind, ends] of Object.entries(connections)) {
     });
 
     it("each call gets its own copy of the result, even if the handler returns one object twice", async () => {
-      const [near, far] = await ends();
+      const [near, far] = await makePeers();
       const cached = largeObject();
       far.method("get", () => cached);
       const [one, other] = await near.batch([{ method: "get" }, { method: "get" }]);
@@ -114,7 +116,7 @@ function comparable(value) {
   return value instanceof ArrayBuffer || value instanceof DataView ? value.byteLength : (value?.size ?? value);
 }
 
-it("a batch over a transport of JSON text has the same JSON as single calls with the same params", async () => {
+it("a batch over a transport of JSON text converts its params as JSON.stringify does", async () => {
   class Money {
     constructor(cents) {
       this.cents = cents;
@@ -124,9 +126,8 @@ it("a batch over a transport of JSON text has the same JSON as single calls with
     }
   }
   const { near, far } = loopback();
-  const texts = [];
   const send = near.send.bind(near);
-  near.send = (message) => (texts.push(JSON.stringify(message)), send(JSON.parse(texts.at(-1))));
+  near.send = (message) => send(JSON.parse(JSON.stringify(message)));
   const peer = new JSONRPCPeer(near);
   new JSONRPCPeer(far).method("keep", (params) => params);
   const bytes = typeof Buffer === "function" ? [Buffer.from("one")] : [new Uint8Array([1])];

@@ -44,7 +44,7 @@ describe("a batch of calls", () => {
     assert.instanceOf(outcomes[1].reason, RPCError);
   });
 
-  it("accepts the responses singly, in other batches, and in any order", async () => {
+  it("accepts its responses one by one, in other batches, and in any order", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const batch = new JSONRPCClient(transport).batch([{ method: "a" }, { method: "b" }, { method: "c" }]);
     remoteEnd.post([
@@ -61,7 +61,7 @@ describe("a batch of calls", () => {
     assert.equal(transport.sent.length, 0);
   });
 
-  it("resolves at once and gets no response if it has only notifications", async () => {
+  it("resolves at once, without a response, if it has only notifications", async () => {
     const { near, far } = channel();
     const seen = [];
     new JSONRPCServer(far).onNotify("note", (params) => void seen.push(params)).method("ping", () => "pong");
@@ -91,21 +91,21 @@ describe("a batch of calls", () => {
     ["a batch", {}],
     ["lists", { coalesce: true }],
   ]) {
-    for (const order of [
+    for (const ids of [
       [null, 2, 3],
       [2, null, 3],
       [2, 3, null],
     ]) {
-      it(`fails only the call without a response, if an error with the id null arrives with the other responses: ${how}, ids ${JSON.stringify(order)}`, async () => {
+      it(`fails only the call without a response, if an error with the id null arrives with the other responses: ${how}, ids ${JSON.stringify(ids)}`, async () => {
         const { transport, remoteEnd } = scriptedChannel();
         const client = new JSONRPCClient(transport, options);
         const batch = client.batch([{ method: "a" }, { method: "b" }, { method: "c" }]);
-        remoteEnd.post(order.map((id) => (id === null ? errorWithoutCall : { jsonrpc: "2.0", id, result: id })));
+        remoteEnd.post(ids.map((id) => (id === null ? errorWithoutCall : { jsonrpc: "2.0", id, result: id })));
         assert.deepEqual(valuesOrMessages(await batch), ["no call", 2, 3]);
       });
     }
 
-    it(`fails no call if an array has an error with the id null and all responses: ${how}`, async () => {
+    it(`fails no call if one array has an error with the id null and the responses to all calls of the batch: ${how}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const errors = [];
       const client = new JSONRPCClient(transport, { ...options, onError: ({ message }) => errors.push(message) });
@@ -167,7 +167,7 @@ describe("a batch of calls", () => {
     assert.deepEqual([transport.sent.length, client.pending], [0, 0]);
   });
 
-  it("reports a notification that cannot be cloned to onError, and sends the other messages", async () => {
+  it("reports to onError that a notification cannot be cloned, and sends the other messages", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("one", () => 1);
     const errors = [];
@@ -258,7 +258,7 @@ describe("a received batch", () => {
     assert.deepEqual(seen, [1, 2]);
   });
 
-  it("gets an error for a result that cannot be cloned, and the other results", async () => {
+  it("is answered with an error for a result that cannot be cloned, and with the other results", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("bad", () => () => {}).method("good", () => "good");
     remoteEnd.post([
@@ -320,8 +320,8 @@ describe("a received batch", () => {
   it("is ignored if one of its elements is not a JSON-RPC message", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("a", () => "ran");
-    const ours = { jsonrpc: "2.0", method: "a", id: 1 };
-    for (const batch of [[], [1], [null], [ours, { type: "other" }], [[ours]]]) remoteEnd.post(batch);
+    const valid = { jsonrpc: "2.0", method: "a", id: 1 };
+    for (const batch of [[], [1], [null], [valid, { type: "other" }], [[valid]]]) remoteEnd.post(batch);
     assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
   });
 

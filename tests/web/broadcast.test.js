@@ -3,9 +3,10 @@ import { JSONRPCClient, JSONRPCServer, broadcastTransport } from "./support/port
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection, until } from "./support/outcomes.js";
 
-let names = 0;
-const freshName = () => `portway specs ${++names} ${Math.random()}`;
+let nameCount = 0;
+const freshName = () => `portway specs ${++nameCount} ${Math.random()}`;
 
+/** Returns a transport on the channel with this name. */
 function joined(name) {
   const transport = broadcastTransport(name);
   afterThisTest(() => transport.destroy());
@@ -22,8 +23,8 @@ describe("a broadcast channel", () => {
   it("delivers a notification to all other contexts", async () => {
     const name = freshName();
     const seen = [];
-    for (const who of ["a", "b", "c"])
-      new JSONRPCServer(joined(name)).onNotify("note", ([n]) => void seen.push(who + n));
+    for (const server of ["a", "b", "c"])
+      new JSONRPCServer(joined(name)).onNotify("note", ([n]) => void seen.push(server + n));
     new JSONRPCClient(joined(name)).notify("note", [1]);
     await until(() => seen.length === 3);
     assert.sameMembers(seen, ["a1", "b1", "c1"]);
@@ -31,13 +32,13 @@ describe("a broadcast channel", () => {
 
   it("resolves a call with the first of several responses, and ignores the others", async () => {
     const name = freshName();
-    for (const who of ["a", "b"]) new JSONRPCServer(joined(name)).method("who", () => who);
+    for (const server of ["a", "b"]) new JSONRPCServer(joined(name)).method("name", () => server);
     const client = new JSONRPCClient(joined(name));
-    for (let n = 0; n < 5; n++) assert.include(["a", "b"], await client.request("who"));
+    for (let n = 0; n < 5; n++) assert.include(["a", "b"], await client.request("name"));
     assert.equal(client.pending, 0);
   });
 
-  it("is not closed by destroy() if the application has created its BroadcastChannel", async () => {
+  it("stays open after destroy() of a client if the application has created the BroadcastChannel", async () => {
     const name = freshName();
     const [near, far] = [new BroadcastChannel(name), new BroadcastChannel(name)];
     afterThisTest(() => [near, far].forEach((channel) => channel.close()));
@@ -45,6 +46,7 @@ describe("a broadcast channel", () => {
     const client = new JSONRPCClient(broadcastTransport(near));
     assert.deepEqual(await client.request("echo", [1]), [1]);
     client.destroy();
+    // A closed channel would throw.
     near.postMessage({ type: "still open" });
   });
 
@@ -55,24 +57,24 @@ describe("a broadcast channel", () => {
     assert.deepEqual([client.pending, buffer.byteLength], [0, 1]);
   });
 
-  it("resolves a call with the response to its id, and ignores other messages of other contexts", async () => {
+  it("resolves a call with the response that has its id, and ignores all other messages", async () => {
     const name = freshName();
-    const stranger = new BroadcastChannel(name);
-    afterThisTest(() => stranger.close());
-    const asked = new Promise((resolve) =>
-      stranger.addEventListener("message", ({ data }) => resolve(data), { once: true }),
+    const otherContext = new BroadcastChannel(name);
+    afterThisTest(() => otherContext.close());
+    const request = new Promise((resolve) =>
+      otherContext.addEventListener("message", ({ data }) => resolve(data), { once: true }),
     );
     const call = new JSONRPCClient(joined(name)).request("a");
-    const { id } = await asked;
+    const { id } = await request;
     for (const message of [
       "text",
       { type: "x" },
       { jsonrpc: "2.0", method: "a", id },
       { jsonrpc: "2.0", id: 9, result: 9 },
     ]) {
-      stranger.postMessage(message);
+      otherContext.postMessage(message);
     }
-    stranger.postMessage({ jsonrpc: "2.0", id, result: "own" });
+    otherContext.postMessage({ jsonrpc: "2.0", id, result: "own" });
     assert.equal(await call, "own");
   });
 });

@@ -1,4 +1,4 @@
-// Two modules of the package on one iframe in one window. See also bundles.test.js.
+// Two modules of the package, portway.js and inline.js, use one iframe in one window. See also bundles.test.js.
 
 import { assert } from "chai";
 import * as main from "./support/portway.js";

@@ -1,5 +1,6 @@
-// Two modules of the package in one realm. The build shortens the internal names of each module differently. Shared
-// objects (boundaries, connections, queues and their transports) must have the same names in both modules.
+// Two modules of the package, portway.js and inline.js, in one realm. The build shortens the internal names of each
+// module differently. Shared objects (boundaries, connections, queues and their transports) must have the same names in
+// both modules.
 
 import { assert } from "chai";
 import * as main from "./support/portway.js";
@@ -13,7 +14,7 @@ const inline = await import(main.packaged("inline.js"));
 describe("two modules of the package in one realm", () => {
   before(() => inline.default());
 
-  /** Destroys the object after the test. */
+  /** Destroys a client, server or peer after the test, and returns it. */
   function destroyedAfterTest(end) {
     afterThisTest(() => end.destroy());
     return end;
@@ -28,7 +29,7 @@ describe("two modules of the package in one realm", () => {
     assert.instanceOf(await pending, main.CallError);
   });
 
-  it("answer each request on one port once, from the server that has the method", async () => {
+  it("send one response to each request on a shared port, from the server that has the method", async () => {
     const [port, far] = ports();
     const remoteEnd = new RemoteEnd(far);
     destroyedAfterTest(new main.JSONRPCServer(main.portTransport(port))).method("a", () => "main");
@@ -83,7 +84,7 @@ describe("two modules of the package in one realm", () => {
     ["main", main, inline],
     ["inline", inline, main],
   ]) {
-    it(`replace a pending connection of the module ${name} by a newer connection on the same port`, async () => {
+    it(`replace each other's connections: a newer connection on a port ends a pending connection of the module ${name}`, async () => {
       const [port, far] = ports();
       const replaced = rejection(first.connect(port, { connectTimeout: 0 }));
       const connecting = second.connect(port);
@@ -109,7 +110,7 @@ describe("two modules of the package in one realm", () => {
     return until(() => remoteEnd.received.flat().length === 4, "some messages did not arrive");
   });
 
-  it("do not connect to each other on channels of different names", async () => {
+  it("do not replace each other's connections on one port if the names of their channels differ", async () => {
     const [port, far] = ports();
     const remoteEnd = new RemoteEnd(far);
     const options = [{ channel: "a" }, { channel: "b" }];

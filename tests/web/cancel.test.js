@@ -39,7 +39,7 @@ describe("a received cancellation that has the id of a call of this peer", () =>
 });
 
 describe("the signal of a call", () => {
-  it("prevents the sending of the call if it is already aborted", async () => {
+  it("prevents the sending of the call if the signal is already aborted", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const reason = new Error("too late");
@@ -47,7 +47,7 @@ describe("the signal of a call", () => {
     assert.deepEqual([transport.sent.length, client.pending], [0, 0]);
   });
 
-  it("rejects the call with its reason at once, and notifies the peer", async () => {
+  it("rejects the call at once with the reason of the signal, and notifies the peer", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const controller = new AbortController();
@@ -59,13 +59,13 @@ describe("the signal of a call", () => {
     assert.deepEqual(transport.sent[1], { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
   });
 
-  /** Returns a signal without a reason, like that of a polyfill, and the function that aborts it. */
+  /** Returns a signal that has no reason, as in some polyfills, and a function that aborts the signal. */
   function signalWithoutReason() {
     const signal = Object.assign(new EventTarget(), { aborted: false });
     return { signal, abort: () => ((signal.aborted = true), signal.dispatchEvent(new Event("abort"))) };
   }
 
-  it("rejects with an AbortError if it has no reason, whether it is aborted before or during the call", async () => {
+  it("rejects the call with an AbortError if the signal has no reason, and is aborted before or during the call", async () => {
     const client = new JSONRPCClient(recorder());
     const { signal, abort } = signalWithoutReason();
     const calls = [client.request("a", [], { signal }), client.batch([{ method: "a" }], { signal })];
@@ -78,6 +78,7 @@ describe("the signal of a call", () => {
     const { port1 } = new MessageChannel();
     calls.push(connect(port1, { signal: late.signal }));
     late.abort();
+    // A batch that is aborted after it was sent resolves to outcomes. The test checks the reason of the first outcome.
     const [, batch] = calls;
     calls[1] = batch.then(([{ reason }]) => Promise.reject(reason));
     for (const call of calls) {
@@ -87,20 +88,20 @@ describe("the signal of a call", () => {
     port1.close();
   });
 
-  it("rejects with an AbortError if abort() has no argument", async () => {
+  it("rejects the call with an AbortError if abort() is called without an argument", async () => {
     const controller = new AbortController();
     const call = new JSONRPCClient(recorder()).request("a", undefined, { signal: controller.signal });
     controller.abort();
     assert.equal((await rejection(call)).name, "AbortError");
   });
 
-  it("may be an AbortSignal.timeout()", async () => {
+  it("may be the signal of AbortSignal.timeout()", async () => {
     const call = new JSONRPCClient(recorder()).request("a", undefined, { signal: AbortSignal.timeout(5) });
     assert.equal((await rejection(call)).name, "TimeoutError");
   });
 
   for (const signal of [{}, 5, "text"]) {
-    it(`is a TypeError if it is ${JSON.stringify(signal)}: nothing is sent and no call is pending`, async () => {
+    it(`causes a TypeError if the signal is ${JSON.stringify(signal)}: nothing is sent and no call is pending`, async () => {
       const transport = recorder();
       const client = new JSONRPCClient(transport);
       assert.instanceOf(await rejection(client.request("a", undefined, { signal })), TypeError);
@@ -109,7 +110,7 @@ describe("the signal of a call", () => {
     });
   }
 
-  it("may be null, as in fetch, and so may onProgress", async () => {
+  it("may be null, as in fetch; the option onProgress may also be null", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("work", (_, { progress }) => progress(1));
     const errors = [];
@@ -131,7 +132,7 @@ describe("the signal of a call", () => {
     assert.equal(await next, "own");
   });
 
-  it("does nothing after the call has ended", async () => {
+  it("sends no cancellation if the signal is aborted after the call has ended", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const controller = new AbortController();
     const call = new JSONRPCClient(transport).request("a", undefined, { signal: controller.signal });
@@ -147,15 +148,15 @@ describe("the signal of a call", () => {
     const controller = new AbortController();
     const { signal } = controller;
     let listeners = 0;
-    const count = (name, step) => {
+    const countListeners = (name, step) => {
       const original = signal[name];
       signal[name] = function (...args) {
         listeners += step;
         return original.apply(this, args);
       };
     };
-    count("addEventListener", 1);
-    count("removeEventListener", -1);
+    countListeners("addEventListener", 1);
+    countListeners("removeEventListener", -1);
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const calls = [
@@ -167,12 +168,12 @@ describe("the signal of a call", () => {
     assert.isAbove(listeners, 0);
     remoteEnd.post({ jsonrpc: "2.0", id: 1, result: 1 });
     remoteEnd.post({ jsonrpc: "2.0", id: 2, error: { code: 1, message: "x" } });
-    const ends = calls.slice(1).map(rejection);
+    const rejections = calls.slice(1).map(rejection);
     await calls[0];
-    await ends[0];
-    await ends[1];
+    await rejections[0];
+    await rejections[1];
     client.destroy();
-    await ends[2];
+    await rejections[2];
     assert.equal(listeners, 0);
   });
 
@@ -259,7 +260,7 @@ describe("a cancelled request", () => {
   });
 
   for (const params of [undefined, null, {}, { id: 99 }, { id: null }, { id: {} }, [1]]) {
-    it(`is not cancelled by the params ${JSON.stringify(params)}`, async () => {
+    it(`continues if the cancellation has the params ${JSON.stringify(params)}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       let signal;
       new JSONRPCServer(transport).method("work", (_, context) => {
@@ -273,24 +274,24 @@ describe("a cancelled request", () => {
     });
   }
 
-  it("has its signal aborted at the handler, and its call rejects with an AbortError", async () => {
+  it("aborts the signal of its handler, and its call rejects with an AbortError", async () => {
     const { near, far } = channel();
-    let given;
+    let handlerSignal;
     new JSONRPCServer(far).method("work", (_, { signal }) => {
-      given = signal;
+      handlerSignal = signal;
       return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     });
     const client = new JSONRPCClient(near);
     const controller = new AbortController();
     const call = client.request("work", undefined, { signal: controller.signal });
-    await until(() => given !== undefined);
+    await until(() => handlerSignal !== undefined);
     controller.abort();
     assert.equal((await rejection(call)).name, "AbortError");
-    await until(() => given.aborted);
+    await until(() => handlerSignal.aborted);
     assert.equal((await rejection(client.request("missing"))).code, ErrorCode.MethodNotFound);
   });
 
-  it("gets -32800 if its handler awaits a function that uses the signal", async () => {
+  it("gets one response, -32800, if two cancellations arrive", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("work", async (_, { signal }) => {
       signal.throwIfAborted();
@@ -317,7 +318,7 @@ describe("a cancelled request", () => {
     assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
   });
 
-  it("is ignored if it already has a response", async () => {
+  it("is not affected if its response was sent before the cancellation", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const signals = [];
     new JSONRPCServer(transport).method("work", ([n], { signal }) => (signals.push(signal), n));
@@ -332,7 +333,7 @@ describe("a cancelled request", () => {
     );
   });
 
-  it("gets its error response within the batch that it was part of", async () => {
+  it("gets its error response within the reply to its batch", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport)
       .method("echo", (params) => params)
@@ -402,33 +403,33 @@ describe("a cancelled request", () => {
     assert.equal((await call).name, "AbortError");
     await until(() => ends.length > 0);
     assert.deepEqual(ends, ["AbortError", true]);
-    const last = steps;
+    const stepsAtEnd = steps;
     await pause(20);
-    assert.equal(steps, last);
+    assert.equal(steps, stepsAtEnd);
     client.destroy();
   });
 
-  it("makes context.yield() reject with the reason, as does destroy() of the server", async () => {
+  it("makes context.yield() reject with the reason, here after destroy() of the server", async () => {
     const { near, far } = channel();
     const server = new JSONRPCServer(far);
     const result = deferred();
-    let step;
+    let yieldLater;
     server.method("loop", async (_, context) => {
       await context.yield();
-      step = context.yield;
+      yieldLater = context.yield;
       await result.promise;
     });
     const client = new JSONRPCClient(near);
     client.request("loop").catch(() => {});
-    await until(() => step !== undefined);
+    await until(() => yieldLater !== undefined);
     server.destroy();
-    const error = await rejection(step());
+    const error = await rejection(yieldLater());
     assert.deepEqual([error.name, error.reason], ["CallError", "destroyed"]);
     result.resolve();
     client.destroy();
   });
 
-  it("does not end other calls", async () => {
+  it("does not end other calls of its client", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const controller = new AbortController();

@@ -191,7 +191,7 @@ describe("a client", () => {
     );
   });
 
-  it("counts the responses that belong to no call", async () => {
+  it("counts the responses that belong to no call, in `ignored`", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     const call = client.request("a");
@@ -207,7 +207,7 @@ describe("a client", () => {
     assert.equal(await call, 1);
   });
 
-  it("reports how many calls are pending", async () => {
+  it("counts the pending calls, in `pending`", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     assert.equal(client.pending, 0);

@@ -34,7 +34,7 @@ describe("calls of one turn", () => {
     );
   });
 
-  it("are not sent in an array if there is only one", async () => {
+  it("are not sent in an array if there is only one call", async () => {
     const { peer, untilReceived } = await connectToScripted();
     peer.request("echo", [1]).catch(() => {});
     assert.deepEqual(await untilReceived(1), [request(1, "echo", [1])]);
@@ -52,7 +52,7 @@ describe("calls of one turn", () => {
     assert.deepEqual(await untilReceived(2), [request(1, "echo", [1]), request(2, "echo", [2])]);
   });
 
-  it("are sent together without a session if coalesce is true", async () => {
+  it("are also sent together without a session, if coalesce is true", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { coalesce: true });
     for (const n of [1, 2, 3]) client.request("echo", [n]).catch(() => {});
@@ -80,7 +80,7 @@ describe("calls of one turn", () => {
     assert.equal(near.pending, 0);
   });
 
-  it("are sent in separate messages if one has a transfer list, and keep their order", async () => {
+  it("are sent in separate messages if one of them has a transfer list, and keep their order", async () => {
     const { peer, untilReceived } = await connectToScripted();
     const buffer = new ArrayBuffer(8);
     peer.notify("a");
@@ -107,6 +107,7 @@ describe("calls of one turn", () => {
 });
 
 describe("messages of a long turn", () => {
+  /** Blocks this thread for longer than a message may be queued (4 ms). */
   const compute = () => {
     const end = performance.now() + 20;
     while (performance.now() < end);
@@ -196,7 +197,9 @@ describe("an uncloneable message among the calls of one turn", () => {
 describe("messages of one turn", () => {
   beforeEach(stopClock);
 
-  /** Returns the params that arrive at the peer if `change` modifies them after the call. */
+  /**
+   * Makes two calls with `params`, and then modifies `params` by `change`. Returns the params that the peer receives.
+   */
   async function paramsAfterChange(params, change) {
     const [near, far] = await connectPair();
     far.method("echo", (params) => params);
@@ -331,7 +334,7 @@ describe("a received list", () => {
     });
   });
 
-  it("is a batch if it has more than 256 elements, with the limits of a batch", async () => {
+  it("is handled as a batch, with the limits of batches, if it has more than 256 elements", async () => {
     const { end, peer, untilReceived } = await connectToScripted({ limits: { batchItems: 300 } });
     peer.method("echo", ([n]) => n);
     end.post(Array.from({ length: 301 }, (_, n) => request(n, "echo", [n])));
@@ -366,13 +369,13 @@ describe("a message that is queued until the turn ends", () => {
     assert.deepEqual(received, [1, 2]);
   });
 
-  it("is not sent in a later session if its session ends first", async () => {
+  it("is not sent again in a later session", async () => {
     const { peer, end, scriptedPeer } = await connectToScripted();
     let call;
     peer.onNotify("last", () => {
       call = rejection(peer.request("late"));
       peer.notify("late");
-      // The goodbye arrives in the turn that queued the messages.
+      // The goodbye arrives after the messages are sent, and before any response.
       end.bye();
     });
     end.post({ jsonrpc: "2.0", method: "last" });
@@ -438,7 +441,7 @@ describe("a message that is queued until the turn ends", () => {
     );
   });
 
-  it("keeps its order if the transport delivers synchronously, and handlers send messages meanwhile", async () => {
+  it("keeps its order if the transport delivers synchronously and a handler sends messages during a delivery", async () => {
     const { near, far } = loopback();
     const [one, other] = [near, far].map((end) => new JSONRPCPeer(end, { coalesce: true }));
     const received = [];

@@ -1,5 +1,5 @@
-// A worker has an old message protocol and this library. One line makes the old handlers ignore all messages of the
-// library.
+// A worker uses an old message protocol and this library. With one line of code, the handlers of the old protocol
+// ignore all messages of the library.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, workerTransport } from "./support/portway.js";
@@ -8,8 +8,11 @@ import { worker } from "./support/workers.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { until } from "./support/outcomes.js";
 
-/** Records the messages of a worker that pass the line of the README, and so reach an old handler. */
-function oldMessages(started) {
+/**
+ * Listens to a worker as a handler of the old protocol does, with the line of code from the README. Returns the list of
+ * the messages that this line does not ignore.
+ */
+function recordOldMessages(started) {
   const seen = [];
   started.addEventListener("message", ({ data }) => {
     if (data?.jsonrpc || data?.portway || Array.isArray(data)) return;
@@ -18,7 +21,7 @@ function oldMessages(started) {
   return seen;
 }
 
-/** Sends all kinds of messages of the library: single, together, in a batch, with progress, cancelled, as a stream. */
+/** Uses all kinds of messages: single calls, calls of one turn, a batch, progress, a cancellation and a stream. */
 async function useEverything(peer) {
   assert.deepEqual(await peer.request("echo", [1]), [1]);
   await Promise.all(Array.from({ length: 50 }, (_, n) => peer.request("echo", [n])));
@@ -42,7 +45,7 @@ describe("an old message protocol on a worker", () => {
   })) {
     it(`receives all of its own messages and none of the library: ${kind}`, async () => {
       const started = worker("coexisting-worker.js", kind === "connect" ? { connect: "" } : {});
-      const old = oldMessages(started);
+      const old = recordOldMessages(started);
       for (let n = 0; n < 3; n++) started.postMessage({ type: "old", n });
       const peer = await make(started);
       afterThisTest(() => peer.destroy());
@@ -63,30 +66,30 @@ describe("an old message protocol on a worker", () => {
   }
 });
 
-/** Returns the code samples of a section of the README by file name. They import the package under test. */
+/** Returns the code samples of a section of the README, by file name. Imports are changed to the package under test. */
 async function samples(section) {
   const text = await (await fetch("/README.md")).text();
   const part = text.slice(text.indexOf(`### ${section}`)).split("\n### ")[0];
-  const found = {};
+  const byName = {};
   for (const [, name, code] of part.matchAll(/```js\n\/\/ (\S+)\n([^`]*)```/g)) {
-    found[name] = code
+    byName[name] = code
       .replaceAll('"portway/early"', `"${new URL("/pkg/early.js", location.href)}"`)
       .replaceAll('"portway"', `"${new URL("/pkg/portway.js", location.href)}"`);
   }
-  return found;
+  return byName;
 }
 
-const address = (code) => URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+const moduleUrl = (code) => URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
 
 describe("the worker of the README", () => {
-  it("adds, renders with progress, refuses a page, and stops its loop when the call is aborted", async () => {
+  it("adds, renders with progress, refuses an invalid page, and stops its loop when the call is aborted", async () => {
     const files = await samples("Sixty seconds: a worker");
-    const worker = address(files["worker.js"]);
+    const worker = moduleUrl(files["worker.js"]);
     const main = files["main.js"].replace('new URL("worker.js", import.meta.url)', `"${worker}"`);
     const printed = [];
     globalThis.readmeConsole = { log: (line) => printed.push(line) };
     const { client, sum } = await import(
-      address(`const console = globalThis.readmeConsole;\n${main}\nexport { client, sum };`)
+      moduleUrl(`const console = globalThis.readmeConsole;\n${main}\nexport { client, sum };`)
     );
     assert.equal(sum, 3);
     assert.deepEqual(printed, [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]);

@@ -1,4 +1,4 @@
-// Messages of one kind are sent together as columns if the peer supports columns.
+// Columns are one notification that contains several messages of one kind. They are sent if the peer supports them.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
@@ -12,7 +12,7 @@ const columns = (params) => ({ jsonrpc: "2.0", method: "rpc.columns", params });
 /** Connects a peer to the test. The handshake of the test names the feature `columns`. */
 const connectWithColumns = (options) => connectToScripted({ features: ["batch", "columns"], ...options });
 
-/** Makes calls with distinct params. */
+/** Makes calls in one turn. Each call is an array of the method and the params. */
 function callAll(peer, ...calls) {
   for (const [method, params] of calls) peer.request(method, params).catch(() => {});
 }
@@ -39,7 +39,7 @@ describe("messages of one turn are sent as columns", () => {
     assert.deepEqual((await untilReceived(2))[1], columns({ methods: "note", values: [[2], [3]] }));
   });
 
-  it("if they are results of calls, whatever the ids of the calls", async () => {
+  it("if they are results, also of calls with ids of different types", async () => {
     const { end, peer, untilReceived } = await connectWithColumns();
     peer.method("echo", ([value]) => value);
     end.post(columns({ ids: [7, "x", 1.5], methods: "echo", values: [[1], [null], [[3]]] }));
@@ -61,13 +61,14 @@ describe("messages of one turn are sent as columns", () => {
     end.post({ jsonrpc: "2.0", id: 1, method: "rpc.stream", params: { method: "chunks", credit: 16 } });
     const isOver = () => end.received.some(({ id, result }) => id === 1 && result === null);
     await until(isOver, "the stream did not end");
-    const packs = (await untilReceived(1)).filter(({ method }) => method === "rpc.columns");
-    const sizes = packs.flatMap(({ params }) => params.values.map(({ value }) => value.byteLength));
+    const notifications = (await untilReceived(1)).filter(({ method }) => method === "rpc.columns");
+    const sizes = notifications.flatMap(({ params }) => params.values.map(({ value }) => value.byteLength));
+    // The first item may be sent alone.
     assert.isAbove(sizes.length, 1);
     assert.deepEqual(sizes, [1, 2, 3].slice(-sizes.length));
   });
 
-  it("with at most 256 messages in one", async () => {
+  it("with at most 256 messages in one notification", async () => {
     const { peer, untilReceived } = await connectWithColumns();
     callAll(peer, ...Array.from({ length: 600 }, (_, n) => ["a", [n]]));
     assert.deepEqual(
@@ -188,7 +189,7 @@ describe("received columns", () => {
     assert.equal(await call, "lives");
   });
 
-  it("have each of their messages checked by the rules of single messages", async () => {
+  it("contain messages that are checked by the rules of single messages", async () => {
     const { end, peer } = await connectWithColumns();
     peer.method("a", ([n]) => n);
     end.post(columns({ ids: [1, {}, 3, 4], methods: ["a", "a", "missing", 9], values: [[1], [2], [3], [4]] }));
@@ -224,7 +225,7 @@ describe("received columns", () => {
     assert.isBelow(performance.now() - start, 2_000);
   });
 
-  it("are handled even if coalesce is off, and each response is sent alone", async () => {
+  it("are handled even if coalesce is not set, and each response is sent alone", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("twice", ([n]) => 2 * n);
     remoteEnd.post(columns({ ids: [1, 2], methods: "twice", values: [[1], [2]] }));

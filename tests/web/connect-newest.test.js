@@ -11,8 +11,8 @@ const replacedMessage = /another connection has taken its place/;
 
 describe("of two connections on one target,", () => {
   for (const peerAfter of [0, 15, 60, 300]) {
-    it(`the newest stays permanently if the peer connects ${peerAfter} ms later, whether the older one was destroyed or not`, async () => {
-      // Random names determine the order of the handshake. The trials cover different orders.
+    it(`the newer one keeps its session if the peer connects ${peerAfter} ms later, whether or not the older one was destroyed`, async () => {
+      // The random ids of the hellos determine the order of the handshake. The trials cover different orders.
       const trials = Array.from({ length: 16 }, async (_, n) => {
         const [near, far] = ports();
         const sessions = recordSessions();
@@ -25,13 +25,13 @@ describe("of two connections on one target,", () => {
         await pause(peerAfter);
         const peer = await connected(far, { methods: echo });
         const newer = await connecting;
-        const end = await olderOutcome;
-        if (end instanceof Error) assert.match(end.message, replacedMessage);
+        const outcome = await olderOutcome;
+        if (outcome instanceof Error) assert.match(outcome.message, replacedMessage);
         await pause(200);
         assert.deepEqual(await newer.request("echo", [n]), [n]);
         assert.equal(await peer.request("name"), "newer");
         const error = await rejection(
-          Promise.resolve(end instanceof Error ? Promise.reject(end) : end.request("echo")),
+          Promise.resolve(outcome instanceof Error ? Promise.reject(outcome) : outcome.request("echo")),
         );
         assert.include(["peer-gone", "destroyed"], error.reason);
       });
@@ -67,7 +67,7 @@ describe("of two connections on one target,", () => {
     end.post({ jsonrpc: "2.0", id: (await end.nextCall()).id, result: "still here" });
     assert.equal(await call, "still here");
     assert.equal((await newer).reason, "no-answer");
-    // The newer connection has failed, so the older one connects again.
+    // The session ends after the newer connection has failed, so the older one connects again.
     end.bye();
     await until(() => sessions.events.length === 2);
     const next = await reconnect(scriptedPeer);

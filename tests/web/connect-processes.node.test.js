@@ -44,19 +44,19 @@ describe("a forked process and its parent", function () {
     const peer = await connected(forkFixture());
     const client = new JSONRPCClient(workerTransport(forkFixture({}, "serve-process.mjs")), { timeout: 20_000 });
     afterThisTest(() => client.destroy());
-    for (const [end, file] of [
+    for (const [end, kindOfEnd] of [
       [peer, "a session"],
-      [client, "plain"],
+      [client, "no session"],
     ]) {
       for (const kind of ["function", "symbol"]) {
         const { code, message } = await rejection(end.request("wordless", [kind]));
-        assert.deepEqual([code, message], [-32603, 'The result of "wordless" cannot be sent: TypeError'], file);
+        assert.deepEqual([code, message], [-32603, 'The result of "wordless" cannot be sent: TypeError'], kindOfEnd);
       }
     }
   });
 
   for (const serialization of ["json", "advanced"]) {
-    it(`receive the last messages of a process that exits in the same turn: serialization ${serialization}`, async () => {
+    it(`deliver the last messages of the process even if it exits in the same turn: serialization ${serialization}`, async () => {
       const received = [];
       const peer = await connected(forkFixture({ serialization }), {
         notifications: { step: ([step]) => void received.push(step) },
@@ -70,6 +70,7 @@ describe("a forked process and its parent", function () {
     const child = forkFixture();
     const sessions = recordSessions();
     const peer = await connected(child, sessions);
+    // The process destroys its peer and connects again.
     peer.notify("again");
     await until(() => sessions.events.length === 3);
     assert.deepEqual(sessions.events, [1, "session-ended", 2]);
@@ -82,7 +83,7 @@ describe("a forked process and its parent", function () {
     ["exits", (_, peer) => peer.notify("exit")],
     ["is disconnected", (child) => child.disconnect()],
   ]) {
-    it(`notice at once and permanently that the process ${how}`, async () => {
+    it(`end their connection at once and permanently if the process ${how}`, async () => {
       const child = forkFixture();
       const sessions = recordSessions({ heartbeat: 0 });
       const peer = await connected(child, sessions);
@@ -95,7 +96,7 @@ describe("a forked process and its parent", function () {
     });
   }
 
-  it("also connect with workerTransport", async () => {
+  it("exchange calls over workerTransport, without a session", async () => {
     const client = new JSONRPCClient(workerTransport(forkFixture({}, "serve-process.mjs")), { timeout: 20_000 });
     assert.deepEqual(await client.request("echo", [1]), [1]);
     client.destroy();

@@ -7,6 +7,7 @@ import { connected, recordSessions } from "./support/connections.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection, until } from "./support/outcomes.js";
 
+/** Starts a thread, and ends it after the test. `query` has options for the fixture. */
 function thread(query = {}, file = "connect-thread.mjs") {
   const started = new Worker(new URL(`fixtures/${file}`, import.meta.url), {
     workerData: String(new URLSearchParams(query)),
@@ -25,7 +26,7 @@ describe("a worker thread and its program", () => {
     assert.deepEqual([length, bytes.byteLength], [3, 0]);
   });
 
-  it("receive the messages of a long turn at once", async () => {
+  it("deliver the messages of a long turn at once", async () => {
     const flag = new SharedArrayBuffer(4);
     const received = [];
     const notifications = {
@@ -40,7 +41,7 @@ describe("a worker thread and its program", () => {
     assert.deepEqual(received, [1, 2, 3]);
   });
 
-  it("receive the last messages of a thread that exits in the same turn", async () => {
+  it("deliver the last messages of the thread even if it exits in the same turn", async () => {
     const received = [];
     const peer = await connected(thread(), { notifications: { step: ([step]) => void received.push(step) } });
     const call = rejection(peer.request("compute", [5, 0, "exit"]));
@@ -56,6 +57,7 @@ describe("a worker thread and its program", () => {
     const started = thread();
     const sessions = recordSessions();
     const peer = await connected(started, sessions);
+    // The thread destroys its peer and connects again.
     peer.notify("again");
     await until(() => sessions.events.length === 3);
     assert.deepEqual(sessions.events, [1, "session-ended", 2]);
@@ -70,12 +72,12 @@ describe("a worker thread and its program", () => {
     assert.deepEqual(await peer.request("callBack"), ["back", "main"]);
   });
 
-  for (const [how, end, says] of [
+  for (const [how, end, causeMessage] of [
     ["is terminated", (started) => started.terminate()],
     ["ends itself", (_, peer) => peer.notify("exit")],
     ["throws", (_, peer) => peer.notify("throwLater"), "missing is not defined"],
   ]) {
-    it(`notice at once and permanently that the thread ${how}`, async () => {
+    it(`end their connection at once and permanently if the thread ${how}`, async () => {
       const started = thread();
       const sessions = recordSessions({ heartbeat: 0 });
       const peer = await connected(started, sessions);
@@ -84,14 +86,14 @@ describe("a worker thread and its program", () => {
       const start = performance.now();
       end(started, peer);
       const { reason, cause } = await hanging;
-      assert.deepEqual([reason, cause?.message], ["peer-gone", says]);
+      assert.deepEqual([reason, cause?.message], ["peer-gone", causeMessage]);
       assert.isBelow(performance.now() - start, 1_000);
       assert.equal((await rejection(peer.request("echo"))).reason, "peer-gone");
       assert.deepEqual(sessions.events, [1, "peer-gone"]);
     });
   }
 
-  it("receive the response of a thread that responds and exits, although the program is busy", async () => {
+  it("deliver a response even if the thread exits right after it while the program is busy", async () => {
     for (let n = 0; n < 5; n++) {
       const peer = await connected(thread());
       const answer = peer.request("lastAnswer", [], { timeout: 0 });
@@ -103,7 +105,7 @@ describe("a worker thread and its program", () => {
     }
   });
 
-  it("may have 20 connections on 20 channels without a warning, and destroy() restores the limit of listeners", async () => {
+  it("cause no warning about listeners with connections on 20 channels, and destroy() restores the limit of listeners", async () => {
     const warnings = [];
     const onWarning = (warning) => warnings.push(warning.name);
     process.on("warning", onWarning);
@@ -147,7 +149,7 @@ describe("a worker thread and its program", () => {
     peer.destroy();
   });
 
-  it("disconnect without ending the thread, and the listeners are removed", async () => {
+  it("disconnect by destroy(), which removes the listeners and does not end the thread", async () => {
     const started = thread();
     const count = () => ["message", "messageerror", "error", "exit"].map((name) => started.listenerCount(name));
     const before = count();

@@ -6,7 +6,7 @@ import { connected, hexId, ports, scriptedPort } from "./support/connections.js"
 import { scriptedChannel } from "./support/transports.js";
 import { isOpen, pause, rejection } from "./support/outcomes.js";
 
-/** Times that mean no limit, and times that timers of engines treat as 0. */
+/** Values that mean no limit, and values that are too large for `setTimeout`, which would end at once. */
 const timesWithoutLimit = [0, Infinity, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5, 1e15, 1e300];
 
 describe("the connectTimeout", () => {
@@ -44,7 +44,7 @@ describe("the heartbeat of a connection", () => {
       const call = (await connecting).request("a");
       const request = await end.nextCall();
       assert.isTrue(await isOpen(call, 150));
-      // A ping shows that the peer uses the port.
+      // The peer sends one ping to show that it uses the port.
       assert.isAtMost(end.received.filter(({ method }) => method === "rpc.ping").length, 1);
       end.answer(request, "there");
       assert.equal(await call, "there");
@@ -61,7 +61,9 @@ describe("the heartbeat of a connection", () => {
 });
 
 describe("the totalTimeout of a call", () => {
-  /** Makes a call with these options. Returns the call and the request that the peer receives. */
+  /**
+   * Makes a call with these options. Returns the call, and functions by which the test sends progress and the result.
+   */
   async function startCall(options) {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
@@ -69,30 +71,30 @@ describe("the totalTimeout of a call", () => {
     call.catch(() => {});
     const { id } = await remoteEnd.next();
     const progress = (value) => remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token: id, value } });
-    return { client, call, progress, answer: (result) => remoteEnd.post({ jsonrpc: "2.0", id, result }) };
+    return { call, progress, answer: (result) => remoteEnd.post({ jsonrpc: "2.0", id, result }) };
   }
 
   for (const totalTimeout of timesWithoutLimit) {
     it(`does not end the call at once if it is ${totalTimeout} ms, with or without progress`, async () => {
       for (const timeout of [0, 5_000, 2 ** 31]) {
-        const alone = await startCall({ totalTimeout, timeout });
+        const quiet = await startCall({ totalTimeout, timeout });
         const seen = [];
-        const both = await startCall({ totalTimeout, timeout, onProgress: (value) => seen.push(value) });
+        const reporting = await startCall({ totalTimeout, timeout, onProgress: (value) => seen.push(value) });
         for (let n = 0; n < 3; n++) {
-          both.progress(n);
-          assert.isTrue(await isOpen(Promise.race([alone.call, both.call]), 15));
+          reporting.progress(n);
+          assert.isTrue(await isOpen(Promise.race([quiet.call, reporting.call]), 15));
         }
-        alone.answer("alone");
-        both.answer("both");
-        assert.deepEqual([await alone.call, await both.call, seen], ["alone", "both", [0, 1, 2]]);
+        quiet.answer("quiet");
+        reporting.answer("reporting");
+        assert.deepEqual([await quiet.call, await reporting.call, seen], ["quiet", "reporting", [0, 1, 2]]);
       }
     });
   }
 
   for (const totalTimeout of [0, Infinity, 2 ** 31, 1e300]) {
     it(`does not replace the timeout, which progress restarts, if it is ${totalTimeout} ms`, async () => {
-      const alone = await startCall({ totalTimeout, timeout: 30 });
-      assert.equal((await rejection(alone.call)).reason, "timeout");
+      const quiet = await startCall({ totalTimeout, timeout: 30 });
+      assert.equal((await rejection(quiet.call)).reason, "timeout");
       const { call, progress } = await startCall({ totalTimeout, timeout: 500, onProgress() {} });
       const ticking = setInterval(progress, 20);
       assert.isTrue(await isOpen(call, 1_100));
@@ -101,7 +103,7 @@ describe("the totalTimeout of a call", () => {
     });
   }
 
-  it("ends the call after 60 ms, although there is progress and no timeout", async () => {
+  it("ends the call if it is 60 ms, although progress arrives and the timeout is longer or 0", async () => {
     for (const timeout of [0, 5_000]) {
       const { call, progress } = await startCall({ totalTimeout: 60, timeout, onProgress() {} });
       const ticking = setInterval(progress, 10);

@@ -1,4 +1,4 @@
-// `connect` between windows: it finds the peer, ignores other windows, and reports failures.
+// `connect` between windows: how the peers connect, which messages a connection ignores, and how it fails.
 
 import { assert } from "chai";
 import { connect } from "./support/portway.js";
@@ -7,6 +7,9 @@ import { connected, hexId, recordListeners, countTimers } from "./support/connec
 import { afterThisTest } from "./support/cleanup.js";
 import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
+/**
+ * By kind of iframe: the query of its document, the options of the iframe, and the options of `connect` in the page.
+ */
 const kinds = {
   "of the page's origin": [{}, {}, undefined],
   "of another origin": [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
@@ -40,7 +43,7 @@ for (const [kind, [query, frameOptions, options]] of Object.entries(kinds)) {
 }
 
 describe("an iframe and its page", () => {
-  it("receive the last messages of an iframe that removes itself in the same turn", async () => {
+  it("deliver the last messages of the iframe even if it removes itself in the same turn", async () => {
     const received = [];
     const peer = await connected(connectingIframe(), { notifications: { step: ([step]) => void received.push(step) } });
     await rejection(peer.request("compute", [3, 0, "remove"]));
@@ -83,7 +86,7 @@ describe("an iframe and its page", () => {
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("connect only on equal channels", async () => {
+  it("connect only if the names of their channels are equal", async () => {
     const [one, two] = [
       connectingIframe({ channel: "one", name: "one" }),
       connectingIframe({ channel: "two", name: "two" }),
@@ -148,6 +151,7 @@ describe("connect to an iframe of another origin that has not loaded", () => {
 describe("a page whose iframe of another origin has the name of a global variable", () => {
   it("can still make calls and connect", async () => {
     const named = await scriptedIframe({ origin: origins.other });
+    // The library reads the global variable `Zone`, which is now the window of the iframe.
     named.element.name = "Zone";
     const peer = await connected(connectingIframe());
     assert.deepEqual(await peer.request("echo", [1], { timeout: 5_000 }), [1]);
@@ -167,13 +171,13 @@ describe("a component that is mounted, unmounted and mounted again while its ifr
   it("has one permanent connection if its clean-up destroys the peer", async () => {
     const trial = async () => {
       const element = connectingIframe({ late: Math.round(500 * Math.random()) });
-      let gone = false;
+      let isUnmounted = false;
       const first = connect(element).then(
-        (peer) => void (gone ? peer.destroy() : afterThisTest(() => peer.destroy())),
+        (peer) => void (isUnmounted ? peer.destroy() : afterThisTest(() => peer.destroy())),
         ({ message }) => message,
       );
       await pause(150 + 250 * Math.random());
-      gone = true;
+      isUnmounted = true;
       await pause(50 * Math.random());
       const lost = [];
       const second = await connected(element, { onLost: ({ message }) => lost.push(message) });
@@ -245,7 +249,7 @@ describe("connect fails at once", () => {
     );
   });
 
-  it("if the iframe has no origin and the option is missing; the error names the remedy", async () => {
+  it("if the iframe has no origin and the option `origin` is missing; the error names the remedy", async () => {
     const element = connectingIframe({ origin: origins.own }, { sandbox: "allow-scripts" });
     const { reason, message } = await rejection(connect(element, { connectTimeout: 0 }));
     assert.equal(reason, "wrong-origin");
@@ -340,7 +344,7 @@ describe("a connection to an iframe ignores", () => {
     assert.deepEqual(events, []);
   });
 
-  it("a hello from an origin that is not allowed, but the session ends because the iframe has a new document", async () => {
+  it("a hello from a new document whose origin is not allowed; the session with the old document ends", async () => {
     const events = [];
     const element = connectingIframe();
     const peer = await connected(element, { onLost: ({ reason, cause }) => events.push([reason, cause?.reason]) });
@@ -352,17 +356,18 @@ describe("a connection to an iframe ignores", () => {
     assert.equal(late.reason, "peer-gone");
     assert.equal(late.cause.reason, "wrong-origin");
     element.src = iframeUrl();
+    // Makes a call at each check, until one call gets its response.
     await until(
       () =>
         peer.request("echo").then(
-          () => events.push("back"),
+          () => events.push("reconnected"),
           () => {},
-        ) && events.includes("back"),
+        ) && events.includes("reconnected"),
     );
   });
 });
 
-describe("reconnecting while the peers start, as frameworks do,", () => {
+describe("reconnecting while the peers start, as components of frameworks do,", () => {
   it("in the page and in the iframe at once, ends in one session", async () => {
     const element = connectingIframe();
     const first = new AbortController();
@@ -370,6 +375,7 @@ describe("reconnecting while the peers start, as frameworks do,", () => {
     first.abort();
     await aborted;
     const second = await connected(element);
+    // The iframe destroys its peer and connects again.
     second.notify("again");
     second.destroy();
     const events = [];
@@ -377,6 +383,7 @@ describe("reconnecting while the peers start, as frameworks do,", () => {
       methods: { name: () => "third" },
       onSession: ({ number }) => events.push(number),
     });
+    // Makes a call at each check, until one call gets its response.
     await until(
       () =>
         third.request("callBack", []).then(

@@ -23,7 +23,7 @@ describe("a worker and its page", () => {
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("connect only on equal channels, and send nothing to other listeners", async () => {
+  it("connect only if the names of their channels are equal, and send nothing to other listeners", async () => {
     const started = worker(file, { channel: "build" });
     const notes = [];
     started.addEventListener("message", ({ data }) => data?.type && notes.push(data.type));
@@ -38,6 +38,7 @@ describe("a worker and its page", () => {
     const started = worker(file);
     const sessions = recordSessions();
     const peer = await connected(started, sessions);
+    // The worker destroys its peer and connects again.
     peer.notify("again");
     await until(() => sessions.events.length === 3);
     assert.deepEqual(sessions.events, [1, "session-ended", 2]);
@@ -57,7 +58,7 @@ describe("a worker and its page", () => {
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("disconnect without ending the worker, and the listeners are removed", async () => {
+  it("disconnect by destroy(), which removes the listeners and does not end the worker", async () => {
     const started = worker(file);
     const listeners = recordListeners(started);
     const peer = await connected(started);
@@ -70,7 +71,7 @@ describe("a worker and its page", () => {
 
 describe("connect fails at once", () => {
   for (const [name, make] of Object.entries({
-    "is not there": () => worker("no-such-worker.js"),
+    "does not exist": () => worker("no-such-worker.js"),
     "throws at its start": () => worker(file, { throws: 1 }),
   })) {
     it(`if the script of the worker ${name}; no listener or timer remains`, async () => {

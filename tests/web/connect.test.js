@@ -1,4 +1,5 @@
-// How two peers connect over ports. Other files test windows, workers, threads and processes.
+// How two peers connect over ports. Other files test windows, workers, threads and processes. In a handshake, the name
+// of a peer is the id of its hello.
 
 import { assert } from "chai";
 import { CallError, JSONRPCClient, JSONRPCPeer, RPCError, connect, portTransport } from "./support/portway.js";
@@ -37,7 +38,7 @@ describe("two peers that connect", () => {
     });
   }
 
-  it("receive in order all messages that are sent right after connecting, by handlers that are added then", async () => {
+  it("deliver all messages that are sent right after connecting, in order, to handlers that are also added then", async () => {
     const [near, far] = ports();
     const seen = [[], []];
     const run = async (port, seen) => {
@@ -67,7 +68,7 @@ describe("two peers that connect", () => {
     assert.deepEqual(await far.request("echo", [1]), [1]);
   });
 
-  it("can transfer, report progress and cancel calls", async () => {
+  it("can transfer buffers, report progress and cancel calls", async () => {
     const aborted = [];
     const [near] = await connectPair(undefined, {
       methods: {
@@ -189,8 +190,8 @@ describe("connect rejects", () => {
   });
 });
 
-describe("a signal", () => {
-  it("does nothing after connect() has resolved", async () => {
+describe("the signal of connect()", () => {
+  it("has no effect after connect() has resolved", async () => {
     const controller = new AbortController();
     const [near] = await connectPair({ signal: controller.signal }, { methods: echo });
     controller.abort();
@@ -234,23 +235,23 @@ describe("of the two peers of a handshake,", () => {
     assert.equal(scriptedPeer.received.filter(({ method }) => method === "rpc.hello").length, count);
   });
 
-  it("the one that responds connects only after a message arrives through its port", async () => {
+  it("the one that responds connects only after a message arrives through the port that it offered", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
     scriptedPeer.hello(hexId(0));
     await scriptedPeer.find((message) => message.result !== undefined);
     assert.isTrue(await isOpen(connecting));
-    // The peer has started a new handshake meanwhile.
+    // The test starts another handshake, as a peer with a new name.
     const end = await scriptedPeer.openByHellos(`${"0".repeat(31)}1`);
     await connecting;
     end.post({ jsonrpc: "2.0", id: 1, method: "echo", params: [1] });
     assert.deepEqual((await end.nextCall()).result, [1]);
   });
 
-  it("the one that responds delivers messages of a peer even if another hello arrives before them", async () => {
+  it("the one that responds delivers messages through the offered port even if another hello arrives before these messages", async () => {
     const next = `${"0".repeat(31)}1`;
-    // The offered port is kept for 100 ms. A busy machine may need longer for these few steps, so the test repeats
-    // them.
+    // An offered port stays open for 100 ms. On a busy machine, the steps of the test may take longer. So the test
+    // repeats the steps until three rounds were in time.
     for (let inTime = 0, round = 0; inTime < 3; round++) {
       assert.isBelow(round, 50, "the machine is too slow for this test");
       const { port, scriptedPeer } = scriptedPort();
@@ -263,9 +264,9 @@ describe("of the two peers of a handshake,", () => {
       await pause(11);
       scriptedPeer.hello(next);
       await pause(11);
-      const former = scriptedPeer.enter(answer);
-      former.post({ jsonrpc: "2.0", method: "first" });
-      former.bye();
+      const offered = scriptedPeer.enter(answer);
+      offered.post({ jsonrpc: "2.0", method: "first" });
+      offered.bye();
       if (performance.now() - start > 80) {
         connecting.catch(() => {});
         continue;
@@ -280,7 +281,7 @@ describe("of the two peers of a handshake,", () => {
     }
   });
 
-  it("the one that responds, and then gets a port from another connection of the peer, sends a goodbye through the port that it offered", async () => {
+  it("the one that offered a port, and then receives a port of the peer, sends a goodbye through the offered port", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
     const hello = await scriptedPeer.nextHello();
@@ -314,7 +315,7 @@ describe("of the two peers of a handshake,", () => {
 });
 
 describe("a connection ignores", () => {
-  /** Asserts that the action has no effect: the connection sends no response, and a session can still begin. */
+  /** Runs `act`, in which the test posts messages. Asserts that no response arrives, and that a session can begin. */
   async function assertIgnored(act) {
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port, { methods: echo });
@@ -354,9 +355,9 @@ describe("a connection ignores", () => {
   for (const [name, answer] of Object.entries({
     "a response to a hello that it never sent": ({ session, port }) => [hexId("e"), { session, port }],
     "a response without a port": ({ id, session }) => [id, { session }],
-    "a response without a name": ({ id, port }) => [id, { port }],
+    "a response without the name of the responding peer": ({ id, port }) => [id, { port }],
     "a response whose name has an invalid form": ({ id, port }) => [id, { session: "me", port }],
-    "a response that names the session by the id of the hello": ({ id, port }) => [id, { session: id, port }],
+    "a response whose name is the id of the hello": ({ id, port }) => [id, { session: id, port }],
     "a response that is null": ({ id }) => [id, null],
     "a response whose port is not a port": ({ id, session }) => [
       id,
@@ -425,26 +426,26 @@ describe("a flood of hellos", () => {
     const connecting = connected(port, { methods: echo, connectTimeout: 0 });
     await scriptedPeer.nextHello();
     const { MessageChannel: Original } = globalThis;
-    let made = 0;
+    let channelCount = 0;
     globalThis.MessageChannel = class extends Original {
       constructor() {
         super();
-        made++;
+        channelCount++;
       }
     };
     afterThisTest(() => void (globalThis.MessageChannel = Original));
     const start = performance.now();
     for (let n = 0; n < 100_000; n++) scriptedPeer.hello(n.toString(16).padStart(32, "0"));
-    const own = `00${hexId("a")}`.slice(0, 32);
-    const answer = (message) => message.id === own && message.result !== undefined;
+    const laterName = `00${hexId("a")}`.slice(0, 32);
+    const answer = (message) => message.id === laterName && message.result !== undefined;
     while (!scriptedPeer.received.some(answer)) {
-      scriptedPeer.hello(own);
+      scriptedPeer.hello(laterName);
       await pause(30);
     }
     const end = scriptedPeer.enter(scriptedPeer.received.find(answer));
     await connecting;
     // At most one channel is created in 10 ms.
-    assert.isBelow(made, (performance.now() - start) / 10 + 5);
+    assert.isBelow(channelCount, (performance.now() - start) / 10 + 5);
     end.post({ jsonrpc: "2.0", id: 1, method: "echo", params: [1] });
     assert.deepEqual((await end.nextCall()).result, [1]);
   });
@@ -463,12 +464,12 @@ describe("a flood of hellos", () => {
 describe("on one boundary", () => {
   it("connections on different channels do not affect each other", async () => {
     const [near, far] = ports();
-    const of = (port, channel, name) => connected(port, { channel, methods: { name: () => name } });
+    const connectNamed = (port, channel, name) => connected(port, { channel, methods: { name: () => name } });
     const [a, b, c, d] = await Promise.all([
-      of(near, "one", "a"),
-      of(near, "two", "b"),
-      of(far, "one", "c"),
-      of(far, "two", "d"),
+      connectNamed(near, "one", "a"),
+      connectNamed(near, "two", "b"),
+      connectNamed(far, "one", "c"),
+      connectNamed(far, "two", "d"),
     ]);
     const names = await Promise.all([a, b, c, d].map((peer) => peer.request("name")));
     assert.deepEqual(names, ["c", "d", "a", "b"]);
@@ -489,7 +490,7 @@ describe("on one boundary", () => {
     assert.deepEqual(seen, [1, 2]);
   });
 
-  it("the newest of several connections to one peer stays, and the others end permanently", async () => {
+  it("the newest of several connections to one peer keeps its session, and the others end permanently", async () => {
     const [near, far] = ports();
     const sessions = recordSessions();
     const [first, other] = await Promise.all([connected(near, sessions), connected(far, { methods: echo })]);
@@ -521,7 +522,7 @@ describe("destroying a connection", () => {
     assert.equal((await rejection(peer.request("echo"))).reason, "destroyed");
   });
 
-  for (const [name, act] of Object.entries({
+  for (const [name, connectAgain] of Object.entries({
     repeatedly: async (port, options) => {
       for (let n = 0; n < 3; n++) (await connected(port, options)).destroy();
       return connected(port, options);
@@ -550,7 +551,7 @@ describe("destroying a connection", () => {
     it(`and reconnecting, ${name}, at both peers, ends in one session`, async () => {
       const [near, far] = ports();
       const methods = { ...echo };
-      const [one, other] = await Promise.all([act(near, { methods }), act(far, { methods })]);
+      const [one, other] = await Promise.all([connectAgain(near, { methods }), connectAgain(far, { methods })]);
       assert.deepEqual(await one.request("echo", [1]), [1]);
       assert.deepEqual(await other.request("echo", [2]), [2]);
     });
@@ -558,12 +559,12 @@ describe("destroying a connection", () => {
     it(`and reconnecting, ${name}, at one peer, ends in one session`, async () => {
       const [near, far] = ports();
       const sessions = recordSessions({ methods: echo });
-      const [one, other] = await Promise.all([act(near, { methods: echo }), connected(far, sessions)]);
+      const [one, other] = await Promise.all([connectAgain(near, { methods: echo }), connected(far, sessions)]);
       assert.deepEqual(await one.request("echo", [1]), [1]);
       assert.deepEqual(await other.request("echo", [2]), [2]);
       assert.equal(
-        sessions.events.filter((what) => typeof what === "number").length,
-        sessions.events.filter((what) => what === "session-ended").length + 1,
+        sessions.events.filter((event) => typeof event === "number").length,
+        sessions.events.filter((event) => event === "session-ended").length + 1,
       );
     });
   }
@@ -611,10 +612,9 @@ describe("a peer that does not support sessions", () => {
     assert.equal(await peer.request("add", [1, 2]), 3);
     assert.equal((await rejection(peer.request("sub"))).message, "what?");
     peer.destroy();
-    near.postMessage({ jsonrpc: "2.0", id: "x", method: "still there" });
   });
 
-  it("is not found if it only makes calls", async () => {
+  it("is not connected if it only makes calls", async () => {
     const [near, far] = ports();
     const client = new JSONRPCClient(portTransport(far));
     afterThisTest(() => client.destroy());

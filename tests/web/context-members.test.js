@@ -6,7 +6,7 @@ import { connectPair } from "./support/connections.js";
 import { channel, scriptedChannel } from "./support/transports.js";
 
 const OWN = ["method", "id"];
-/** `__v_skip` is for Vue. */
+/** Vue does not wrap an object that has `__v_skip`. */
 const INHERITED = ["signal", "progress", "yield", "transfer", "notify", "__v_skip"];
 
 /** Returns the names and symbols of an object's own properties, enumerable or not. */
@@ -22,22 +22,22 @@ function reachable(root) {
     Function,
     AbortSignal,
   ]);
-  const found = new Set();
-  const open = [root];
-  while (open.length > 0) {
-    const value = open.pop();
+  const reached = new Set();
+  const unvisited = [root];
+  while (unvisited.length > 0) {
+    const value = unvisited.pop();
     if ((typeof value !== "object" && typeof value !== "function") || value === null) continue;
     // In Node, an AbortSignal has members of the platform.
-    if (platform.has(value) || found.has(value) || value instanceof AbortSignal) continue;
-    found.add(value);
-    open.push(Object.getPrototypeOf(value));
+    if (platform.has(value) || reached.has(value) || value instanceof AbortSignal) continue;
+    reached.add(value);
+    unvisited.push(Object.getPrototypeOf(value));
     for (const key of keysOf(value)) {
       const { get, set, value: member } = Object.getOwnPropertyDescriptor(value, key);
-      open.push(get, set, member);
-      if (get !== undefined && value !== root) open.push(get.call(root));
+      unvisited.push(get, set, member);
+      if (get !== undefined && value !== root) unvisited.push(get.call(root));
     }
   }
-  return found;
+  return reached;
 }
 
 /** Asserts that a context has the members `ownMembers`, the declared inherited members, and nothing else. */
@@ -56,22 +56,22 @@ function assertOnlyDeclared(context, ownMembers = OWN) {
   }
 }
 
-/** Returns the contexts that a server's handlers get while `play` uses the client. */
-async function contexts(play, options) {
+/** Returns the contexts that the handlers of a server receive while `useClient` sends messages. */
+async function recordContexts(useClient, options) {
   const { near, far } = channel();
-  const found = [];
-  const record = (_, context) => void found.push(context);
+  const contexts = [];
+  const record = (_, context) => void contexts.push(context);
   const server = new JSONRPCServer(far, options).method("work", record).onNotify("note", record);
   server.method("items", async function* (_, context) {
-    found.push(context);
+    contexts.push(context);
     yield 1;
   });
-  await play(new JSONRPCClient(near, options));
-  return found;
+  await useClient(new JSONRPCClient(near, options));
+  return contexts;
 }
 
 describe("a context exposes only the declared members", () => {
-  const plays = {
+  const uses = {
     "in a request": (client) => client.request("work", { secret: 1 }),
     "in a notification": async (client) => {
       client.notify("note", { secret: 1 });
@@ -90,39 +90,40 @@ describe("a context exposes only the declared members", () => {
       for await (const item of client.stream("items")) assert.equal(item, 1);
     },
   };
-  for (const [where, play] of Object.entries(plays)) {
+  for (const [where, useClient] of Object.entries(uses)) {
     for (const options of [undefined, { coalesce: true }, { coalesce: "columns" }]) {
       it(`${where}${options === undefined ? "" : ` with coalesce: ${options.coalesce}`}`, async () => {
-        const found = await contexts(play, options);
-        assert.isAtLeast(found.length, 1);
-        for (const context of found) assertOnlyDeclared(context);
+        const contexts = await recordContexts(useClient, options);
+        assert.isAtLeast(contexts.length, 1);
+        for (const context of contexts) assertOnlyDeclared(context);
       });
     }
   }
 
   it("for each of several servers that handle one notification", async () => {
     const { transport, remoteEnd } = scriptedChannel();
-    const found = [];
-    for (let n = 0; n < 2; n++) new JSONRPCServer(transport).onNotify("note", (_, context) => void found.push(context));
+    const contexts = [];
+    for (let n = 0; n < 2; n++)
+      new JSONRPCServer(transport).onNotify("note", (_, context) => void contexts.push(context));
     remoteEnd.post({ jsonrpc: "2.0", method: "note", params: [1] });
     await remoteEnd.unreadBeforeResponse();
-    assert.equal(found.length, 2);
-    for (const context of found) assertOnlyDeclared(context);
+    assert.equal(contexts.length, 2);
+    for (const context of contexts) assertOnlyDeclared(context);
   });
 
   it("in a session of connect", async () => {
     const [near, far] = await connectPair();
-    const found = [];
-    far.method("work", (_, context) => void found.push(context));
+    const contexts = [];
+    far.method("work", (_, context) => void contexts.push(context));
     await near.request("work");
-    assertOnlyDeclared(found[0]);
+    assertOnlyDeclared(contexts[0]);
   });
 
   it("after its members have been used and its handler has ended", async () => {
     const { near, far } = channel();
     let context;
-    new JSONRPCServer(far).method("work", async (_, given) => {
-      context = given;
+    new JSONRPCServer(far).method("work", async (_, handlerContext) => {
+      context = handlerContext;
       context.progress(1);
       context.notify("note");
       context.transfer([]);
@@ -133,10 +134,10 @@ describe("a context exposes only the declared members", () => {
     assertOnlyDeclared(context);
   });
 
-  it("if it is printed", async () => {
+  it("in the text that inspect() of Node prints", async () => {
     if (globalThis.process?.versions?.node === undefined) return;
     const { inspect } = await import("node:util");
-    const [context] = await contexts((client) => client.request("work", { secret: 1 }));
+    const [context] = await recordContexts((client) => client.request("work", { secret: 1 }));
     const text = inspect(context, { showHidden: true, depth: Infinity, getters: true });
     assert.notMatch(text, /secret|server|session|link|shape|slot|batch|Map/i);
     assert.match(text, /method: 'work'/);
@@ -165,14 +166,14 @@ describe("a context", () => {
   });
 
   it("has the id and the method of the request for a stream", async () => {
-    const [context] = await contexts(async (client) => {
+    const [context] = await recordContexts(async (client) => {
       for await (const item of client.stream("items")) assert.equal(item, 1);
     });
     assert.deepEqual([context.method, context.id], ["items", 1]);
   });
 
   it("has the id undefined in a handler of a notification", async () => {
-    const [context] = await contexts(async (client) => {
+    const [context] = await recordContexts(async (client) => {
       client.notify("note");
       await client.request("work");
     });
@@ -182,9 +183,9 @@ describe("a context", () => {
 
   it("has the origin undefined if the message was not sent by a window", async () => {
     const { near, far } = channel();
-    const found = [];
-    new JSONRPCPeer(far).method("work", (_, context) => void found.push(context));
+    const contexts = [];
+    new JSONRPCPeer(far).method("work", (_, context) => void contexts.push(context));
     await new JSONRPCClient(near).request("work");
-    assert.isUndefined(found[0].origin);
+    assert.isUndefined(contexts[0].origin);
   });
 });

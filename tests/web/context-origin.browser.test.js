@@ -6,14 +6,14 @@ import { connectingIframe, origins, scriptedIframe } from "./support/iframes.js"
 import { connected } from "./support/connections.js";
 import { afterThisTest } from "./support/cleanup.js";
 
-/** Creates a server for this iframe. Returns the origins in the contexts of its handlers. */
-function served(child, origin) {
-  const found = [];
-  const record = (_, context) => void found.push(context.origin);
+/** Creates a server for an iframe. `recorded` contains the origins in the contexts of its handlers. */
+function serveIframe(child, origin) {
+  const recorded = [];
+  const record = (_, context) => void recorded.push(context.origin);
   const server = new JSONRPCServer(windowTransport(child.window, { origin }));
   server.method("work", record).onNotify("note", record);
   afterThisTest(() => server.destroy());
-  return { server, found };
+  return { server, recorded };
 }
 
 const request = (id) => ({ jsonrpc: "2.0", method: "work", id });
@@ -31,22 +31,22 @@ describe("the context of a handler at a windowTransport has the origin of the se
   for (const [kind, [options, origin, expected]] of Object.entries(kinds)) {
     it(`an iframe ${kind}`, async () => {
       const child = await scriptedIframe(options);
-      const { found } = served(child, origin);
+      const { recorded } = serveIframe(child, origin);
       child.post(request(1));
       child.post(note);
       child.post([request(2), note]);
       await child.settled();
-      assert.deepEqual(found, Array(4).fill(expected));
+      assert.deepEqual(recorded, Array(4).fill(expected));
     });
   }
 
   it("for each of several servers that handle one notification", async () => {
     const child = await scriptedIframe({ origin: origins.other });
-    const all = [served(child, origins.other), served(child, origins.other)];
+    const all = [serveIframe(child, origins.other), serveIframe(child, origins.other)];
     child.post(note);
     await child.settled();
     assert.deepEqual(
-      all.map(({ found }) => found),
+      all.map(({ recorded }) => recorded),
       [[origins.other], [origins.other]],
     );
   });
@@ -56,11 +56,11 @@ describe("the context of a handler at a windowTransport has the origin of the se
     const transport = windowTransport(child.window, { origin: [origins.own, origins.other] });
     child.post(request(1));
     await child.settled();
-    const found = [];
-    const server = new JSONRPCServer(transport).method("work", (_, context) => void found.push(context.origin));
+    const recorded = [];
+    const server = new JSONRPCServer(transport).method("work", (_, context) => void recorded.push(context.origin));
     afterThisTest(() => server.destroy());
     await child.settled();
-    assert.deepEqual(found, [origins.other]);
+    assert.deepEqual(recorded, [origins.other]);
   });
 });
 
@@ -72,13 +72,13 @@ describe("the context of a handler in a session with a window has the origin of 
   };
   for (const [kind, [query, frameOptions, options, expected]] of Object.entries(sessions)) {
     it(`an iframe ${kind}`, async () => {
-      const found = [];
+      const recorded = [];
       const peer = await connected(connectingIframe(query, frameOptions), {
         ...options,
-        methods: { name: (_, context) => (found.push(context.origin), "page") },
+        methods: { name: (_, context) => (recorded.push(context.origin), "page") },
       });
       assert.deepEqual(await peer.request("callBack", [1]), ["back", "page"]);
-      assert.deepEqual(found, [expected]);
+      assert.deepEqual(recorded, [expected]);
     });
   }
 });

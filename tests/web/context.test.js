@@ -3,13 +3,16 @@ import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js"
 import { channel, scriptedChannel } from "./support/transports.js";
 import { deferred, pause, until } from "./support/outcomes.js";
 
-/** Returns the context of a running request and the function that ends the request. */
+/**
+ * Sends a request to a server. Returns the context in its handler, and `end`, a deferred promise that ends the handler.
+ * The test is the peer of the server.
+ */
 async function startRequest() {
   const { transport, remoteEnd } = scriptedChannel();
   const end = deferred();
   let context;
-  const server = new JSONRPCServer(transport).method("work", (_, given) => {
-    context = given;
+  const server = new JSONRPCServer(transport).method("work", (_, handlerContext) => {
+    context = handlerContext;
     return end.promise;
   });
   remoteEnd.post({ jsonrpc: "2.0", method: "work", id: "w" });
@@ -24,18 +27,18 @@ describe("the context of a handler", () => {
   });
 
   it("has no reference to the params, which may be large", async () => {
-    const kept = [];
+    const seen = [];
     const { near, far } = channel();
-    const server = new JSONRPCServer(far).onNotify("note", (params, context) => void kept.push([params, context]));
-    server.method("work", (params, context) => void kept.push([params, context]));
+    const server = new JSONRPCServer(far).onNotify("note", (params, context) => void seen.push([params, context]));
+    server.method("work", (params, context) => void seen.push([params, context]));
     const client = new JSONRPCClient(near);
     client.notify("note", { n: 1 });
     await client.request("work", { n: 2 });
     assert.deepEqual(
-      kept.map(([{ n }]) => n),
+      seen.map(([{ n }]) => n),
       [1, 2],
     );
-    for (const [params, context] of kept) assert.notInclude(Object.values(context), params);
+    for (const [params, context] of seen) assert.notInclude(Object.values(context), params);
   });
 
   it("sends progress in a notification with the id of the request", async () => {
@@ -78,7 +81,7 @@ describe("the context of a handler", () => {
     assert.equal((await remoteEnd.next()).result, "built");
   });
 
-  it("transfers the buffers of the result that the handler passes to transfer()", async () => {
+  it("transfers the buffers that the handler passes to transfer(), with the result", async () => {
     const { near, far } = channel();
     let buffer;
     new JSONRPCServer(far).method("read", (_, context) => {
@@ -98,7 +101,7 @@ describe("the context of a handler", () => {
     await until(() => context.signal.aborted);
   });
 
-  it("has a signal that is aborted even if the handler reads the signal later", async () => {
+  it("has a signal that is aborted even if the handler first reads it after the cancellation", async () => {
     const { context, remoteEnd } = await startRequest();
     remoteEnd.post({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: "w" } });
     await remoteEnd.unreadBeforeResponse();
@@ -125,8 +128,8 @@ describe("the context of a handler", () => {
   it("also exists for notifications, where progress() sends nothing", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     let context;
-    new JSONRPCServer(transport).onNotify("note", (_, given) => {
-      context = given;
+    new JSONRPCServer(transport).onNotify("note", (_, handlerContext) => {
+      context = handlerContext;
       context.progress(1);
       context.notify("seen");
     });
@@ -165,7 +168,7 @@ describe("the progress of a call", () => {
     assert.deepEqual(seen, { a: ["a"], b: ["b"] });
   });
 
-  it("may be transferred", async () => {
+  it("may contain transferred buffers", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("work", (_, { progress }) => {
       const bytes = new Uint8Array([7]);
@@ -173,11 +176,13 @@ describe("the progress of a call", () => {
       return bytes.length;
     });
     const seen = [];
-    const left = await new JSONRPCClient(near).request("work", [], { onProgress: (value) => seen.push(value) });
-    assert.deepEqual([[...seen[0]], left], [[7], 0]);
+    const remainingLength = await new JSONRPCClient(near).request("work", [], {
+      onProgress: (value) => seen.push(value),
+    });
+    assert.deepEqual([[...seen[0]], remainingLength], [[7], 0]);
   });
 
-  it("is ignored after the call has ended, and if no call has its token", async () => {
+  it("is ignored if the call has ended, or if no call has the token", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const seen = [];
@@ -208,7 +213,7 @@ describe("the progress of a call", () => {
     assert.deepEqual(seen, ["of the second"]);
   });
 
-  it("is reported to onError if its handler throws, and the call still gets its result", async () => {
+  it("causes a report to onError if onProgress throws, and the call still gets its result", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("work", (_, { progress }) => (progress(1), "done"));
     const errors = [];

@@ -1,5 +1,5 @@
-// The context of a handler whose session has ended or whose peer has disconnected. The library drops and reports the
-// messages that the handler sends with it. They do not reach the next document of the peer.
+// A handler may still run after its session has ended. The library drops and reports the messages that the handler then
+// sends by its context, so these messages do not reach the next document of the peer.
 
 import { assert } from "chai";
 import { CallError, JSONRPCServer } from "./support/portway.js";
@@ -7,29 +7,33 @@ import { reconnect, connected, hexId, scriptedPort } from "./support/connections
 import { recorder } from "./support/transports.js";
 import { deferred, pause, until } from "./support/outcomes.js";
 
-/** Connects a peer to the test. The test also ends the handlers. */
+/**
+ * Connects a peer to the test. `results` has a deferred promise for each call of the method `work`. The handler returns
+ * this promise, so the test ends the handler by it.
+ */
 async function connectWithHandlers(features = ["batch"], options) {
   const { port, scriptedPeer } = scriptedPort();
   const contexts = [];
-  const ends = [];
+  const results = [];
   const errors = [];
   const onError = ({ reason, method, message }) => errors.push(reason === undefined ? message : [reason, method]);
   const work = (params, context) => {
     contexts.push(context);
-    const end = deferred();
-    ends.push(end);
-    return end.promise;
+    const result = deferred();
+    results.push(result);
+    return result.promise;
   };
   const note = (params, context) => void contexts.push(context);
   const connecting = connected(port, { methods: { work }, notifications: { note }, onError, ...options });
   const end = await scriptedPeer.open({ session: hexId(1), features });
-  return { peer: await connecting, scriptedPeer, end, contexts, ends, errors };
+  return { peer: await connecting, scriptedPeer, end, contexts, results, errors };
 }
 
 const request = (id, method = "work") => ({ jsonrpc: "2.0", id, method });
 const notification = (method = "note") => ({ jsonrpc: "2.0", method });
 
-const ways = {
+/** By kind of message: the features of the peer, and a function that sends the messages. */
+const kinds = {
   "a request": [["batch"], (end) => end.post(request(1))],
   "a notification": [["batch"], (end) => end.post(notification())],
   "a list": [["batch"], (end) => end.post([request(1), notification()])],
@@ -42,70 +46,70 @@ const ways = {
 };
 
 describe("the context of a handler whose session has ended", () => {
-  for (const [name, [features, send]] of Object.entries(ways)) {
-    it(`sends nothing to the next session, and the dropped messages are reported: in ${name}`, async () => {
-      const { scriptedPeer, end, contexts, ends, errors, peer } = await connectWithHandlers(features);
+  for (const [name, [features, send]] of Object.entries(kinds)) {
+    it(`sends nothing to the next session, and the dropped messages are reported: ${name}`, async () => {
+      const { scriptedPeer, end, contexts, results, errors, peer } = await connectWithHandlers(features);
       send(end);
       await until(() => contexts.length > 0);
       await end.unreadBeforeResponse();
-      const taken = contexts.map(({ notify, progress, transfer }) => ({ notify, progress, transfer }));
+      const oldContexts = contexts.map(({ notify, progress, transfer }) => ({ notify, progress, transfer }));
       end.bye();
       const next = await reconnect(scriptedPeer, { features });
       next.post(request("now"));
-      await until(() => ends.length > 0 && contexts.length > taken.length);
-      for (const { notify, progress, transfer } of taken) {
+      await until(() => results.length > 0 && contexts.length > oldContexts.length);
+      for (const { notify, progress, transfer } of oldContexts) {
         transfer([new ArrayBuffer(8)]);
         notify("secret", [1]);
         progress("secret");
       }
-      for (const { resolve } of ends.slice(0, -1)) resolve("secret");
+      for (const { resolve } of results.slice(0, -1)) resolve("secret");
       await pause(20);
       // The application's own messages reach the peer of the current session.
       peer.notify("public");
-      ends.at(-1).resolve("answer");
+      results.at(-1).resolve("answer");
       const received = (await next.unreadBeforeResponse()).flat().filter(({ method }) => !method?.startsWith("rpc."));
       assert.deepEqual(received, [
         { jsonrpc: "2.0", method: "public" },
         { jsonrpc: "2.0", result: "answer", id: "now" },
       ]);
       // The dropped results are not reported, because no caller waits for them.
-      assert.equal(errors.length, 2 * taken.length);
+      assert.equal(errors.length, 2 * oldContexts.length);
       for (const error of errors) assert.equal(error[0], "session-ended");
     });
   }
 
   it("causes a report with the reason session-ended if its handler throws, and errorData is not called", async () => {
-    const asked = [];
-    const { scriptedPeer, end, contexts, ends, errors } = await connectWithHandlers(["batch"], {
-      errorData: (error) => asked.push(error),
+    const errorDataCalls = [];
+    const { scriptedPeer, end, contexts, results, errors } = await connectWithHandlers(["batch"], {
+      errorData: (error) => errorDataCalls.push(error),
     });
     end.post(request(1));
     await until(() => contexts.length === 1);
     end.bye();
     const next = await reconnect(scriptedPeer);
-    ends[0].reject(new Error("secret"));
+    results[0].reject(new Error("secret"));
     await next.unreadBeforeResponse();
-    assert.deepEqual([errors, asked], [[["session-ended", "work"]], []]);
+    assert.deepEqual([errors, errorDataCalls], [[["session-ended", "work"]], []]);
   });
 
   it("reports nothing if the handler returns", async () => {
-    const { scriptedPeer, end, contexts, ends, errors } = await connectWithHandlers();
+    const { scriptedPeer, end, contexts, results, errors } = await connectWithHandlers();
     end.post([request(1), request(2)]);
     await until(() => contexts.length === 2);
-    ends[0].promise.then(() => ends[1].resolve("late, too"));
+    results[0].promise.then(() => results[1].resolve("late, too"));
     end.bye();
     const next = await reconnect(scriptedPeer);
-    ends[0].resolve("late");
+    results[0].resolve("late");
     await next.unreadBeforeResponse();
     assert.deepEqual(errors, []);
   });
 
   it("reports nothing if the handler stops because its signal was aborted", async () => {
-    const { scriptedPeer, end, contexts, ends, errors } = await connectWithHandlers();
+    const { scriptedPeer, end, contexts, results, errors } = await connectWithHandlers();
     end.post([request(1), request(2)]);
     await until(() => contexts.length === 2);
-    contexts[0].signal.addEventListener("abort", () => ends[0].reject(contexts[0].signal.reason));
-    contexts[1].signal.addEventListener("abort", () => ends[1].reject(new DOMException("stopped", "AbortError")));
+    contexts[0].signal.addEventListener("abort", () => results[0].reject(contexts[0].signal.reason));
+    contexts[1].signal.addEventListener("abort", () => results[1].reject(new DOMException("stopped", "AbortError")));
     end.bye();
     const next = await reconnect(scriptedPeer);
     await next.unreadBeforeResponse();
@@ -146,10 +150,10 @@ describe("the context of a handler whose session has ended", () => {
     assert.deepEqual(errors, []);
   });
 
-  it("still works in a session that is unresponsive", async () => {
+  it("still sends messages in a session that is unresponsive", async () => {
     const { port, scriptedPeer } = scriptedPort();
     let context;
-    const methods = { work: (_, given) => ((context = given), new Promise(() => {})) };
+    const methods = { work: (_, handlerContext) => ((context = handlerContext), new Promise(() => {})) };
     const connecting = connected(port, { methods, heartbeat: 100 });
     const end = await scriptedPeer.open({ session: hexId(1) });
     const peer = await connecting;
@@ -162,13 +166,14 @@ describe("the context of a handler whose session has ended", () => {
   });
 });
 
-describe("messages of one array or of columns, the first of which ends the session,", () => {
+describe("messages after a message that ends the session, in the same array or columns,", () => {
+  /** Creates a server whose method `end` ends the session of its transport. */
   function serverOnLosableTransport(options) {
     const errors = [];
     const transport = { ...recorder(), onClose: (lose) => (transport.lose = lose) };
     const workContexts = [];
     new JSONRPCServer(transport, { onError: ({ reason }) => errors.push(reason), ...options })
-      .method("end", () => void transport.lose(new CallError("session-ended", "it has gone"), true))
+      .method("end", () => void transport.lose(new CallError("session-ended", "the session has ended"), true))
       .method("work", (_, context) => void workContexts.push(context));
     return { transport, workContexts, errors };
   }
@@ -197,8 +202,8 @@ describe("messages of one array or of columns, the first of which ends the sessi
 describe("requests whose handlers continue after their session has ended", () => {
   it("count in later sessions until they end, so that new sessions do not allow a peer more running requests", async () => {
     const { port, scriptedPeer } = scriptedPort();
-    const ends = [];
-    const methods = { work: () => new Promise((resolve) => ends.push(resolve)) };
+    const results = [];
+    const methods = { work: () => new Promise((resolve) => results.push(resolve)) };
     const connecting = connected(port, { methods, limits: { inFlight: 2 }, onError() {} });
     let end = await scriptedPeer.open();
     await connecting;
@@ -206,16 +211,16 @@ describe("requests whose handlers continue after their session has ended", () =>
     for (let session = 1; session <= 4; session++) {
       end.post(work(1));
       end.post(work(2));
-      await until(() => ends.length === 2 * session);
+      await until(() => results.length === 2 * session);
       end.bye();
       end = await reconnect(scriptedPeer, {});
     }
     end.post(work("refused"));
     const { id, error } = await end.nextCall();
-    assert.deepEqual([id, error.code, error.data.reason, ends.length], ["refused", -32600, "too-many-requests", 8]);
-    ends[0]();
+    assert.deepEqual([id, error.code, error.data.reason, results.length], ["refused", -32600, "too-many-requests", 8]);
+    results[0]();
     await pause(0);
     end.post(work("taken"));
-    await until(() => ends.length === 9);
+    await until(() => results.length === 9);
   });
 });

@@ -143,12 +143,12 @@ const destroyedAnswer = (id) => ({
 });
 
 describe("destroying a server", () => {
-  for (const [kind, pair] of Object.entries({
+  for (const [kind, makeTransports] of Object.entries({
     "a port": channel,
     "a transport that delivers synchronously": loopback,
   })) {
     it(`ends all calls of the peer at once, over ${kind}: single calls, batches and streams, even if handlers ignore the signal`, async () => {
-      const { near, far } = pair();
+      const { near, far } = makeTransports();
       const hang = () => new Promise(() => {});
       let started = 0;
       const server = new JSONRPCServer(far).method("hang", () => (started++, hang()));
@@ -165,8 +165,8 @@ describe("destroying a server", () => {
       const rest = rejection(iterator.next());
       await until(() => started === 4);
       server.destroy();
-      const ends = [await single, ...(await batch).map(({ reason }) => reason), await rest];
-      for (const error of ends) assert.deepEqual([error.code, error.data], [-32603, { reason: "destroyed" }]);
+      const errors = [await single, ...(await batch).map(({ reason }) => reason), await rest];
+      for (const error of errors) assert.deepEqual([error.code, error.data], [-32603, { reason: "destroyed" }]);
       client.destroy();
     });
   }
@@ -190,7 +190,7 @@ describe("destroying a server", () => {
     assert.deepEqual(remoteEnd.received, [destroyedAnswer(1), destroyedAnswer(2)]);
   });
 
-  it("stops its handlers from running", async () => {
+  it("prevents later calls of its handlers", async () => {
     const transport = recorder();
     let ran = 0;
     const server = new JSONRPCServer(transport).method("a", () => ++ran).onNotify("b", () => ++ran);
@@ -331,6 +331,7 @@ describe("destroying a peer", () => {
   });
 
   it("works with Symbol.dispose if the engine has it", () => {
+    // Without Symbol.dispose, no method may have the name "undefined".
     if (Symbol.dispose === undefined) return assert.isUndefined(JSONRPCPeer.prototype[undefined]);
     for (const Role of [JSONRPCClient, JSONRPCServer, JSONRPCPeer]) {
       const transport = recorder();
@@ -341,6 +342,7 @@ describe("destroying a peer", () => {
 });
 
 describe("a peer that is destroyed while it handles a batch", () => {
+  // The rest of the batch has the ids of the calls of the next peer, and must not affect these calls.
   const call = (id, method = "work") => ({ jsonrpc: "2.0", id, method });
 
   for (const [way, begin, message] of [
@@ -352,12 +354,12 @@ describe("a peer that is destroyed while it handles a batch", () => {
     ["a notification", (old, destroy) => (old.method("end", destroy), new Promise(() => {})), { method: "end" }],
     ["the signal of a request", (old) => old.request("slow"), { method: "$/cancelRequest", params: { id: "own" } }],
   ]) {
-    it(`by ${way} no longer affects any other peer`, async () => {
+    it(`no longer affects any other peer: destroyed by ${way}`, async () => {
       const transport = recorder();
-      const other = recorder();
+      const nextTransport = recorder();
       const old = new JSONRPCPeer(transport);
       let next;
-      let answer;
+      let nextRejection;
       let ran = 0;
       let isDestroyed = false;
       const destroy = () => {
@@ -365,9 +367,9 @@ describe("a peer that is destroyed while it handles a batch", () => {
         if (isDestroyed) return;
         isDestroyed = true;
         old.destroy();
-        next = new JSONRPCPeer(other, { limits: { inFlight: 1 }, timeout: 300 });
-        next.method("work", () => "of the other");
-        answer = rejection(next.request("other"));
+        next = new JSONRPCPeer(nextTransport, { limits: { inFlight: 1 }, timeout: 300 });
+        next.method("work", () => "of the next");
+        nextRejection = rejection(next.request("other"));
       };
       old.method("work", () => void ran++);
       old.method("own", (_, { signal }) => new Promise(() => signal.addEventListener("abort", destroy)));
@@ -380,29 +382,29 @@ describe("a peer that is destroyed while it handles a batch", () => {
         call(2),
         call(3),
       ]);
-      assert.equal((await answer).reason, "timeout");
+      assert.equal((await nextRejection).reason, "timeout");
       assert.equal(ran, 0);
-      other.deliver(call(1));
-      await until(() => other.sent.some(({ id, result }) => id === 1 && result === "of the other"));
+      nextTransport.deliver(call(1));
+      await until(() => nextTransport.sent.some(({ id, result }) => id === 1 && result === "of the next"));
       next.destroy();
     });
   }
 });
 
 describe("destroying a transport", () => {
-  it("removes the listeners of a port and closes it", async () => {
+  it("removes the listeners of its port, and closes the port", async () => {
     const { port1, port2 } = new MessageChannel();
     const counts = { added: 0, removed: 0, closed: 0 };
-    const count = (name, key) => {
+    const countCalls = (name, key) => {
       const original = port1[name];
       port1[name] = function (...args) {
         counts[key]++;
         return original.apply(this, args);
       };
     };
-    count("addEventListener", "added");
-    count("removeEventListener", "removed");
-    count("close", "closed");
+    countCalls("addEventListener", "added");
+    countCalls("removeEventListener", "removed");
+    countCalls("close", "closed");
     const transport = portTransport(port1);
     transport.onMessage(() => {});
     transport.destroy();
@@ -419,7 +421,7 @@ describe("destroying a transport", () => {
     port2.close();
   });
 
-  it("allows a new client on the same port object, whose calls fail at once", async () => {
+  it("allows a new client on the same port object, and the calls of this client fail at once", async () => {
     const { port1, port2 } = new MessageChannel();
     new JSONRPCClient(portTransport(port1)).destroy();
     const client = new JSONRPCClient(portTransport(port1), { timeout: 5_000 });
@@ -431,18 +433,19 @@ describe("destroying a transport", () => {
   });
 
   it("makes connect() fail at once on its port, and on closed and transferred ports if the engine can detect them", async () => {
-    const [destroyed, closed, moved] = [0, 1, 2].map(() => new MessageChannel().port1);
+    const [destroyed, closed, transferred] = [0, 1, 2].map(() => new MessageChannel().port1);
     const { port1: abandoned, port2: other } = new MessageChannel();
     portTransport(destroyed).destroy();
-    // Node reports the end of a port once, before a client listens.
-    const ends = inNode ? [closed, abandoned].map((port) => new Promise((end) => port.once("close", end))) : [];
+    // Node reports only once that a port has closed. The test waits for these reports, so that no client receives them.
+    const closeEvents = inNode ? [closed, abandoned].map((port) => new Promise((end) => port.once("close", end))) : [];
     closed.close();
     other.close();
-    await Promise.all(ends);
+    await Promise.all(closeEvents);
     const { port2 } = new MessageChannel();
-    port2.postMessage(undefined, [moved]);
-    const shows = (port) => {
+    port2.postMessage(undefined, [transferred]);
+    const isDetectable = (port) => {
       if (inNode) return true;
+      // An open port cannot transfer itself, and throws. Some engines throw for closed and transferred ports, too.
       try {
         port.postMessage(undefined, [port]);
         return true;
@@ -450,8 +453,8 @@ describe("destroying a transport", () => {
         return false;
       }
     };
-    const shown = [closed, moved, ...(inNode ? [abandoned] : [])].filter(shows);
-    for (const port of [destroyed, ...shown]) {
+    const detectable = [closed, transferred, ...(inNode ? [abandoned] : [])].filter(isDetectable);
+    for (const port of [destroyed, ...detectable]) {
       const { reason, message } = await rejection(connect(port, { connectTimeout: 5_000 }));
       assert.deepEqual([reason, message], ["peer-gone", "the port is closed"]);
       const client = new JSONRPCClient(portTransport(port), { timeout: 5_000 });

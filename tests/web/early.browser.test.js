@@ -1,4 +1,5 @@
-// `portway/early` in iframes. workers.browser.test.js tests it in workers.
+// `portway/early` buffers messages that arrive before the wasm has loaded. This file tests iframes, and
+// workers.browser.test.js tests workers.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, windowTransport } from "./support/portway.js";
@@ -6,14 +7,22 @@ import { openIframe, frameIndex, origins, scriptedIframe, recordDataReads } from
 import { afterThisTest } from "./support/cleanup.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 
-const slow = "/pkg/portway_bg.wasm?delay=300";
+const slowWasm = "/pkg/portway_bg.wasm?delay=300";
 
 for (const [kind, options, transportOptions] of [
-  ["the same origin", { query: { wasm: slow } }, undefined],
-  ["another origin", { origin: origins.other, query: { wasm: slow, origin: origins.own } }, { origin: origins.other }],
-  ["no origin", { sandbox: "allow-scripts", query: { wasm: slow, origin: origins.own } }, { origin: "null" }],
+  ["of the page's origin", { query: { wasm: slowWasm } }, undefined],
+  [
+    "of another origin",
+    { origin: origins.other, query: { wasm: slowWasm, origin: origins.own } },
+    { origin: origins.other },
+  ],
+  [
+    "without an origin",
+    { sandbox: "allow-scripts", query: { wasm: slowWasm, origin: origins.own } },
+    { origin: "null" },
+  ],
 ]) {
-  it(`an iframe of ${kind} answers requests that arrived before its wasm had loaded`, async () => {
+  it(`an iframe ${kind} answers requests that arrived before its wasm had loaded`, async () => {
     const { contentWindow } = await openIframe("early-frame.html", options);
     const peer = new JSONRPCPeer(windowTransport(contentWindow, transportOptions)).method("name", () => "page");
     afterThisTest(() => peer.destroy());
@@ -25,7 +34,7 @@ for (const [kind, options, transportOptions] of [
 
 it("an iframe buffers messages from another window for a transport that is created later", async () => {
   const sibling = await scriptedIframe();
-  const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow } });
+  const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slowWasm } });
   const post = (n) => sibling.post({ jsonrpc: "2.0", method: "note", params: [n] }, frameIndex(contentWindow));
   const client = new JSONRPCClient(windowTransport(contentWindow));
   afterThisTest(() => client.destroy());
@@ -42,8 +51,8 @@ it("an iframe that other windows flood still buffers messages from its parent", 
   const { contentWindow } = await openIframe("early-frame.html", {
     query: { wasm: "/pkg/portway_bg.wasm?delay=2000" },
   });
-  const number = frameIndex(contentWindow);
-  for (let n = 0; n < 10_100; n++) sibling.post({ jsonrpc: "2.0", method: "note", params: [n] }, number);
+  const iframeIndex = frameIndex(contentWindow);
+  for (let n = 0; n < 10_100; n++) sibling.post({ jsonrpc: "2.0", method: "note", params: [n] }, iframeIndex);
   await sibling.settled();
   const client = new JSONRPCClient(windowTransport(contentWindow));
   afterThisTest(() => client.destroy());
@@ -56,22 +65,22 @@ it("an iframe buffers 10 000 messages of all senders together, and the excess of
   const { contentWindow } = await openIframe("early-frame.html", {
     query: { wasm: "/pkg/portway_bg.wasm?delay=3000" },
   });
-  const number = frameIndex(contentWindow);
+  const iframeIndex = frameIndex(contentWindow);
   const note = (n) => ({ jsonrpc: "2.0", method: "note", params: [n] });
   const flood = async (flooder) => {
-    for (let n = 0; n < 10_100; n++) flooder.post(note(n), number);
+    for (let n = 0; n < 10_100; n++) flooder.post(note(n), iframeIndex);
     await flooder.settled();
   };
   await flood(flooders[0]);
-  for (let n = 0; n < 10; n++) quiet.post(note(n), number);
+  for (let n = 0; n < 10; n++) quiet.post(note(n), iframeIndex);
   await quiet.settled();
   await flood(flooders[1]);
-  for (let n = 10; n < 20; n++) quiet.post(note(n), number);
+  for (let n = 10; n < 20; n++) quiet.post(note(n), iframeIndex);
   await quiet.settled();
   const client = new JSONRPCClient(windowTransport(contentWindow));
   afterThisTest(() => client.destroy());
-  const kept = async ({ window }) => client.request("listenTo", [frameIndex(window)]);
-  const all = [await kept(flooders[0]), await kept(flooders[1]), await kept(quiet)];
+  const bufferedFrom = async ({ window }) => client.request("listenTo", [frameIndex(window)]);
+  const all = [await bufferedFrom(flooders[0]), await bufferedFrom(flooders[1]), await bufferedFrom(quiet)];
   assert.deepEqual(
     all[2],
     Array.from({ length: 20 }, (_, n) => n),
@@ -89,27 +98,27 @@ it("an iframe buffers 10 000 messages of all senders together, and the excess of
 });
 
 it("an iframe reads no message of another window before a transport for the window exists", async () => {
-  const stranger = await scriptedIframe();
-  const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow } });
+  const sibling = await scriptedIframe();
+  const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slowWasm } });
   const reads = recordDataReads(contentWindow);
-  const post = () => stranger.post({ jsonrpc: "2.0", method: "note", params: [1] }, frameIndex(contentWindow));
+  const post = () => sibling.post({ jsonrpc: "2.0", method: "note", params: [1] }, frameIndex(contentWindow));
   post();
-  await stranger.settled();
+  await sibling.settled();
   const client = new JSONRPCClient(windowTransport(contentWindow));
   afterThisTest(() => client.destroy());
   await client.request("echo");
   post();
-  await stranger.settled();
+  await sibling.settled();
   await client.request("echo");
   assert.isTrue(reads.some(({ source }) => source === window));
-  assert.isFalse(reads.some(({ source }) => source === stranger.window));
-  assert.deepEqual(await client.request("listenTo", [frameIndex(stranger.window)]), [1, 1]);
+  assert.isFalse(reads.some(({ source }) => source === sibling.window));
+  assert.deepEqual(await client.request("listenTo", [frameIndex(sibling.window)]), [1, 1]);
 });
 
 it("an iframe buffers messages until 10 s after its wasm has started, and then drops them and removes its listener", async function () {
   this.timeout(60_000);
-  const [stranger, late] = [await scriptedIframe(), await scriptedIframe()];
-  const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow } });
+  const [sibling, late] = [await scriptedIframe(), await scriptedIframe()];
+  const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slowWasm } });
   const removed = [];
   const { removeEventListener } = contentWindow;
   contentWindow.removeEventListener = function (type, ...more) {
@@ -118,8 +127,8 @@ it("an iframe buffers messages until 10 s after its wasm has started, and then d
   };
   const post = (scriptedIframe, n) =>
     scriptedIframe.post({ jsonrpc: "2.0", method: "note", params: [n] }, frameIndex(contentWindow));
-  post(stranger, 1);
-  await stranger.settled();
+  post(sibling, 1);
+  await sibling.settled();
   const client = new JSONRPCClient(windowTransport(contentWindow));
   afterThisTest(() => client.destroy());
   await client.request("echo");
@@ -130,12 +139,12 @@ it("an iframe buffers messages until 10 s after its wasm has started, and then d
   assert.deepEqual(await client.request("listenTo", [frameIndex(late.window)]), [2]);
   await until(() => removed.length > 0, "the listener was not removed");
   assert.deepEqual(removed, ["message"]);
-  assert.deepEqual(await client.request("listenTo", [frameIndex(stranger.window)]), []);
+  assert.deepEqual(await client.request("listenTo", [frameIndex(sibling.window)]), []);
   assert.deepEqual(await client.request("echo", [1]), [1]);
 });
 
 it("an iframe ignores messages from an origin that it does not allow", async () => {
-  const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slow, origin: origins.other } });
+  const { contentWindow } = await openIframe("early-frame.html", { query: { wasm: slowWasm, origin: origins.other } });
   const client = new JSONRPCClient(windowTransport(contentWindow), { timeout: 1_000 });
   afterThisTest(() => client.destroy());
   assert.equal((await rejection(client.request("echo"))).reason, "timeout");
@@ -159,30 +168,31 @@ it("an iframe whose wasm is missing responds to each request with an error, befo
 });
 
 describe("an iframe whose wasm is missing", () => {
-  const failing = async () => {
+  /** Opens such an iframe. `failed` waits until its wasm could not be loaded. */
+  const openFailing = async () => {
     const { contentWindow } = await openIframe("early-frame.html", {
       query: { wasm: "/nowhere.wasm?delay=300&token=secret" },
     });
     const printed = [];
     contentWindow.console.error = (...args) => printed.push(args.map(String).join(" "));
     const failed = () => until(() => printed.length > 0, "the reason was not printed");
-    return { number: frameIndex(contentWindow), contentWindow, printed, failed };
+    return { iframeIndex: frameIndex(contentWindow), contentWindow, printed, failed };
   };
   const request = (id) => ({ jsonrpc: "2.0", id, method: "x" });
   const refusals = ({ received }) => received.filter(({ error }) => error !== undefined);
 
   it("prints the reason once, and does not send it to any peer", async () => {
-    const { number, printed, failed } = await failing();
-    const stranger = await scriptedIframe();
-    stranger.post(request(1), number);
-    await stranger.settled();
+    const { iframeIndex, printed, failed } = await openFailing();
+    const sibling = await scriptedIframe();
+    sibling.post(request(1), iframeIndex);
+    await sibling.settled();
     await failed();
-    stranger.post([request(2), { jsonrpc: "2.0", method: "note" }], number);
-    stranger.post({ jsonrpc: "2.0", method: "note" }, number);
-    await until(() => refusals(stranger).length === 2, "no answer");
-    await stranger.settled();
+    sibling.post([request(2), { jsonrpc: "2.0", method: "note" }], iframeIndex);
+    sibling.post({ jsonrpc: "2.0", method: "note" }, iframeIndex);
+    await until(() => refusals(sibling).length === 2, "no response arrived");
+    await sibling.settled();
     const error = { code: -32603, message: "portway could not start" };
-    assert.deepEqual(stranger.received, [
+    assert.deepEqual(sibling.received, [
       { jsonrpc: "2.0", error, id: 1 },
       { jsonrpc: "2.0", error, id: 2 },
     ]);
@@ -192,8 +202,8 @@ describe("an iframe whose wasm is missing", () => {
 
   it("responds to the same values as an iframe that has its wasm", async () => {
     const { contentWindow: running } = await openIframe("early-frame.html");
-    const holes = [request("beside a hole")];
-    holes.length = 2;
+    const withHoles = [request("beside a hole")];
+    withHoles.length = 2;
     const values = [
       request("alone"),
       [request("in a list"), request("in the same list")],
@@ -201,7 +211,7 @@ describe("an iframe whose wasm is missing", () => {
       { ...request("a number for a version"), jsonrpc: 2 },
       { id: "no version", method: "x" },
       [],
-      holes,
+      withHoles,
       [request("beside null"), null],
       [request("beside another version"), { jsonrpc: "1.0" }],
       [[request("in a list in a list")]],
@@ -214,7 +224,8 @@ describe("an iframe whose wasm is missing", () => {
       { ...request("with params"), params: [1] },
       request("last"),
     ];
-    const recognised = async (window) => {
+    /** Posts all values to a window. Returns the ids of the responses. */
+    const answeredIds = async (window) => {
       const ids = [];
       const listener = ({ source, data }) => {
         if (source === window) ids.push(...[data].flat().map(({ id }) => id));
@@ -225,61 +236,61 @@ describe("an iframe whose wasm is missing", () => {
       await until(() => ids.includes("last"), "the last request has no response");
       return ids;
     };
-    const { contentWindow: failed } = await failing();
+    const { contentWindow: failed } = await openFailing();
     const expected = ["alone", "in a list", "in the same list", "with params", "last"];
-    assert.deepEqual(await recognised(running), expected);
-    assert.deepEqual(await recognised(failed), expected);
+    assert.deepEqual(await answeredIds(running), expected);
+    assert.deepEqual(await answeredIds(failed), expected);
   });
 
   it("responds to about 100 requests of one sender, and still to requests of other senders", async () => {
-    const { number, failed } = await failing();
-    const [stranger, other] = [await scriptedIframe(), await scriptedIframe()];
-    for (let n = 0; n < 60; n++) stranger.post(request(n), number);
-    await stranger.settled();
+    const { iframeIndex, failed } = await openFailing();
+    const [sibling, other] = [await scriptedIframe(), await scriptedIframe()];
+    for (let n = 0; n < 60; n++) sibling.post(request(n), iframeIndex);
+    await sibling.settled();
     await failed();
-    stranger.post(
+    sibling.post(
       Array.from({ length: 100_000 }, () => request(7)),
-      number,
+      iframeIndex,
     );
-    await stranger.settled();
-    for (let n = 0; n < 100; n++) stranger.post(request(n), number);
-    await stranger.settled();
-    other.post(request("mine"), number);
+    await sibling.settled();
+    for (let n = 0; n < 100; n++) sibling.post(request(n), iframeIndex);
+    await sibling.settled();
+    other.post(request("mine"), iframeIndex);
     await until(() => refusals(other).length === 1, "the other window got no response");
-    await stranger.settled();
-    assert.isAtLeast(refusals(stranger).length, 90);
-    assert.isAtMost(refusals(stranger).length, 100);
+    await sibling.settled();
+    assert.isAtLeast(refusals(sibling).length, 90);
+    assert.isAtMost(refusals(sibling).length, 100);
   });
 
   it("responds to about 1 000 requests of all senders together", async () => {
-    const { number, failed } = await failing();
+    const { iframeIndex, failed } = await openFailing();
     await failed();
-    const strangers = await Promise.all(Array.from({ length: 12 }, () => scriptedIframe()));
-    for (const stranger of strangers) {
-      stranger.post(
+    const siblings = await Promise.all(Array.from({ length: 12 }, () => scriptedIframe()));
+    for (const sibling of siblings) {
+      sibling.post(
         Array.from({ length: 200 }, (_, n) => request(n)),
-        number,
+        iframeIndex,
       );
-      await stranger.settled();
+      await sibling.settled();
     }
     const last = await scriptedIframe();
-    last.post(request(1), number);
+    last.post(request(1), iframeIndex);
     await last.settled();
-    for (const stranger of strangers) await stranger.settled();
+    for (const sibling of siblings) await sibling.settled();
     assert.deepEqual(refusals(last), []);
-    assert.isAtMost(strangers.flatMap(refusals).length, 1_000);
-    assert.isAtLeast(strangers.flatMap(refusals).length, 950);
+    assert.isAtMost(siblings.flatMap(refusals).length, 1_000);
+    assert.isAtLeast(siblings.flatMap(refusals).length, 950);
   });
 
   it("does not repeat an id that is too long or has an invalid type", async () => {
-    const { number, failed } = await failing();
+    const { iframeIndex, failed } = await openFailing();
     await failed();
-    const stranger = await scriptedIframe();
-    for (const id of ["x".repeat(1_025), { large: true }, [1], 1n, true]) stranger.post(request(id), number);
-    stranger.post(request("x".repeat(1_024)), number);
-    await until(() => refusals(stranger).length > 0, "no answer");
+    const sibling = await scriptedIframe();
+    for (const id of ["x".repeat(1_025), { large: true }, [1], 1n, true]) sibling.post(request(id), iframeIndex);
+    sibling.post(request("x".repeat(1_024)), iframeIndex);
+    await until(() => refusals(sibling).length > 0, "no response arrived");
     assert.deepEqual(
-      refusals(stranger).map(({ id }) => id.length),
+      refusals(sibling).map(({ id }) => id.length),
       [1_024],
     );
   });

@@ -17,13 +17,13 @@ const status = (error) => error.status && { status: error.status };
 const notFound = { code: -32603, message: "x", data: { name: "NotFound" } };
 const fail = () => Promise.reject(new NotFound("x"));
 
-/** Creates a server with this option. The test is its peer. */
-function served(errorData, methods = { fail }) {
+/** Creates a server with this option. The test is its peer. `errorDataCalls` has the arguments of `errorData`. */
+function serverWith(errorData, methods = { fail }) {
   const { transport, remoteEnd } = scriptedChannel();
-  const asked = [];
+  const errorDataCalls = [];
   const reported = [];
   const server = new JSONRPCServer(transport, {
-    errorData: (error) => (asked.push(error), errorData(error)),
+    errorData: (error) => (errorDataCalls.push(error), errorData(error)),
     onError: (error) => reported.push(error),
   });
   for (const [name, handler] of Object.entries(methods)) server.method(name, handler);
@@ -32,39 +32,39 @@ function served(errorData, methods = { fail }) {
     remoteEnd.post({ jsonrpc: "2.0", method, params, id: 1 });
     return (await remoteEnd.next()).error;
   };
-  return { transport, remoteEnd, server, asked, reported, answer };
+  return { transport, remoteEnd, server, errorDataCalls, reported, answer };
 }
 
 describe("errorData", () => {
   it("selects the data that is sent, in place of the default", async () => {
-    const { answer, reported } = served(status);
+    const { answer, reported } = serverWith(status);
     assert.deepEqual(await answer("fail"), { ...notFound, data: { status: 404 } });
     assert.deepEqual(reported, []);
   });
 
   it("may return undefined, which selects the default, or null, which is sent", async () => {
-    assert.deepEqual(await served(() => undefined).answer("fail"), notFound);
-    assert.deepEqual(await served(() => null).answer("fail"), { ...notFound, data: null });
+    assert.deepEqual(await serverWith(() => undefined).answer("fail"), notFound);
+    assert.deepEqual(await serverWith(() => null).answer("fail"), { ...notFound, data: null });
   });
 
   it("receives any value that the handler has thrown", async () => {
     for (const thrown of [new RPCError(5, "x", { a: 1 }), "text", null, undefined, { a: 1 }]) {
-      const { asked, answer } = served(() => 7, { fail: () => Promise.reject(thrown) });
+      const { errorDataCalls, answer } = serverWith(() => 7, { fail: () => Promise.reject(thrown) });
       assert.equal((await answer("fail")).data, 7);
-      assert.deepEqual(asked, [thrown]);
+      assert.deepEqual(errorDataCalls, [thrown]);
     }
   });
 
   it("may replace the error's own data, or keep the data by returning undefined", async () => {
     const own = { fail: () => Promise.reject(Object.assign(new Error("x"), { data: "s3cret" })) };
-    assert.deepEqual(await served(() => null, own).answer("fail"), { code: -32603, message: "x", data: null });
+    assert.deepEqual(await serverWith(() => null, own).answer("fail"), { code: -32603, message: "x", data: null });
     const chosen = { fail: () => Promise.reject(new RPCError(5, "x", { a: 1 })) };
-    assert.deepEqual(await served(status, chosen).answer("fail"), { code: 5, message: "x", data: { a: 1 } });
+    assert.deepEqual(await serverWith(status, chosen).answer("fail"), { code: 5, message: "x", data: { a: 1 } });
   });
 
-  it("that throws is reported, and the default data is sent", async () => {
+  it("that throws causes a report, and the default data is sent", async () => {
     for (const problem of [new Error("oh no"), undefined]) {
-      const { answer, reported } = served(() => {
+      const { answer, reported } = serverWith(() => {
         throw problem;
       });
       assert.deepEqual(await answer("fail"), notFound);
@@ -72,7 +72,7 @@ describe("errorData", () => {
     }
   });
 
-  it("that is not a function is reported, and the default data is sent", async () => {
+  it("that is not a function causes a report, and the default data is sent", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const reported = [];
     new JSONRPCServer(transport, { errorData: {}, onError: (error) => reported.push(error) }).method("fail", fail);
@@ -84,15 +84,15 @@ describe("errorData", () => {
     );
   });
 
-  it("that returns an uncloneable value makes the server send the error without data", async () => {
+  it("that returns an uncloneable value causes an error response without data", async () => {
     for (const data of [() => {}, Promise.resolve(1)]) {
-      assert.deepEqual(await served(() => data).answer("fail"), { code: -32603, message: "x" });
+      assert.deepEqual(await serverWith(() => data).answer("fail"), { code: -32603, message: "x" });
     }
   });
 
-  it("that returns a rejecting promise is reported, and the error is sent without data", async () => {
+  it("that returns a promise causes a report if the promise rejects, and the error is sent without data", async () => {
     const problem = new Error("oh no");
-    const { answer, reported } = served(async () => {
+    const { answer, reported } = serverWith(async () => {
       throw problem;
     });
     assert.deepEqual(await answer("fail"), { code: -32603, message: "x" });
@@ -101,7 +101,7 @@ describe("errorData", () => {
   });
 
   it("is also called for streams", async () => {
-    const { answer } = served(status, {
+    const { answer } = serverWith(status, {
       async *fail() {
         throw new NotFound("x");
       },
@@ -110,7 +110,7 @@ describe("errorData", () => {
   });
 
   it("is not called for a cancelled request, an unknown method, or a notification", async () => {
-    const { remoteEnd, asked, answer, reported, server } = served(() => 7, {
+    const { remoteEnd, errorDataCalls, answer, reported, server } = serverWith(() => 7, {
       wait: (_, { signal }) =>
         new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
     });
@@ -125,12 +125,12 @@ describe("errorData", () => {
     });
     remoteEnd.post({ jsonrpc: "2.0", method: "note" });
     await until(() => reported.length > 0);
-    assert.deepEqual([await remoteEnd.unreadBeforeResponse(), asked], [[], []]);
+    assert.deepEqual([await remoteEnd.unreadBeforeResponse(), errorDataCalls], [[], []]);
   });
 
   it("is not called after its server has been destroyed", async () => {
     let reject;
-    const { asked, server, transport, remoteEnd } = served(() => 7, {
+    const { errorDataCalls, server, transport, remoteEnd } = serverWith(() => 7, {
       wait: () => new Promise((_, no) => (reject = no)),
     });
     // The second server keeps the link open.
@@ -140,11 +140,11 @@ describe("errorData", () => {
     server.destroy();
     reject(new NotFound("x"));
     await remoteEnd.unreadBeforeResponse();
-    assert.deepEqual(asked, []);
+    assert.deepEqual(errorDataCalls, []);
   });
 
-  it("is the option of the server whose handler has failed, if several servers share a transport", async () => {
-    const { transport, answer, server } = served(() => "first", { one: fail });
+  it("is called for the handlers of its own server, if several servers share a transport", async () => {
+    const { transport, answer, server } = serverWith(() => "first", { one: fail });
     new JSONRPCServer(transport, { errorData: () => "second" }).method("two", fail);
     new JSONRPCServer(transport).method("three", fail);
     assert.equal((await answer("one")).data, "first");

@@ -8,7 +8,7 @@ import { until } from "./support/outcomes.js";
 import { errorOf, replyTo, errorCases } from "./support/error-samples.js";
 
 /** Starts a worker that posts messages on demand, and reports the messages that it receives. */
-function puppetWorker() {
+function scriptedWorker() {
   const source = `
     addEventListener("message", ({ data }) => {
       if (data.type === "post") postMessage(data.message);
@@ -27,27 +27,27 @@ function puppetWorker() {
 
 const boundaries = {
   "an iframe without an origin": async () => {
-    const frame = await scriptedIframe({ origin: origins.other, sandbox: "allow-scripts" });
-    return { ...frame, transport: windowTransport(frame.window, { origin: "null" }) };
+    const iframe = await scriptedIframe({ origin: origins.other, sandbox: "allow-scripts" });
+    return { ...iframe, transport: windowTransport(iframe.window, { origin: "null" }) };
   },
   "a worker": async () => {
-    const scriptedIframe = puppetWorker();
-    return { ...scriptedIframe, transport: workerTransport(scriptedIframe.worker) };
+    const scripted = scriptedWorker();
+    return { ...scripted, transport: workerTransport(scripted.worker) };
   },
 };
 
 for (const [boundary, open] of Object.entries(boundaries)) {
   describe(`an error that is sent to ${boundary}`, () => {
     it("has the same members as over a port, and no others", async () => {
-      const errors = await Promise.all(errorCases.map((one) => errorOf(one, afterThisTest)));
+      const errors = await Promise.all(errorCases.map((errorCase) => errorOf(errorCase, afterThisTest)));
       const { transport, post, received } = await open();
       const server = new JSONRPCServer(transport).method("fail", ([n]) => Promise.reject(errors[n].error));
       afterThisTest(() => server.destroy());
       for (const n of errorCases.keys()) post({ jsonrpc: "2.0", method: "fail", params: [n], id: n });
       await until(() => received.length >= errorCases.length, "a request has no response");
       received.sort((a, b) => a.id - b.id);
-      for (const [n, one] of errorCases.entries())
-        assert.deepEqual(received[n], replyTo(n, one, errors[n].error), one.name);
+      for (const [n, errorCase] of errorCases.entries())
+        assert.deepEqual(received[n], replyTo(n, errorCase, errors[n].error), errorCase.name);
       assert.lengthOf(received, errorCases.length);
     });
   });

@@ -26,7 +26,7 @@ describe("the response for an error of fs", () => {
   const message = `ENOENT: no such file or directory, open '${PATH}'`;
   const expected = { code: -32603, message, data: { code: "ENOENT", errno: -2 } };
 
-  // Node also puts the path into the message. The library always sends messages.
+  // Node also puts the path into the message. The library always sends the message of an error.
   for (const [name, fail] of Object.entries({ promises: () => readFile(PATH), sync: () => readFileSync(PATH) })) {
     it(`contains message, code and errno, but neither path nor syscall (${name})`, async () => {
       assert.equal((await rejection((async () => fail())())).path, PATH);
@@ -82,7 +82,7 @@ describe("the response for another error of Node", () => {
     });
   });
 
-  it("contains nothing of a refused request of axios", async () => {
+  it("contains nothing of the request that axios puts into its error", async () => {
     const headers = { Authorization: "Bearer s3cret" };
     const fail = () => axios.get("http://127.0.0.1:1/s3cret", { headers });
     const error = await rejection(fail());

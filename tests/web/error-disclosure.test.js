@@ -17,7 +17,7 @@ function failing(error, options) {
   return { remoteEnd, server };
 }
 
-/** Returns the error object that is sent. */
+/** Returns the error object that a server sends if its handler fails with `error`. */
 async function errorObjectFor(error) {
   const { remoteEnd } = failing(error);
   remoteEnd.post(request("fail"));
@@ -25,12 +25,12 @@ async function errorObjectFor(error) {
 }
 
 describe("the response over a port", () => {
-  for (const one of errorCases) {
-    it(`contains the expected members and nothing else for ${one.name}`, async () => {
-      const { error } = await errorOf(one, afterThisTest);
+  for (const errorCase of errorCases) {
+    it(`contains the expected members and nothing else for ${errorCase.name}`, async () => {
+      const { error } = await errorOf(errorCase, afterThisTest);
       const { remoteEnd } = failing(error);
       remoteEnd.post(request("fail"));
-      assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [replyTo(1, one, error)]);
+      assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [replyTo(1, errorCase, error)]);
     });
   }
 
@@ -49,14 +49,14 @@ describe("the response over a port", () => {
 });
 
 describe("the response in a CALL frame of WIPC", () => {
-  for (const one of errorCases) {
-    it(`is the same for ${one.name}`, async () => {
-      const { error } = await errorOf(one, afterThisTest);
+  for (const errorCase of errorCases) {
+    it(`contains the same members as over a port for ${errorCase.name}`, async () => {
+      const { error } = await errorOf(errorCase, afterThisTest);
       const remoteEnd = scriptedPipe();
       new JSONRPCServer(remoteEnd.channel.transport()).method("fail", () => Promise.reject(error));
       remoteEnd.post(2, JSON.stringify(request("fail")));
       await until(() => remoteEnd.messages.length > 0);
-      assert.deepEqual(remoteEnd.messages, [replyTo(1, one, error)]);
+      assert.deepEqual(remoteEnd.messages, [replyTo(1, errorCase, error)]);
     });
   }
 });
@@ -123,7 +123,7 @@ describe("the response for an error", () => {
     ]);
   });
 
-  it("does not exist if the failed handler was called for a notification", async () => {
+  it("is not sent if the failed handler was called for a notification", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const reported = [];
     const fail = () => Promise.reject(error);
@@ -190,15 +190,15 @@ describe("the response for an error with causes and errors", () => {
 
   it("contains the whole message, and one mebibyte of text in other members", async () => {
     const text = "x".repeat(10_000_000);
-    const crossed = await errorObjectFor(new Error(text, { cause: new Error(text, { cause: new Error(text) }) }));
-    assert.equal(crossed.message.length, text.length);
-    assert.closeTo(crossed.data.cause.message.length, 2 ** 20, 20);
-    assert.deepEqual(crossed.data.cause.cause, { name: "", message: "" });
+    const received = await errorObjectFor(new Error(text, { cause: new Error(text, { cause: new Error(text) }) }));
+    assert.equal(received.message.length, text.length);
+    assert.closeTo(received.data.cause.message.length, 2 ** 20, 20);
+    assert.deepEqual(received.data.cause.cause, { name: "", message: "" });
   });
 });
 
 describe("an item of a stream that cannot be sent", () => {
-  it("ends the stream with the name of the problem, and does not disclose the source of a function", async () => {
+  it("ends the stream with the name of the exception, and does not disclose the source of a function", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("bad", async function* () {
       yield () => "s3cret";

@@ -14,7 +14,7 @@ async function rejectionFor(value) {
   return rejection(new JSONRPCClient(near).request("fail"));
 }
 
-/** Returns the rejection of a call whose response has this error object. The transport does not clone it. */
+/** Returns the rejection of a call whose response has this error object. The transport does not clone the object. */
 async function rejectionOfResponse(error) {
   const transport = recorder();
   const call = new JSONRPCClient(transport).request("a");
@@ -22,7 +22,7 @@ async function rejectionOfResponse(error) {
   return rejection(call);
 }
 
-/** Returns all text of a value. */
+/** Returns a value as JSON. A bigint becomes a string. */
 const textOf = (value) => JSON.stringify(value, (_, member) => (typeof member === "bigint" ? String(member) : member));
 
 class Conflict extends Error {
@@ -49,7 +49,7 @@ describe("the name of a thrown error", () => {
 
 describe("the other members of a thrown error", () => {
   it("are not sent, except code and errno", async () => {
-    const held = {
+    const members = {
       status: 404,
       url: "/a",
       none: null,
@@ -58,8 +58,8 @@ describe("the other members of a thrown error", () => {
       at: new Date(5),
       bytes: new Uint8Array([1, 2]),
     };
-    assert.isUndefined((await rejectionFor(Object.assign(new Error("x"), held))).data);
-    assert.deepEqual((await rejectionFor(Object.assign(new Error("x"), held, { code: "E_X", errno: -5 }))).data, {
+    assert.isUndefined((await rejectionFor(Object.assign(new Error("x"), members))).data);
+    assert.deepEqual((await rejectionFor(Object.assign(new Error("x"), members, { code: "E_X", errno: -5 }))).data, {
       code: "E_X",
       errno: -5,
     });
@@ -100,7 +100,7 @@ describe("the other members of a thrown error", () => {
       { name: "TypeError", errno: 1 },
     ],
   ]) {
-    it(`are reduced in the same way if the thrown value is ${name}`, async () => {
+    it(`are also omitted if the thrown value is ${name}`, async () => {
       const error = await rejectionFor(value);
       assert.deepEqual([error.code, error.data], [-32603, data]);
     });
@@ -110,7 +110,7 @@ describe("the other members of a thrown error", () => {
 describe("the cause of a thrown error", () => {
   it("arrives as the cause of the RPCError, and its own cause arrives as well", async () => {
     const root = Object.assign(new RangeError("root"), { code: "E_ROOT", at: 7 });
-    const middle = new RPCError(-32004, "middle", { why: 1 }, { cause: "not reached: it has data" });
+    const middle = new RPCError(-32004, "middle", { why: 1 }, { cause: "replaced below" });
     middle.cause = root;
     const error = await rejectionFor(new TypeError("top", { cause: middle }));
     assert.instanceOf(error.cause, Error);
@@ -157,7 +157,7 @@ describe("the cause of a thrown error", () => {
     assert.notProperty(arrived.cause, "cause");
   });
 
-  it("is absent for a CallError, whose name arrives", async () => {
+  it("is absent for a CallError; only the name of this error arrives", async () => {
     const unconnected = new JSONRPCClient(recorder(), { timeout: 5 });
     const error = await rejectionFor(await rejection(unconnected.request("deeper")));
     assert.deepEqual(error.data, { name: "CallError" });
@@ -178,14 +178,14 @@ describe("an AggregateError that is thrown", () => {
 });
 
 describe("a stack", () => {
-  const leaks = [import.meta.url, "errors-kept", "at "];
+  const partsOfStack = [import.meta.url, "error-serialization", "at "];
 
   it("is not sent, neither of the thrown error nor of any error or object in it", async () => {
     const error = new AggregateError([new Error("a")], "x", { cause: new Error("b", { cause: new TypeError("c") }) });
     Object.assign(error, { inner: new Error("d"), list: [new Error("e")] });
     error.stack = String(error.stack);
     const { data, cause } = await rejectionFor(error);
-    for (const leak of leaks) assert.notInclude(textOf(data), leak);
+    for (const part of partsOfStack) assert.notInclude(textOf(data), part);
     assert.notEqual(cause.stack, error.cause.stack);
   });
 
@@ -284,7 +284,7 @@ describe("a handler that fails", () => {
       },
     }),
   })) {
-    it(`gets exactly one error response if it fails ${how}`, async () => {
+    it(`causes exactly one error response if it fails ${how}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("fail", ([index]) => fail(values[index]));
       for (const id of values.keys()) remoteEnd.post({ jsonrpc: "2.0", method: "fail", params: [id], id });
@@ -328,7 +328,7 @@ describe("a handler that fails", () => {
     }),
     ...(inNode ? {} : { "an element": () => document.body, "a window": () => window }),
   })) {
-    it(`gets exactly one error response if it returns ${name}, and the server still works`, async () => {
+    it(`causes exactly one error response if it returns ${name}, and the server still works`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("bad", make).method("good", () => "good");
       remoteEnd.post({ jsonrpc: "2.0", method: "bad", id: 1 });

@@ -4,7 +4,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { channel } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
-/** Returns the rejection of a call whose handler throws an object made in an iframe of this origin. */
+/** Returns the rejection of a call whose handler throws the result of `make`. An iframe's window is its argument. */
 async function rejectionFor(make) {
   const element = document.createElement("iframe");
   document.body.append(element);
@@ -33,7 +33,7 @@ describe("an error of another realm", () => {
 });
 
 describe("an error whose member is an element", () => {
-  it("arrives without that member", async () => {
+  it("arrives without this member, and without a cause that is an element", async () => {
     const error = await rejectionFor(({ Error }) =>
       Object.assign(new Error("x", { cause: document.body }), { at: document.body, by: window, errno: 1 }),
     );

@@ -24,6 +24,7 @@ async function errorObjectFor(value) {
   return reply.error;
 }
 
+/** Throws. Getters and traps of hostile objects call this function. */
 function gotcha() {
   throw new Error("gotcha");
 }
@@ -150,7 +151,7 @@ describe("an error that a handler throws", () => {
     });
   });
 
-  it("is sent in the same way if the handler returns a promise that rejects with it", async () => {
+  it("is sent in the same way if the handler returns a promise that rejects with the error", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("fail", ([value]) =>
       Promise.reject(value === "error" ? new RPCError(5, "x") : undefined),
@@ -162,8 +163,8 @@ describe("an error that a handler throws", () => {
   });
 
   it("is sent without its stack", async () => {
-    const crossed = JSON.stringify(await errorObjectFor(new Error("x")));
-    assert.notInclude(crossed, "errors.test.js");
+    const sent = JSON.stringify(await errorObjectFor(new Error("x")));
+    assert.notInclude(sent, "errors.test.js");
   });
 
   it("arrives as an RPCError with the same code, message and data", async () => {
@@ -176,7 +177,7 @@ describe("an error that a handler throws", () => {
     assert.deepEqual([error.code, error.message, error.data], [-32002, "Gate failed", { gate: "lint", findings: [1] }]);
   });
 
-  it("can be rethrown by a handler whose own call has failed with it", async () => {
+  it("can be rethrown by a handler whose own call has failed with this error", async () => {
     const first = channel();
     const second = channel();
     const back = new JSONRPCClient(first.near);

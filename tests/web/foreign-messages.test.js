@@ -1,4 +1,4 @@
-// Foreign messages of every kind that can be cloned. They arrive at the transport of the library, which ignores them.
+// Foreign messages of every kind that can be cloned. The transports of the library receive and ignore them.
 
 import { assert } from "chai";
 import { JSONRPCPeer, broadcastTransport, inNode } from "./support/portway.js";
@@ -9,7 +9,7 @@ import { until } from "./support/outcomes.js";
 
 const members = { jsonrpc: "2.0", method: "echo", id: 1 };
 
-const alone = {
+const values = {
   "a Blob": () => new Blob([JSON.stringify(members)]),
   "a Map with the entries of a request": () => new Map(Object.entries(members)),
   "a Set": () => new Set(["2.0"]),
@@ -27,12 +27,13 @@ const alone = {
 };
 
 const foreign = {
-  ...alone,
-  "an array of all of these": () => Object.values(alone).map((make) => make()),
+  ...values,
+  "an array of all of these": () => Object.values(values).map((make) => make()),
   "an array of a request and a Map": () => [members, new Map()],
 };
 
-function serving(transport) {
+/** Creates a peer on a transport. `outcome` returns the effects of all received messages. */
+function createPeer(transport) {
   const errors = [];
   let ran = 0;
   const run = () => void ran++;
@@ -43,23 +44,23 @@ function serving(transport) {
   return { peer, outcome: () => ({ ran, errors, ignored: peer.ignored }) };
 }
 
-const untouched = { ran: 0, errors: [], ignored: 0 };
+const noEffect = { ran: 0, errors: [], ignored: 0 };
 
 describe("among foreign messages", () => {
   for (const [name, make] of Object.entries(foreign)) {
     it(`${name} is ignored and gets no response`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
-      const { outcome } = serving(transport);
+      const { outcome } = createPeer(transport);
       remoteEnd.post(make());
       remoteEnd.post(make());
       assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
-      assert.deepEqual(outcome(), untouched);
+      assert.deepEqual(outcome(), noEffect);
     });
   }
 
   it("all kinds reach other listeners unchanged", async () => {
     const { transport, remoteEnd, port } = scriptedChannel();
-    serving(transport);
+    createPeer(transport);
     const kinds = [];
     port.addEventListener("message", ({ data }) => kinds.push(Object.prototype.toString.call(data)));
     const sent = Object.values(foreign).map((make) => make());
@@ -98,7 +99,7 @@ describe("among foreign messages", () => {
     const name = `foreign ${Math.random()}`;
     const channel = new BroadcastChannel(name);
     afterThisTest(() => channel.close());
-    const { outcome } = serving(broadcastTransport(name));
+    const { outcome } = createPeer(broadcastTransport(name));
     const received = [];
     channel.addEventListener("message", ({ data }) => received.push(data));
     for (const make of Object.values(foreign)) channel.postMessage(make());
@@ -108,6 +109,6 @@ describe("among foreign messages", () => {
       received.map(({ id }) => id),
       ["last"],
     );
-    assert.deepEqual(outcome(), untouched);
+    assert.deepEqual(outcome(), noEffect);
   });
 });

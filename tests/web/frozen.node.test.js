@@ -1,4 +1,5 @@
-// The package in a realm whose prototypes were frozen before the import. Hosts of untrusted code freeze them.
+// The package in a realm whose prototypes were frozen before the import. Programs that run untrusted code freeze the
+// prototypes.
 
 import { assert } from "chai";
 import { execFile } from "node:child_process";

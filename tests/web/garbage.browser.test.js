@@ -1,4 +1,4 @@
-// The garbage collector does not end a peer that is in use between windows or with workers.
+// The garbage collector does not end a peer whose `remote` is in use, between windows and with workers.
 
 import { assert } from "chai";
 import { JSONRPCPeer, connect, windowTransport, workerTransport } from "./support/portway.js";
@@ -8,7 +8,7 @@ import { untilCollected } from "./support/garbage.js";
 import { readyWorker, worker } from "./support/workers.js";
 
 /** Makes calls in both directions, with garbage collections between them. */
-async function works(remote) {
+async function assertWorks(remote) {
   for (let n = 0; n < 3; n++) {
     await untilCollected();
     assert.deepEqual(await remote.callBack([n]), ["back", `page ${n}`]);
@@ -35,7 +35,7 @@ describe("the garbage collector does not end a peer if the application refers on
         afterThisTest(() => peer.destroy());
         return peer.remote;
       })();
-      await works(remote);
+      await assertWorks(remote);
     });
   }
 });

@@ -1,4 +1,5 @@
-// The garbage collector does not end objects that are in use, even if the application does not refer to them.
+// The garbage collector does not end clients, servers and peers that are in use, even if the application does not refer
+// to them.
 
 import { assert } from "chai";
 import {
@@ -20,7 +21,7 @@ const serve = (server) =>
       for (let n = 1; ; n++) yield n;
     });
 
-/** Returns a port. Only the result of `use` refers to its other end. */
+/** Returns a port of a channel. Passes the other port to `use`, and does not refer to this port afterwards. */
 function portTo(use) {
   const { port1, port2 } = new MessageChannel();
   use(port2);
@@ -29,7 +30,7 @@ function portTo(use) {
 }
 
 /** Makes calls with garbage collections between them. */
-async function works(echo) {
+async function assertWorks(echo) {
   for (let n = 0; n < 3; n++) {
     await untilCollected();
     assert.equal(await echo([n]), n);
@@ -42,19 +43,19 @@ describe("the garbage collector", function () {
   it("does not end an unreferenced server or its port", async () => {
     const remoteEnd = new RemoteEnd(portTo((port) => void serve(new JSONRPCServer(portTransport(port)))));
     let id = 0;
-    await works(async (params) => {
+    await assertWorks(async (params) => {
       remoteEnd.post({ jsonrpc: "2.0", method: "echo", params, id: ++id });
       return (await remoteEnd.next()).result;
     });
   });
 
-  it("does not end two peers if the application refers only to `remote`, or to a function of it", async () => {
+  it("does not end two peers if the application refers only to `remote`, or to a function of `remote`", async () => {
     const remoteOf = () =>
       new JSONRPCPeer(portTransport(portTo((port) => void serve(new JSONRPCPeer(portTransport(port)))))).remote;
     const remote = remoteOf();
-    await works((params) => remote.echo(params));
+    await assertWorks((params) => remote.echo(params));
     const { echo } = remoteOf();
-    await works(echo);
+    await assertWorks(echo);
   });
 
   it("does not end a call if the application refers only to its promise", async () => {
@@ -94,7 +95,7 @@ describe("the garbage collector", function () {
       afterThisTest(() => peer.destroy());
       return peer.remote;
     })();
-    await works((params) => remote.echo(params));
+    await assertWorks((params) => remote.echo(params));
   });
 
   it("does not end an unreferenced server on a BroadcastChannel that was created from a name", async () => {
@@ -102,7 +103,7 @@ describe("the garbage collector", function () {
     (() => void serve(new JSONRPCServer(broadcastTransport(name))))();
     const client = new JSONRPCClient(broadcastTransport(name));
     afterThisTest(() => client.destroy());
-    await works((params) => client.request("echo", params));
+    await assertWorks((params) => client.request("echo", params));
   });
 
   it("does not end an unreferenced server on a custom transport", async () => {
@@ -111,6 +112,6 @@ describe("the garbage collector", function () {
       serve(new JSONRPCServer(far));
       return new JSONRPCClient(near);
     })();
-    await works((params) => client.request("echo", params));
+    await assertWorks((params) => client.request("echo", params));
   });
 });

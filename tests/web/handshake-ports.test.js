@@ -9,11 +9,9 @@ import { pause, rejection, until } from "./support/outcomes.js";
 /** Some engines do not report at one end of a channel that the other end was closed. */
 const reportsPortClose = inNode || "onclose" in MessagePort.prototype;
 
-/**
- * Records the ports of this realm that are closed from now on, since some engines do not report this at the other end.
- */
+/** Returns a set. Each port that code of this realm closes from now on is added to the set. */
 function recordClosedPorts() {
-  const own = Object.hasOwn(MessagePort.prototype, "close");
+  const hasOwnClose = Object.hasOwn(MessagePort.prototype, "close");
   const { close } = MessagePort.prototype;
   const closed = new Set();
   MessagePort.prototype.close = function (...args) {
@@ -21,7 +19,7 @@ function recordClosedPorts() {
     return close.apply(this, args);
   };
   afterThisTest(() => {
-    if (own) MessagePort.prototype.close = close;
+    if (hasOwnClose) MessagePort.prototype.close = close;
     else delete MessagePort.prototype.close;
   });
   return closed;
@@ -31,15 +29,15 @@ function recordClosedPorts() {
 async function assertPortRefused(scriptedPeer, { id, session = hexId(2) }) {
   const { port1, port2 } = new MessageChannel();
   let received = 0;
-  let ended = false;
+  let isNotified = false;
   port1.addEventListener("message", () => received++);
-  port1.addEventListener("close", () => (ended = true));
+  port1.addEventListener("close", () => (isNotified = true));
   port1.start();
   afterThisTest(() => port1.close());
   const closed = recordClosedPorts();
   scriptedPeer.post({ jsonrpc: "2.0", id, result: { session, version: 1, features: [], port: port2 } }, [port2]);
   await until(() => closed.size > 0, "the port was not closed");
-  if (reportsPortClose) await until(() => ended, "the other end was not notified");
+  if (reportsPortClose) await until(() => isNotified, "the other end was not notified");
   port1.postMessage({ jsonrpc: "2.0", method: "rpc.ping" });
   await pause(20);
   assert.deepEqual([received, closed.size], [0, 1]);
@@ -68,7 +66,7 @@ describe("an unused port is closed:", () => {
     await connecting;
   });
 
-  it("the port of a response for the last session, before a new session begins", async () => {
+  it("the port of a response for a session that has ended, before a new session begins", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const events = [];
     const connecting = connected(port, { onLost: () => events.push("lost") });
@@ -87,15 +85,15 @@ describe("an unused port is closed:", () => {
     await scriptedPeer.nextHello();
     scriptedPeer.hello(hexId(0));
     const { result } = await scriptedPeer.find((message) => message?.id === hexId(0) && message.result !== undefined);
-    let ended = false;
-    result.port.addEventListener("close", () => (ended = true));
+    let isNotified = false;
+    result.port.addEventListener("close", () => (isNotified = true));
     result.port.start();
     afterThisTest(() => result.port.close());
     const closed = recordClosedPorts();
     abort.abort();
     await connecting;
     assert.isAbove(closed.size, 0);
-    if (reportsPortClose) await until(() => ended, "the other end was not notified");
+    if (reportsPortClose) await until(() => isNotified, "the other end was not notified");
   });
 });
 

@@ -21,7 +21,7 @@ const hello = (version) => ({
   params: { version, channel: "", features: [] },
 });
 
-/** Asserts that connect rejects soon, with both versions in the message. */
+/** Asserts that connect rejects in less than two seconds, with both versions in the message. */
 async function assertIncompatible(connecting, version) {
   const start = performance.now();
   const { reason, message } = await connecting;
@@ -93,8 +93,10 @@ describe("a worker whose handshake has another version", () => {
   it("makes connect reject at once by a refusal", async () => {
     await assertIncompatible(rejection(connect(worker(file, { version: 9 }), { connectTimeout: 0 })), 9);
   });
+});
 
-  it("a hello of another version makes a worker send a refusal and end its attempt to connect", async () => {
+describe("a worker that receives a hello of another version", () => {
+  it("sends a refusal, and ends its attempt to connect", async () => {
     const started = worker("connect-worker.js");
     const seen = [];
     started.addEventListener("message", ({ data }) => seen.push(data));
@@ -103,8 +105,8 @@ describe("a worker whose handshake has another version", () => {
     await until(() => seen.some((data) => data?.error !== undefined));
     assert.deepInclude(seen, refusal(hexId(0), 1));
     const count = seen.length;
-    const other = worker("connect-worker.js");
-    await connected(other);
+    // While another worker connects, this worker sends no further message.
+    await connected(worker("connect-worker.js"));
     assert.equal(seen.length, count);
   });
 });

@@ -10,17 +10,17 @@ const isHello = (message) => message?.method === "rpc.hello";
 const isRefusal = (message) => message?.error?.data?.reason === "incompatible-version";
 const refusals = (scriptedPeer) => scriptedPeer.received.filter(isRefusal);
 
-/** Returns two ports. Hellos, responses and refusals between them have this version when they arrive. */
+/** Returns two ports. Each hello, response or refusal between them gets this version before it arrives. */
 function portsOfVersion(version) {
   const [near, nearFar] = ports();
   const [far, farFar] = ports();
   const seen = [];
   const relay = (from, to) => {
-    from.addEventListener("message", ({ data, ports: moved }) => {
+    from.addEventListener("message", ({ data, ports: transferred }) => {
       const part = data.params ?? data.result ?? data.error?.data;
       if (part?.version !== undefined) part.version = version;
       seen.push(data);
-      to.postMessage(data, moved);
+      to.postMessage(data, transferred);
     });
     from.start();
   };
@@ -29,7 +29,7 @@ function portsOfVersion(version) {
   return { near, far, seen };
 }
 
-/** Makes a worker-like target of a port. The target has no `start`, so that sessions use virtual ports. */
+/** Returns a target that is like a worker, over a port. It has no `start`, so sessions use virtual ports. */
 function asWorker(port) {
   port.start();
   return {
@@ -82,7 +82,7 @@ for (const [kind, targetOf] of Object.entries(kinds)) {
       assert.match(message, /version 3\b.*version 1\b/);
     });
 
-    it("makes connect reject at once if it responds to the hello, and its port is closed", async () => {
+    it("makes connect reject at once if it responds to the hello, and nothing is sent through its port", async () => {
       const [port, far] = ports();
       const scriptedPeer = new ScriptedPeer(far);
       const connecting = rejection(connect(targetOf(port), { connectTimeout: 0 }));
@@ -92,11 +92,11 @@ for (const [kind, targetOf] of Object.entries(kinds)) {
       assert.deepEqual(end.received, []);
     });
 
-    it("connects to no peer: connect rejects at both peers", async () => {
+    it("does not connect: connect rejects at both peers", async () => {
       const { near, far, seen } = portsOfVersion(2);
       const options = { connectTimeout: 0 };
-      const both = [rejection(connect(targetOf(near), options)), rejection(connect(targetOf(far), options))];
-      const reasons = (await Promise.all(both)).map(({ reason }) => reason);
+      const rejections = [rejection(connect(targetOf(near), options)), rejection(connect(targetOf(far), options))];
+      const reasons = (await Promise.all(rejections)).map(({ reason }) => reason);
       assert.deepEqual(reasons, ["incompatible-version", "incompatible-version"]);
       await pause(60);
       assert.isAtMost(seen.length, 4, "at most one hello and one refusal from each peer");
@@ -105,7 +105,7 @@ for (const [kind, targetOf] of Object.entries(kinds)) {
 }
 
 describe("a hello with another version", () => {
-  it("gets one refusal after connect is called, if it arrived earlier", async () => {
+  it("gets one refusal after connect is called if the hello arrived before", async () => {
     const [port, far] = ports();
     const scriptedPeer = new ScriptedPeer(far);
     scriptedPeer.hello(hexId(0), { version: 2 });
@@ -204,7 +204,7 @@ describe("a version that is not an integer from 1 to 2^53 - 1", () => {
     await connecting;
   });
 
-  it("in a refusal makes connect reject with the reason refused, and so does the version 1", async () => {
+  it("in a refusal makes connect reject with the reason refused; the version 1 has the same effect", async () => {
     for (const version of [...versions, 1]) {
       const { port, scriptedPeer } = scriptedPort();
       const connecting = rejection(connect(port, { connectTimeout: 0 }));

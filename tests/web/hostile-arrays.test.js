@@ -1,6 +1,6 @@
 // Long arrays of holes. Most engines clone them immediately, but an iteration over such an array takes minutes.
 //
-// Tests of long arrays use transports that do not clone, because WebKit needs time linear in the length.
+// Tests of long arrays use transports that do not clone, because WebKit needs time linear in the length to clone them.
 
 import { assert } from "chai";
 import { JSONRPCPeer, JSONRPCServer, connect } from "./support/portway.js";
@@ -18,7 +18,7 @@ const note = { jsonrpc: "2.0", method: "n" };
 const idsOf = { bigint: (n) => (1n << 64n) * BigInt(n + 1), number: (n) => 1e6 + n };
 
 describe("a batch", () => {
-  it("of responses whose ids have equal hashes takes no longer than another batch", async function () {
+  it("of responses whose ids have equal hashes takes about as long as a batch with other ids", async function () {
     this.timeout(60_000);
     const transport = recorder();
     const peer = new JSONRPCPeer(transport, { onError() {} });
@@ -32,13 +32,13 @@ describe("a batch", () => {
       transport.deliver(batch);
       return performance.now() - start;
     };
-    const least = (kind) => Math.min(...[1, 2, 3].map(() => time(kind)));
+    const minimum = (kind) => Math.min(...[1, 2, 3].map(() => time(kind)));
     // The clock of a browser may have a resolution of one millisecond.
-    assert.isBelow(least("bigint"), 5 * least("number") + 50);
+    assert.isBelow(minimum("bigint"), 5 * minimum("number") + 50);
     peer.destroy();
   });
 
-  /** Creates a peer on a transport whose function `lose` ends the session. */
+  /** Creates a peer on a transport. `transport.lose()` ends the session. */
   function peerOnLosableTransport() {
     const transport = Object.assign(recorder(), {
       onClose: (handler) => (transport.lose = () => handler(new Error("gone"), true)),
@@ -46,17 +46,17 @@ describe("a batch", () => {
     return { transport, peer: new JSONRPCPeer(transport, { onError() {} }) };
   }
 
-  it("is dropped if one of its messages ends the session, and it answers no call of the next session", async () => {
+  it("is dropped if one of its messages ends the session, and its responses end no call of the next session", async () => {
     const { transport, peer } = peerOnLosableTransport();
     let ran = 0;
     let next;
-    const begin = () => {
+    const beginNextSession = () => {
       transport.lose();
       next = peer.request("next", [], { timeout: 200 });
     };
     peer
       .method("work", () => void ran++)
-      .method("watch", (_, { signal }) => new Promise(() => signal.addEventListener("abort", begin)));
+      .method("watch", (_, { signal }) => new Promise(() => signal.addEventListener("abort", beginNextSession)));
     transport.deliver({ jsonrpc: "2.0", id: 1, method: "watch" });
     const forged = Array.from({ length: 5 }, (_, id) => ({ jsonrpc: "2.0", id, result: "forged" }));
     const cancel = { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } };
@@ -92,7 +92,7 @@ describe("an array of holes", () => {
     "that begins with a message": () => holes(note),
     "between messages": () => [note, , note], // eslint-disable-line no-sparse-arrays
   })) {
-    it(`${name} is foreign, and is ignored in a short time`, () => {
+    it(`${name} is a foreign message, and is ignored in a short time`, () => {
       const transport = recorder();
       const events = [];
       new JSONRPCPeer(transport, { onError: (error) => events.push(error) }).onNotify("n", () => events.push("n"));
@@ -121,14 +121,18 @@ describe("an array of holes", () => {
       removeEventListener() {},
     };
     const connecting = connect(target);
-    const say = (data) => listeners.message({ data });
+    const deliver = (data) => listeners.message({ data });
     const id = "f".repeat(32);
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => [port1, port2].forEach((port) => port.close()));
     await until(() => sent.length > 0);
     const start = performance.now();
-    say({ jsonrpc: "2.0", id, method: "rpc.hello", params: { version: 1, channel: "", features: holes("batch") } });
-    say({ jsonrpc: "2.0", id: sent[0].id, result: { session: id, version: 1, features: holes("batch"), port: port1 } });
+    deliver({ jsonrpc: "2.0", id, method: "rpc.hello", params: { version: 1, channel: "", features: holes("batch") } });
+    deliver({
+      jsonrpc: "2.0",
+      id: sent[0].id,
+      result: { session: id, version: 1, features: holes("batch"), port: port1 },
+    });
     assert.isBelow(performance.now() - start, 200);
     (await connecting).destroy();
   });

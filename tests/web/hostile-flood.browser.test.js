@@ -8,11 +8,13 @@ import { deferred } from "./support/outcomes.js";
 import { readyWorker } from "./support/workers.js";
 
 /**
- * Returns a peer after a flood by a worker, and the longest time in milliseconds that the library took for one message.
- * A timer cannot measure this time: engines deliver a flood of messages before timers, even if the listener does
- * nothing.
+ * Returns a peer that a worker has flooded. `longest` is the longest time in milliseconds that the library took for one
+ * message. `stays` has the signals of requests that never end.
+ *
+ * A timer cannot measure the time for a message: engines deliver a flood of messages before timers, even if the
+ * listener does nothing.
  */
-async function flooded(kind, count, options) {
+async function floodedPeer(kind, count, options) {
   const worker = await readyWorker("flooder.js");
   const { port1, port2 } = new MessageChannel();
   const over = deferred();
@@ -48,11 +50,11 @@ describe("a page that is flooded by a worker", function () {
     ["longBatches", 20],
   ]) {
     it(`handles each of ${count.toLocaleString("en")} messages (${kind}) within 200 ms, and its peer still works`, async () => {
-      const { peer, stays, longest } = await flooded(kind, count, { onError() {} });
+      const { peer, stays, longest } = await floodedPeer(kind, count, { onError() {} });
       // A busy machine may interrupt the page. Slow code is slow in every attempt, so the minimum counts.
       let least = longest;
-      for (let more = 0; least >= 200 && more < 2; more++)
-        least = Math.min(least, (await flooded(kind, count, { onError() {} })).longest);
+      for (let repetition = 0; least >= 200 && repetition < 2; repetition++)
+        least = Math.min(least, (await floodedPeer(kind, count, { onError() {} })).longest);
       assert.isBelow(least, 200);
       assert.isAtMost(stays.length, 1_024);
       assert.deepEqual(await peer.request("ask", [1]), { asked: [1] });
@@ -60,16 +62,17 @@ describe("a page that is flooded by a worker", function () {
     });
   }
 
-  it("prints at most ten errors in a second without onError", async () => {
+  it("prints at most ten errors in a second if onError is not set", async () => {
     const start = performance.now();
-    const lines = await printed(() => flooded("throwing", 50_000));
+    const lines = await printed(() => floodedPeer("throwing", 50_000));
     const seconds = Math.ceil((performance.now() - start) / 1_000) + 1;
+    // Each second may have ten errors, and one line which states that further errors are not logged.
     assert.isAtMost(lines.length, 11 * seconds);
     assert.isAtLeast(lines.length, 11);
     assert.include(lines[0], "gotcha 0");
     // A second may end before its ten lines are printed. The next second allows ten further lines.
-    const first = lines.findIndex((line) => line.includes("are not logged"));
-    assert.isAtLeast(first, 10);
-    assert.isBelow(first, 20);
+    const notice = lines.findIndex((line) => line.includes("are not logged"));
+    assert.isAtLeast(notice, 10);
+    assert.isBelow(notice, 20);
   });
 });

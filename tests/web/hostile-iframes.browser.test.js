@@ -11,8 +11,8 @@ import { deferred, isOpen, until } from "./support/outcomes.js";
 import { hostileMessages } from "./fixtures/hostile-messages.js";
 import "./fixtures/message-counter.js";
 
-/** Records the messages of this window, as other listeners receive them. */
-function overheard() {
+/** Records all messages that this window receives, beside the listeners of the library. */
+function recordMessages() {
   const events = [];
   const listener = (event) => events.push(event);
   addEventListener("message", listener);
@@ -28,21 +28,28 @@ function overheard() {
   };
 }
 
-/** Returns the messages without ports, because a port cannot be sent twice. */
+/** Omits the messages that contain a port, because a port cannot be sent twice. */
 const withoutPorts = (messages) => messages.filter((message) => message.result?.port === undefined);
 
 const untilMessage = (seen, source, type) =>
   until(() => seen.events.some((event) => event.source === source && event.data?.type === type), `no ${type}`);
 
-/** Opens an iframe with a peer that is connected to this page. Calls are pending at both peers. */
+/**
+ * Opens an iframe with a peer. `ready` creates the peer of this page, and makes a call at each peer. Both calls stay
+ * pending.
+ */
 async function openAttackedIframe({ link, kind, late }) {
   const { options, frameOptions, query } = kind;
-  const seen = overheard();
-  const all = { ...query, ...(link === "connect" ? { connect: "" } : {}), ...(late === undefined ? {} : { late }) };
-  const element = await openIframe("attacked-iframe.html", { ...frameOptions, query: all });
+  const seen = recordMessages();
+  const fullQuery = {
+    ...query,
+    ...(link === "connect" ? { connect: "" } : {}),
+    ...(late === undefined ? {} : { late }),
+  };
+  const element = await openIframe("attacked-iframe.html", { ...frameOptions, query: fullQuery });
   const record = recordSessions(options);
   const waiting = deferred();
-  const handlers = (peer) =>
+  const addHandlers = (peer) =>
     peer
       .method("wait", () => waiting.promise)
       .method("secret", () => void record.events.push("secret"))
@@ -55,7 +62,7 @@ async function openAttackedIframe({ link, kind, late }) {
       peer = new JSONRPCPeer(windowTransport(element.contentWindow, options));
       afterThisTest(() => peer.destroy());
     }
-    handlers(peer);
+    addHandlers(peer);
     const hanging = peer.request("hang", [], { timeout: 0, onProgress: () => record.events.push("progress") });
     hanging.catch(() => {});
     await peer.request("call");
@@ -68,14 +75,17 @@ async function openAttackedIframe({ link, kind, late }) {
     waiting,
     connecting,
     ready,
-    number: Array.from(frames).indexOf(element.contentWindow),
+    index: Array.from(frames).indexOf(element.contentWindow),
   };
 }
 
-/** Makes a hostile iframe attack this page, or the iframe with this index. Returns the report of the attacker. */
-async function attack(hostile, seen, number) {
+/**
+ * Makes a hostile iframe attack this page, or the iframe with this index. Returns the report of the attacker: the
+ * messages that it received, and the number of ports that it posted.
+ */
+async function attack(hostile, seen, index) {
   const before = seen.events.length;
-  hostile.postMessage({ type: "attack", seen: withoutPorts(seen.messages), frame: number }, "*");
+  hostile.postMessage({ type: "attack", seen: withoutPorts(seen.messages), frame: index }, "*");
   const isReport = ({ source, data }) => source === hostile && data?.type === "attacked";
   await until(() => seen.events.slice(before).some(isReport), "the attack did not end");
   return seen.events.slice(before).find(isReport).data;
@@ -83,12 +93,12 @@ async function attack(hostile, seen, number) {
 
 /** Asserts that the attack had no effect on either peer. */
 async function assertUnharmed({ peer, hanging }, { events, waiting }, link) {
-  const before = link === "connect" ? [1] : [];
+  const expected = link === "connect" ? [1] : [];
   assert.isTrue(await isOpen(hanging), "the call of the page has ended");
   waiting.resolve("right");
   assert.equal(await peer.request("called"), "right");
-  assert.deepEqual((await peer.request("observed")).events, before, "events in the iframe");
-  assert.deepEqual(events, before, "events in the page");
+  assert.deepEqual((await peer.request("observed")).events, expected, "events in the iframe");
+  assert.deepEqual(events, expected, "events in the page");
 }
 
 const targets = {
@@ -123,12 +133,15 @@ function openHostileWindow() {
   return opened;
 }
 
-// WebKit opens no windows under its driver.
+// WebKit opens no windows under its driver. There, `probe` is null.
 const probe = open("about:blank", "_blank", "width=200,height=200");
 probe?.close();
 
-/** Firefox does not accept a window without an origin as the source of an event. Such an event has no source. */
-function forged(members) {
+/**
+ * Returns an event as a script can create it. Firefox does not accept a window without an origin as the source, so such
+ * an event has no source.
+ */
+function forgedEvent(members) {
   try {
     return new MessageEvent("message", members);
   } catch {
@@ -139,13 +152,13 @@ function forged(members) {
 for (const link of ["windowTransport", "connect"]) {
   for (const [name, kind] of Object.entries(targets)) {
     describe(`${link} to an iframe ${name}`, () => {
-      for (const [who, options] of Object.entries(hostileFrames)) {
-        it(`is safe from ${who}`, async () => {
+      for (const [attacker, options] of Object.entries(hostileFrames)) {
+        it(`is safe from ${attacker}`, async () => {
           const attacked = await openAttackedIframe({ link, kind });
           const hostile = await openHostileIframe(options);
           const connection = await attacked.ready();
           const { witnessed } = await connection.peer.request("observed");
-          const reports = [await attack(hostile, attacked.seen), await attack(hostile, attacked.seen, attacked.number)];
+          const reports = [await attack(hostile, attacked.seen), await attack(hostile, attacked.seen, attacked.index)];
           await assertUnharmed(connection, attacked, link);
           for (const { got, ports } of reports) {
             assert.deepEqual(got, [], "the attacker received messages");
@@ -165,7 +178,7 @@ for (const link of ["windowTransport", "connect"]) {
           const hostile = openHostileWindow();
           await untilMessage(attacked.seen, hostile, "ready");
           const connection = await attacked.ready();
-          const reports = [await attack(hostile, attacked.seen), await attack(hostile, attacked.seen, attacked.number)];
+          const reports = [await attack(hostile, attacked.seen), await attack(hostile, attacked.seen, attacked.index)];
           await assertUnharmed(connection, attacked, link);
           for (const { got } of reports) assert.deepEqual(got, []);
         });
@@ -197,9 +210,9 @@ for (const link of ["windowTransport", "connect"]) {
         };
         const source = attacked.element.contentWindow;
         const genuine = attacked.seen.events.find((event) => event.source === source);
-        for (const from of [source, null, window]) {
+        for (const forgedSource of [source, null, window]) {
           for (const [data, ports] of hostileMessages(withoutPorts(attacked.seen.messages), onPort)) {
-            window.dispatchEvent(forged({ data, ports, origin: genuine.origin, source: from }));
+            window.dispatchEvent(forgedEvent({ data, ports, origin: genuine.origin, source: forgedSource }));
           }
         }
         // An event is no longer trusted when a script dispatches it again.
@@ -239,7 +252,7 @@ describe("connecting", () => {
       const attackers = await Promise.all(Object.values(hostileFrames).map(openHostileIframe));
       const reports = [];
       for (const hostile of attackers) {
-        reports.push(await attack(hostile, attacked.seen), await attack(hostile, attacked.seen, attacked.number));
+        reports.push(await attack(hostile, attacked.seen), await attack(hostile, attacked.seen, attacked.index));
       }
       for (const [message, transfer] of hostileMessages(withoutPorts(attacked.seen.messages), () => {}))
         window.postMessage(message, "*", transfer);

@@ -1,4 +1,4 @@
-// Names, numbers and shapes that an attacker chooses to cause faults.
+// Names, numbers and objects that an attacker chooses to cause faults.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, freshCopy } from "./support/portway.js";
@@ -18,7 +18,7 @@ const inherited = [
 ];
 
 /** Returns the replies of a server to a message. The transport does not clone. */
-function reply(message, options) {
+function repliesTo(message, options) {
   const transport = recorder();
   new JSONRPCServer(transport, { onError() {}, ...options }).method("echo", (params) => params);
   transport.deliver(message);
@@ -56,7 +56,7 @@ describe("a name that every object inherits", () => {
       client.notify(name, [1]);
       assert.deepEqual(await client.request(name, [2]), [2]);
       assert.deepEqual(events, [[1]]);
-      const [{ id, result }] = reply({ jsonrpc: "2.0", method: "echo", params: [3], id: name });
+      const [{ id, result }] = repliesTo({ jsonrpc: "2.0", method: "echo", params: [3], id: name });
       assert.deepEqual([id, result], [name, [3]]);
     });
   }
@@ -122,9 +122,9 @@ describe("an id", () => {
     null,
   ]) {
     it(`is repeated unchanged in the response: ${String(id).slice(0, 30)}`, () => {
-      const [message] = reply({ jsonrpc: "2.0", method: "echo", params: [], id });
+      const [message] = repliesTo({ jsonrpc: "2.0", method: "echo", params: [], id });
       assert.deepEqual(message, { jsonrpc: "2.0", result: [], id });
-      const [[first, second]] = reply([
+      const [[first, second]] = repliesTo([
         { jsonrpc: "2.0", method: "echo", params: [], id },
         { jsonrpc: "2.0", method: "echo", params: [1], id: "other" },
       ]);
@@ -133,7 +133,7 @@ describe("an id", () => {
   }
 
   it("is 0 in the response if it was -0", () => {
-    assert.equal(reply({ jsonrpc: "2.0", method: "echo", id: -0 })[0].id, 0);
+    assert.equal(repliesTo({ jsonrpc: "2.0", method: "echo", id: -0 })[0].id, 0);
   });
 
   for (const id of [
@@ -150,15 +150,15 @@ describe("an id", () => {
     undefined,
   ]) {
     it(`that is invalid gets the error -32600 with the id null: ${typeof id} ${typeof id === "object" ? JSON.stringify(id) : String(id)}`, () => {
-      const [{ error, id: answered }, ...more] = reply({ jsonrpc: "2.0", method: "echo", id });
+      const [{ error, id: answered }, ...more] = repliesTo({ jsonrpc: "2.0", method: "echo", id });
       assert.deepEqual([error.code, error.data, answered, more], [-32600, { reason: "invalid-id-type" }, null, []]);
     });
   }
 
   it("gets the error -32600 with the id null if it has more than 1024 characters", () => {
-    const [{ error, id }] = reply({ jsonrpc: "2.0", method: "echo", id: "x".repeat(1 << 20) });
+    const [{ error, id }] = repliesTo({ jsonrpc: "2.0", method: "echo", id: "x".repeat(1 << 20) });
     assert.deepEqual([error.code, error.data, id], [-32600, { reason: "id-too-long" }, null]);
-    const [[first, second]] = reply([
+    const [[first, second]] = repliesTo([
       { jsonrpc: "2.0", method: "echo", id: "x".repeat(1_025) },
       { jsonrpc: "2.0", method: "echo", params: [], id: "y" },
     ]);
@@ -210,11 +210,11 @@ describe("an id", () => {
 
   it("may have as many characters as the limit idLength allows", () => {
     const limits = { idLength: 3 };
-    assert.equal(reply({ jsonrpc: "2.0", method: "echo", id: "abc" }, { limits })[0].id, "abc");
-    assert.equal(reply({ jsonrpc: "2.0", method: "echo", id: "abcd" }, { limits })[0].error.code, -32600);
+    assert.equal(repliesTo({ jsonrpc: "2.0", method: "echo", id: "abc" }, { limits })[0].id, "abc");
+    assert.equal(repliesTo({ jsonrpc: "2.0", method: "echo", id: "abcd" }, { limits })[0].error.code, -32600);
   });
 
-  it("of an unknown response does not end a call", async () => {
+  it("of a response ends no call that has another id", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport, { onError() {} });
     const call = client.request("a");
@@ -244,7 +244,7 @@ describe("an id", () => {
 describe("a message", () => {
   it('is foreign if its jsonrpc is not exactly the string "2.0"', () => {
     for (const jsonrpc of [new String("2.0"), ["2.0"], { toString: () => "2.0" }, 2, 2.0, "2.00", " 2.0"]) {
-      assert.deepEqual(reply({ jsonrpc, method: "echo", id: 1 }), []);
+      assert.deepEqual(repliesTo({ jsonrpc, method: "echo", id: 1 }), []);
     }
   });
 
@@ -259,15 +259,15 @@ describe("a message", () => {
         return [1];
       },
     };
-    assert.deepEqual(reply(message), [{ jsonrpc: "2.0", result: [1], id: 1 }]);
+    assert.deepEqual(repliesTo(message), [{ jsonrpc: "2.0", result: [1], id: 1 }]);
   });
 
   it("does not affect other calls if its getters return another value at each read", async () => {
     const values = [1, "1", {}, null, "echo", undefined, 2 ** 60, [], "2.0", () => {}];
-    let turn = 0;
-    const shifty = new Proxy(
+    let reads = 0;
+    const unsteady = new Proxy(
       {},
-      { get: (_, name) => (name === "jsonrpc" ? "2.0" : values[turn++ % values.length]), has: () => true },
+      { get: (_, name) => (name === "jsonrpc" ? "2.0" : values[reads++ % values.length]), has: () => true },
     );
     const transport = recorder();
     const errors = [];
@@ -276,8 +276,8 @@ describe("a message", () => {
       (params) => params,
     );
     for (let i = 0; i < 1_000; i++) {
-      transport.deliver(shifty);
-      transport.deliver([shifty, shifty]);
+      transport.deliver(unsteady);
+      transport.deliver([unsteady, unsteady]);
     }
     transport.sent.length = 0;
     const call = peer.request("a");
@@ -288,7 +288,7 @@ describe("a message", () => {
     assert.deepEqual(transport.sent.at(-1), { jsonrpc: "2.0", result: ["fine"], id: "mine" });
   });
 
-  it("may be a proxy whose traps throw", () => {
+  it("is ignored if it is a proxy whose traps throw", () => {
     const boom = () => {
       throw new Error("boom");
     };
@@ -296,14 +296,14 @@ describe("a message", () => {
       {},
       { get: boom, has: boom, ownKeys: boom, getPrototypeOf: boom, getOwnPropertyDescriptor: boom },
     );
-    assert.deepEqual(reply(evil), []);
-    assert.deepEqual(reply([evil]), []);
+    assert.deepEqual(repliesTo(evil), []);
+    assert.deepEqual(repliesTo([evil]), []);
   });
 
   it("may have params of any depth, which the handler receives unchanged over a transport that does not clone", () => {
     let deep = {};
     for (let level = 0; level < 100_000; level++) deep = { deep };
-    const [{ result }] = reply({ jsonrpc: "2.0", method: "echo", params: deep, id: 1 });
+    const [{ result }] = repliesTo({ jsonrpc: "2.0", method: "echo", params: deep, id: 1 });
     assert.equal(result, deep);
   });
 

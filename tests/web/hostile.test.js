@@ -5,6 +5,7 @@ import { CallError, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCError, validat
 import { recorder } from "./support/transports.js";
 import { pause, rejection } from "./support/outcomes.js";
 
+/** Returns a message whose member `key` has a getter that throws. */
 const throwing = (key, rest) =>
   Object.defineProperty({ jsonrpc: "2.0", ...rest }, key, { get: boom, enumerable: true });
 
@@ -13,7 +14,7 @@ function boom() {
 }
 
 /** Creates a peer on a recording transport. Returns the peer, its transport and its reported errors. */
-function peer(options) {
+function createPeer(options) {
   const transport = recorder();
   const errors = [];
   return {
@@ -25,7 +26,7 @@ function peer(options) {
 
 describe("messages with getters that throw, over a transport that does not clone", () => {
   it("end the call that they respond to, if their id can be read", async () => {
-    const { transport, peer: client } = peer();
+    const { transport, peer: client } = createPeer();
     const call = client.request("a");
     transport.deliver({ jsonrpc: "2.0", id: 1, error: throwing("code") });
     assert.equal((await rejection(call)).message, "boom");
@@ -33,7 +34,7 @@ describe("messages with getters that throw, over a transport that does not clone
   });
 
   it("are reported, and do not affect the next batch", async () => {
-    const { transport, errors, peer: client } = peer();
+    const { transport, errors, peer: client } = createPeer();
     const calls = ["a", "b", "c"].map((method) => client.request(method));
     transport.deliver([{ jsonrpc: "2.0", id: 1, result: "lost" }, throwing("result", { id: 2 })]);
     assert.deepEqual(errors, ["boom"]);
@@ -42,9 +43,10 @@ describe("messages with getters that throw, over a transport that does not clone
   });
 
   it("are read once, so that a getter that throws at the second read leaves no call or request open", async () => {
-    const { transport, errors, peer: both } = peer({ limits: { inFlight: 3 } });
+    const { transport, errors, peer: both } = createPeer({ limits: { inFlight: 3 } });
     both.method("echo", (params) => params);
-    const once = (members) => {
+    /** Returns a message whose getters throw at the second read. */
+    const readableOnce = (members) => {
       const message = {};
       for (const [key, value] of Object.entries({ jsonrpc: "2.0", ...members })) {
         let reads = key === "jsonrpc" ? -1 : 0;
@@ -52,18 +54,19 @@ describe("messages with getters that throw, over a transport that does not clone
       }
       return message;
     };
+    // For a call that resolves, `rejection` throws an error with the result in its message.
     const calls = ["a", "b", "c", "d"].map((method) => rejection(both.request(method)).catch(({ message }) => message));
-    transport.deliver(once({ id: 1, result: 1 }));
-    transport.deliver(once({ id: 2, error: { code: 1, message: "x" } }));
-    transport.deliver([once({ id: 3, result: 3 }), { jsonrpc: "2.0", id: 4, result: 4 }]);
-    const ends = await Promise.race([Promise.all(calls), pause(500)]);
+    transport.deliver(readableOnce({ id: 1, result: 1 }));
+    transport.deliver(readableOnce({ id: 2, error: { code: 1, message: "x" } }));
+    transport.deliver([readableOnce({ id: 3, result: 3 }), { jsonrpc: "2.0", id: 4, result: 4 }]);
+    const outcomes = await Promise.race([Promise.all(calls), pause(500)]);
     assert.deepEqual(
-      ends?.map((end) => end.message ?? end),
+      outcomes?.map((outcome) => outcome.message ?? outcome),
       [1, 2, 3, 4].map((n) => (n === 2 ? "x" : `the promise must reject, but it resolved with ${n}`)),
     );
     transport.sent.length = 0;
-    for (let id = 0; id < 5; id++) transport.deliver(once({ method: "echo", params: [id], id }));
-    transport.deliver([once({ method: "echo", id: "a", params: ["a"] }), once({ method: 5, id: "b" })]);
+    for (let id = 0; id < 5; id++) transport.deliver(readableOnce({ method: "echo", params: [id], id }));
+    transport.deliver([readableOnce({ method: "echo", id: "a", params: ["a"] }), readableOnce({ method: 5, id: "b" })]);
     assert.deepEqual(
       transport.sent.slice(0, 5).map(({ result }) => result),
       [[0], [1], [2], [3], [4]],
@@ -79,7 +82,7 @@ describe("messages with getters that throw, over a transport that does not clone
   });
 
   it("may deliver other messages while they are read", async () => {
-    const { transport, peer: client } = peer();
+    const { transport, peer: client } = createPeer();
     const calls = ["a", "b", "c", "d"].map((method) => client.request(method));
     const answer = (id) => ({ jsonrpc: "2.0", id, result: id });
     const leading = Object.defineProperty({ jsonrpc: "2.0", result: 2 }, "id", {
@@ -92,18 +95,18 @@ describe("messages with getters that throw, over a transport that does not clone
     assert.deepEqual(await Promise.all(calls), [1, 2, 3, 4]);
   });
 
-  it("are invalid for validateMessage, whose calls within getters do not affect the result", () => {
+  it("are invalid for validateMessage; other getters may call validateMessage without an effect on the result", () => {
     const { proxy, revoke } = Proxy.revocable([], {});
     revoke();
     for (const message of [proxy, [proxy], throwing("id")]) assert.isFalse(validateMessage(message).isValid);
-    const asking = {
+    const reentrant = {
       jsonrpc: "2.0",
       method: "a",
       get id() {
         return validateMessage(5).errors.length;
       },
     };
-    assert.deepEqual(validateMessage(asking), { isValid: true, errors: [], warnings: [] });
+    assert.deepEqual(validateMessage(reentrant), { isValid: true, errors: [], warnings: [] });
   });
 });
 
@@ -111,7 +114,7 @@ describe("an onError that throws", () => {
   it("does not prevent the response to a request, and throws nothing to the transport", async () => {
     // Other tests may have printed errors in this second, and the library limits the lines of a second.
     await pause(1_000);
-    const { transport, peer: server } = peer({ onError: boom });
+    const { transport, peer: server } = createPeer({ onError: boom });
     server.method("a", () => 1).onNotify("n", boom);
     const { error } = console;
     const events = [];
@@ -131,7 +134,7 @@ describe("an onError that throws", () => {
 
 describe("a handler's result", () => {
   it("may be a promise of a promise, or any nested thenables", async () => {
-    const { transport, peer: server } = peer();
+    const { transport, peer: server } = createPeer();
     server.method("a", () => ({ then: (done) => done(Promise.resolve({ then: (last) => last(5) })) }));
     server.method("b", () => ({ then: (done) => done(throwing("then")) }));
     for (const [index, method] of ["a", "b"].entries()) transport.deliver({ jsonrpc: "2.0", method, id: index });
@@ -141,7 +144,7 @@ describe("a handler's result", () => {
   });
 
   it("becomes one error if it is a promise of itself", async () => {
-    const { transport, peer: server } = peer();
+    const { transport, peer: server } = createPeer();
     server.method("a", () => {
       const promise = { then: (done) => done(promise) };
       return promise;
@@ -154,7 +157,7 @@ describe("a handler's result", () => {
   });
 
   it("is sent without its transfer list if the handler throws", async () => {
-    const { transport, peer: server } = peer();
+    const { transport, peer: server } = createPeer();
     server.method("a", (_, { transfer }) => {
       transfer([new ArrayBuffer(8)]);
       throw new RPCError(1, "no", { why: 1 });
@@ -170,9 +173,9 @@ describe("a server that is destroyed while a client uses its transport", () => {
     const transport = recorder();
     new JSONRPCClient(transport);
     const contexts = [];
-    const keep = (_, context) => (contexts.push(context), new Promise(() => {}));
+    const record = (_, context) => (contexts.push(context), new Promise(() => {}));
     const server = new JSONRPCServer(transport)
-      .method("a", keep)
+      .method("a", record)
       .onNotify("n", (_, context) => void contexts.push(context));
     transport.deliver({ jsonrpc: "2.0", method: "a", id: 1 });
     transport.deliver({ jsonrpc: "2.0", method: "n" });
@@ -190,15 +193,15 @@ describe("a server that is destroyed while a client uses its transport", () => {
 
 describe("a sent batch that is longer than the limit for received batches", () => {
   it("gets all responses, and no error is sent", async () => {
-    const { transport, peer: client } = peer();
+    const { transport, peer: client } = createPeer();
     const calls = client.batch(Array.from({ length: 1_500 }, () => ({ method: "a" })));
     transport.deliver(transport.sent[0].map(({ id }) => ({ jsonrpc: "2.0", id, result: id })));
     assert.isTrue((await calls).every(({ value }, index) => value === index + 1));
     assert.equal(transport.sent.length, 1);
   });
 
-  it("gets its responses together with requests, whose number is limited", async () => {
-    const { transport, peer: server } = peer({ limits: { batchItems: 2 } });
+  it("gets its responses in one array with requests, and only the number of requests is limited", async () => {
+    const { transport, peer: server } = createPeer({ limits: { batchItems: 2 } });
     server.method("a", () => 1);
     const requests = (count) => Array.from({ length: count }, (_, id) => ({ jsonrpc: "2.0", method: "a", id }));
     const answers = Array.from({ length: 5 }, (_, id) => ({ jsonrpc: "2.0", id, result: 1 }));
@@ -212,28 +215,28 @@ describe("a sent batch that is longer than the limit for received batches", () =
 describe("many calls at once", () => {
   // These tests took minutes when the work for one call grew with the number of the other calls.
   const many = 50_000;
-  const quickly = (start) => assert.isBelow(performance.now() - start, 10_000);
+  const assertQuick = (start) => assert.isBelow(performance.now() - start, 10_000);
 
   it("get their responses in any order without delay", async () => {
-    const { transport, peer: client } = peer();
+    const { transport, peer: client } = createPeer();
     const calls = Array.from({ length: many }, () => client.request("a"));
     const start = performance.now();
     for (let id = 1; id <= many; id++) transport.deliver({ jsonrpc: "2.0", id, result: id });
-    quickly(start);
+    assertQuick(start);
     assert.equal(await calls[many - 1], many);
   });
 
   it("end without delay when the client is destroyed", async () => {
-    const { peer: client } = peer();
+    const { peer: client } = createPeer();
     const calls = Array.from({ length: many }, () => rejection(client.request("a")));
     const start = performance.now();
     client.destroy();
-    quickly(start);
+    assertQuick(start);
     await Promise.all(calls);
   });
 
   it("may share one signal, and leave no listeners on it", async () => {
-    const { transport, peer: client } = peer();
+    const { transport, peer: client } = createPeer();
     const controller = new AbortController();
     let listeners = 0;
     const { signal } = controller;
@@ -250,7 +253,7 @@ describe("many calls at once", () => {
     const start = performance.now();
     const calls = Array.from({ length: many }, () => client.request("a", undefined, { signal }));
     for (let id = 1; id <= many - 2; id++) transport.deliver({ jsonrpc: "2.0", id, result: id });
-    quickly(start);
+    assertQuick(start);
     assert.isAbove(listeners, 0);
     controller.abort("enough");
     assert.deepEqual([await rejection(calls[many - 1]), await rejection(calls[many - 2])], ["enough", "enough"]);
@@ -260,7 +263,7 @@ describe("many calls at once", () => {
 
 describe("a timeout", () => {
   it("never ends a call early, not even by a fraction of a millisecond", async () => {
-    const { peer: client } = peer();
+    const { peer: client } = createPeer();
     for (const timeout of [0.5, 1, 2, 3, 5.9, 7, 0.5, 1, 2, 3, 5.9, 7]) {
       const start = performance.now();
       assert.instanceOf(await rejection(client.request("a", undefined, { timeout })), CallError);

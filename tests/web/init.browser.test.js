@@ -23,13 +23,13 @@ describe("init in a browser", () => {
   ]) {
     it(`accepts ${name}`, async () => {
       const copy = await freshCopy();
-      const made = await input();
-      await copy.default(made.response ?? made.promise ?? made);
+      const argument = await input();
+      await copy.default(argument.response ?? argument.promise ?? argument);
       assert.isTrue(isReady(copy));
     });
   }
 
-  for (const [name, input, text] of [
+  for (const [name, input, pattern] of [
     ["a missing file", "/nowhere.wasm", /nowhere\.wasm.*404/],
     [
       "an HTML page in place of the file",
@@ -46,7 +46,7 @@ describe("init in a browser", () => {
       const copy = await freshCopy();
       const error = await rejection(copy.default(input));
       assert.instanceOf(error, Error);
-      assert.match(error.message, text);
+      assert.match(error.message, pattern);
       assert.throws(() => isReady(copy), Error, "init()");
       await copy.default();
       assert.isTrue(isReady(copy));

@@ -81,8 +81,8 @@ describe("init", () => {
   ]) {
     it(`accepts ${name}`, async () => {
       const copy = await freshCopy();
-      const made = await make(await wasmBytes());
-      await copy.default(made.module ?? made.promise ?? made);
+      const argument = await make(await wasmBytes());
+      await copy.default(argument.module ?? argument.promise ?? argument);
       assert.isTrue(await works(copy));
     });
   }
@@ -133,14 +133,14 @@ describe("initSync", () => {
 });
 
 describe("portway/inline", () => {
-  it("has the same exports as the other module, and needs no file", async () => {
+  it("has the same exports as the main module, and needs no file", async () => {
     const inline = await import(packaged("inline.js"));
     assert.sameMembers(Object.keys(inline), Object.keys(await freshCopy()));
     await inline.default();
     assert.isTrue(await works(inline));
   });
 
-  it("has classes of its own, and its server works with a client of the other module", async () => {
+  it("has a server that works with a client of the main module, and recognizes the RPCError of the main module", async () => {
     const { JSONRPCServer, portTransport } = await import(packaged("inline.js"));
     const { JSONRPCClient, RPCError } = await import("./support/portway.js");
     const { near, port2 } = channel();

@@ -6,13 +6,14 @@ import { DocumentClient, DocumentError, DocumentServer, documentPortTransport } 
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection, until } from "./support/outcomes.js";
 
+/** Returns the transports at both ends of a channel: ours of Portway, and theirs of the reference library. */
 function boundary() {
   const { port1, port2 } = new MessageChannel();
   afterThisTest(() => [port1, port2].forEach((port) => port.close()));
   return { ours: portTransport(port1), theirs: documentPortTransport(port2) };
 }
 
-for (const [name, Client, Server, OwnError, ends] of [
+for (const [name, Client, Server, ServerError, nearAndFar] of [
   [
     "the client of Portway and the server of the reference library",
     JSONRPCClient,
@@ -29,13 +30,13 @@ for (const [name, Client, Server, OwnError, ends] of [
   ],
 ]) {
   describe(`${name} exchange`, () => {
-    const connected = () => {
-      const [near, far] = ends(boundary());
+    const createEnds = () => {
+      const [near, far] = nearAndFar(boundary());
       return { client: new Client(near, { timeout: 2_000 }), server: new Server(far) };
     };
 
     it("calls with and without params, concurrently and one by one", async () => {
-      const { client, server } = connected();
+      const { client, server } = createEnds();
       server.method("fetch", async ({ url }) => ({ status: 200, body: url }));
       server.method("refresh", (params) => ({ got: params === undefined }));
       assert.deepEqual(await client.request("fetch", { url: "/a" }), { status: 200, body: "/a" });
@@ -48,16 +49,16 @@ for (const [name, Client, Server, OwnError, ends] of [
       );
     });
 
-    it("results that are undefined or null", async () => {
-      const { client, server } = connected();
+    it("a result that is undefined, which may arrive as null", async () => {
+      const { client, server } = createEnds();
       server.method("nothing", () => {});
       assert.oneOf(await client.request("nothing"), [undefined, null]);
     });
 
     it("errors with data and without data", async () => {
-      const { client, server } = connected();
+      const { client, server } = createEnds();
       server.method("fail", () => {
-        throw new OwnError(-32001, "Build failed", [{ file: "a.ts" }]);
+        throw new ServerError(-32001, "Build failed", [{ file: "a.ts" }]);
       });
       server.method("break", () => {
         throw new Error("oh no");
@@ -74,7 +75,7 @@ for (const [name, Client, Server, OwnError, ends] of [
     });
 
     it("notifications, in order", async () => {
-      const { client, server } = connected();
+      const { client, server } = createEnds();
       const seen = [];
       server.onNotify("console", ({ n }) => void seen.push(n));
       server.onNotify("refresh", (params) => void seen.push(params));
@@ -86,7 +87,7 @@ for (const [name, Client, Server, OwnError, ends] of [
     });
 
     it("values that JSON cannot express", async () => {
-      const { client, server } = connected();
+      const { client, server } = createEnds();
       server.method("echo", (params) => params);
       const params = { map: new Map([[1, new Date(0)]]), bytes: new Uint8Array([1]), none: undefined };
       assert.deepEqual(await client.request("echo", params), params);
@@ -94,9 +95,9 @@ for (const [name, Client, Server, OwnError, ends] of [
   });
 }
 
-it("Portway's client ends a call if a handler of the reference server throws null and so sends no response", async () => {
+it("Portway's client ends a call by its timeout if a handler of the reference server throws null, which causes no response", async () => {
   const { ours, theirs } = boundary();
-  // The handler makes the reference server reject a promise that it does not handle.
+  // The reference server does not handle the rejection that the error causes, so the test handles it.
   const server = new DocumentServer({
     ...theirs,
     onMessage: (handler) => theirs.onMessage((msg) => Promise.resolve(handler(msg)).catch(() => {})),

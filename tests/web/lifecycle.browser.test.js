@@ -1,5 +1,5 @@
-// The library adds no listener that excludes a page from the back/forward cache, or that makes the browser ask the
-// user.
+// The library adds no listener that excludes a page from the back/forward cache. It also adds no listener that makes
+// the browser ask the user before the page is left.
 
 import { assert } from "chai";
 import { JSONRPCPeer, windowTransport, workerTransport } from "./support/portway.js";
@@ -12,28 +12,28 @@ import { readyWorker, worker } from "./support/workers.js";
 function recordListenedEvents(window) {
   const { prototype } = window.EventTarget;
   const { addEventListener } = prototype;
-  const received = new Set();
+  const types = new Set();
   prototype.addEventListener = function (type, ...more) {
-    received.add(String(type));
+    types.add(String(type));
     return addEventListener.call(this, type, ...more);
   };
   afterThisTest(() => Object.assign(prototype, { addEventListener }));
-  return received;
+  return types;
 }
 
-/** A listener for these events excludes a page from the back/forward cache, or makes the browser ask the user. */
+/** Events whose listeners exclude a page from the back/forward cache, or make the browser ask the user. */
 const harmful = ["unload", "beforeunload"];
 
-function assertHarmless(window, received) {
+function assertHarmless(window, types) {
   for (const type of harmful) {
-    assert.isFalse(received.has(type), type);
+    assert.isFalse(types.has(type), type);
     assert.isNull(window[`on${type}`], type);
   }
 }
 
 describe("no listener for the unloading of a page is added", () => {
   it("by connections, from connect() to destroy()", async () => {
-    const received = recordListenedEvents(window);
+    const types = recordListenedEvents(window);
     for (const target of [connectingIframe(), worker("connect-worker.js"), connectingIframe({ heartbeat: 50 })]) {
       const peer = await connected(target, { heartbeat: 50 });
       await peer.request("echo", [1]);
@@ -41,12 +41,12 @@ describe("no listener for the unloading of a page is added", () => {
       peer.destroy();
       await call;
     }
-    assert.isTrue(received.has("pagehide"), "the test records listeners");
-    assertHarmless(window, received);
+    assert.isTrue(types.has("pagehide"), "the test must record listeners");
+    assertHarmless(window, types);
   });
 
   it("by plain transports, from the constructor to destroy()", async () => {
-    const received = recordListenedEvents(window);
+    const types = recordListenedEvents(window);
     for (const transport of [
       windowTransport((await openIframe("frame.html")).contentWindow),
       workerTransport(await readyWorker("worker.js")),
@@ -55,8 +55,8 @@ describe("no listener for the unloading of a page is added", () => {
       await peer.request("echo", [1]);
       peer.destroy();
     }
-    assert.isTrue(received.has("message"), "the test records listeners");
-    assertHarmless(window, received);
+    assert.isTrue(types.has("message"), "the test must record listeners");
+    assertHarmless(window, types);
   });
 
   it("in an iframe that loads the library and connects", async () => {
@@ -64,10 +64,10 @@ describe("no listener for the unloading of a page is added", () => {
     document.body.append(element);
     // The loaded document has another global object than the initial empty document.
     await new Promise((loaded) => element.addEventListener("load", loaded));
-    const received = recordListenedEvents(element.contentWindow);
+    const types = recordListenedEvents(element.contentWindow);
     const peer = await connected(element);
     peer.notify("again");
     await peer.request("echo", [1]).catch(() => {});
-    assertHarmless(element.contentWindow, received);
+    assertHarmless(element.contentWindow, types);
   });
 });

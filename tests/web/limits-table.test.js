@@ -41,7 +41,6 @@ async function requestMany(count) {
     (server) => server.method("work", () => (begun++, neverResolves())),
     Array.from({ length: count }, (_, id) => call(id, "work")),
   );
-  // `unreadBeforeResponse()` posts one more request.
   return { begun, reasons: refused.map(({ error }) => error.data.reason) };
 }
 
@@ -50,8 +49,8 @@ async function listOfOneTurn(params) {
   const { transport, remoteEnd } = scriptedChannel();
   const client = new JSONRPCClient(transport, { coalesce: true });
   for (const value of [[], params, []]) client.request("a", value).catch(() => {});
-  const isThere = () => remoteEnd.received.flat().length === 3;
-  await until(isThere, "the calls were not sent");
+  const haveArrived = () => remoteEnd.received.flat().length === 3;
+  await until(haveArrived, "the calls were not sent");
   return remoteEnd.received.find((message) => Array.isArray(message)) ?? [];
 }
 
@@ -76,9 +75,12 @@ async function flood(credit, { streams = 1, busy = 0, turns = 0 } = {}) {
   return sent;
 }
 
-/** Posts messages to a server whose output is not read. Returns the number of requests that reached the handler. */
-async function requestsHandledWithoutReader(messages, handler) {
-  const kept = { count: 0, refused: [] };
+/**
+ * Sends messages over WIPC to a server. If its handlers end, nothing reads its responses. Returns the number of
+ * requests that reached the handler, and the text of the responses.
+ */
+async function sendOverWipc(messages, handler) {
+  let count = 0;
   let text = "";
   const writable = new WritableStream({
     write: (bytes) => (
@@ -88,119 +90,119 @@ async function requestsHandledWithoutReader(messages, handler) {
   const { readable, writable: input } = new TransformStream();
   const wipc = new WipcChannel({ readable, writable });
   afterThisTest(() => wipc.destroy());
-  new JSONRPCServer(wipc.transport()).method("work", (params) => (kept.count++, handler(params)));
+  new JSONRPCServer(wipc.transport()).method("work", (params) => (count++, handler(params)));
   const writer = input.getWriter();
   const { encodeWipc } = await import(packaged("wipc.js"));
   for (const message of messages)
     await Promise.race([writer.write(encodeWipc(CALL, JSON.stringify(message))), pause(200)]);
   await pause(100);
-  return { ...kept, text };
+  return { count, text };
 }
 
 const tests = {
-  "pending-calls": async (most) => {
+  "pending-calls": async (limit) => {
     const client = new JSONRPCClient({ send() {}, onMessage() {} }, { timeout: 0 });
-    for (let n = 0; n < most; n++) client.request("a");
-    assert.equal(client.pending ?? most, most);
+    for (let n = 0; n < limit; n++) client.request("a");
+    assert.equal(client.pending, limit);
     const error = await rejection(client.request("a"));
     assert.instanceOf(error, CallError);
     assert.equal(error.reason, "too-many-calls");
   },
 
-  "in-flight": async (most) => {
-    // `unreadBeforeResponse()` needs the place of one more request.
-    assert.deepEqual(await requestMany(most - 1), { begun: most - 1, reasons: [] });
+  "in-flight": async (limit) => {
+    // `requestMany` calls `unreadBeforeResponse()`, which posts one more request. This request also counts.
+    assert.deepEqual(await requestMany(limit - 1), { begun: limit - 1, reasons: [] });
     const { transport, remoteEnd } = scriptedChannel();
     let begun = 0;
     new JSONRPCServer(transport).method("work", () => (begun++, neverResolves()));
-    for (let id = 0; id <= most; id++) remoteEnd.post(call(id, "work"));
+    for (let id = 0; id <= limit; id++) remoteEnd.post(call(id, "work"));
     const { id, error } = await remoteEnd.next();
-    assert.deepEqual([begun, id, error.code, error.data.reason], [most, most, -32600, "too-many-requests"]);
+    assert.deepEqual([begun, id, error.code, error.data.reason], [limit, limit, -32600, "too-many-requests"]);
   },
 
-  "batch-items": async (most) => {
+  "batch-items": async (limit) => {
     const { transport, remoteEnd } = scriptedChannel();
     new JSONRPCServer(transport).method("a", () => 1);
     const batch = (length) => Array.from({ length }, (_, id) => call(id, "a"));
-    remoteEnd.post(batch(most));
-    assert.lengthOf(await remoteEnd.next(), most);
-    remoteEnd.post(batch(most + 1));
+    remoteEnd.post(batch(limit));
+    assert.lengthOf(await remoteEnd.next(), limit);
+    remoteEnd.post(batch(limit + 1));
     const { id, error } = await remoteEnd.next();
     assert.deepEqual([id, error.code, error.data.reason], [null, -32600, "batch-too-large"]);
   },
 
-  "id-length": async (most) => {
-    const ids = [most, most + 1].map((length) => "é".repeat(length));
-    const [taken, refused] = await answers(
+  "id-length": async (limit) => {
+    const ids = [limit, limit + 1].map((length) => "é".repeat(length));
+    const [accepted, refused] = await answers(
       (server) => server.method("a", () => 1),
       ids.map((id) => call(id, "a")),
     );
-    assert.deepEqual(taken, { jsonrpc: "2.0", result: 1, id: ids[0] });
+    assert.deepEqual(accepted, { jsonrpc: "2.0", result: 1, id: ids[0] });
     assert.deepEqual([refused.id, refused.error.code, refused.error.data.reason], [null, -32600, "id-too-long"]);
   },
 
-  "method-length": async (most) => {
-    const names = [most, most + 1].map((length) => "m".repeat(length));
+  "method-length": async (limit) => {
+    const names = [limit, limit + 1].map((length) => "m".repeat(length));
     const serve = (server) => names.forEach((name) => server.method(name, () => 1));
-    const [taken, refused] = await answers(
+    const [accepted, refused] = await answers(
       serve,
       names.map((name, id) => call(id, name)),
     );
-    assert.deepEqual([taken.result, refused.id, refused.error.code], [1, 1, -32600]);
+    assert.deepEqual([accepted.result, refused.id, refused.error.code], [1, 1, -32600]);
     assert.notInclude(JSON.stringify(refused), "mmm");
   },
 
-  "error-echo": async (most) => {
+  "error-echo": async (limit) => {
     const replies = await answers(
       () => {},
-      [most, most + 1].map((length, id) => call(id, "m".repeat(length))),
+      [limit, limit + 1].map((length, id) => call(id, "m".repeat(length))),
     );
     const [whole, cut] = replies.map(({ error }) => /m{3,}/.exec(JSON.stringify(error))?.[0].length ?? 0);
-    assert.equal(whole, most);
-    assert.isAtMost(cut, most);
+    assert.equal(whole, limit);
+    assert.isAtMost(cut, limit);
   },
 
-  "error-depth": async (most) => {
+  "error-depth": async (limit) => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("fail", () => {
-      let error = new Error(`level ${most + 1}`);
-      for (let level = most; level >= 0; level--) error = new Error(`level ${level}`, { cause: error });
+      let error = new Error(`level ${limit + 1}`);
+      for (let level = limit; level >= 0; level--) error = new Error(`level ${level}`, { cause: error });
       throw error;
     });
     const text = JSON.stringify((await rejection(new JSONRPCClient(near).request("fail"))).data);
-    assert.include(text, `"level ${most}"`);
-    assert.notInclude(text, `"level ${most + 1}"`);
+    assert.include(text, `"level ${limit}"`);
+    assert.notInclude(text, `"level ${limit + 1}"`);
   },
 
-  "error-values": async (most) => {
+  "error-values": async (limit) => {
     // The error, its name and the array of errors also count.
-    for (const [count, crossed] of [
-      [most - 3, most - 3],
-      [most - 2, most - 3],
+    for (const [count, sentCount] of [
+      [limit - 3, limit - 3],
+      [limit - 2, limit - 3],
     ]) {
       const { near, far } = channel();
       new JSONRPCServer(far).method("fail", () => {
         throw new AggregateError(Array.from({ length: count }, (_, n) => n));
       });
       const { data } = await rejection(new JSONRPCClient(near).request("fail"));
-      assert.lengthOf(data.errors, crossed);
+      assert.lengthOf(data.errors, sentCount);
     }
   },
 
-  "error-characters": async (most) => {
+  "error-characters": async (limit) => {
     // The names of both errors also count.
-    const left = most - 2 * "Error".length;
-    for (const length of [left, left + 1]) {
+    const allowed = limit - 2 * "Error".length;
+    for (const length of [allowed, allowed + 1]) {
       const { near, far } = channel();
       new JSONRPCServer(far).method("fail", () => {
         throw new Error("outer", { cause: new Error("x".repeat(length)) });
       });
       const { data } = await rejection(new JSONRPCClient(near).request("fail"));
-      assert.lengthOf(data.cause.message, left);
+      assert.lengthOf(data.cause.message, allowed);
     }
   },
 
-  "printed-faults": async (most) => {
+  "printed-faults": async (limit) => {
     const transport = recorder();
     new JSONRPCServer(transport).onNotify("a", () => {
       throw new Error("no");
@@ -208,37 +210,41 @@ const tests = {
     // The library counts the printed lines by whole seconds.
     const lines = await printed(async (lines) => {
       await pause(1_010 - (performance.now() % 1_000));
-      for (let n = 0; n < most; n++) transport.deliver({ jsonrpc: "2.0", method: "a" });
-      assert.equal(lines.filter((line) => line.includes("Error: no")).length, most);
+      for (let n = 0; n < limit; n++) transport.deliver({ jsonrpc: "2.0", method: "a" });
+      assert.equal(lines.filter((line) => line.includes("Error: no")).length, limit);
       transport.deliver({ jsonrpc: "2.0", method: "a" });
     });
-    assert.equal(lines.filter((line) => line.includes("Error: no")).length, most);
+    assert.equal(lines.filter((line) => line.includes("Error: no")).length, limit);
   },
 
-  findings: (most) => {
+  findings: (limit) => {
     const broken = { jsonrpc: "2.0", id: 1 };
-    const odd = { jsonrpc: "2.0", method: "note" };
-    for (const count of [most, most + 1]) {
-      const { isValid, errors, warnings } = validateMessage(Array(count).fill(odd));
-      assert.deepEqual([isValid, errors.length, warnings.length], [true, 0, most]);
+    // The validator warns of each notification, because a notification gets no response.
+    const notification = { jsonrpc: "2.0", method: "note" };
+    for (const count of [limit, limit + 1]) {
+      const { isValid, errors, warnings } = validateMessage(Array(count).fill(notification));
+      assert.deepEqual([isValid, errors.length, warnings.length], [true, 0, limit]);
     }
-    const last = [...Array(most + 1).fill(odd), broken];
-    assert.isFalse(validateMessage(last).isValid, "the validator finds an error after more warnings than it lists");
+    const withError = [...Array(limit + 1).fill(notification), broken];
+    assert.isFalse(
+      validateMessage(withError).isValid,
+      "the validator finds an error after more warnings than it lists",
+    );
     const { errors } = validateMessage(Array(300_000).fill(broken));
-    assert.lengthOf(errors, most);
+    assert.lengthOf(errors, limit);
     assert.isTrue(errors.at(-1).includes("[Item "), errors.at(-1));
   },
 
-  "unhandled-messages": async (most) => {
+  "unhandled-messages": async (limit) => {
     const name = `unhandled ${Math.random()}`;
     const transport = broadcastTransport(name);
     const peer = new BroadcastChannel(name);
     afterThisTest(() => [peer.close(), transport.destroy()]);
     const lines = await printed(async (lines) => {
-      for (let n = 0; n < most; n++) peer.postMessage({ jsonrpc: "2.0", method: "note", params: [n] });
+      for (let n = 0; n < limit; n++) peer.postMessage({ jsonrpc: "2.0", method: "note", params: [n] });
       await pause(500);
       assert.deepEqual(lines, []);
-      for (let n = most; n < most + 3; n++) peer.postMessage({ jsonrpc: "2.0", method: "note", params: [n] });
+      for (let n = limit; n < limit + 3; n++) peer.postMessage({ jsonrpc: "2.0", method: "note", params: [n] });
       await until(() => lines.length > 0, "no warning was printed");
       await pause(50);
     });
@@ -248,36 +254,36 @@ const tests = {
     await until(() => received.length > 0, "no message was buffered");
     peer.postMessage({ jsonrpc: "2.0", method: "note", params: ["later"] });
     await until(() => received.at(-1) === "later", "the next message did not arrive");
-    assert.deepEqual(received.slice(-2), [most - 1, "later"]);
-    assert.lengthOf(received, most + 1);
+    assert.deepEqual(received.slice(-2), [limit - 1, "later"]);
+    assert.lengthOf(received, limit + 1);
   },
 
-  "session-queue": async (most) => {
+  "session-queue": async (limit) => {
     const { peer, end } = await connectToScripted({ timeout: 0 });
     let lost = false;
     peer.request("last").catch(() => (lost = true));
     await end.nextCall();
     end.bye("closed");
     await until(() => lost, "the session did not end");
-    for (let n = 0; n < most; n++) peer.request("a").catch(() => {});
+    for (let n = 0; n < limit; n++) peer.request("a").catch(() => {});
     assert.equal((await rejection(peer.request("a"))).reason, "too-many-calls");
   },
 
-  features: async (most) => {
-    for (const [count, taken] of [
-      [most, most],
-      [most + 1, most],
+  features: async (limit) => {
+    for (const [count, acceptedCount] of [
+      [limit, limit],
+      [limit + 1, limit],
     ]) {
       const { port, scriptedPeer } = scriptedPort();
       const sessions = [];
       const connecting = connected(port, { onSession: (session) => void sessions.push(session) });
       await scriptedPeer.open({ session: hexId(1), features: Array.from({ length: count }, (_, n) => `feature ${n}`) });
       await connecting;
-      assert.lengthOf(sessions[0].features, taken);
+      assert.lengthOf(sessions[0].features, acceptedCount);
     }
   },
 
-  columns: async (most) => {
+  columns: async (limit) => {
     stopClock();
     const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport, { coalesce: "columns" });
@@ -288,53 +294,53 @@ const tests = {
       method: "rpc.columns",
       params: { methods: "a", values: Array(length).fill([]) },
     });
-    remoteEnd.post(columns(most));
-    remoteEnd.post(columns(most + 1));
+    remoteEnd.post(columns(limit));
+    remoteEnd.post(columns(limit + 1));
     await remoteEnd.unreadBeforeResponse();
-    assert.equal(count, most);
+    assert.equal(count, limit);
     remoteEnd.received.length = 0;
-    for (let n = 0; n < most + 2; n++) peer.notify("b", [n]);
+    for (let n = 0; n < limit + 2; n++) peer.notify("b", [n]);
     await until(() => remoteEnd.received.length === 3, "the notifications were not sent in three messages");
     // The first message of a turn is always sent alone.
     assert.deepEqual(
       remoteEnd.received.map(({ method, params }) => (method === "rpc.columns" ? params.values.length : 1)),
-      [1, most, 1],
+      [1, limit, 1],
     );
   },
 
-  "coalesced-values": async (most) => {
+  "coalesced-values": async (limit) => {
     stopClock();
     // The array also counts.
-    assert.lengthOf(await listOfOneTurn(Array(most - 1).fill(1)), 2);
-    assert.lengthOf(await listOfOneTurn(Array(most).fill(1)), 0);
+    assert.lengthOf(await listOfOneTurn(Array(limit - 1).fill(1)), 2);
+    assert.lengthOf(await listOfOneTurn(Array(limit).fill(1)), 0);
   },
 
-  "coalesced-string": async (most) => {
+  "coalesced-string": async (limit) => {
     stopClock();
-    assert.lengthOf(await listOfOneTurn(["s".repeat(most)]), 2);
-    assert.lengthOf(await listOfOneTurn(["s".repeat(most + 1)]), 0);
+    assert.lengthOf(await listOfOneTurn(["s".repeat(limit)]), 2);
+    assert.lengthOf(await listOfOneTurn(["s".repeat(limit + 1)]), 0);
   },
 
-  "stream-window": async (most) => {
+  "stream-window": async (limit) => {
     const transport = recorder();
     new JSONRPCClient(transport)
       .stream("a")
       .next()
       .catch(() => {});
-    assert.equal(transport.sent[0].params.credit, most);
-    assert.equal(await flood(most, { turns: 5 }), most);
+    assert.equal(transport.sent[0].params.credit, limit);
+    assert.equal(await flood(limit, { turns: 5 }), limit);
   },
 
-  "stream-credit": async (most) => {
+  "stream-credit": async (limit) => {
     const client = new JSONRPCClient(recorder());
-    client.stream("a", undefined, { window: most });
-    assert.throws(() => client.stream("a", undefined, { window: most + 1 }), RangeError);
+    client.stream("a", undefined, { window: limit });
+    assert.throws(() => client.stream("a", undefined, { window: limit + 1 }), RangeError);
     const transport = recorder();
     const items = async function* () {
       await neverResolves();
     };
     new JSONRPCServer(transport).method("a", items);
-    for (const [id, credit] of [most, most + 1].entries())
+    for (const [id, credit] of [limit, limit + 1].entries())
       transport.deliver(call(id, "rpc.stream", { method: "a", credit }));
     assert.deepEqual(
       transport.sent.map(({ id, error }) => [id, error.code]),
@@ -342,29 +348,30 @@ const tests = {
     );
   },
 
-  "peer-credit": async (most) => {
-    const excess = async (streams) => (await flood(most, { streams, turns: 2_000 })) - most;
+  "peer-credit": async (limit) => {
+    const excess = async (streams) => (await flood(limit, { streams, turns: 2_000 })) - limit;
     assert.equal(await excess(1), 0);
     assert.isAtMost(await excess(2), 1);
   },
 
-  "stream-turn-items": async (most) => {
-    assert.isAtMost(await flood(4 * most), most);
-    assert.isAtMost(await flood(4 * most, { streams: 3 }), most);
-    assert.equal(await flood(4 * most, { turns: 100 }), 4 * most);
+  "stream-turn-items": async (limit) => {
+    assert.isAtMost(await flood(4 * limit), limit);
+    assert.isAtMost(await flood(4 * limit, { streams: 3 }), limit);
+    assert.equal(await flood(4 * limit, { turns: 100 }), 4 * limit);
   },
 
-  "stream-turn-time": async (most) => {
+  "stream-turn-time": async (limit) => {
     // Each item takes at least a millisecond, and one more item may have started before the time ends.
     const sent = await flood(1_000, { busy: 1 });
     assert.isAbove(sent, 0);
-    assert.isAtMost(sent, most + 1);
+    assert.isAtMost(sent, limit + 1);
   },
 
-  "in-flight-bytes": async (most) => {
+  "in-flight-bytes": async (limit) => {
     const megabyte = "x".repeat(1_000_000);
-    const count = Math.floor(most / 1_000_100);
-    const { count: begun, text } = await requestsHandledWithoutReader(
+    // Each message is a little longer than its megabyte of params.
+    const count = Math.floor(limit / 1_000_100);
+    const { count: begun, text } = await sendOverWipc(
       Array.from({ length: count + 3 }, (_, id) => call(id, "work", [megabyte])),
       neverResolves,
     );
@@ -372,56 +379,58 @@ const tests = {
     assert.include(text, "-32600");
   },
 
-  "unwritten-bytes": async (most) => {
+  "unwritten-bytes": async (limit) => {
     const megabyte = "x".repeat(1_000_000);
-    const { count } = await requestsHandledWithoutReader(
+    const { count } = await sendOverWipc(
       Array.from({ length: 100 }, (_, id) => call(id, "work")),
       () => megabyte,
     );
-    assert.approximately(count, most / 1_000_000, 3);
+    assert.approximately(count, limit / 1_000_000, 3);
   },
 
-  "message-bytes": async (most) => {
+  "message-bytes": async (limit) => {
     const remoteEnd = scriptedPipe();
     new JSONRPCServer(remoteEnd.channel.transport()).method("size", ([text]) => text.length);
     const message = (id, length) => {
       const start = `{"jsonrpc":"2.0","id":${id},"method":"size","params":["`;
       return `${start}${"x".repeat(length - start.length - 3)}"]}`;
     };
-    for (const [id, length] of [most, most + 1].entries()) remoteEnd.post(CALL, message(id, length));
+    for (const [id, length] of [limit, limit + 1].entries()) remoteEnd.post(CALL, message(id, length));
     await until(() => remoteEnd.messages.length === 2, "some requests have no response");
-    const [taken, refused] = remoteEnd.messages;
-    assert.isAbove(taken.result, most - 100);
+    const [accepted, refused] = remoteEnd.messages;
+    assert.isAbove(accepted.result, limit - 100);
     assert.deepEqual([refused.id, refused.error.code, refused.error.data.reason], [null, -32600, "oversize"]);
   },
 
-  "wipc-payload": (most) => {
+  "wipc-payload": (limit) => {
     const header = (length) => {
       const bytes = new Uint8Array(9);
       bytes.set(new TextEncoder().encode("WIPC\x02"));
       new DataView(bytes.buffer).setUint32(5, length, true);
       return bytes;
     };
-    const found = (length, options) => {
+    /** Returns the length in a header that the decoder accepts, or undefined for a length above the limit. */
+    const acceptedLength = (length, options) => {
       const decoder = new WipcDecoder({ frame() {} }, options);
       decoder.push(header(length));
       return decoder.partial?.length;
     };
-    assert.equal(found(most), most);
-    assert.equal(found(1_000, { maxPayload: 1_000 }), 1_000);
-    assert.equal(found(1_001, { maxPayload: 1_000 }), undefined);
-    assert.throws(() => found(0, { maxPayload: most + 1 }), RangeError);
+    assert.equal(acceptedLength(limit), limit);
+    assert.equal(acceptedLength(1_000, { maxPayload: 1_000 }), 1_000);
+    assert.equal(acceptedLength(1_001, { maxPayload: 1_000 }), undefined);
+    assert.throws(() => acceptedLength(0, { maxPayload: limit + 1 }), RangeError);
   },
 
-  "wasi-input": async (most) => {
-    // The options are checked before the signal.
+  "wasi-input": async (limit) => {
+    // The options are checked before the aborted signal, so no guest starts.
     const signal = AbortSignal.abort();
     const start = (stdinCapacity) => rejection(startWasiGuest(undefined, { stdinCapacity, signal }));
-    assert.notInstanceOf(await start(most), RangeError);
-    assert.instanceOf(await start(most + 1), RangeError);
+    assert.notInstanceOf(await start(limit), RangeError);
+    assert.instanceOf(await start(limit + 1), RangeError);
   },
 
-  "total-timeout": async (times) => {
+  // The value of this row is a factor of the timeout.
+  "total-timeout": async (factor) => {
     // The timeout is long because a busy machine may stop the test for a tenth of a second.
     const timeout = 250;
     const transport = recorder();
@@ -432,13 +441,13 @@ const tests = {
     afterThisTest(() => clearInterval(timer));
     const error = await rejection(call);
     assert.equal(error.reason, "timeout");
-    assert.isAtLeast(performance.now() - start, times * timeout - 1);
-    assert.isBelow(performance.now() - start, times * timeout + 2_000);
+    assert.isAtLeast(performance.now() - start, factor * timeout - 1);
+    assert.isBelow(performance.now() - start, factor * timeout + 2_000);
   },
 };
 
 /** Limits of time. Each function waits until the limit ends the operation. All functions run at the same time. */
-const clocks = {
+const timeLimits = {
   "call-timeout": async () => (await rejection(new JSONRPCClient(recorder()).request("a"))).reason,
 
   "connect-timeout": async () => (await rejection(connected(scriptedPort().port))).reason,
@@ -454,26 +463,27 @@ const clocks = {
   },
 };
 
-const ends = {
+/** The outcome of each function in `timeLimits`. */
+const outcomes = {
   "call-timeout": "timeout",
   "connect-timeout": "no-answer",
   heartbeat: "unresponsive",
   "link-grace": "closed",
 };
 
-async function table() {
+async function loadTable() {
   const url = new URL("../data/limits.json", import.meta.url);
   if (!inNode) return (await fetch(url)).json();
   const { readFile } = await import("node:fs/promises");
   return JSON.parse(await readFile(url, "utf8"));
 }
 
-const rows = (await table()).filter(({ drivers }) => drivers.includes("tests/web/limits-table.test.js"));
+const rows = (await loadTable()).filter(({ drivers }) => drivers.includes("tests/web/limits-table.test.js"));
 
 describe("the limit of the table", () => {
   it("has a test for each row, and a row for each test", () => {
     assert.sameMembers(
-      [...Object.keys(tests), ...Object.keys(clocks)],
+      [...Object.keys(tests), ...Object.keys(timeLimits)],
       rows.map(({ name }) => name),
     );
   });
@@ -482,13 +492,13 @@ describe("the limit of the table", () => {
     it(`${name} is ${value}, and ${value} + 1 exceeds it`, () => tests[name](value)).timeout(60_000);
   }
 
-  const timed = rows.filter(({ name }) => name in clocks);
+  const timed = rows.filter(({ name }) => name in timeLimits);
   it(`${timed.map(({ name, value }) => `${name} is ${value} ms`).join(", ")}, and no operation ends earlier`, async () => {
     const run = async ({ name, value }) => {
       const start = performance.now();
-      const end = await clocks[name]();
+      const outcome = await timeLimits[name]();
       const elapsed = performance.now() - start;
-      assert.equal(end, ends[name]);
+      assert.equal(outcome, outcomes[name]);
       // The heartbeat is checked three times in its period. The timeout of a call may be late by a sixteenth.
       assert.isAtLeast(elapsed, name === "heartbeat" ? value * 0.6 : value - 2, name);
       assert.isBelow(elapsed, (name === "heartbeat" ? value * 1.4 : value * 1.07) + 1_500, name);

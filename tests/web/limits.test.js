@@ -33,23 +33,23 @@ describe("the limit", () => {
     assert.lengthOf(transport.sent[0], 2);
   });
 
-  it("inFlight makes the server refuse a further request with -32600, and accept requests after one has ended", async () => {
+  it("inFlight makes the server refuse a further request with -32600, and accept one after a running request has ended", async () => {
     const { transport, remoteEnd } = scriptedChannel();
-    const ends = [];
+    const finishers = [];
     new JSONRPCServer(transport, { limits: { inFlight: 2 } }).method(
       "work",
-      () => new Promise((resolve) => ends.push(resolve)),
+      () => new Promise((resolve) => finishers.push(resolve)),
     );
     for (const id of [1, 2, 3]) remoteEnd.post({ jsonrpc: "2.0", method: "work", id });
     const { error, id } = await remoteEnd.next();
-    assert.deepEqual([error.code, id, ends.length], [-32600, 3, 2]);
+    assert.deepEqual([error.code, id, finishers.length], [-32600, 3, 2]);
     assert.isString(error.data.reason);
-    ends[0]("done");
+    finishers[0]("done");
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "done", id: 1 });
     remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 4 });
     remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 5 });
     assert.equal((await remoteEnd.next()).id, 5);
-    assert.lengthOf(ends, 3);
+    assert.lengthOf(finishers, 3);
   });
 
   it("inFlight is 1024 by default", async () => {
@@ -63,8 +63,8 @@ describe("the limit", () => {
 
   it("inFlight counts the errors that wait for the other responses of their batch", async () => {
     const { transport, remoteEnd } = scriptedChannel();
-    const ends = [];
-    new JSONRPCServer(transport).method("work", () => new Promise((resolve) => ends.push(resolve)));
+    const finishers = [];
+    new JSONRPCServer(transport).method("work", () => new Promise((resolve) => finishers.push(resolve)));
     const broken = Array.from({ length: 999 }, (_, n) => ({
       jsonrpc: "2.0",
       method: 5,
@@ -73,21 +73,21 @@ describe("the limit", () => {
     for (let n = 0; n < 20; n++) remoteEnd.post([{ jsonrpc: "2.0", method: "work", id: n }, ...broken]);
     const refused = [];
     while (refused.length < 19) refused.push(await remoteEnd.next());
-    assert.lengthOf(ends, 1);
+    assert.lengthOf(finishers, 1);
     for (const [n, replies] of refused.entries()) {
       const { error } = replies.find(({ id }) => id === n + 1);
       assert.deepEqual([replies.length, error.data.reason], [1_000, "too-many-requests"]);
     }
-    ends[0]("done");
+    finishers[0]("done");
     assert.lengthOf(await remoteEnd.next(), 1_000);
   });
 
   it("inFlight counts the responses that wait for one slow request of their batch", async () => {
     const { transport, remoteEnd } = scriptedChannel();
-    const ends = [];
+    const finishers = [];
     new JSONRPCServer(transport)
       .method("quick", () => "quick")
-      .method("work", () => new Promise((resolve) => ends.push(resolve)));
+      .method("work", () => new Promise((resolve) => finishers.push(resolve)));
     const batch = () => [
       ...Array.from({ length: 999 }, (_, id) => ({ jsonrpc: "2.0", method: "quick", id })),
       { jsonrpc: "2.0", method: "work", id: "w" },
@@ -97,17 +97,17 @@ describe("the limit", () => {
     const refused = [];
     for (let reply; (reply = await remoteEnd.next()).id !== "alone"; ) refused.push(reply);
     // The first batch waits for its slow request. All other batches are refused.
-    assert.deepEqual([refused.length, ends.length], [19, 1]);
+    assert.deepEqual([refused.length, finishers.length], [19, 1]);
     assert.isTrue(
       refused.every((replies) => replies.length === 1_000 && replies.at(-1).error.data.reason === "too-many-requests"),
     );
-    ends[0]("done");
+    finishers[0]("done");
     const first = await remoteEnd.next();
     assert.isTrue(first.every(({ result }) => result === "quick" || result === "done"));
     remoteEnd.post(batch());
     remoteEnd.post({ jsonrpc: "2.0", method: "quick", id: "again" });
     assert.equal((await remoteEnd.next()).id, "again");
-    assert.lengthOf(ends, 2);
+    assert.lengthOf(finishers, 2);
   });
 
   it("inFlight does not affect notifications or a thousand requests that end at once", async () => {
@@ -127,7 +127,7 @@ describe("the limit", () => {
     assert.equal(notes, 1);
   });
 
-  it("batchItems makes the server refuse a longer batch with one -32600 under the id null, and no handler runs", async () => {
+  it("batchItems makes the server refuse a longer batch with one error -32600 that has the id null, and no handler runs", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     let ran = 0;
     new JSONRPCServer(transport, { limits: { batchItems: 3 } }).method("a", () => ++ran);
@@ -149,7 +149,7 @@ describe("the limit", () => {
     assert.lengthOf(await remoteEnd.next(), 1000);
   });
 
-  it("of an unknown name is a TypeError, and a limit that is not a number is a RangeError", () => {
+  it("causes a TypeError if its name is unknown, and a RangeError if its value is not a number of at least 0", () => {
     for (const limits of [{ pending: 1 }, { toString: 1 }]) {
       assert.throws(() => new JSONRPCClient(recorder(), { limits }), TypeError);
     }
@@ -158,7 +158,7 @@ describe("the limit", () => {
     }
   });
 
-  it("that is refused leaves the transport unchanged: no message is consumed, and no option is set", async () => {
+  it("that is invalid leaves the transport unchanged: no message is consumed, and no option is set", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });
     assert.throws(() => new JSONRPCServer(transport, { limits: { nothing: 1 } }), TypeError);

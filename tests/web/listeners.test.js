@@ -11,25 +11,26 @@ function fail(text) {
 }
 
 describe("a callback that fails", () => {
-  for (const [how, listen] of [
+  for (const [how, failCallback] of [
     ["throws", fail],
     ["rejects", async (text) => fail(text)],
   ]) {
     it(`does not end a call or the link if it ${how}: onProgress, onNotify and onError`, async () => {
       const { near, far } = channel();
       const lines = await printed(async (lines) => {
-        const onError = () => listen("of onError");
-        const server = new JSONRPCServer(far, { onError }).onNotify("note", () => listen("of onNotify"));
+        const onError = () => failCallback("of onError");
+        const server = new JSONRPCServer(far, { onError }).onNotify("note", () => failCallback("of onNotify"));
         server.method("work", (params, context) => {
           context.progress(1);
           return "done";
         });
         const client = new JSONRPCClient(near, { onError });
         client.notify("note");
-        assert.equal(await client.request("work", [], { onProgress: () => listen("of onProgress") }), "done");
+        assert.equal(await client.request("work", [], { onProgress: () => failCallback("of onProgress") }), "done");
         assert.equal(await client.request("work"), "done");
         await until(() => lines.length === 4);
       });
+      // The callbacks of onNotify and onProgress fail, and then onError fails for each of these two errors.
       const expected = ["onError", "onError", "onNotify", "onProgress"].map((name) => `portway: Error: of ${name}`);
       assert.deepEqual(lines.sort(), expected);
     });

@@ -1,4 +1,4 @@
-// How a peer notices without a goodbye that the other peer has ended, and the events that must not look like an end.
+// How a peer notices that the other peer has ended without a goodbye, and the events that must not look like an end.
 
 import { assert } from "chai";
 import { connected, recordSessions, hexId, scriptedPort } from "./support/connections.js";
@@ -9,6 +9,7 @@ import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
 const file = "connect-worker.js";
 
+/** Returns the reason of a rejection, and the time in milliseconds until the rejection. */
 async function timedRejection(promise) {
   const start = performance.now();
   const error = await rejection(promise);
@@ -27,7 +28,7 @@ async function resultAfterBlock(peer, ...call) {
 }
 
 /** Waits until this peer has requested the lock that the other peer holds. */
-async function locked(peer) {
+async function untilLockRequested(peer) {
   await peer.request("echo");
   const pending = async () => (await navigator.locks.query()).pending.some(({ name }) => name.startsWith("portway:"));
   for (let n = 0; !(await pending()); n++) {
@@ -41,11 +42,11 @@ describe("if both peers can see each other's locks", () => {
     ["is terminated", ({ started }) => started.terminate()],
     ["closes itself", ({ peer }) => peer.notify("close")],
   ]) {
-    it(`a worker that ${how} ends its pending calls within a second`, async () => {
+    it(`the pending calls to a worker that ${how} end within a second`, async () => {
       const started = worker(file);
       const sessions = recordSessions({ heartbeat: 0 });
       const peer = await connected(started, sessions);
-      await locked(peer);
+      await untilLockRequested(peer);
       const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
       await peer.request("echo");
       end({ started, peer });
@@ -69,7 +70,7 @@ describe("if both peers can see each other's locks", () => {
         return connected(port1, { heartbeat: 0 });
       },
     })) {
-      it(`${kind} that is terminated ${when} ends its pending calls within a second, 12 times`, async () => {
+      it(`the pending calls to ${kind} that is terminated ${when} end within a second, 12 times`, async () => {
         for (let n = 0; n < 12; n++) {
           const started = worker(file, kind === "a worker" ? {} : { port: "" });
           const peer = await connectTo(started);
@@ -88,7 +89,7 @@ describe("if both peers can see each other's locks", () => {
   it("a blocked worker stays in its session, however short the heartbeat is", async () => {
     const sessions = recordSessions({ heartbeat: 150 });
     const peer = await connected(worker(file), sessions);
-    await locked(peer);
+    await untilLockRequested(peer);
     await peer.request("block", [1_200]);
     assert.deepEqual(sessions.events, [1]);
   });
@@ -96,7 +97,7 @@ describe("if both peers can see each other's locks", () => {
   it("a destroyed peer releases its lock and requests no other lock", async () => {
     const before = await navigator.locks.query();
     const peer = await connected(worker(file));
-    await locked(peer);
+    await untilLockRequested(peer);
     peer.destroy();
     const count = async () => {
       const { held, pending } = await navigator.locks.query();
@@ -108,14 +109,14 @@ describe("if both peers can see each other's locks", () => {
   it("a worker that sends a goodbye can connect again: the release of its lock has no effect", async () => {
     const sessions = recordSessions();
     const peer = await connected(worker(file), sessions);
-    await locked(peer);
+    await untilLockRequested(peer);
     peer.notify("again");
     await until(() => sessions.events.length === 3);
     assert.deepEqual(sessions.events, [1, "session-ended", 2]);
   });
 });
 
-/** Steals the locks of the sessions like another script of this origin, and releases them. */
+/** Steals and releases the locks of all sessions, as another script of this origin can. */
 async function stealLocks() {
   const { held } = await navigator.locks.query();
   const names = held.map(({ name }) => name).filter((name) => name.startsWith("portway:"));
@@ -132,7 +133,7 @@ describe("a stolen lock", () => {
       const sessions = recordSessions({ heartbeat: 900 });
       const started = target();
       const peer = await connected(started, sessions);
-      await locked(peer);
+      await untilLockRequested(peer);
       const call = peer.request("sleep", [1_500], { timeout: 0 });
       await stealLocks();
       assert.equal(await call, null);
@@ -151,7 +152,7 @@ describe("a stolen lock", () => {
   it("does not end the session with a worker that responds after this page is no longer blocked", async () => {
     const sessions = recordSessions();
     const peer = await connected(worker(file), sessions);
-    await locked(peer);
+    await untilLockRequested(peer);
     await stealLocks();
     await pause(150);
     const end = performance.now() + 1_000;
@@ -163,7 +164,7 @@ describe("a stolen lock", () => {
 });
 
 describe("if the peer has no locks", () => {
-  it("a terminated worker ends its pending calls within the heartbeat", async () => {
+  it("the pending calls to a terminated worker end within about the time of the heartbeat", async () => {
     const started = worker(file, { lockless: 1 });
     const peer = await connected(started, { heartbeat: 600 });
     const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
@@ -187,11 +188,11 @@ describe("if the peer has no locks", () => {
     let finish;
     const methods = { slow: () => new Promise((resolve) => (finish = resolve)), name: () => "page" };
     const peer = await connected(worker(file, { lockless: 1 }), { heartbeat: 300, methods });
-    const asked = peer.request("relay", ["slow"], { timeout: 0 }).catch(({ reason }) => reason);
+    const outcome = peer.request("relay", ["slow"], { timeout: 0 }).catch(({ reason }) => reason);
     await until(() => finish !== undefined);
     assert.equal((await rejection(peer.request("block", [1_200], { timeout: 0 }))).reason, "unresponsive");
     finish("late");
-    assert.equal(await asked, "unresponsive");
+    assert.equal(await outcome, "unresponsive");
     assert.equal(await resultAfterBlock(peer, "relayed"), "late");
   });
 
@@ -239,6 +240,7 @@ describe("if the peer has no locks", () => {
     const call = peer.request("silence", [], { timeout: 0 });
     call.catch(() => {});
     assert.isTrue(await isOpen(call, 200));
+    // One ping is sent when the session begins.
     assert.equal(end.received.filter(({ method }) => method === "rpc.ping").length, 1);
   });
 });
@@ -301,8 +303,8 @@ describe("a lock that the peer announces", () => {
     const connecting = connected(port, { heartbeat: 300 });
     const end = await scriptedPeer.open({ session: hexId(4) });
     let release;
-    await new Promise((held) => {
-      navigator.locks.request(`portway:${hexId(4)}`, () => (held(), new Promise((resolve) => (release = resolve))));
+    await new Promise((granted) => {
+      navigator.locks.request(`portway:${hexId(4)}`, () => (granted(), new Promise((resolve) => (release = resolve))));
     });
     afterThisTest(() => release());
     const peer = await connecting;
@@ -317,16 +319,17 @@ describe("a lock that the peer announces", () => {
     const connecting = connected(port, sessions);
     let release;
     const session = "1234".repeat(8);
-    await new Promise((held) => {
-      navigator.locks.request(`portway:${session}`, () => (held(), new Promise((resolve) => (release = resolve))));
+    await new Promise((granted) => {
+      navigator.locks.request(`portway:${session}`, () => (granted(), new Promise((resolve) => (release = resolve))));
     });
     afterThisTest(() => release());
     const end = await scriptedPeer.open({ session });
     const peer = await connecting;
     end.post({ jsonrpc: "2.0", method: "rpc.lock" });
     const hanging = timedRejection(peer.request("a", [], { timeout: 0 }));
-    const isWaiting = async () => (await navigator.locks.query()).pending.some(({ name }) => name.endsWith(session));
-    while (!(await isWaiting())) await pause(10);
+    const isLockRequested = async () =>
+      (await navigator.locks.query()).pending.some(({ name }) => name.endsWith(session));
+    while (!(await isLockRequested())) await pause(10);
     release();
     const [reason, ms] = await hanging;
     assert.equal(reason, "peer-gone");

@@ -4,7 +4,7 @@ import { channel, loopback, scriptedChannel, recorder } from "./support/transpor
 import { copyWithMemory } from "./support/memory.js";
 import { rejection, until } from "./support/outcomes.js";
 
-/** Returns the values in a pseudo-random order, which is equal in every run. */
+/** Returns the values in a pseudo-random order, which is the same in every run. */
 function shuffled(list, seed = 42) {
   let state = seed;
   const random = () => (state = (state * 1103515245 + 12345) % 2 ** 31) / 2 ** 31;
@@ -14,8 +14,8 @@ function shuffled(list, seed = 42) {
     .map(([, value]) => value);
 }
 
-describe("ten thousand calls at once", () => {
-  it("get their own results, even if the responses arrive in random order between notifications", async () => {
+describe("thousands of calls at once", () => {
+  it("each get their own result if the responses arrive in random order, with notifications between them", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 0 });
     const calls = Array.from({ length: 10_000 }, (_, n) => client.request("a", [n]));
@@ -32,7 +32,7 @@ describe("ten thousand calls at once", () => {
   it("all get results from asynchronous handlers", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far, { limits: { inFlight: 10_000 } }).method("double", async ([n]) => {
-      for (let turns = n % 5; turns > 0; turns--) await undefined;
+      for (let awaits = n % 5; awaits > 0; awaits--) await undefined;
       return n * 2;
     });
     const client = new JSONRPCClient(near);
@@ -40,7 +40,7 @@ describe("ten thousand calls at once", () => {
     assert.isTrue(results.every((result, n) => result === n * 2));
   });
 
-  it("are sent in their order, with the notifications between them", async () => {
+  it("are sent in the order in which they were made, each before its notification", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 0 });
     for (let n = 0; n < 5_000; n++) {
@@ -48,7 +48,7 @@ describe("ten thousand calls at once", () => {
       client.notify("b", [n]);
     }
     await until(() => remoteEnd.received.length === 10_000);
-    assert.isTrue(remoteEnd.received.every(({ params }, place) => params[0] === Math.floor(place / 2)));
+    assert.isTrue(remoteEnd.received.every(({ params }, index) => params[0] === Math.floor(index / 2)));
   });
 
   it("all end when the client is destroyed", async () => {
@@ -68,10 +68,10 @@ describe("memory", () => {
       const server = new library.JSONRPCPeer(far).method("echo", (params) => params);
       const client = new library.JSONRPCPeer(near);
       assert.deepEqual(await client.request("echo", [n]), [n]);
-      const open = n % 2 ? client.request("missing").catch(() => {}) : undefined;
+      const pendingCall = n % 2 ? client.request("missing").catch(() => {}) : undefined;
       client.destroy();
       server.destroy();
-      await open;
+      await pendingCall;
     };
     for (let n = 0; n < 200; n++) await cycle(n);
     const before = memory.buffer.byteLength;
@@ -109,7 +109,7 @@ describe("memory", () => {
     assert.equal(memory.buffer.byteLength, before);
   });
 
-  it("of wasm may grow between two reads of texts from it", async () => {
+  it("of wasm may grow, and the library then reads the same texts from it as before", async () => {
     const { library, memory } = await copyWithMemory();
     const invalid = { jsonrpc: "1.0", method: 1 };
     const { errors } = library.validateMessage(invalid);
@@ -132,7 +132,7 @@ describe("memory", () => {
     client.destroy();
   });
 
-  it("of wasm is not sent: no message has a buffer of wasm in it", async () => {
+  it("of wasm is not sent with a message: the buffer of a received array has only the bytes of the array", async () => {
     const { near, far } = channel();
     const peer = new JSONRPCPeer(far).method("bytes", () => new Uint8Array([1, 2, 3, 4]));
     const result = await new JSONRPCClient(near).request("bytes");

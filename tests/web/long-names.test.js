@@ -14,10 +14,13 @@ const request = (method, id, params = []) => ({ jsonrpc: "2.0", method, params, 
 const refusal = (id) => ({ jsonrpc: "2.0", error: REFUSAL, id });
 const columns = (params) => ({ jsonrpc: "2.0", method: "rpc.columns", params });
 
-/** Waits until the messages that are queued until the end of the turn have been sent. */
+/** Waits for the next task. The messages that were queued in this turn are sent before that task. */
 const turnEnd = () => new Promise((resolve) => setTimeout(resolve));
 
-/** Delivers the messages to a peer. Returns the messages that the peer sends, and the peer. */
+/**
+ * Delivers the messages to a peer, and checks that the handlers of the name TOO_LONG are not called. Returns the peer
+ * and the array of its sent messages, to which the peer may add later messages.
+ */
 function replies(messages, options) {
   const transport = recorder();
   const called = [];
@@ -48,7 +51,7 @@ describe("a method whose name has more than 1024 characters", () => {
     assert.deepEqual(sent.flat(), [refusal(1), { jsonrpc: "2.0", result: [], id: 2 }, refusal(3)]);
   });
 
-  it("is refused for each request of a columns notification", async () => {
+  it("is refused in a columns notification, with an error for each of its requests", async () => {
     const ids = Array.from({ length: 256 }, (_, n) => n);
     const { sent } = replies([columns({ ids, methods: TOO_LONG, values: ids.map(() => []) })]);
     await turnEnd();
@@ -56,25 +59,26 @@ describe("a method whose name has more than 1024 characters", () => {
   });
 
   it("is refused as the method of a stream", async () => {
-    const asked = { method: TOO_LONG, credit: 1 };
-    const { sent } = replies([request("rpc.stream", 7, asked), [request("rpc.stream", 8, asked), request("echo", 9)]]);
+    const params = { method: TOO_LONG, credit: 1 };
+    const requests = [request("rpc.stream", 7, params), [request("rpc.stream", 8, params), request("echo", 9)]];
+    const { sent } = replies(requests);
     await turnEnd();
     assert.deepEqual(sent[0], refusal(7));
     assert.deepInclude(sent[1], refusal(8));
   });
 
-  it("is ignored in a notification, and the notification is counted", () => {
+  it("is not called by a notification, and the peer counts the notification as ignored", () => {
     const note = { jsonrpc: "2.0", method: TOO_LONG };
     const reserved = { jsonrpc: "2.0", method: `rpc.${TOO_LONG}`, params: {} };
     const { sent, peer } = replies([note, [note, note], reserved, columns({ methods: TOO_LONG, values: [[], []] })]);
     assert.deepEqual([sent, peer.ignored], [[], 6]);
   });
 
-  it("is valid in JSON-RPC 2.0, and so for validateMessage", () => {
+  it("is accepted by validateMessage, because JSON-RPC 2.0 does not limit the length of a name", () => {
     assert.isTrue(validateMessage(request(TOO_LONG, 1)).isValid);
   });
 
-  it("makes the call reject with the error", async () => {
+  it("makes a call reject with the error response of the peer", async () => {
     const { near, far } = channel();
     new JSONRPCPeer(far);
     const error = await rejection(new JSONRPCClient(near).request(TOO_LONG));
@@ -89,8 +93,8 @@ describe("an error repeats no more than 100 characters of a name", () => {
   it("of an unknown method", () => {
     const [{ error }] = replies([request(MAX_LENGTH_NAME, 1)]).sent;
     assert.deepEqual([error.code, error.message], [-32601, `Method not found: ${"m".repeat(100)}`]);
-    const [asked] = replies([request("rpc.stream", 1, { method: MAX_LENGTH_NAME, credit: 1 })]).sent;
-    assert.equal(asked.error.message, `Method not found: ${"m".repeat(100)}`);
+    const [response] = replies([request("rpc.stream", 1, { method: MAX_LENGTH_NAME, credit: 1 })]).sent;
+    assert.equal(response.error.message, `Method not found: ${"m".repeat(100)}`);
   });
 
   it("without splitting a surrogate pair", () => {
@@ -98,11 +102,11 @@ describe("an error repeats no more than 100 characters of a name", () => {
     assert.equal(error.message, `Method not found: ${"m".repeat(99)}😀`);
   });
 
-  it("of a known method", async () => {
+  it("of a method that returns a stream to a plain call, or no stream to a stream call", async () => {
     const transport = recorder();
-    new JSONRPCPeer(transport, { onError() {} })
-      .method(MAX_LENGTH_NAME, (params) => (params[0] === "stream" ? (async function* () {})() : params[0]))
-      .method("fits", () => 1);
+    new JSONRPCPeer(transport, { onError() {} }).method(MAX_LENGTH_NAME, (params) =>
+      params[0] === "stream" ? (async function* () {})() : params[0],
+    );
     transport.deliver(request(MAX_LENGTH_NAME, 1, ["stream"]));
     transport.deliver(request("rpc.stream", 2, { method: MAX_LENGTH_NAME, params: ["none"], credit: 1 }));
     await turnEnd();

@@ -1,5 +1,5 @@
-// Real messages that cannot be deserialized: a wasm module cannot leave its agent cluster in some engines. Other
-// engines deliver the module or refuse to send it, and then the library has nothing to report.
+// Real messages that cannot be deserialized. In some engines, a message with a wasm module cannot leave its agent
+// cluster. Other engines deliver the module, or refuse to send it. In these engines, the library has nothing to report.
 
 import { assert } from "chai";
 import { JSONRPCPeer, broadcastTransport, portTransport } from "./support/portway.js";
@@ -9,8 +9,11 @@ import { connectingIframe, openIframe, origins } from "./support/iframes.js";
 
 const text = "received a message that could not be deserialized";
 
-/** Returns a function that checks the outcome for one module: either an error is reported or the module arrives. */
-function outcomes(peer, modules = []) {
+/**
+ * Returns a function that gets the reported errors, and checks the outcome of one sent module: either one error is
+ * reported, or the module arrives. `modules` collects the arrived modules.
+ */
+function outcomeCheck(peer, modules = []) {
   peer.onNotify("module", ({ module }) => void modules.push(module));
   return (errors) => {
     assert.equal(errors.length + modules.length, 1);
@@ -24,7 +27,7 @@ describe("a wasm module from another origin", () => {
     const errors = [];
     const peer = new JSONRPCPeer(portTransport(port1), { onError: ({ message }) => errors.push(message) });
     afterThisTest(() => peer.destroy());
-    const check = outcomes(peer);
+    const check = outcomeCheck(peer);
     const element = await openIframe("frame.html", { origin: origins.other, query: { origin: origins.own } });
     element.contentWindow.postMessage({ type: "port" }, "*", [port2]);
     assert.equal(await peer.request("postModule"), "posted");
@@ -39,7 +42,7 @@ describe("a wasm module from another origin", () => {
       onError: ({ message }) => events.push(message),
       onLost: ({ reason }) => events.push(reason),
     });
-    const check = outcomes(peer);
+    const check = outcomeCheck(peer);
     assert.equal(await peer.request("postModule"), "posted");
     assert.deepEqual(await peer.request("echo", [1]), [1]);
     check(events);
@@ -56,9 +59,9 @@ describe("a wasm module from a shared worker", () => {
     const listener = new JSONRPCPeer(broadcastTransport(name), {
       onError: ({ message }) => errors.channel.push(message),
     });
-    afterThisTest(() => [peer, listener].forEach((one) => one.destroy()));
+    afterThisTest(() => [peer, listener].forEach((each) => each.destroy()));
     const modules = { channel: [] };
-    const checks = { port: outcomes(peer), channel: outcomes(listener, modules.channel) };
+    const checks = { port: outcomeCheck(peer), channel: outcomeCheck(listener, modules.channel) };
     assert.equal(await peer.request("postModule"), "posted");
     checks.port(errors.port);
     const message = new Promise((resolve) => listener.onNotify("after", resolve));

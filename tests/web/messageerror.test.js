@@ -1,5 +1,6 @@
-// Received messages that cannot be deserialized are reported to the application, and the link still works. Engines
-// differ about such messages, so the tests dispatch the event. `messageerror.browser.test.js` has real messages.
+// The library reports to the application each received message that cannot be deserialized, and the link still works.
+// No message is unreadable in all engines, so these tests dispatch the event `messageerror` themselves.
+// `messageerror.browser.test.js` has real messages.
 
 import { assert } from "chai";
 import { JSONRPCPeer, broadcastTransport, inNode, portTransport, workerTransport } from "./support/portway.js";
@@ -11,11 +12,12 @@ import { pause, rejection } from "./support/outcomes.js";
 
 const text = "received a message that could not be deserialized";
 
+/** Dispatches the event that an engine dispatches for a message that it cannot deserialize. */
 function fire(target) {
   target.dispatchEvent(inNode ? new Event("messageerror") : new MessageEvent("messageerror"));
 }
 
-/** Makes a worker-like target of a port. The target has neither the class of a port nor `start`. */
+/** Returns a target that exchanges messages over `port` but, like a worker, has no class of a port and no `start`. */
 function asWorker(port) {
   const target = new EventTarget();
   target.postMessage = (message, transfer) => port.postMessage(message, transfer);
@@ -68,7 +70,7 @@ for (const [name, make] of Object.entries(boundaries)) {
       assert.deepEqual(await Promise.all(calls), ["lives", "lives"]);
     });
 
-    it("does not end a call that gets its response later", async () => {
+    it("does not end the only pending call if the response arrives soon afterwards", async () => {
       const { target, transport, remoteEnd } = make();
       const errors = [];
       const peer = new JSONRPCPeer(transport, { onError: ({ message }) => errors.push(message) });
@@ -81,7 +83,7 @@ for (const [name, make] of Object.entries(boundaries)) {
       assert.equal(await call, "lives");
     });
 
-    it("is printed without onError, and is not printed after the peer is destroyed", async () => {
+    it("is printed if there is no onError, and is not printed after the peer is destroyed", async () => {
       const { target, transport } = make();
       const peer = new JSONRPCPeer(transport);
       const lines = await printed(() => fire(target));
@@ -94,15 +96,16 @@ for (const [name, make] of Object.entries(boundaries)) {
 
 describe("an unreadable message of a session", () => {
   it("is reported to onError once, and the session continues", async () => {
+    // The session creates its port itself, so the test records the ports that get a listener for `messageerror`.
     const { addEventListener } = MessagePort.prototype;
-    const own = Object.hasOwn(MessagePort.prototype, "addEventListener");
+    const isOwn = Object.hasOwn(MessagePort.prototype, "addEventListener");
     const targets = new Set();
-    MessagePort.prototype.addEventListener = function (type, ...more) {
+    MessagePort.prototype.addEventListener = function (type, ...rest) {
       if (type === "messageerror") targets.add(this);
-      return addEventListener.call(this, type, ...more);
+      return addEventListener.call(this, type, ...rest);
     };
     afterThisTest(() => {
-      if (own) MessagePort.prototype.addEventListener = addEventListener;
+      if (isOwn) MessagePort.prototype.addEventListener = addEventListener;
       else delete MessagePort.prototype.addEventListener;
     });
     const { port, scriptedPeer } = scriptedPort();
@@ -128,8 +131,11 @@ describe("an unreadable message of a session", () => {
 });
 
 describe("a pending call without a timeout, when an unreadable message arrives", () => {
-  /** Returns the outcome of `count` calls after an unreadable message. `prepare` runs before the calls. */
-  async function after(count, prepare = () => {}) {
+  /**
+   * Runs `prepare`, makes `count` calls, and then dispatches `messageerror`. Returns the error of the first call that
+   * ends, or undefined if no call ends within 11 s.
+   */
+  async function firstError(count, prepare = () => {}) {
     const [near, far] = channel();
     const remoteEnd = new RemoteEnd(far);
     const peer = new JSONRPCPeer(portTransport(near), { onError() {} });
@@ -145,23 +151,28 @@ describe("a pending call without a timeout, when an unreadable message arrives",
 
   it("ends after 10 seconds if it is the only call that the message may respond to", async function () {
     this.timeout(30_000);
-    const giveUp = async (peer, _, remoteEnd) => {
-      await rejection(peer.request("given up", undefined, { signal: AbortSignal.timeout(1), timeout: 0 }));
+    const abandonCall = async (peer, _, remoteEnd) => {
+      await rejection(peer.request("abandoned", undefined, { signal: AbortSignal.timeout(1), timeout: 0 }));
       await remoteEnd.next();
       await remoteEnd.next();
     };
-    const share = (_, near) => {
+    const sharePort = (_, near) => {
       const other = new JSONRPCPeer(portTransport(near), { onError() {} });
       other.request("other", undefined, { timeout: 0 }).catch(() => {});
       afterThisTest(() => other.destroy());
     };
-    const [only, several, given, shared] = await Promise.all([after(1), after(2), after(1, giveUp), after(1, share)]);
+    const [only, several, abandoned, shared] = await Promise.all([
+      firstError(1),
+      firstError(2),
+      firstError(1, abandonCall),
+      firstError(1, sharePort),
+    ]);
     const { error, elapsed } = only;
     assert.deepEqual(
       [error.name, error.reason, error.method, error.cause.message],
       ["CallError", "unreadable-response", "a", text],
     );
     assert.isAtLeast(elapsed, 9_900);
-    assert.deepEqual([several.error, given.error, shared.error], [undefined, undefined, undefined]);
+    assert.deepEqual([several.error, abandoned.error, shared.error], [undefined, undefined, undefined]);
   });
 });

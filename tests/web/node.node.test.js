@@ -9,6 +9,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { copyWithMemory } from "./support/memory.js";
 import { pause, rejection } from "./support/outcomes.js";
 
+/** Returns a worker thread with the methods of `fixtures/node-worker.mjs`. */
 function worker(options) {
   const started = new Worker(new URL("fixtures/node-worker.mjs", import.meta.url), options);
   afterThisTest(() => started.terminate());
@@ -16,7 +17,7 @@ function worker(options) {
 }
 
 describe("a worker thread of Node", () => {
-  it("responds to calls, and makes calls of its own", async () => {
+  it("responds to calls, and calls methods of the main thread", async () => {
     const peer = new JSONRPCPeer(workerTransport(worker())).method("name", () => "main");
     afterThisTest(() => peer.destroy());
     assert.deepEqual(await peer.request("echo", [1]), [1]);
@@ -24,7 +25,7 @@ describe("a worker thread of Node", () => {
     assert.equal((await rejection(peer.request("fail"))).code, -32005);
   });
 
-  it("sends and receives transfers", async () => {
+  it("receives and returns transferred buffers", async () => {
     const peer = new JSONRPCPeer(workerTransport(worker()));
     afterThisTest(() => peer.destroy());
     const bytes = new Uint8Array([1, 2, 3]);
@@ -41,7 +42,7 @@ describe("a worker thread of Node", () => {
     assert.deepEqual(await call, ["early"]);
   });
 
-  it("loses its listener when the transport is destroyed, and is not terminated", async () => {
+  it("has no listener after the transport is destroyed, and still runs", async () => {
     const started = worker();
     const before = started.listenerCount("message");
     const peer = new JSONRPCPeer(workerTransport(started));
@@ -55,18 +56,18 @@ describe("a worker thread of Node", () => {
 });
 
 describe("a worker thread of Node that exits", () => {
-  const source = (text) => {
-    const started = new Worker(text, { eval: true });
+  const startScript = (script) => {
+    const started = new Worker(script, { eval: true });
     afterThisTest(() => started.terminate());
     return started;
   };
 
-  for (const [how, text] of [
+  for (const [fault, script] of [
     ["throws", "throw new Error('no luck')"],
-    ["is not a program", "no luck"],
+    ["has a syntax error", "no luck"],
   ]) {
-    it(`at its start ends pending calls with the cause: the script ${how}`, async () => {
-      const client = new JSONRPCClient(workerTransport(source(text)), { timeout: 0 });
+    it(`during its start makes pending calls end, and the error has the cause: the script ${fault}`, async () => {
+      const client = new JSONRPCClient(workerTransport(startScript(script)), { timeout: 0 });
       const { reason, message, cause } = await rejection(client.request("a"));
       assert.equal(reason, "peer-gone");
       assert.equal(message, `the worker has not started: ${cause.message}`);
@@ -75,14 +76,14 @@ describe("a worker thread of Node that exits", () => {
     });
   }
 
-  it("after its start because of an uncaught error ends pending calls with the cause", async () => {
-    const text = `
+  it("after an uncaught error makes pending calls end, and the error has the cause", async () => {
+    const script = `
       const { parentPort } = require("node:worker_threads");
       parentPort.on("message", ({ id, method }) => {
         if (method === "die") throw new Error("no luck");
         parentPort.postMessage({ jsonrpc: "2.0", result: 1, id });
       });`;
-    const client = new JSONRPCClient(workerTransport(source(text)), { timeout: 0 });
+    const client = new JSONRPCClient(workerTransport(startScript(script)), { timeout: 0 });
     assert.equal(await client.request("a"), 1);
     const { reason, cause } = await rejection(client.request("die"));
     assert.deepEqual([reason, cause.message], ["peer-gone", "no luck"]);
@@ -95,24 +96,25 @@ describe("unreferenced objects that were not destroyed", () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc");
     const { library, memory } = await copyWithMemory();
-    const drop = async (count) => {
+    const createAndCollect = async (count) => {
       for (let n = 0; n < count; n++) new library.JSONRPCClient({ send() {}, onMessage() {} });
       collect();
-      // The engine reports the collection in a separate task.
+      // The engine reports collected objects to the library in a later task.
       await pause(1);
     };
-    for (let n = 0; n < 10; n++) await drop(200);
+    for (let n = 0; n < 10; n++) await createAndCollect(200);
     const before = memory.buffer.byteLength;
-    for (let n = 0; n < 50; n++) await drop(200);
+    for (let n = 0; n < 50; n++) await createAndCollect(200);
     assert.equal(memory.buffer.byteLength, before);
   }).timeout(30_000);
 });
 
 describe("a process of Node", () => {
-  function run(text) {
+  /** Runs the code in a new process, with imports from the package. `time` is the duration in milliseconds. */
+  function run(code) {
     const source = `import init, { JSONRPCClient, JSONRPCServer, portTransport } from ${JSON.stringify(packaged("node.js"))};
       await init();
-      ${text}`;
+      ${code}`;
     const start = performance.now();
     return new Promise((resolve) => {
       const options = { cwd: fileURLToPath(new URL(".", import.meta.url)), timeout: 9_000 };
@@ -147,7 +149,7 @@ describe("a process of Node", () => {
     assert.isBelow(time, 5_000);
   });
 
-  it("prints no warning and throws nothing when a call fails that is not awaited", async () => {
+  it("prints no warning and does not fail if calls end with errors, and the program awaits none of them", async () => {
     const { error, stderr } = await run(`
       const client = new JSONRPCClient({ send() {}, onMessage() {} });
       client.request("a").catch(() => {});

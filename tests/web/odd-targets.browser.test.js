@@ -19,7 +19,7 @@ describe("a service worker", () => {
   });
 });
 
-describe("a target for which another function exists", () => {
+describe("a target of the wrong kind", () => {
   const channel = () => new BroadcastChannel("odd targets");
   const sharedWorker = () =>
     new SharedWorker(new URL("fixtures/shared-worker.js", import.meta.url), { type: "module" });
@@ -28,7 +28,7 @@ describe("a target for which another function exists", () => {
     ["a broadcast channel", channel, "broadcastTransport(channel)"],
     ["a shared worker", sharedWorker, "sharedWorker.port"],
   ]) {
-    it(`is refused with an error that names this function: ${name}`, async () => {
+    it(`is refused with an error that names the remedy: ${name}`, async () => {
       const target = make();
       afterThisTest(() => target.close?.());
       const error = await rejection(connect(target));
@@ -40,7 +40,7 @@ describe("a target for which another function exists", () => {
     });
   }
 
-  it("is refused with an error that names this function: a window of any origin, where a port or a worker is required", async () => {
+  it("is refused with an error that names windowTransport: a window of any origin, instead of a port or a worker", async () => {
     const { contentWindow } = await openIframe("scripted-iframe.html", { origin: origins.other });
     for (const target of [window, contentWindow]) {
       for (const transport of [portTransport, workerTransport]) {

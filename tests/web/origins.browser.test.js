@@ -8,7 +8,7 @@ import { rejection, until } from "./support/outcomes.js";
 
 const note = (text) => ({ jsonrpc: "2.0", method: "note", params: [text] });
 
-/** Returns whether a transport to this window receives messages from the window. */
+/** Creates a window transport to the child's window. Returns whether the transport receives a message of the child. */
 async function receives(child, ...options) {
   const received = receivedBy(windowTransport(child.window, ...options));
   child.post(note("hello"));
@@ -16,7 +16,7 @@ async function receives(child, ...options) {
   return received.length > 0;
 }
 
-/** Returns whether messages of a transport arrive at the window. */
+/** Creates a window transport to the child's window, and sends a message. Returns whether the child receives it. */
 async function reaches(child, ...options) {
   const transport = windowTransport(child.window, ...options);
   transport.send(note("hello"));
@@ -33,7 +33,7 @@ describe("a window transport without the option origin", () => {
   });
 
   for (const origin of ["other", "otherPort"]) {
-    it(`neither receives from nor sends to an iframe of the ${origin} origin`, async () => {
+    it(`neither receives from nor sends to an iframe of another origin: origins.${origin}`, async () => {
       const child = await scriptedIframe({ origin: origins[origin] });
       assert.deepEqual([await receives(child), await reaches(child)], [false, false]);
       assert.deepEqual([await receives(child, window), await reaches(child, window)], [false, false]);
@@ -45,7 +45,7 @@ describe("a window transport without the option origin", () => {
     assert.deepEqual([await receives(child), await reaches(child)], [false, false]);
   });
 
-  it("sends nothing to a document of another origin that its iframe has navigated to", async () => {
+  it("sends nothing after its iframe has navigated to a document of another origin", async () => {
     const child = await scriptedIframe();
     const client = new JSONRPCClient(windowTransport(child.window), { timeout: 50 });
     afterThisTest(() => client.destroy());
@@ -57,7 +57,7 @@ describe("a window transport without the option origin", () => {
     assert.deepEqual(child.received, []);
   });
 
-  it("throws a TypeError that explains the problem in a document that has no origin", async () => {
+  it("cannot be created in a document without an origin: a TypeError explains the reason", async () => {
     const error = await rejection(openIframe("frame.html", { sandbox: "allow-scripts" }));
     assert.match(error.message, /^TypeError: .*origin/);
   });
@@ -114,14 +114,14 @@ describe("a window transport with the option origin", () => {
     assert.deepEqual([await receives(child, { origin }), await reaches(child, { origin })], [true, true]);
   });
 
-  it("receives from and sends to any origin in the window if the option is *", async () => {
+  it("receives from and sends to an iframe of any origin if the option is *", async () => {
     for (const options of [{}, { origin: origins.other }, { sandbox: "allow-scripts" }]) {
       const child = await scriptedIframe(options);
       assert.deepEqual([await receives(child, { origin: "*" }), await reaches(child, { origin: "*" })], [true, true]);
     }
   });
 
-  it("receives only from an iframe without an origin if the option is null", async () => {
+  it("receives from and sends to an iframe without an origin if the option is null, and from no other iframe", async () => {
     const opaque = await scriptedIframe({ sandbox: "allow-scripts" });
     assert.deepEqual(
       [await receives(opaque, { origin: "null" }), await reaches(opaque, { origin: "null" })],
@@ -132,7 +132,7 @@ describe("a window transport with the option origin", () => {
     }
   });
 
-  it("receives from each origin of an array, and from no other", async () => {
+  it("receives from each origin of an array, and from no other origin", async () => {
     const origin = [origins.own, origins.otherPort];
     assert.isTrue(await receives(await scriptedIframe(), { origin }));
     assert.isTrue(await receives(await scriptedIframe({ origin: origins.otherPort }), { origin }));
@@ -162,7 +162,7 @@ describe("a window transport with the option origin", () => {
     assert.deepEqual(child.received, [note("before")]);
   });
 
-  it("sends to an iframe without an origin once if an array contains null", async () => {
+  it("sends each message once to an iframe without an origin if an array contains null", async () => {
     const child = await scriptedIframe({ sandbox: "allow-scripts" });
     const transport = windowTransport(child.window, { origin: [origins.own, "null"] });
     transport.send(note("before"));
@@ -178,7 +178,7 @@ describe("a window transport with the option origin", () => {
     assert.deepEqual(child.received, []);
   });
 
-  it("sends the first call to a window of any origin in the array, and can transfer after the window's first message", async () => {
+  it("with several origins refuses to transfer before the window's first message, and transfers afterwards", async () => {
     const child = await openIframe("frame.html", { origin: origins.other, query: { origin: origins.own } });
     const transport = windowTransport(child.contentWindow, { origin: [origins.own, origins.other] });
     const client = new JSONRPCClient(transport);
@@ -218,7 +218,7 @@ describe("a window transport with the option origin", () => {
     ["javascript:alert(1)", ""],
   ]) {
     const shown = origin instanceof RegExp ? String(origin) : JSON.stringify(origin);
-    it(`is a TypeError if the option is ${shown}${hint && `, which proposes ${hint}`}`, () => {
+    it(`throws a TypeError if the option is ${shown}${hint && `, and proposes ${hint}`}`, () => {
       assert.throws(() => windowTransport(window, { origin }), TypeError, hint);
     });
   }
@@ -231,7 +231,7 @@ describe("a window transport with the option origin", () => {
     "chrome-extension://abcdef",
     "file://",
   ]) {
-    it(`may have the origin of an app shell, which other windows never have: ${origin}`, async () => {
+    it(`accepts the origin of an app shell, and then receives nothing from other origins: ${origin}`, async () => {
       const child = await scriptedIframe({ origin: origins.other });
       assert.isFalse(await receives(child, { origin }));
       assert.isTrue(await receives(child, { origin: [origin, origins.other] }));

@@ -5,7 +5,10 @@ import { recorder } from "./support/transports.js";
 import { printed } from "./support/console.js";
 import { rejection } from "./support/outcomes.js";
 
-/** A transport without a peer. The test reports the loss with `lose`. */
+/**
+ * A transport without a peer. `lose(error, reopens, listens)` reports the loss of the peer: `reopens` if the peer may
+ * return, `listens` if it still receives responses. `isWaiting()` returns whether calls are pending.
+ */
 function closableTransport() {
   return {
     ...recorder(),
@@ -32,7 +35,7 @@ describe("a transport that reports the loss of the peer", () => {
     assert.equal(client.pending, 0);
   });
 
-  it("sets another error than a CallError as the cause", async () => {
+  it("ends the calls with a CallError whose cause is the reported error, if that error is not a CallError", async () => {
     const transport = closableTransport();
     const call = new JSONRPCClient(transport).request("a");
     const cause = new Error("the socket is closed");
@@ -41,7 +44,7 @@ describe("a transport that reports the loss of the peer", () => {
     assert.deepEqual([error.reason, error.cause], ["peer-gone", cause]);
   });
 
-  it("makes later calls fail at once and notifications be reported, until a message arrives", async () => {
+  it("makes later calls fail at once, and reports later notifications to onError, until a message arrives", async () => {
     const transport = closableTransport();
     const reported = [];
     const client = new JSONRPCClient(transport, { onError: (error) => reported.push(error.reason) });
@@ -56,7 +59,7 @@ describe("a transport that reports the loss of the peer", () => {
     assert.equal(await call, 4);
   });
 
-  it("and that the peer may return: later calls are sent, and late responses to earlier calls are ignored", async () => {
+  it("can report that the peer may return: later calls are sent, and late responses to earlier calls are ignored", async () => {
     const transport = closableTransport();
     const client = new JSONRPCClient(transport);
     const before = client.request("a");
@@ -75,25 +78,25 @@ describe("a transport that reports the loss of the peer", () => {
   it("aborts the running handlers, drops their responses, and accepts further requests", async () => {
     const transport = closableTransport();
     const signals = [];
-    const ends = [];
+    const resolvers = [];
     const errors = [];
     const onError = ({ reason, method, id }) => errors.push([reason, method, id]);
     const server = new JSONRPCServer(transport, { limits: { inFlight: 1 }, onError });
-    server.method("work", (_, { signal }) => (signals.push(signal), new Promise((resolve) => ends.push(resolve))));
+    server.method("work", (_, { signal }) => (signals.push(signal), new Promise((resolve) => resolvers.push(resolve))));
     transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
-    const end = new CallError("session-ended", "it reloads");
-    transport.lose(end, true);
-    assert.deepEqual([signals[0].aborted, signals[0].reason], [true, end]);
+    const loss = new CallError("session-ended", "it reloads");
+    transport.lose(loss, true);
+    assert.deepEqual([signals[0].aborted, signals[0].reason], [true, loss]);
     transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
-    ends[0]("late");
+    resolvers[0]("late");
     await Promise.resolve();
     assert.deepEqual([transport.sent, errors], [[], []]);
-    ends[1]("right");
+    resolvers[1]("right");
     await Promise.resolve();
     assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", result: "right", id: 1 }]);
   });
 
-  it("drops the responses of a batch that is not complete", async () => {
+  it("makes the server drop its responses to an incomplete batch", async () => {
     const transport = closableTransport();
     new JSONRPCServer(transport).method("now", () => 1).method("never", () => new Promise(() => {}));
     transport.deliver([
@@ -108,21 +111,21 @@ describe("a transport that reports the loss of the peer", () => {
   it("does not abort the handlers if it reports that the peer still receives responses", async () => {
     const transport = closableTransport();
     const peer = new JSONRPCPeer(transport);
-    let end;
+    let resolveWork;
     let signal;
-    peer.method("work", (_, context) => ((signal = context.signal), new Promise((resolve) => (end = resolve))));
+    peer.method("work", (_, context) => ((signal = context.signal), new Promise((resolve) => (resolveWork = resolve))));
     transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
-    const waiting = rejection(peer.request("a"));
+    const call = rejection(peer.request("a"));
     transport.lose(new Error("the peer sends no more requests"), false, true);
-    assert.equal((await waiting).reason, "peer-gone");
+    assert.equal((await call).reason, "peer-gone");
     assert.equal((await rejection(peer.request("b"))).reason, "peer-gone");
     assert.isFalse(signal.aborted);
-    end("done");
+    resolveWork("done");
     await Promise.resolve();
     assert.deepEqual(transport.sent.slice(1), [{ jsonrpc: "2.0", result: "done", id: 1 }]);
   });
 
-  it("can ask whether a server exists, which would respond to unreadable messages", () => {
+  it("can ask whether a server exists, because only a server responds to unreadable messages", () => {
     let isServing;
     const transport = { ...recorder(), onMessage: (_, ask) => (isServing = ask) };
     const client = new JSONRPCClient(transport);
@@ -144,7 +147,7 @@ describe("a transport that reports the loss of the peer", () => {
     assert.isFalse(transport.isWaiting());
   });
 
-  it("has no further effect after it was destroyed", async () => {
+  it("has no effect on a client that is already destroyed", async () => {
     const transport = closableTransport();
     const client = new JSONRPCClient(transport);
     client.destroy();

@@ -67,7 +67,7 @@ describe("the remote of a peer", () => {
     assert.equal(error.message, "JSON-RPC timeout: slow (id=1)");
   });
 
-  it("has no `then`, so that an async function can await it and return it", async () => {
+  it("has no `then`, so that an async function can await or return the remote", async () => {
     const transport = recorder();
     const { remote } = new JSONRPCPeer(transport);
     assert.isUndefined(remote.then);
@@ -88,7 +88,7 @@ describe("the remote of a peer", () => {
     assert.isNaN(+remote);
     // Printers and matchers of test runners would call these members if they were functions.
     for (const name of ["inspect", "asymmetricMatch", "hasAttribute", "$$typeof"]) assert.isUndefined(remote[name]);
-    // React calls the iterator of older environments. Vue reads the object behind its own proxies.
+    // React and Vue would use these members if they existed.
     for (const name of ["@@iterator", "@@observable", "__v_raw", "__v_isRef"]) assert.isUndefined(remote[name]);
     assert.isTrue(remote.__v_skip);
     assert.equal(transport.sent.length, 0);
@@ -101,13 +101,13 @@ describe("the remote of a peer", () => {
     }, TypeError);
   });
 
-  it("makes no call for a name that the language itself looks up, such as toString; request() can call such a method", async () => {
+  it("makes no call for a name that the language looks up, such as toString. request() can call this method", async () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("toString", () => "served").method("hasOwnProperty", () => "served, too");
     const peer = new JSONRPCPeer(near);
     assert.equal(peer.remote.toString(), "[object Object]");
     assert.equal(await peer.request("toString"), "served");
-    // biome-ignore lint/suspicious/noPrototypeBuiltins: it is a method of the peer.
+    // biome-ignore lint/suspicious/noPrototypeBuiltins: the peer has a method of this name.
     assert.equal(await peer.remote.hasOwnProperty(), "served, too");
   });
 });
@@ -153,7 +153,7 @@ describe("a transport", () => {
     );
   });
 
-  it("with only a client on it sends no error for requests, because another server may serve the port", async () => {
+  it("with a client and no server sends no error for requests, because another program may serve the port", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });
@@ -164,7 +164,7 @@ describe("a transport", () => {
     assert.equal(remoteEnd.received.length, 1);
   });
 
-  it("for a client and another transport for a server can use the same port", async () => {
+  it("can share its port with another transport: one has a client, the other has a server", async () => {
     const { port1, far } = channel();
     new JSONRPCPeer(far).method("there", () => "there");
     const client = new JSONRPCClient(portTransport(port1));

@@ -7,7 +7,7 @@ import { iframeUrl, origins } from "./support/iframes.js";
 import { recordListeners, countTimers } from "./support/connections.js";
 import { rejection, until } from "./support/outcomes.js";
 
-// WebKit opens no windows under its driver.
+// WebKit opens no windows under its driver. In WebKit, this file has no tests.
 const probe = window.open("about:blank", "_blank", "width=200,height=200");
 probe?.close();
 
@@ -20,7 +20,7 @@ function popup(query, options) {
 if (probe !== null) {
   describe("a popup with a Cross-Origin-Opener-Policy", () => {
     for (const origin of ["own", "other"]) {
-      it(`of the ${origin} origin makes connect reject soon, and the error names the reason and possible causes`, async () => {
+      it(`of the ${origin} origin makes connect reject soon, and the error names the policy`, async () => {
         const opened = popup({ isolated: 1 }, { origin: origins[origin] });
         const [listeners, timers] = [recordListeners(window), countTimers()];
         const start = performance.now();
@@ -45,7 +45,7 @@ if (probe !== null) {
       assert.equal((await rejection(client.request("b"))).reason, "peer-gone");
     });
 
-    it("is the only obstacle: a popup without the policy connects", async () => {
+    it("differs only by its policy from a popup that can connect", async () => {
       const peer = await connect(popup({}));
       afterThisTest(() => peer.destroy());
       assert.deepEqual(await peer.request("echo", [1]), [1]);

@@ -3,10 +3,13 @@ import { JSONRPCClient, JSONRPCPeer } from "./support/portway.js";
 import { channel, scriptedChannel, recorder } from "./support/transports.js";
 import { isOpen, pause, rejection } from "./support/outcomes.js";
 
-/** Timers are late on a busy machine. Short timers fire within this time. */
+/** Timers are late on a busy machine. The timers of these tests are late by less than this number of milliseconds. */
 const SOON = 2_500;
 
-/** Makes a call to the test. `sendProgress` sends its progress, and `answer` its response. */
+/**
+ * Starts a call that the test answers: `sendProgress` sends a progress value of the call, and `answer` sends the
+ * response. `seen` contains the progress values that the call has received.
+ */
 async function startCall(options) {
   const { transport, remoteEnd } = scriptedChannel();
   const client = new JSONRPCClient(transport);
@@ -26,7 +29,7 @@ async function startCall(options) {
 }
 
 describe("the progress of a call", () => {
-  it("restarts the timeout", async () => {
+  it("restarts the timeout, so that a call can last longer than its timeout", async () => {
     const { call, sendProgress, answer, seen, elapsed } = await startCall({ timeout: 700 });
     for (let n = 1; n <= 8; n++) {
       assert.isTrue(await isOpen(call, 120));
@@ -38,7 +41,7 @@ describe("the progress of a call", () => {
     assert.deepEqual(seen, [1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  it("needs a function as onProgress: another value is a TypeError, and nothing is sent", async () => {
+  it("requires a function as onProgress: another value causes a TypeError, and nothing is sent", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport);
     for (const onProgress of ["tell me", {}, 1]) {
@@ -49,7 +52,7 @@ describe("the progress of a call", () => {
     assert.deepEqual([transport.sent, client.pending], [[], 0]);
   });
 
-  it("restarts the timeout, which ends the call after the last progress", async () => {
+  it("does not disable the timeout, which ends the call if no further progress arrives", async () => {
     const { call, client, sendProgress, elapsed } = await startCall({ timeout: 500 });
     await pause(250);
     sendProgress(1);
@@ -63,13 +66,13 @@ describe("the progress of a call", () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport, { timeout: 120 });
     const calls = [client.request("deaf"), client.request("other", undefined, { onProgress() {} })];
-    const ends = calls.map(rejection);
+    const errors = calls.map(rejection);
     const timer = setInterval(() => {
       for (const token of [1, 3, "2"])
         remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token, value: 1 } });
     }, 20);
     try {
-      for (const end of ends) assert.equal((await end).reason, "timeout");
+      for (const error of errors) assert.equal((await error).reason, "timeout");
     } finally {
       clearInterval(timer);
     }
@@ -99,15 +102,15 @@ describe("the progress of a call", () => {
     assert.isBelow(elapsed(), 1_200 + SOON);
   });
 
-  it("arrives with the transfer list of the handler, in both directions, and detaches the buffers at the sender", async () => {
+  it("can transfer buffers, which are then detached in the handler; both sides of a link can do this", async () => {
     const { near, far } = channel();
     const peers = [new JSONRPCPeer(near), new JSONRPCPeer(far)];
-    const left = [];
+    const remainingLengths = [];
     for (const peer of peers) {
       peer.method("work", (_, { progress }) => {
         const bytes = new Uint8Array([1, 2, 3]);
         progress({ bytes }, [bytes.buffer]);
-        left.push(bytes.byteLength);
+        remainingLengths.push(bytes.byteLength);
       });
     }
     const seen = [];
@@ -115,7 +118,7 @@ describe("the progress of a call", () => {
       peers.map((peer) => peer.request("work", undefined, { onProgress: ({ bytes }) => seen.push([...bytes]) })),
     );
     assert.deepEqual(
-      [seen, left],
+      [seen, remainingLengths],
       [
         [
           [1, 2, 3],
@@ -128,7 +131,7 @@ describe("the progress of a call", () => {
 });
 
 describe("the totalTimeout of a call", () => {
-  it("applies without progress, and with a longer timeout or none", async () => {
+  it("ends a call without progress whose timeout is longer or disabled", async () => {
     for (const timeout of [0, Infinity, 60_000]) {
       const client = new JSONRPCClient(recorder());
       const start = performance.now();
@@ -138,7 +141,7 @@ describe("the totalTimeout of a call", () => {
     }
   });
 
-  it("is absent if it is 0, and then only the timeout applies", async () => {
+  it("has no effect if it is 0: only the timeout applies", async () => {
     const client = new JSONRPCClient(recorder());
     const call = client.request("slow", undefined, { timeout: 0, totalTimeout: 0 });
     assert.isTrue(await isOpen(call, 50));
@@ -151,7 +154,7 @@ describe("the totalTimeout of a call", () => {
   });
 
   for (const totalTimeout of [-1, NaN, "5"]) {
-    it(`is a RangeError if it is ${JSON.stringify(totalTimeout)} (${totalTimeout}), and nothing is sent`, async () => {
+    it(`causes a RangeError if it is ${JSON.stringify(totalTimeout)} (${totalTimeout}), and nothing is sent`, async () => {
       const transport = recorder();
       const client = new JSONRPCClient(transport);
       const error = await rejection(client.request("a", undefined, { totalTimeout }));

@@ -32,14 +32,14 @@ describe("params that contain a reactive proxy", () => {
     it(`arrive as plain data, alone and after another call in the same turn: ${name}`, async () => {
       const [near] = await connectPair(undefined, { methods: { echo: (params) => params, ping: () => "pong" } });
       const alone = await near.request("echo", make());
-      const [, behind, large] = await Promise.all([
+      const [, queued, large] = await Promise.all([
         near.request("ping"),
         near.request("echo", make()),
         near.request("echo", Object.assign(make(), { note: "x".repeat(2_000) })).catch((error) => error),
       ]);
       assert.deepEqual(alone, form());
-      assert.deepEqual(behind, form());
-      // A read-only value cannot get the member `note`.
+      assert.deepEqual(queued, form());
+      // Object.assign cannot add the member `note` to a read-only proxy.
       if (name !== "readonly") assert.deepEqual(large, { ...form(), note: "x".repeat(2_000) });
     });
   }
@@ -106,16 +106,16 @@ describe("params that contain a reactive proxy", () => {
   });
 });
 
-describe("a client, server or peer in a reactive object", () => {
+describe("a peer or server in a reactive object", () => {
   it("works", async () => {
     const { near, far } = channel();
     const state = reactive({ peer: new JSONRPCPeer(near) });
-    const held = ref(new JSONRPCServer(far));
-    held.value.method("echo", (params) => params);
+    const serverRef = ref(new JSONRPCServer(far));
+    serverRef.value.method("echo", (params) => params);
     assert.deepEqual(await state.peer.request("echo", [1]), [1]);
     assert.deepEqual(await state.peer.remote.echo([2]), [2]);
     state.peer.destroy();
-    held.value.destroy();
+    serverRef.value.destroy();
   });
 });
 

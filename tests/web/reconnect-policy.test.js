@@ -15,6 +15,7 @@ const limits = await read("limits.json");
 describe("the reconnect policy", () => {
   for (const { name, options, steps } of vectors) {
     it(`passes the vector: ${name}`, () => {
+      // In the vectors, the jitter is a percentage of the delay.
       let percent = 100;
       const jitter = (delay) => Math.floor((delay * percent) / 100);
       const policy = new ReconnectPolicy({ ...options, jitter });
@@ -49,10 +50,11 @@ describe("the reconnect policy", () => {
       policy.handleTimeout(policy.due);
     }
     assert.equal(policy.delay, valueOf("reconnect-cap"));
-    const restarted = new ReconnectPolicy({ jitter: () => 0 });
-    restarted.start();
-    restarted.lost(0, 1012);
-    assert.equal(restarted.delay, valueOf("restart-delay"));
+    // A server that restarts closes its connections with 1012.
+    const policyAfterRestart = new ReconnectPolicy({ jitter: () => 0 });
+    policyAfterRestart.start();
+    policyAfterRestart.lost(0, 1012);
+    assert.equal(policyAfterRestart.delay, valueOf("restart-delay"));
   });
 
   it("passes the delay and the number of earlier failures to `jitter`", () => {

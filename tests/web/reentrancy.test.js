@@ -1,4 +1,4 @@
-// Callbacks and getters of the application that run inside the library. Many of them destroy the calling peer.
+// Callbacks and getters of the application that the library calls. Many of them destroy the peer that has called them.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer } from "./support/portway.js";
@@ -6,9 +6,9 @@ import { scriptedChannel, recorder } from "./support/transports.js";
 import { stopClock } from "./support/clock.js";
 import { deferred, isOpen, pause, rejection } from "./support/outcomes.js";
 
-const gone = "JSON-RPC client destroyed";
+const destroyedMessage = "JSON-RPC client destroyed";
 
-/** Returns a peer and the errors that the library reports to it. */
+/** Returns a peer on the transport, and the array of the errors that the peer reports to `onError`. */
 function peerOn(transport, options) {
   const errors = [];
   const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error), ...options });
@@ -44,18 +44,18 @@ describe("a peer that is destroyed", () => {
     assert.deepEqual([ran, errors], [1, []]);
   });
 
-  it("in onProgress, alone or in a batch, ends the call", async () => {
+  it("in onProgress makes the call reject, whether the progress arrives alone or in an array", async () => {
     for (const wrap of [(message) => message, (message) => [message, { jsonrpc: "2.0", id: 1, result: "late" }]]) {
       const transport = recorder();
       const { peer, errors } = peerOn(transport);
       const call = peer.request("work", undefined, { onProgress: () => peer.destroy() });
       transport.deliver(wrap({ jsonrpc: "2.0", method: "$/progress", params: { token: 1, value: 1 } }));
-      assert.equal((await rejection(call)).message, gone);
+      assert.equal((await rejection(call)).message, destroyedMessage);
       assert.deepEqual(errors, []);
     }
   });
 
-  it("by the abort of a request's signal responds only to that request", async () => {
+  it("by the abort listener of a cancelled request responds only to this request", async () => {
     const transport = recorder();
     const { peer, errors } = peerOn(transport);
     peer.method("work", (_, { signal }) => {
@@ -85,7 +85,7 @@ describe("a peer that is destroyed", () => {
       const { peer, errors } = peerOn(transport);
       transport.send = () => peer.destroy();
       const call = start(peer);
-      assert.equal((await rejection(call)).message, gone);
+      assert.equal((await rejection(call)).message, destroyedMessage);
       assert.deepEqual([errors, peer.pending], [[], 0]);
     });
 
@@ -97,7 +97,7 @@ describe("a peer that is destroyed", () => {
         throw new Error("the wire is cut");
       };
       const error = await rejection(start(peer));
-      assert.oneOf(error.message, [gone, "the wire is cut"]);
+      assert.oneOf(error.message, [destroyedMessage, "the wire is cut"]);
       assert.isTrue(errors.every(({ message }) => message === "the wire is cut"));
       assert.equal(peer.pending, 0);
     });
@@ -121,7 +121,7 @@ describe("a peer that is destroyed", () => {
     assert.deepEqual(errors, []);
   });
 
-  it("again in the transport's destroy() calls that function once", () => {
+  it("and whose transport destroys the peer again in destroy() calls this destroy() once", () => {
     const transport = recorder();
     const { peer } = peerOn(transport);
     transport.destroy = () => {
@@ -132,24 +132,24 @@ describe("a peer that is destroyed", () => {
     assert.equal(transport.destroyed, 1);
   });
 
-  it("ignores later uses of its contexts", async () => {
+  it("sends nothing for later uses of a handler's context", async () => {
     const transport = recorder();
     const { peer, errors } = peerOn(transport);
     let context;
-    const end = deferred();
-    peer.method("work", (_, given) => {
-      context = given;
-      return end.promise;
+    const handlerEnd = deferred();
+    peer.method("work", (_, requestContext) => {
+      context = requestContext;
+      return handlerEnd.promise;
     });
     transport.deliver({ jsonrpc: "2.0", method: "work", id: 1 });
     peer.destroy();
     context.progress(1);
     context.transfer([]);
     context.notify("note");
-    end.resolve();
+    handlerEnd.resolve();
     await pause(5);
     assert.deepEqual([transport.sent.map(({ id }) => id), context.signal.aborted], [[1], true]);
-    assert.isTrue(errors.every(({ message }) => message === gone));
+    assert.isTrue(errors.every(({ message }) => message === destroyedMessage));
   });
 });
 
@@ -201,7 +201,7 @@ describe("a getter in the params", () => {
   beforeEach(stopClock);
 
   for (const kind of ["notification", "request"]) {
-    it(`that sends a ${kind} does not change the identity of the objects beside the getter`, async () => {
+    it(`that sends a ${kind} does not duplicate an object that two other members share`, async () => {
       const transport = recorder();
       const { peer, errors } = peerOn(transport, { coalesce: true });
       const shared = { n: 1 };
@@ -230,7 +230,7 @@ describe("a getter in the params", () => {
     });
   }
 
-  it("that sends a large message does not prevent the copying of the other params", async () => {
+  it("that sends a large message does not prevent the copy of the other params, so later changes are not sent", async () => {
     const transport = recorder();
     const { peer } = peerOn(transport, { coalesce: true });
     const params = {
@@ -251,20 +251,20 @@ describe("a getter in the params", () => {
 });
 
 describe("a handler that makes a call", () => {
-  it("does not get the response to another call that arrived with its request", async () => {
+  it("does not get the response to an earlier call, which arrives in the same array as the handler's request", async () => {
     const transport = recorder();
     const peer = new JSONRPCPeer(transport);
-    let own;
-    peer.method("work", () => void (own = peer.request("b")));
-    const other = peer.request("a");
+    let innerCall;
+    peer.method("work", () => void (innerCall = peer.request("b")));
+    const earlierCall = peer.request("a");
     transport.deliver([
       { jsonrpc: "2.0", method: "work", id: 9 },
       { jsonrpc: "2.0", id: 1, result: "of a" },
     ]);
-    assert.equal(await other, "of a");
-    assert.isTrue(await isOpen(own));
+    assert.equal(await earlierCall, "of a");
+    assert.isTrue(await isOpen(innerCall));
     transport.deliver({ jsonrpc: "2.0", id: 2, result: "of b" });
-    assert.equal(await own, "of b");
+    assert.equal(await innerCall, "of b");
   });
 });
 
@@ -287,12 +287,12 @@ describe("two requests with one id", () => {
 
   it("get separate responses if they run at the same time", async () => {
     const { transport, remoteEnd } = scriptedChannel();
-    const ends = [];
-    new JSONRPCServer(transport).method("work", () => new Promise((resolve) => ends.push(resolve)));
+    const resolvers = [];
+    new JSONRPCServer(transport).method("work", () => new Promise((resolve) => resolvers.push(resolve)));
     remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
     remoteEnd.post({ jsonrpc: "2.0", method: "work", id: 1 });
     assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
-    ends.forEach((end, n) => end(n));
+    resolvers.forEach((resolve, n) => resolve(n));
     assert.deepEqual(
       [await remoteEnd.next(), await remoteEnd.next()].map(({ id, result }) => [id, result]),
       [

@@ -1,5 +1,5 @@
-// The examples of the original protocol document for workers and windows. reference-library.test.js has those for
-// ports.
+// The examples of the original protocol document for workers and windows. The examples for ports are in
+// reference-library.test.js.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer, JSONRPCServer, windowTransport, workerTransport } from "./support/portway.js";
@@ -71,7 +71,7 @@ describe("the migration of a build worker", () => {
 });
 
 describe("the preview in an iframe", () => {
-  it("can request files from its page and handle navigate, with either order of transport arguments", async () => {
+  it("can call a method of its page before it responds to a call, with both forms of the transport's arguments", async () => {
     const { contentWindow } = await openIframe("frame.html");
     const server = new JSONRPCServer(windowTransport(contentWindow, window, origins.own));
     const client = new JSONRPCClient(windowTransport(contentWindow));
@@ -97,7 +97,7 @@ describe("the preview in an iframe", () => {
     assert.deepEqual(lines, ["old: a", "new: b"]);
   });
 
-  it("may call navigate and refresh with or without an id, and gets a response only for an id", async () => {
+  it("may call navigate and refresh with or without an id, and gets a response only to a call with an id", async () => {
     const child = await scriptedIframe();
     const peer = new JSONRPCPeer(windowTransport(child.window));
     afterThisTest(() => peer.destroy());

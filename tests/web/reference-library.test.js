@@ -1,5 +1,5 @@
-// The examples of the original protocol document, as its authors wrote them for their own library. Only the import is
-// changed.
+// The examples of the original protocol document, whose authors wrote them for their own library. They must work with
+// this library, too.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer, RPCError, portTransport, wiggum } from "./support/portway.js";
@@ -68,20 +68,20 @@ describe("the boundary of a coordinator and its agents", () => {
   it("sends and cancels tasks and receives progress, with a client and a server on one transport", async () => {
     const { near, far } = channel();
     const log = [];
-    const chief = new JSONRPCClient(near);
-    const chiefHears = new JSONRPCServer(near);
-    chiefHears.onNotify("progress", ({ percent }) => void log.push(percent));
-    chiefHears.onNotify("complete", ({ iterations }) => void log.push(`done after ${iterations}`));
+    const coordinator = new JSONRPCClient(near);
+    const coordinatorServer = new JSONRPCServer(near);
+    coordinatorServer.onNotify("progress", ({ percent }) => void log.push(percent));
+    coordinatorServer.onNotify("complete", ({ iterations }) => void log.push(`done after ${iterations}`));
 
     const tasks = new Map();
     const agent = new JSONRPCServer(far);
-    const notify = new JSONRPCClient(far);
+    const agentClient = new JSONRPCClient(far);
     agent.method("sendTask", async ({ id }) => {
       const task = deferred();
       tasks.set(id, task);
-      notify.notify("progress", { percent: 50 });
+      agentClient.notify("progress", { percent: 50 });
       await task.promise;
-      notify.notify("complete", { iterations: 3 });
+      agentClient.notify("complete", { iterations: 3 });
       return { id };
     });
     agent.method("cancelTask", ({ id }) => {
@@ -89,10 +89,10 @@ describe("the boundary of a coordinator and its agents", () => {
       return { cancelled: id };
     });
 
-    const first = chief.request("sendTask", { id: "a" });
-    const second = chief.request("sendTask", { id: "b" });
+    const first = coordinator.request("sendTask", { id: "a" });
+    const second = coordinator.request("sendTask", { id: "b" });
     await until(() => tasks.size === 2);
-    assert.deepEqual(await chief.request("cancelTask", { id: "a" }), { cancelled: "a" });
+    assert.deepEqual(await coordinator.request("cancelTask", { id: "a" }), { cancelled: "a" });
     assert.equal((await rejection(first)).code, -32004);
     tasks.get("b").resolve();
     assert.deepEqual(await second, { id: "b" });
@@ -102,7 +102,7 @@ describe("the boundary of a coordinator and its agents", () => {
 
 describe("the acceptance test of the original protocol document", () => {
   it("a client sends a request through a mock window, a handler runs, and the response reaches the call", async () => {
-    // The mock passes only the message to `send`, like the reference library.
+    // As in the reference library, the only parameter of `send` is the message.
     const mock = () => {
       let handler = null;
       const end = {

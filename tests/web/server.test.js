@@ -3,6 +3,7 @@ import { ErrorCode, JSONRPCServer } from "./support/portway.js";
 import { scriptedChannel } from "./support/transports.js";
 import { deferred, until } from "./support/outcomes.js";
 
+/** Returns a server, and the remote end with which the test acts as its peer. */
 function serving(options) {
   const { transport, remoteEnd } = scriptedChannel();
   return { server: new JSONRPCServer(transport, options), remoteEnd };
@@ -23,7 +24,7 @@ describe("a server", () => {
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", result: "done", id: 1 });
   });
 
-  it("awaits any object with a function then", async () => {
+  it("awaits every returned object that has a function `then`", async () => {
     const { server, remoteEnd } = serving();
     server.method("thenable", () => ({ then: (resolve) => resolve("done") }));
     remoteEnd.post({ jsonrpc: "2.0", method: "thenable", id: 1 });
@@ -88,7 +89,7 @@ describe("a server", () => {
 
   for (const id of [0, -1, 1.5, 2 ** 53, -(2 ** 60), 1e300, "", "1", "\u0000\ud83d", "a".repeat(1_024), null]) {
     const shown = JSON.stringify(id).slice(0, 40);
-    it(`responds to a request with the id ${shown} under the same id`, async () => {
+    it(`repeats the id of the request in its response: ${shown}`, async () => {
       const { server, remoteEnd } = serving();
       server.method("a", () => "result");
       remoteEnd.post({ jsonrpc: "2.0", method: "a", id });
@@ -106,7 +107,7 @@ describe("a server", () => {
     ["NaN", NaN],
     ["Infinity", Infinity],
   ]) {
-    it(`responds to a request whose id is ${name} with an error under the id null`, async () => {
+    it(`responds with an error that has the id null if the id of a request is ${name}`, async () => {
       const { server, remoteEnd } = serving();
       let ran = false;
       server.method("a", () => (ran = true));
@@ -134,8 +135,8 @@ describe("a server", () => {
     const { server, remoteEnd } = serving();
     const seen = [];
     server.method("see", (params) => void seen.push(params));
-    for (const more of [{ params: [1] }, { params: { a: 1 } }, {}, { params: null }, { params: undefined }]) {
-      remoteEnd.post({ jsonrpc: "2.0", method: "see", ...more, id: 1 });
+    for (const members of [{ params: [1] }, { params: { a: 1 } }, {}, { params: null }, { params: undefined }]) {
+      remoteEnd.post({ jsonrpc: "2.0", method: "see", ...members, id: 1 });
     }
     await remoteEnd.unreadBeforeResponse();
     assert.deepEqual(seen, [[1], { a: 1 }, undefined, undefined, undefined]);
@@ -169,7 +170,7 @@ describe("a server", () => {
     });
   }
 
-  it("serves methods with names that every object inherits, after they are registered", async () => {
+  it("serves registered methods whose names every object inherits", async () => {
     const { server, remoteEnd } = serving();
     for (const name of ["__proto__", "constructor", "toString"]) {
       server.method(name, () => `my ${name}`);
@@ -178,14 +179,14 @@ describe("a server", () => {
     }
   });
 
-  it("distinguishes names that differ in case", async () => {
+  it("distinguishes names that differ only in case", async () => {
     const { server, remoteEnd } = serving();
     server.method("build", () => 1);
     remoteEnd.post({ jsonrpc: "2.0", method: "Build", id: 1 });
     assert.equal((await remoteEnd.next()).error.code, ErrorCode.MethodNotFound);
   });
 
-  it('throws for names that begin with rpc. and responds to their requests with "Method not found"', async () => {
+  it('does not register names that begin with rpc., and responds to their requests with "Method not found"', async () => {
     const { server, remoteEnd } = serving();
     assert.throws(() => server.method("rpc.foo", () => {}), TypeError, "rpc.");
     assert.throws(() => server.onNotify("rpc.foo", () => {}), TypeError, "rpc.");
@@ -233,7 +234,7 @@ describe("a server", () => {
   });
 });
 
-describe("the notifications of a server", () => {
+describe("the notifications that a server receives", () => {
   it("run their handler and get no response", async () => {
     const { server, remoteEnd } = serving();
     const seen = [];
@@ -286,7 +287,7 @@ describe("the notifications of a server", () => {
     assert.deepEqual(seen, ["notification"]);
   });
 
-  it("do not define a method: a request for a name of onNotify() is not found", async () => {
+  it('have separate handlers: a request whose name has only a handler of onNotify() gets "Method not found"', async () => {
     const { server, remoteEnd } = serving();
     let ran = false;
     server.onNotify("progress", () => (ran = true));
@@ -309,7 +310,7 @@ describe("the notifications of a server", () => {
       },
     ],
   ]) {
-    it(`make the server call onError once if their handler ${name}, and send nothing`, async () => {
+    it(`make the server call onError once and send nothing if their handler ${name}`, async () => {
       const errors = [];
       const { server, remoteEnd } = serving({ onError: (error) => errors.push(error.message) });
       server.onNotify("a", handler).method("b", handler);

@@ -14,15 +14,15 @@ async function timedRejection(promise) {
   return [error.reason, performance.now() - start];
 }
 
-for (const [kind, query, frameOptions, options] of [
+for (const [kind, query, iframeOptions, options] of [
   ["of the page's origin", {}, {}, undefined],
   ["of another origin", { origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
   ["without an origin", { origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }],
 ]) {
   describe(`an iframe ${kind} that reloads`, () => {
-    it("ends the pending calls, receives the calls that are made meanwhile, and responds", async () => {
+    it("makes the pending calls end, and responds after the reload to the calls that were made during it", async () => {
       const sessions = recordSessions({ ...options, methods: { name: ([n]) => `page ${n}` } });
-      const peer = await connected(connectingIframe(query, frameOptions), sessions);
+      const peer = await connected(connectingIframe(query, iframeOptions), sessions);
       const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
       peer.notify("reload");
       const [reason, ms] = await hanging;
@@ -36,9 +36,9 @@ for (const [kind, query, frameOptions, options] of [
       assert.deepEqual(sessions.events, [1, "session-ended", 2]);
     });
 
-    it("repeatedly begins a new session each time", async () => {
+    it("begins a new session after each of several reloads", async () => {
       const sessions = recordSessions(options);
-      const peer = await connected(connectingIframe(query, frameOptions), sessions);
+      const peer = await connected(connectingIframe(query, iframeOptions), sessions);
       for (let n = 2; n <= 4; n++) {
         peer.notify("reload");
         await until(() => sessions.events.includes(n));
@@ -49,13 +49,13 @@ for (const [kind, query, frameOptions, options] of [
   });
 }
 
-for (const [kind, query, frameOptions, options] of [
+for (const [kind, query, iframeOptions, options] of [
   ["of the page's origin", {}, {}, undefined],
   ["of another origin", { origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
 ]) {
-  describe(`messages sent before destroy() to an iframe ${kind}`, () => {
+  describe(`messages to an iframe ${kind} that a page sends before it calls destroy()`, () => {
     it("arrive before the goodbye and before the hello of the next connection", async () => {
-      const element = connectingIframe(query, frameOptions);
+      const element = connectingIframe(query, iframeOptions);
       let count = 0;
       for (let round = 0; round < 5; round++) {
         const peer = await connected(element, options);
@@ -66,9 +66,9 @@ for (const [kind, query, frameOptions, options] of [
       assert.equal((await peer.request("kept")).length, count);
     });
 
-    it("get their responses, even if the iframe destroys its peer after responding", async () => {
+    it("get responses, even if the iframe then destroys its own peer", async () => {
       for (let round = 0; round < 5; round++) {
-        const peer = await connected(connectingIframe(query, frameOptions), options);
+        const peer = await connected(connectingIframe(query, iframeOptions), options);
         const call = peer.request("echo", [round]);
         peer.notify("destroy");
         assert.deepEqual(await call, [round]);
@@ -77,16 +77,19 @@ for (const [kind, query, frameOptions, options] of [
   });
 }
 
-/** Opens a session with an iframe that the test controls. Returns the iframe, the peer, and the iframe's port. */
+/**
+ * Opens a session with an iframe whose messages the test sends. Returns the iframe, the peer, and the iframe's port.
+ * `key` is the key that goodbyes over the window must have. Without it, the iframe sends no `rpc.key`.
+ */
 async function openScripted(options, key) {
-  const frame = await scriptedIframe();
-  const connecting = connected(frame.element, options);
+  const iframe = await scriptedIframe();
+  const connecting = connected(iframe.element, options);
   const isHello = ({ method }) => method === "rpc.hello";
-  await until(() => frame.received.some(isHello));
-  const { id } = frame.received.find(isHello);
+  await until(() => iframe.received.some(isHello));
+  const { id } = iframe.received.find(isHello);
   const { port1, port2 } = new MessageChannel();
   afterThisTest(() => port1.close());
-  frame.post(
+  iframe.post(
     { jsonrpc: "2.0", id, result: { session: hexId("f"), version: 1, features: [], port: port2 } },
     undefined,
     [port2],
@@ -95,20 +98,20 @@ async function openScripted(options, key) {
   if (key !== undefined) port1.postMessage({ jsonrpc: "2.0", method: "rpc.key", params: { key } });
   // This message shows that the key has arrived, because a port keeps the order of messages.
   port1.postMessage({ jsonrpc: "2.0", method: "first" });
-  return { frame, peer, port: port1 };
+  return { iframe, peer, port: port1 };
 }
 
 describe("a session with a window", () => {
   it("uses a port and no lane: its hello does not name lanes, and a response with a lane is ignored", async () => {
-    const frame = await scriptedIframe();
-    const failed = rejection(connect(frame.element, { connectTimeout: 300 }));
+    const iframe = await scriptedIframe();
+    const failed = rejection(connect(iframe.element, { connectTimeout: 300 }));
     const isHello = ({ method }) => method === "rpc.hello";
-    await until(() => frame.received.some(isHello));
-    const { id, params } = frame.received.find(isHello);
+    await until(() => iframe.received.some(isHello));
+    const { id, params } = iframe.received.find(isHello);
     assert.notInclude(params.features, "lane");
     const lane = hexId("a");
-    frame.post({ jsonrpc: "2.0", id, result: { session: hexId("f"), version: 1, features: ["lane"], lane } });
-    frame.post({ portway: lane, message: { jsonrpc: "2.0", method: "rpc.ping" } });
+    iframe.post({ jsonrpc: "2.0", id, result: { session: hexId("f"), version: 1, features: ["lane"], lane } });
+    iframe.post({ portway: lane, message: { jsonrpc: "2.0", method: "rpc.ping" } });
     assert.equal((await failed).reason, "no-answer");
   });
 });
@@ -117,6 +120,7 @@ describe("a goodbye over the window", () => {
   const key = hexId("7");
   const bye = (reason) => ({ jsonrpc: "2.0", method: "rpc.bye", params: { key, reason } });
 
+  /** The hello of the next document. */
   const newcomer = {
     jsonrpc: "2.0",
     id: hexId("e"),
@@ -124,33 +128,37 @@ describe("a goodbye over the window", () => {
     params: { version: 1, channel: "", features: [] },
   };
 
-  /** Announces the lock of the iframe as held. Returns a function that releases the lock. */
+  /**
+   * Acquires the lock of the iframe's document, announces it over the port, and waits until the library requests it.
+   * Returns a function that releases the lock.
+   */
   async function locked(port) {
     const name = `portway:${hexId("f")}`;
     let release;
-    await new Promise((held) => {
-      navigator.locks.request(name, () => new Promise((resolve) => held((release = resolve))));
+    await new Promise((acquired) => {
+      navigator.locks.request(name, () => new Promise((resolve) => acquired((release = resolve))));
     });
     port.postMessage({ jsonrpc: "2.0", method: "rpc.lock" });
-    let isWatched = false;
-    const look = async () => (isWatched = (await navigator.locks.query()).pending.some((lock) => lock.name === name));
-    await until(() => (look(), isWatched), "the lock was not requested");
+    let isRequested = false;
+    const isPending = ({ pending }) => pending.some((lock) => lock.name === name);
+    const query = async () => (isRequested = isPending(await navigator.locks.query()));
+    await until(() => (query(), isRequested), "the lock was not requested");
     return release;
   }
 
-  it("that overtakes messages of the port takes effect after them, whatever messages arrive between", async () => {
+  it("that overtakes port messages takes effect after them, even if the next document has sent its hello", async () => {
     const received = [];
     const sessions = recordSessions({
       notifications: { first: () => received.push("first"), next: ([n]) => received.push(n) },
     });
-    const { frame, port } = await openScripted(sessions, key);
+    const { iframe, port } = await openScripted(sessions, key);
     await until(() => received.length === 1);
     const release = await locked(port);
-    frame.post(bye("closed"));
+    iframe.post(bye("closed"));
     release();
-    frame.post(newcomer);
-    await frame.settled();
-    // A busy browser may deliver the port messages after this time.
+    iframe.post(newcomer);
+    await iframe.settled();
+    // A busy browser may deliver the port messages this late.
     await pause(400);
     for (let n = 0; n < 3; n++) port.postMessage({ jsonrpc: "2.0", method: "next", params: [n] });
     port.postMessage(bye("closed"));
@@ -164,11 +172,11 @@ describe("a goodbye over the window", () => {
     const sessions = recordSessions({
       notifications: { first: () => received.push("first"), next: ([n]) => received.push(n) },
     });
-    const { frame, port } = await openScripted(sessions);
+    const { iframe, port } = await openScripted(sessions);
     await until(() => received.length === 1);
-    frame.post(bye("closed"));
-    frame.post(newcomer);
-    await frame.settled();
+    iframe.post(bye("closed"));
+    iframe.post(newcomer);
+    await iframe.settled();
     port.postMessage({ jsonrpc: "2.0", method: "rpc.key", params: { key } });
     await pause(400);
     for (let n = 0; n < 3; n++) port.postMessage({ jsonrpc: "2.0", method: "next", params: [n] });
@@ -178,11 +186,11 @@ describe("a goodbye over the window", () => {
     assert.deepEqual(sessions.events, [1, "session-ended"]);
   });
 
-  it("that arrives before all port messages does not discard the response that began the session", async () => {
+  it("that arrives before all port messages takes effect after them, if the iframe's hello began the session", async () => {
     const received = [];
     const sessions = recordSessions({ notifications: { next: ([n]) => received.push(n) } });
-    const frame = await scriptedIframe();
-    const connecting = connected(frame.element, sessions);
+    const iframe = await scriptedIframe();
+    const connecting = connected(iframe.element, sessions);
     const hello = (id) => ({
       jsonrpc: "2.0",
       id,
@@ -190,12 +198,12 @@ describe("a goodbye over the window", () => {
       params: { version: 1, channel: "", features: [] },
     });
     const isAnswer = ({ id, result }) => id === hexId("0") && result !== undefined;
-    for (; !frame.received.some(isAnswer); await pause(15)) frame.post(hello(hexId("0")));
-    const { port } = frame.received.find(isAnswer).result;
+    for (; !iframe.received.some(isAnswer); await pause(15)) iframe.post(hello(hexId("0")));
+    const { port } = iframe.received.find(isAnswer).result;
     afterThisTest(() => port.close());
-    frame.post(bye("closed"));
-    for (let n = 0; n < 5; n++, await pause(80)) frame.post(hello(`${"0".repeat(31)}1`));
-    await frame.settled();
+    iframe.post(bye("closed"));
+    for (let n = 0; n < 5; n++, await pause(80)) iframe.post(hello(`${"0".repeat(31)}1`));
+    await iframe.settled();
     port.postMessage({ jsonrpc: "2.0", method: "rpc.ping" });
     port.postMessage({ jsonrpc: "2.0", method: "rpc.key", params: { key } });
     for (let n = 0; n < 3; n++) port.postMessage({ jsonrpc: "2.0", method: "next", params: [n] });
@@ -212,10 +220,10 @@ describe("a goodbye over the window", () => {
     ]) {
       const received = [];
       const sessions = recordSessions({ notifications: { first: () => received.push("first") } });
-      const { frame } = await openScripted(sessions, key);
+      const { iframe } = await openScripted(sessions, key);
       await until(() => received.length === 1);
       const start = performance.now();
-      frame.post(bye(reason));
+      iframe.post(bye(reason));
       await until(() => sessions.events.length === 2);
       assert.deepEqual(sessions.events, [1, "session-ended"]);
       assert.isAtLeast(performance.now() - start, least);
@@ -225,14 +233,14 @@ describe("a goodbye over the window", () => {
 });
 
 describe("an iframe", () => {
-  it("that is removed ends its calls within a second, permanently", async () => {
-    for (const [query, frameOptions, options] of [
+  it("that is removed makes its pending calls end within a second, and later calls fail", async () => {
+    for (const [query, iframeOptions, options] of [
       [{}, {}, undefined],
       [{ origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
       [{ origin: origins.own }, { sandbox: "allow-scripts" }, { origin: "null" }],
     ]) {
       const sessions = recordSessions(options);
-      const element = connectingIframe(query, frameOptions);
+      const element = connectingIframe(query, iframeOptions);
       const peer = await connected(element, sessions);
       const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
       element.remove();
@@ -263,7 +271,10 @@ describe("an iframe", () => {
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  /** Connects an iframe, and waits until the window is no longer checked often. `move` replaces the window. */
+  /**
+   * Connects an iframe, and waits until the library checks its window less often, so that a new window is noticed late.
+   * `move` appends the iframe again, which replaces its window.
+   */
   async function connectIframeAndWait(options) {
     const element = connectingIframe();
     const peer = await connected(element, options);
@@ -279,7 +290,7 @@ describe("an iframe", () => {
     await timers.allEnd();
   });
 
-  it("that is moved does not receive a call that has already rejected", async () => {
+  it("that is moved receives no call that has already rejected", async () => {
     const calls = [];
     const { peer, move } = await connectIframeAndWait({ methods: { name: ([n]) => calls.push(n) } });
     move();
@@ -324,7 +335,7 @@ describe("an iframe", () => {
     assert.deepEqual(await peer.request("echo", [1]), [1]);
   });
 
-  it("that navigates to a document that does not connect lets calls time out", async () => {
+  it("that navigates to a document without a peer makes later calls time out", async () => {
     const sessions = recordSessions();
     const element = connectingIframe();
     const peer = await connected(element, sessions);
@@ -334,12 +345,12 @@ describe("an iframe", () => {
     assert.deepEqual(sessions.events, [1, "session-ended"]);
   });
 
-  for (const [kind, query, frameOptions, options] of [
+  for (const [kind, query, iframeOptions, options] of [
     ["of the page's origin", {}, {}, undefined],
     ["of another origin", { origin: origins.own }, { origin: origins.other }, { origin: origins.other }],
   ]) {
-    it(`${kind} whose goodbye is lost ends the session after the next document has loaded`, async () => {
-      const element = connectingIframe({ ...query, mute: "" }, frameOptions);
+    it(`${kind} that navigates without a goodbye ends the session after the next document has loaded`, async () => {
+      const element = connectingIframe({ ...query, mute: "" }, iframeOptions);
       const peer = await connected(element, options);
       // The load event of the iframe has fired by then.
       await pause(100);
@@ -351,26 +362,26 @@ describe("an iframe", () => {
     });
   }
 
-  it("whose old document sends a pong after the next document has loaded, and then is silent, ends the session", async () => {
+  it("whose old document sends pongs right after a load event, and then nothing, ends the session", async () => {
     let loaded = false;
-    const { frame, peer, port } = await openScripted({ notifications: { first: () => (loaded = true) } });
+    const { iframe, peer, port } = await openScripted({ notifications: { first: () => (loaded = true) } });
     port.postMessage({ jsonrpc: "2.0", method: "rpc.load" });
     await until(() => loaded);
     // `rpc.load` arrives in this time.
     await pause(20);
     const hanging = timedRejection(peer.request("hang", [], { timeout: 0 }));
     let ended;
-    // The library sends a ping to the document 100 ms after the load. A busy browser may deliver the earlier pongs
-    // later, and then they keep the session open.
+    // The library sends a ping to the document 100 ms after the load. In a busy browser, the pongs may arrive after
+    // this ping and keep the session open, so the test has three attempts.
     for (let attempt = 0; ended === undefined && attempt < 3; attempt++) {
-      frame.element.dispatchEvent(new Event("load"));
+      iframe.element.dispatchEvent(new Event("load"));
       for (let n = 0; n < 2; n++) port.postMessage({ jsonrpc: "2.0", method: "rpc.pong" });
       ended = await Promise.race([hanging, pause(2_500)]);
     }
     assert.equal(ended?.[0], "session-ended");
   });
 
-  it("that loads twice and responds keeps its session", async () => {
+  it("that has a second load event and still responds keeps its session", async () => {
     const sessions = recordSessions({ origin: origins.other });
     const element = connectingIframe({ origin: origins.own }, { origin: origins.other });
     const peer = await connected(element, sessions);
@@ -396,7 +407,7 @@ describe("an iframe", () => {
       const peer = await connect(element);
       const events = await peer.request("sessionEvents");
       assert.deepEqual(
-        events.filter((what) => typeof what === "number"),
+        events.filter((event) => typeof event === "number"),
         Array.from({ length: n }, (_, n) => n + 1),
       );
       peer.destroy();
@@ -459,7 +470,7 @@ describe("a popup", () => {
 });
 
 describe("while an iframe reloads", () => {
-  it("all messages of its page reach the next document, or their calls reject", async () => {
+  it("all notifications and calls of its page are queued, and reach the next document", async () => {
     const sessions = recordSessions();
     const peer = await connected(connectingIframe(), sessions);
     await peer.request("echo");

@@ -15,7 +15,7 @@ import { afterThisTest } from "./support/cleanup.js";
 import { RemoteEnd } from "./support/transports.js";
 import { deferred, isOpen, pause, rejection, until } from "./support/outcomes.js";
 
-/** Begins a session with the test as the peer. */
+/** Begins a session with the test as the peer. `end` is the test's end of the session. */
 async function session(options) {
   const { port, scriptedPeer } = scriptedPort();
   const connecting = connected(port, options);
@@ -51,7 +51,7 @@ for (const [name, endIt] of [
       assert.deepEqual(sessions.events, [1, "session-ended", 2]);
     });
 
-    it("calls that are made then are sent in the next session, in order, with new ids", async () => {
+    it("later calls are sent in the next session, in order, with new ids", async () => {
       const connection = await session();
       const ended = rejection(connection.peer.request("before"));
       endIt(connection);
@@ -94,7 +94,7 @@ for (const [name, endIt] of [
       assert.equal(await call, "right");
     });
 
-    it("its requests are cancelled, and their responses are dropped", async () => {
+    it("the requests of the peer are cancelled, and their responses are dropped", async () => {
       const handler = {};
       handler.started = new Promise((resolve) => (handler.start = resolve));
       const work = (_, { signal }) =>
@@ -123,6 +123,7 @@ for (const [name, endIt] of [
     it("calls that wait for the next session still end by their timeouts and signals", async () => {
       const connection = await session();
       endIt(connection);
+      // The first call is made before the end of the session arrives. Its rejection shows that the session has ended.
       assert.equal((await rejection(connection.peer.request("x", [], { timeout: 0 }))).reason, "session-ended");
       assert.equal((await rejection(connection.peer.request("x", [], { timeout: 40 }))).reason, "timeout");
       const controller = new AbortController();
@@ -192,21 +193,21 @@ describe("between two sessions", () => {
     );
   }).timeout(30_000);
 
-  it("calls that have ended are not sent in the next session, and do not use its queue", async () => {
+  it("calls that have ended leave the queue, and are not sent in the next session", async () => {
     const connection = await betweenSessions();
     const controller = new AbortController();
-    const late = rejection(connection.peer.request("dead", [], { timeout: 20 }));
+    const timedOut = rejection(connection.peer.request("ended", [], { timeout: 20 }));
     const calls = Array.from({ length: 9_999 }, (_, n) =>
-      rejection(connection.peer.request("dead", [n], { signal: controller.signal })),
+      rejection(connection.peer.request("ended", [n], { signal: controller.signal })),
     );
     assert.equal((await rejection(connection.peer.request("one more"))).reason, "too-many-calls");
-    assert.equal((await late).reason, "timeout");
+    assert.equal((await timedOut).reason, "timeout");
     controller.abort();
     await Promise.all(calls);
-    const call = connection.peer.request("alive", [1]);
+    const call = connection.peer.request("queued", [1]);
     const end = await reconnect(connection.scriptedPeer);
     const message = await end.nextCall();
-    assert.equal(message.method, "alive");
+    assert.equal(message.method, "queued");
     end.answer(message, "ok");
     assert.equal(await call, "ok");
   });
@@ -313,7 +314,7 @@ describe("a peer that is destroyed", () => {
     );
   });
 
-  it("after it has responded to a hello sends a goodbye through the port that it offered", async () => {
+  it("after it has responded to a hello with a port sends a goodbye through this port", async () => {
     const { port, scriptedPeer } = scriptedPort();
     const abort = new AbortController();
     const connecting = rejection(connect(port, { signal: abort.signal }));
@@ -329,7 +330,7 @@ describe("a peer that is destroyed", () => {
 });
 
 describe("in one session", () => {
-  it("no message is lost, even if more messages arrive than are buffered before a handler is set", async () => {
+  it("no message is lost, even if 12 000 messages arrive before connect() resolves", async () => {
     const { port, scriptedPeer } = scriptedPort();
     let count = 0;
     const connecting = connected(port, { notifications: { note: () => void count++ } });
@@ -340,7 +341,7 @@ describe("in one session", () => {
     assert.equal(count, 12_000);
   }).timeout(60_000);
 
-  it("the responses to requests that arrive with the goodbye are sent in that session, and not in the next", async () => {
+  it("a request that arrives in one array with the goodbye gets its response in that session, not in the next", async () => {
     const lost = deferred();
     const errors = [];
     const connection = await session({
@@ -359,7 +360,7 @@ describe("in one session", () => {
       messages.filter(({ method }) => method === undefined),
       [],
     );
-    // Some engines do not deliver messages after the goodbye.
+    // In some engines, the request `later` does not arrive, because it follows the goodbye.
     for (const error of errors) assert.deepEqual(error, ["session-ended", "later"]);
     await until(
       () => connection.end.received.some((message) => [message].flat()[0].result !== undefined),
@@ -372,21 +373,22 @@ describe("in one session", () => {
     const connection = await session();
     const name = `portway:${hexId(1)}`;
     let release;
-    const held = new Promise((resolve) =>
+    const acquired = new Promise((resolve) =>
       navigator.locks.request(name, () => (resolve(), new Promise((done) => (release = done)))),
     );
-    await held;
+    await acquired;
     afterThisTest(() => release());
     for (let n = 0; n < 20; n++) connection.end.post({ jsonrpc: "2.0", method: "rpc.lock" });
     await connection.end.unreadBeforeResponse();
-    const waiting = async () => (await navigator.locks.query()).pending.filter((lock) => lock.name === name).length;
-    while ((await waiting()) === 0) await pause(5);
+    const countRequests = async () =>
+      (await navigator.locks.query()).pending.filter((lock) => lock.name === name).length;
+    while ((await countRequests()) === 0) await pause(5);
     await pause(50);
-    assert.equal(await waiting(), 1);
+    assert.equal(await countRequests(), 1);
   });
 
-  it("this peer holds its lock from before the session begins", async () => {
-    // Without the lock, a peer that is blocked right after the start would count as ended.
+  it("this peer acquires its lock before the session begins", async () => {
+    // If the lock came later, a peer that is blocked right after the start would count as ended.
     if (globalThis.navigator?.locks === undefined) return;
     const { port, scriptedPeer } = scriptedPort();
     const connecting = connected(port);
@@ -399,9 +401,9 @@ describe("in one session", () => {
   });
 
   it("concurrent calls of both peers get their own results", async () => {
-    const [one, other] = await connectPair({ methods: { echo: ([n]) => n } }, { methods: { echo: ([n]) => n } });
+    const [nearPeer, farPeer] = await connectPair({ methods: { echo: ([n]) => n } }, { methods: { echo: ([n]) => n } });
     const results = await Promise.all(
-      Array.from({ length: 200 }, (_, n) => (n % 2 ? one : other).request("echo", [n])),
+      Array.from({ length: 200 }, (_, n) => (n % 2 ? nearPeer : farPeer).request("echo", [n])),
     );
     assert.deepEqual(
       results,
@@ -411,25 +413,25 @@ describe("in one session", () => {
 });
 
 describe("a peer that reconnects", () => {
-  it("repeatedly begins a new session each time", async () => {
+  it("begins a new session each time it reconnects", async () => {
     const [near, far] = ports();
     const sessions = recordSessions({ methods: { name: () => "stays" } });
     const first = connect(far, { methods: { echo: ([n]) => n } });
     const peer = await connected(near, sessions);
-    let other = await first;
-    afterThisTest(() => other.destroy());
+    let farPeer = await first;
+    afterThisTest(() => farPeer.destroy());
     for (let n = 1; n <= 30; n++) {
       assert.equal(await peer.request("echo", [n]), n);
-      assert.equal(await other.request("name"), "stays");
-      other.destroy();
-      other = await connect(far, { methods: { echo: ([n]) => n } });
+      assert.equal(await farPeer.request("name"), "stays");
+      farPeer.destroy();
+      farPeer = await connect(far, { methods: { echo: ([n]) => n } });
     }
     assert.equal(await peer.request("echo", ["last"]), "last");
     assert.deepEqual(
-      sessions.events.filter((what) => typeof what === "number"),
+      sessions.events.filter((event) => typeof event === "number"),
       Array.from({ length: 31 }, (_, n) => n + 1),
     );
-    assert.equal(sessions.events.filter((what) => what === "session-ended").length, 30);
+    assert.equal(sessions.events.filter((event) => event === "session-ended").length, 30);
   }).timeout(60_000);
 
   it("receives the calls that were made while it was disconnected", async () => {
@@ -437,7 +439,7 @@ describe("a peer that reconnects", () => {
     let isLost = false;
     const [peer, first] = await Promise.all([connected(near, { onLost: () => (isLost = true) }), connected(far)]);
     first.destroy();
-    // This call precedes the arrival of the goodbye, or follows it.
+    // The goodbye may arrive before or after this call is made. If it arrives after the call, the call rejects.
     const call = peer.request("echo", [1]).catch(({ reason }) => reason);
     await until(() => isLost);
     const calls = [2, 3].map((n) => peer.request("echo", [n]));
@@ -448,13 +450,13 @@ describe("a peer that reconnects", () => {
 });
 
 describe("a port of the application", () => {
-  it("may be used for a session with a pending call", async () => {
+  it("can have a session in which a call without a timeout remains pending", async () => {
     const [near, far] = ports();
-    const [one] = await Promise.all([
+    const [nearPeer] = await Promise.all([
       connected(near),
       connected(far, { methods: { wait: () => new Promise(() => {}) } }),
     ]);
-    const call = one.request("wait", [], { timeout: 0 });
+    const call = nearPeer.request("wait", [], { timeout: 0 });
     call.catch(() => {});
     assert.isTrue(await isOpen(call));
   });

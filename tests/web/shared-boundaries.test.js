@@ -22,7 +22,10 @@ import { serve } from "./fixtures/serve.js";
 let channels = 0;
 const freshName = () => `shared boundary ${++channels} ${Math.random()}`;
 
-/** Creates a peer in this realm that responds to calls. */
+/**
+ * Creates the other end of a boundary: a peer in this realm with the methods of `serve`. `ask` and `notify` send its
+ * requests and notifications to the clients and servers under test.
+ */
 function farEnd(transport) {
   const peer = new JSONRPCPeer(transport);
   serve(peer, { RPCError });
@@ -36,16 +39,16 @@ describe("clients and servers on one port", () => {
     return { ...rest, transport: () => portTransport(port1), close: () => far.destroy() };
   });
 
-  it("keep messages for the next server after one server is destroyed", async () => {
+  it("keep messages for a later server after another server was destroyed", async () => {
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => port2.close());
     const answers = [];
     port2.onmessage = ({ data }) => answers.push(data);
-    const waiting = portTransport(port1);
+    const laterTransport = portTransport(port1);
     new JSONRPCServer(portTransport(port1)).destroy();
     for (const id of [1, 2]) port2.postMessage({ jsonrpc: "2.0", id, method: "hi" });
     await pause(50);
-    const next = new JSONRPCServer(waiting);
+    const next = new JSONRPCServer(laterTransport);
     next.method("hi", () => "there");
     await until(() => answers.length === 2);
     assert.deepEqual(
@@ -67,7 +70,7 @@ describe("clients and servers on one port", () => {
     clients.forEach((client) => client.destroy());
   });
 
-  it("keep the port open until the last one is destroyed", async () => {
+  it("keep the port open until the last client or server is destroyed", async () => {
     const { port1, port2 } = new MessageChannel();
     farEnd(portTransport(port2));
     const [first, second] = [0, 1].map(() => new JSONRPCClient(portTransport(port1)));
@@ -76,7 +79,7 @@ describe("clients and servers on one port", () => {
     second.destroy();
   });
 
-  it("each receive the messages that arrived before they were created", async () => {
+  it("each receive every notification, also after one of them is destroyed", async () => {
     const { port1, port2 } = new MessageChannel();
     const early = portTransport(port1);
     early.onMessage(() => {});
@@ -116,7 +119,7 @@ describe("clients and servers on one port", () => {
     });
   }
 
-  it("respond to requests whose methods a session on the same port does not have", async () => {
+  it("leave the requests of a session on the same port to the session", async () => {
     const { port1, port2 } = new MessageChannel();
     const plain = new JSONRPCServer(portTransport(port1)).method("both", () => "plain");
     const options = { methods: { both: () => "session", own: () => "own" } };
@@ -129,11 +132,11 @@ describe("clients and servers on one port", () => {
 
   it("respond in place of a server whose transport was destroyed", async () => {
     const name = freshName();
-    const gone = broadcastTransport(name);
-    const first = new JSONRPCServer(gone).method("a", () => "first");
+    const destroyedTransport = broadcastTransport(name);
+    const first = new JSONRPCServer(destroyedTransport).method("a", () => "first");
     const second = new JSONRPCServer(broadcastTransport(name)).method("a", () => "second");
     const { ask, far } = farEnd(broadcastTransport(name));
-    gone.destroy();
+    destroyedTransport.destroy();
     assert.equal(await ask("a"), "second");
     for (const end of [first, second, far]) end.destroy();
   });
@@ -141,8 +144,8 @@ describe("clients and servers on one port", () => {
   it("each get their own context for a notification", async () => {
     const { port1, port2 } = new MessageChannel();
     const { notify, far } = farEnd(portTransport(port2));
-    const came = [];
-    far.onNotify("from", ([n]) => came.push(n));
+    const arrived = [];
+    far.onNotify("from", ([n]) => arrived.push(n));
     const contexts = [];
     const servers = [0, 1].map((n) =>
       new JSONRPCServer(portTransport(port1)).onNotify("note", (_, context) => void (contexts[n] = context)),
@@ -151,8 +154,8 @@ describe("clients and servers on one port", () => {
     await until(() => contexts[0] !== undefined && contexts[1] !== undefined);
     servers[0].destroy();
     contexts.forEach((context, n) => context.notify("from", [n]));
-    await until(() => came.length > 0);
-    assert.deepEqual(came, [1]);
+    await until(() => arrived.length > 0);
+    assert.deepEqual(arrived, [1]);
     servers[1].destroy();
     far.destroy();
   });
@@ -196,7 +199,7 @@ describe("clients and servers on channels with the same name", () => {
     return { ...rest, transport: () => broadcastTransport(name), close: () => far.destroy() };
   });
 
-  it("of several realms start their ids at random numbers", async () => {
+  it("start their ids at random numbers, because clients in several realms can use one channel", async () => {
     const name = freshName();
     const channel = new BroadcastChannel(name);
     afterThisTest(() => channel.close());

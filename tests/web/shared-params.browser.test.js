@@ -8,7 +8,10 @@ import { scriptedChannel } from "./support/transports.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { until } from "./support/outcomes.js";
 
-/** Creates a server on a port of another realm. Returns the params that its handler receives. */
+/**
+ * Creates a server on a port of another realm. Returns the params that its handler receives (`seen`), its replies, and
+ * the other port of the channel, with which the test sends requests.
+ */
 async function serving() {
   const { contentWindow } = await openIframe("scripted-iframe.html");
   const { port1, port2 } = new contentWindow.MessageChannel();
@@ -29,10 +32,10 @@ describe("params of requests that arrived in one array through a port of another
     ["causes of errors", (cause) => new Error("outer", { cause }), (value) => value.cause],
   ]) {
     const shared = { role: "user" };
-    const [one, other] = structuredClone([make(shared), make(shared)]);
-    // WebKit converts a cause to a string.
-    if (typeof inside(one) !== "object" || inside(one) !== inside(other)) continue;
-    it(`share no objects in ${what}`, async () => {
+    const [first, second] = structuredClone([make(shared), make(shared)]);
+    // WebKit copies a cause as a string, which is not shared.
+    if (typeof inside(first) !== "object" || inside(first) !== inside(second)) continue;
+    it(`share no objects in ${what}: the second request is refused`, async () => {
       const { seen, replies, port } = await serving();
       port.postMessage(requests([make(shared)], [make(shared)]));
       await until(() => replies.length === 2);
@@ -45,7 +48,7 @@ describe("params of requests that arrived in one array through a port of another
     });
   }
 
-  it("are checked in a short time if an object contains a long string", async () => {
+  it("are checked in a short time if they contain a String object with a long text", async () => {
     const { replies, port } = await serving();
     port.postMessage(requests([new String("x".repeat(8_000_000))], []));
     const start = performance.now();

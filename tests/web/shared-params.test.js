@@ -8,16 +8,19 @@ import { scriptedChannel } from "./support/transports.js";
 import { pause, until } from "./support/outcomes.js";
 
 /**
- * Returns whether a clone of an array that contains a value twice contains one clone of the value. WebKit makes two
- * clones of a date, and clones no cause.
+ * Clones an array that contains the value twice. Returns whether both items of the clone are the same object. In
+ * WebKit, the result is false for a date, which is cloned twice, and for an error, whose cause is not cloned.
  */
 function keepsIdentity(value) {
-  const [one, other] = structuredClone([value, value]);
-  return one === other && (one.cause !== undefined || !(one instanceof Error));
+  const [first, second] = structuredClone([value, value]);
+  return first === second && (first.cause !== undefined || !(first instanceof Error));
 }
 
-/** Connects a peer to the test. Its handler checks the params, waits, and then uses them. */
-async function checking() {
+/**
+ * Connects a peer to the test. Its handler `read` checks the name of a file, waits, and then uses the name. Its handler
+ * `rename` changes the name.
+ */
+async function connectReader() {
   const used = [];
   const methods = {
     async read({ file }) {
@@ -36,7 +39,7 @@ const requests = (file) => [
   { jsonrpc: "2.0", method: "rename", params: { file }, id: 2 },
 ];
 
-const ways = {
+const packings = {
   "a list": (messages) => messages,
   columns: (messages) => ({
     jsonrpc: "2.0",
@@ -50,18 +53,18 @@ const ways = {
 };
 
 describe("params of requests that arrived together", () => {
-  for (const [way, together] of Object.entries(ways)) {
-    it(`share no objects in ${way}: one handler cannot change the params that another has checked`, async () => {
-      const { end, used } = await checking();
-      end.post(together(requests({ name: "public" })));
+  for (const [packing, pack] of Object.entries(packings)) {
+    it(`share no objects in ${packing}: one handler cannot change the params that another handler has checked`, async () => {
+      const { end, used } = await connectReader();
+      end.post(pack(requests({ name: "public" })));
       await until(() => used.length === 1);
       assert.deepEqual(used, ["public"]);
     });
 
-    it(`share no objects in ${way}, even if a handler changes its params synchronously`, async () => {
+    it(`share no objects in ${packing}, even if a handler changes its params synchronously`, async () => {
       const { end, replies } = await connectWithKeepAndGrow();
       const list = [1];
-      end.post(together([1, 2].map((id) => ({ jsonrpc: "2.0", method: "grow", params: { list }, id }))));
+      end.post(pack([1, 2].map((id) => ({ jsonrpc: "2.0", method: "grow", params: { list }, id }))));
       await until(() => replies().length === 2);
       assert.deepEqual(
         replies().map(({ result }) => result),
@@ -69,9 +72,9 @@ describe("params of requests that arrived together", () => {
       );
     });
 
-    it(`in ${way} are refused, except the first, if they share an object that is too large to be copied`, async () => {
-      const { end, used, untilReceived } = await checking();
-      end.post(together(requests({ name: "public", more: Array.from({ length: 100 }, (_, n) => [n]) })));
+    it(`in ${packing} are refused if they share an object that is too large to be copied, except in the first request`, async () => {
+      const { end, used, untilReceived } = await connectReader();
+      end.post(pack(requests({ name: "public", more: Array.from({ length: 100 }, (_, n) => [n]) })));
       await until(() => used.length === 1);
       assert.deepEqual(used, ["public"]);
       const replies = (await untilReceived(2)).flat();
@@ -104,7 +107,7 @@ describe("params of requests that arrived together", () => {
     ["bytes", () => new Uint8Array(8)],
     ["dates", () => new Date(0)],
   ].filter(([, make]) => keepsIdentity(make()))) {
-    it(`that share ${what} are refused, except the first`, async () => {
+    it(`that share ${what} are refused, except those of the first request`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const seen = [];
       new JSONRPCServer(transport).method("keep", ([value]) => void seen.push(value));
@@ -119,7 +122,7 @@ describe("params of requests that arrived together", () => {
     });
   }
 
-  it("that make the library drop a notification, because they share an object, are reported", async () => {
+  it("that several notifications share are dropped and reported, except those of the first notification", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const errors = [];
     const seen = [];
@@ -146,7 +149,7 @@ describe("params of requests that arrived together", () => {
         structuredClone(value);
         new MessageChannel().port1.postMessage(value);
       } catch {
-        // Some pages do not have these classes.
+        // Some engines or pages cannot create, clone or post this value.
         return;
       }
       const { transport, remoteEnd } = scriptedChannel();
@@ -179,7 +182,7 @@ describe("params of requests that arrived together", () => {
 
   for (const [what, make] of [
     [
-      "the same array of many objects, after an object of this array",
+      "the same large array, after a request with one object of this array",
       () => {
         const first = {};
         const many = [...Array.from({ length: 20_000 }, () => ({})), first];
@@ -211,7 +214,7 @@ describe("params of requests that arrived together", () => {
   it("that contain one value of a megabyte in 256 requests are checked in a short time", async () => {
     const { end, replies } = await connectWithKeepAndGrow();
     const big = { data: Array.from({ length: 100_000 }, (_, n) => n) };
-    end.post(ways.columns(Array.from({ length: 256 }, (_, id) => ({ method: "keep", params: big, id: id + 1 }))));
+    end.post(packings.columns(Array.from({ length: 256 }, (_, id) => ({ method: "keep", params: big, id: id + 1 }))));
     const start = performance.now();
     await until(() => replies().length === 256);
     assert.isBelow(performance.now() - start, 2_000);
@@ -219,6 +222,10 @@ describe("params of requests that arrived together", () => {
   });
 });
 
+/**
+ * Connects a peer to the test. Its handler `keep` returns a text, and `grow` appends to a list. `replies` returns the
+ * replies that have arrived, including those in columns.
+ */
 async function connectWithKeepAndGrow() {
   const { end } = await connectToScripted({
     features: ["batch", "columns"],
@@ -254,7 +261,7 @@ describe("an array that repeats the same messages", () => {
     );
   }
 
-  it("gets one response for each repeated request of a list, and runs the handler for each notification", () =>
+  it("gets one response for all copies of a request in a list, and each copy of a notification is handled", () =>
     checkRepeatedMessages(async (handlers) => {
       const { end, untilReceived } = await connectToScripted({ features: ["batch"], ...handlers });
       end.post(array);
@@ -263,7 +270,7 @@ describe("an array that repeats the same messages", () => {
       return replies.map(({ id }) => id);
     }));
 
-  it("gets one response for each repeated request of a batch, and runs the handler for each notification", () =>
+  it("gets one response for all copies of a request in a batch, and each copy of a notification is handled", () =>
     checkRepeatedMessages(async ({ methods, notifications }) => {
       const { transport, remoteEnd } = scriptedChannel();
       new JSONRPCServer(transport).method("keep", methods.keep).onNotify("note", notifications.note);
@@ -272,7 +279,7 @@ describe("an array that repeats the same messages", () => {
     }));
 });
 
-it("long ids are compared in a short time, whatever their number and the position of their differences", async () => {
+it("a thousand requests with ids that are too long, and differ only at the end, are refused in a short time", async () => {
   const { transport, remoteEnd } = scriptedChannel();
   new JSONRPCServer(transport).method("keep", () => "kept");
   const long = "x".repeat(50_000);

@@ -34,14 +34,14 @@ describe("transports on one window with different origins", () => {
   it("receive their own responses, and each method of their servers can be called", async () => {
     const origin = origins.other;
     const element = await openIframe("frame.html", { origin, query: { origin: origins.own } });
-    const ways = [origin, [origin, origins.own], "*"];
-    const peers = ways.map((origin, n) => {
+    const originOptions = [origin, [origin, origins.own], "*"];
+    const peers = originOptions.map((origin, n) => {
       return new JSONRPCPeer(windowTransport(element.contentWindow, { origin })).method(`own ${n}`, () => n);
     });
     const answers = peers.map((peer, n) => peer.request("later", [30 - 10 * n, n]));
     assert.deepEqual(await Promise.all(answers), [0, 1, 2]);
-    const asked = peers.map((peer, n) => peer.request("ask", [`own ${(n + 1) % 3}`]));
-    assert.deepEqual(await Promise.all(asked), [1, 2, 0]);
+    const ownResults = peers.map((peer, n) => peer.request("ask", [`own ${(n + 1) % 3}`]));
+    assert.deepEqual(await Promise.all(ownResults), [1, 2, 0]);
     assert.equal((await rejection(peers[0].request("ask", ["none of them"]))).code, -32601);
     peers.forEach((peer) => peer.destroy());
   });
@@ -61,7 +61,7 @@ describe("transports on one window with different origins", () => {
   });
 });
 
-describe("a session with an iframe, and a transport on the window that the iframe has after it was appended again,", () => {
+describe("a session with an iframe that was appended again, and a transport on the new window of the iframe,", () => {
   const origin = origins.other;
 
   async function appendAgain(element) {
@@ -83,41 +83,41 @@ describe("a session with an iframe, and a transport on the window that the ifram
       calls.push(client.request("later", [40 - n, `client ${n}`]), session.request("later", [20 + n, `session ${n}`]));
     }
     for (const [n, { value, reason }] of (await Promise.allSettled(calls)).entries()) {
-      // A session ends when it notices that its window is another window.
+      // The session ends when the library notices that the iframe has another window.
       if (n % 2 === 1 && reason !== undefined) assert.equal(reason.reason, "session-ended");
       else assert.equal(value, `${n % 2 === 0 ? "client" : "session"} ${n >> 1}`);
     }
   });
 
   it("respond to a request once, from the end that has the method", async () => {
-    const mine = await scriptedIframe({ origin });
+    const child = await scriptedIframe({ origin });
     const sessions = [];
     /** Refuses the hello like a peer that does not support sessions. Returns whether the session has begun. */
     const refuseHellos = () => {
-      for (const { id, method } of mine.received.splice(0)) {
-        if (method === "rpc.hello") mine.post({ jsonrpc: "2.0", id, error: { code: -32601, message: "none" } });
+      for (const { id, method } of child.received.splice(0)) {
+        if (method === "rpc.hello") child.post({ jsonrpc: "2.0", id, error: { code: -32601, message: "none" } });
       }
       return sessions.length > 0;
     };
-    const connecting = connected(mine.element, {
+    const connecting = connected(child.element, {
       origin,
       methods: { whose: () => "the session's" },
       onSession: () => void sessions.push(1),
     });
     await until(refuseHellos, "the session did not begin");
     await connecting;
-    const server = new JSONRPCServer(windowTransport(await appendAgain(mine.element), { origin })).method(
+    const server = new JSONRPCServer(windowTransport(await appendAgain(child.element), { origin })).method(
       "own",
       () => "the server's",
     );
     afterThisTest(() => server.destroy());
-    for (const method of ["whose", "own", "none"]) mine.post({ jsonrpc: "2.0", id: method, method });
-    await until(() => mine.received.some(({ id }) => id === "none"), "the last request has no response");
-    await mine.settled();
-    const answers = mine.received.filter(({ id }) => ["whose", "own", "none"].includes(id));
+    for (const method of ["whose", "own", "none"]) child.post({ jsonrpc: "2.0", id: method, method });
+    await until(() => child.received.some(({ id }) => id === "none"), "the last request has no response");
+    await child.settled();
+    const answers = child.received.filter(({ id }) => ["whose", "own", "none"].includes(id));
     const [whose, own, none] = answers.map(({ id, result, error }) => [id, result ?? error.code]);
     assert.lengthOf(answers, 3);
-    // The response is an error if the session has noticed that its window is another window.
+    // The response is an error if the library has noticed that the iframe has another window.
     assert.include(["the session's", -32601], whose[1]);
     assert.deepEqual(
       [own, none],
@@ -130,51 +130,51 @@ describe("a session with an iframe, and a transport on the window that the ifram
 });
 
 describe("transports on windows while `connect` waits for an iframe", () => {
-  /** Calls `connect` for an iframe. The call waits until the end of the test. */
-  async function connecting(element) {
-    const end = new AbortController();
-    connect(element, { connectTimeout: 0, signal: end.signal }).catch(() => {});
-    afterThisTest(() => end.abort());
+  /** Calls `connect` for an iframe, and aborts this call after the test. */
+  async function startConnecting(element) {
+    const controller = new AbortController();
+    connect(element, { connectTimeout: 0, signal: controller.signal }).catch(() => {});
+    afterThisTest(() => controller.abort());
     // `connect` adds its listener only after the wasm has loaded.
     await init();
     await pause(20);
   }
 
   it("receive messages only in the window that their option `source` names", async () => {
-    const mine = await scriptedIframe();
-    await connecting(mine.element);
-    const other = document.createElement("iframe");
-    document.body.append(other);
-    afterThisTest(() => other.remove());
+    const child = await scriptedIframe();
+    await startConnecting(child.element);
+    const otherIframe = document.createElement("iframe");
+    document.body.append(otherIframe);
+    afterThisTest(() => otherIframe.remove());
     const received = { here: [], there: [] };
-    for (const [place, source] of [
+    for (const [name, source] of [
       ["here", window],
-      ["there", other.contentWindow],
+      ["there", otherIframe.contentWindow],
     ]) {
-      const server = new JSONRPCServer(windowTransport(mine.window, { source }));
-      server.method(place, () => void received[place].push(place));
+      const server = new JSONRPCServer(windowTransport(child.window, { source }));
+      server.method(name, () => void received[name].push(name));
       afterThisTest(() => server.destroy());
     }
     for (const method of ["here", "there"]) {
-      mine.post({ jsonrpc: "2.0", method });
-      mine.post({ jsonrpc: "2.0", method }, frameIndex(other.contentWindow));
+      child.post({ jsonrpc: "2.0", method });
+      child.post({ jsonrpc: "2.0", method }, frameIndex(otherIframe.contentWindow));
     }
     await until(() => received.here.length > 0 && received.there.length > 0, "a message did not arrive");
-    await mine.settled();
+    await child.settled();
     assert.deepEqual(received, { here: ["here"], there: ["there"] });
   });
 
   it("belong to the window for which they were created, even if the iframe has a new window", async () => {
     const element = await openIframe("frame.html");
-    await connecting(element);
-    const before = new JSONRPCClient(windowTransport(element.contentWindow), { timeout: 1_000 });
-    afterThisTest(() => before.destroy());
+    await startConnecting(element);
+    const oldClient = new JSONRPCClient(windowTransport(element.contentWindow), { timeout: 1_000 });
+    afterThisTest(() => oldClient.destroy());
     const ready = untilReady(element);
     document.body.append(element);
     await ready;
-    const now = new JSONRPCClient(windowTransport(element.contentWindow), { timeout: 2_000 });
-    afterThisTest(() => now.destroy());
-    assert.deepEqual(await now.request("echo", [5]), [5]);
-    assert.equal((await rejection(before.request("echo", [5]))).reason, "peer-gone");
+    const newClient = new JSONRPCClient(windowTransport(element.contentWindow), { timeout: 2_000 });
+    afterThisTest(() => newClient.destroy());
+    assert.deepEqual(await newClient.request("echo", [5]), [5]);
+    assert.equal((await rejection(oldClient.request("echo", [5]))).reason, "peer-gone");
   });
 });

@@ -9,11 +9,11 @@ import { until } from "./support/outcomes.js";
 const LETTERS = [..."abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ$_"];
 const NAMES = LETTERS.flatMap((one) => [one, ...LETTERS.map((other) => one + other)]).filter((name) => name !== "id");
 
-/** Records each use of a short name on the prototypes that the recorder creates. */
+/** Creates prototypes with an accessor for each short name, and records each use of these accessors. */
 class Recorder {
   uses = new Set();
 
-  /** Returns a prototype with an accessor for each short name. */
+  /** Returns a prototype with the accessors. `owner` names the kind of its objects in the records. */
   prototype(base, owner) {
     const prototype = Object.create(base);
     for (const name of NAMES) {
@@ -25,11 +25,12 @@ class Recorder {
     return prototype;
   }
 
+  /** Returns an object with these members, which inherits the accessors. */
   object(owner, members) {
     return Object.assign(Object.create(this.prototype(Object.prototype, owner)), members);
   }
 
-  /** Returns a subclass with such a prototype. */
+  /** Returns a subclass whose objects inherit the accessors. */
   subclass(Class, owner) {
     class Own extends Class {}
     Object.setPrototypeOf(Own.prototype, this.prototype(Class.prototype, owner));
@@ -94,7 +95,7 @@ describe("an application's own members with short names", () => {
       it(`are neither read nor set by ${name}, with coalesce: ${coalesce}`, async () => {
         const recorder = new Recorder();
         await useEverything(await load(), recorder, coalesce);
-        // The tests themselves use no short names.
+        // The test itself uses no short name, so each recorded use is a use by the library.
         assert.deepEqual([...recorder.uses], []);
       });
     }

@@ -1,5 +1,5 @@
 // Windows of other origins, and other windows of the same origin, cannot affect a page that listens for messages. The
-// library does not read the data of their messages, and they cannot send messages in a session of another origin.
+// library does not read the data of their messages. In a session, only messages of the origin of the session arrive.
 
 import { assert } from "chai";
 import { JSONRPCPeer, windowTransport } from "./support/portway.js";
@@ -12,8 +12,8 @@ const request = (method, id = 1) => ({ jsonrpc: "2.0", id, method });
 const notification = (method) => ({ jsonrpc: "2.0", method });
 
 /**
- * Returns an array with an entry for each event from this window. chai cannot compare the events, because it would read
- * the members of a window of another origin.
+ * Returns an array with the entry `true` for each event from this window. chai cannot compare the events themselves,
+ * because it would read the members of a window of another origin.
  */
 const eventsOf = ({ window }, events) =>
   events.map(({ source }) => source === window).filter((isFromWindow) => isFromWindow);
@@ -48,7 +48,7 @@ describe("the data of a message", () => {
     });
   }
 
-  it("of the window of the peer, but of another origin, is not read by windowTransport", async () => {
+  it("from the window of the peer but from another origin is not read by windowTransport", async () => {
     const otherIframe = await scriptedIframe({ origin: origins.other });
     const peer = new JSONRPCPeer(windowTransport(otherIframe.window));
     afterThisTest(() => peer.destroy());
@@ -58,7 +58,7 @@ describe("the data of a message", () => {
     assert.isEmpty(eventsOf(otherIframe, reads));
   });
 
-  it("from the window of the peer but from another origin is read 32 times by connect, which searches for a hello", async () => {
+  it("from the window of the peer but from another origin is read by connect, for 32 of 100 messages", async () => {
     const otherIframe = await scriptedIframe({ origin: origins.other });
     const connecting = rejection(connected(otherIframe.element, { connectTimeout: 1_000 }));
     const reads = recordDataReads(window);
@@ -83,8 +83,11 @@ describe("the data of a message", () => {
 });
 
 describe("a session with a peer that does not support sessions", () => {
-  /** Connects this page to an iframe of its own origin. The test responds for the iframe like a plain peer. */
-  async function plain(options) {
+  /**
+   * Connects this page to an iframe of its own origin, up to the hello. The test then posts `refusal` from the iframe:
+   * the response of a peer that does not support sessions.
+   */
+  async function connectUpToHello(options) {
     const peerIframe = await scriptedIframe();
     const sessions = [];
     const contexts = [];
@@ -109,7 +112,7 @@ describe("a session with a peer that does not support sessions", () => {
   }
 
   /** Loads a document of the other origin into the iframe. */
-  async function navigated({ element }) {
+  async function navigate({ element }) {
     const ready = untilReady(element);
     element.src = iframeUrl({}, { file: "scripted-iframe.html", origin: origins.other });
     await ready;
@@ -117,7 +120,7 @@ describe("a session with a peer that does not support sessions", () => {
 
   it("receives only from its own origin, and a message of another allowed origin begins a new session", async () => {
     const errors = [];
-    const { peerIframe, connecting, events, sessions, contexts, refusal } = await plain({
+    const { peerIframe, connecting, events, sessions, contexts, refusal } = await connectUpToHello({
       onError: (error) => errors.push(error),
     });
     peerIframe.post(refusal);
@@ -125,7 +128,7 @@ describe("a session with a peer that does not support sessions", () => {
     peerIframe.post(request("call", "first"));
     await until(() => peerIframe.received.some(({ id }) => id === "first"), "the first request has no response");
     assert.deepEqual([sessions, events], [[origins.own], []]);
-    await navigated(peerIframe);
+    await navigate(peerIframe);
     peerIframe.post(notification("note"));
     peerIframe.post(request("call", "second"));
     await until(() => peerIframe.received.some(({ id }) => id === "second"), "the second request has no response");
@@ -147,10 +150,10 @@ describe("a session with a peer that does not support sessions", () => {
   });
 
   it("contains no message that another origin sent before the session", async () => {
-    const { peerIframe, connecting, sessions, contexts } = await plain();
+    const { peerIframe, connecting, sessions, contexts } = await connectUpToHello();
     peerIframe.post(notification("note"));
     await peerIframe.settled();
-    await navigated(peerIframe);
+    await navigate(peerIframe);
     await until(
       () => peerIframe.received.filter(({ method }) => method === "rpc.hello").length > 1,
       "no hello arrived",
@@ -167,12 +170,14 @@ describe("a session with a peer that does not support sessions", () => {
     assert.deepEqual([sessions, contexts.length], [[origins.other], 1]);
   });
 
-  it("can be destroyed when another origin ends it", async () => {
+  it("ends at a message of another origin, and its peer can be destroyed in onLost", async () => {
     let peer;
-    const { peerIframe, connecting, refusal, sessions, contexts } = await plain({ onLost: () => peer.destroy() });
+    const { peerIframe, connecting, refusal, sessions, contexts } = await connectUpToHello({
+      onLost: () => peer.destroy(),
+    });
     peerIframe.post(refusal);
     peer = await connecting;
-    await navigated(peerIframe);
+    await navigate(peerIframe);
     peerIframe.post(request("call"));
     await peerIframe.settled();
     await pause(20);
@@ -180,17 +185,17 @@ describe("a session with a peer that does not support sessions", () => {
   });
 });
 
-describe("an iframe of another origin that is blocked", () => {
-  it("is found unresponsive, even if it announces a lock that this page holds", async () => {
+describe("an iframe of another origin that does not respond", () => {
+  it("makes a call end as unresponsive, even if the iframe announces a lock that this page holds", async () => {
     const other = await scriptedIframe({ origin: origins.other });
     const connecting = connected(other.element, { origin: origins.other, heartbeat: 300 });
     await until(() => other.received.some(({ method }) => method === "rpc.hello"), "no hello arrived");
     const { id } = other.received.find(({ method }) => method === "rpc.hello");
     const session = hexId("3");
     let release;
-    // This page would hold such a lock for a session with another peer.
-    await new Promise((held) => {
-      navigator.locks.request(`portway:${session}`, () => (held(), new Promise((resolve) => (release = resolve))));
+    // Outside of tests, this page would hold this lock for a session with another peer.
+    await new Promise((acquired) => {
+      navigator.locks.request(`portway:${session}`, () => (acquired(), new Promise((resolve) => (release = resolve))));
     });
     afterThisTest(() => release());
     const { port1, port2 } = new MessageChannel();

@@ -1,5 +1,5 @@
-// Streams whose handlers never wait. All streams of a link share their thread with other tasks. For a peer that does
-// not read, the server sends a limited number of items in all streams together.
+// Streams whose handlers never wait. The streams of a link must leave time for other tasks of their thread. If the peer
+// grants no further credit, the server sends a limited number of items in all streams together.
 
 import { assert } from "chai";
 import { JSONRPCServer } from "./support/portway.js";
@@ -11,11 +11,11 @@ const { setImmediate } = globalThis;
 /** Returns the maximum growth of a count between two consecutive tasks of this thread, until `isDone` returns true. */
 async function maxItemsInATask(count, isDone) {
   const { port1, port2 } = new MessageChannel();
-  let most = 0;
+  let maximum = 0;
   let last = count();
   await new Promise((resolve) => {
     const tick = () => {
-      most = Math.max(most, count() - last);
+      maximum = Math.max(maximum, count() - last);
       last = count();
       if (isDone()) resolve();
       else next();
@@ -26,33 +26,36 @@ async function maxItemsInATask(count, isDone) {
   });
   port1.close();
   port2.close();
-  return most;
+  return maximum;
 }
 
-/** Creates a server with endless generators that never wait. The test is its peer. */
-function served(spend = () => {}) {
+/**
+ * Creates a server with endless generators that never wait. The test is its peer. `spend` runs before each item.
+ * `produced` has the number of produced items of each stream, by the param `of` of its request.
+ */
+function serveNumbers(spend = () => {}) {
   const { transport, remoteEnd } = scriptedChannel();
-  const given = {};
+  const produced = {};
   const server = new JSONRPCServer(transport).method("numbers", async function* ({ of }) {
     for (let n = 1; ; n++) {
       spend();
-      given[of] = n;
+      produced[of] = n;
       yield n;
     }
   });
   // A stream that never has an item, and so keeps its credit.
   server.method("nothing", () => ({ next: () => new Promise(() => {}), return: async () => ({ done: true }) }));
-  const asked = (of, credit, method = "numbers") => ({ method, params: { of }, credit });
+  const streamParams = (of, credit, method = "numbers") => ({ method, params: { of }, credit });
   return {
     remoteEnd,
     server,
-    given,
-    total: () => Object.values(given).reduce((sum, n) => sum + n, 0),
+    produced,
+    total: () => Object.values(produced).reduce((sum, n) => sum + n, 0),
     open: (id, credit, method) =>
-      remoteEnd.post({ jsonrpc: "2.0", id, method: "rpc.stream", params: asked(id, credit, method) }),
+      remoteEnd.post({ jsonrpc: "2.0", id, method: "rpc.stream", params: streamParams(id, credit, method) }),
     openAll: (count, credit, method) => {
       const ids = Array.from({ length: count }, (_, n) => n);
-      const values = ids.map((id) => asked(id, credit, method));
+      const values = ids.map((id) => streamParams(id, credit, method));
       remoteEnd.post({ jsonrpc: "2.0", method: "rpc.columns", params: { ids, methods: "rpc.stream", values } });
     },
     credit: (id, count) => remoteEnd.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id, count } }),
@@ -67,49 +70,50 @@ describe("all streams of a link", () => {
     [1, 20_000],
     [256, 100],
   ]) {
-    it(`request at most 256 items in one turn: ${count} streams with ${credit} credit, opened in one message`, async () => {
-      const { openAll, total } = served();
+    it(`produce at most 256 items in one turn: ${count} streams with a credit of ${credit}, opened in one message`, async () => {
+      const { openAll, total } = serveNumbers();
       openAll(count, credit);
       const wanted = count * credit;
-      const most = await maxItemsInATask(total, () => total() >= wanted);
+      const maximum = await maxItemsInATask(total, () => total() >= wanted);
       // Two turns may run between two tasks of the test.
-      assert.isAtMost(most, 512);
+      assert.isAtMost(maximum, 512);
     });
   }
 
-  it("run for at most 4 ms and the time of one item in one turn", async () => {
-    const { openAll, total } = served(() => {
+  it("end their turn after the first item that is complete after 4 ms or more", async () => {
+    const { openAll, total } = serveNumbers(() => {
       const end = performance.now() + 2;
       while (performance.now() < end);
     });
     openAll(8, 20);
-    const most = await maxItemsInATask(total, () => total() >= 160);
-    assert.isAtMost(most, 6);
+    const maximum = await maxItemsInATask(total, () => total() >= 160);
+    // Each item takes 2 ms, so a turn has at most three items. Two turns may run between two tasks of the test.
+    assert.isAtMost(maximum, 6);
   });
 
   it("send equal numbers of items while all of them have credit", async () => {
-    const { openAll, given, total } = served();
+    const { openAll, produced, total } = serveNumbers();
     openAll(50, 1_000);
     await until(() => total() >= 10_000, "fewer items were sent");
-    const counts = Object.values(given);
+    const counts = Object.values(produced);
     assert.equal(counts.length, 50);
     assert.isAtMost(Math.max(...counts) - Math.min(...counts), 60);
   });
 
   it("let other tasks run, so that the peer can cancel a stream", async () => {
-    const { remoteEnd, open, cancel, answer, given } = served();
+    const { remoteEnd, open, cancel, answer, produced } = serveNumbers();
     open("a", 20_000);
     cancel("a");
     await until(() => answer("a") !== undefined, "the stream did not end");
     assert.equal(answer("a").error.code, -32800);
     await remoteEnd.unreadBeforeResponse();
-    assert.isBelow(given.a, 19_500);
+    assert.isBelow(produced.a, 19_500);
   });
 });
 
 describe("the credit of all streams of a peer", () => {
-  it("is at most 65 536: a request that exceeds it is refused until other streams have ended", async () => {
-    const { remoteEnd, open, cancel, answer } = served();
+  it("is at most 65 536: a request that would exceed this sum is refused until other streams have ended", async () => {
+    const { remoteEnd, open, cancel, answer } = serveNumbers();
     open("a", 60_000, "nothing");
     open("b", 5_536, "nothing");
     open("c", 1, "nothing");
@@ -129,8 +133,8 @@ describe("the credit of all streams of a peer", () => {
     await remoteEnd.unreadBeforeResponse();
   });
 
-  it("is also counted in columns", async () => {
-    const { remoteEnd, openAll, cancel, answer } = served();
+  it("has the same maximum for requests in columns", async () => {
+    const { remoteEnd, openAll, cancel, answer } = serveNumbers();
     openAll(256, 1_000, "nothing");
     await until(() => answer(255) !== undefined, "the last request has no response");
     const refused = () => Array.from({ length: 256 }, (_, id) => id).filter((id) => answer(id) !== undefined);
@@ -144,7 +148,7 @@ describe("the credit of all streams of a peer", () => {
   });
 
   it("is not exceeded by later grants: a greater grant is reduced", async () => {
-    const { remoteEnd, open, credit, cancel, items, answer } = served();
+    const { remoteEnd, open, credit, cancel, items, answer } = serveNumbers();
     open("a", 65_526, "nothing");
     open("b", 2);
     await until(() => items("b") === 2, "some items are missing");
@@ -152,7 +156,7 @@ describe("the credit of all streams of a peer", () => {
     await until(() => items("b") >= 12, "some items are missing");
     await remoteEnd.unreadBeforeResponse();
     assert.equal(items("b"), 12);
-    // The window of the stream is 10 now, and does not grow.
+    // The window of this stream is 10 now. It cannot grow, because the other stream has the rest of the credit.
     credit("b", 100);
     await until(() => items("b") >= 22, "some items are missing");
     await remoteEnd.unreadBeforeResponse();

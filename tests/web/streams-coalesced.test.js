@@ -71,12 +71,12 @@ describe("items that are ready in one turn", () => {
 
   it("are sent with their transfer lists: buffers, views and ports", async () => {
     const [near, far] = await connectPair();
-    const given = [];
+    const views = [];
     far.method("moved", function* (_, context) {
       for (let n = 0; n < 10; n++) {
         const { port1, port2 } = new MessageChannel();
         const view = new Uint8Array(4).fill(n);
-        given.push(view);
+        views.push(view);
         port1.postMessage(n);
         port1.close();
         context.transfer([view.buffer, port2]);
@@ -88,18 +88,18 @@ describe("items that are ready in one turn", () => {
       items.map(({ view }) => [...view]),
       Array.from({ length: 10 }, (_, n) => [n, n, n, n]),
     );
-    assert.isTrue(given.every(({ byteLength }) => byteLength === 0));
+    assert.isTrue(views.every(({ byteLength }) => byteLength === 0));
     for (const { port } of items) port.close();
   });
 
   it("are sent before an item that cannot be sent, which ends the stream", async () => {
     for (const bad of [() => {}, new WeakMap()]) {
       const [near, far] = await connectPair();
-      let given = 0;
+      let produced = 0;
       let isClosed = false;
       far.method("some", function* () {
         try {
-          for (given = 0; given < 20; given++) yield given === 5 ? bad : given;
+          for (produced = 0; produced < 20; produced++) yield produced === 5 ? bad : produced;
         } finally {
           isClosed = true;
         }
@@ -113,18 +113,19 @@ describe("items that are ready in one turn", () => {
       }
       assert.deepEqual(items, [0, 1, 2, 3, 4]);
       assert.equal(failure?.code, -32603);
-      assert.deepEqual([given, isClosed], [5, true]);
+      assert.deepEqual([produced, isClosed], [5, true]);
     }
   });
 
-  for (const [how, spoil] of [
+  for (const [reason, spoil] of [
+    // The handler transfers one buffer with two items.
     ["because it is already detached", () => {}],
     [
       "because the handler transfers it elsewhere",
       (buffer, n) => n === 3 && structuredClone(buffer, { transfer: [buffer] }),
     ],
   ]) {
-    it(`are sent before an item whose buffer cannot be transferred ${how}; the stream ends`, async () => {
+    it(`are sent before an item whose buffer cannot be transferred ${reason}; the stream ends`, async () => {
       const [near, far] = await connectPair();
       far.method("some", function* (_, context) {
         const buffer = new ArrayBuffer(8);
@@ -147,7 +148,7 @@ describe("items that are ready in one turn", () => {
     });
   }
 
-  it("keep their order among themselves, and so do the notifications of the handler", async () => {
+  it("arrive in their order, and the notifications of the handler also arrive in their order", async () => {
     const [near, far] = await connectPair();
     const received = [];
     near.onNotify("note", ([n]) => received.push(`note ${n}`));
@@ -158,18 +159,15 @@ describe("items that are ready in one turn", () => {
       }
     });
     const stream = near.stream("mixed", undefined, { window: 64 });
-    const taken = (async () => {
-      for await (const n of stream) received.push(n);
-    })();
-    await taken;
+    for await (const n of stream) received.push(n);
     for (let n = 0; n < 6; n++) assert.isAbove(received.indexOf(`note ${n}`), -1);
-    const notes = received.filter((one) => typeof one === "string");
+    const notes = received.filter((entry) => typeof entry === "string");
     assert.deepEqual(
       notes,
       [0, 1, 2, 3, 4, 5].map((n) => `note ${n}`),
     );
     assert.deepEqual(
-      received.filter((one) => typeof one === "number"),
+      received.filter((entry) => typeof entry === "number"),
       [0, 1, 2, 3, 4, 5],
     );
   });

@@ -22,7 +22,7 @@ function serveNumbers(transport) {
   return seen;
 }
 
-/** Creates a transport that can report the loss of the peer. */
+/** Creates a transport whose function `lose` reports the loss of the peer. */
 function losable() {
   const transport = recorder();
   transport.onClose = (handler) => (transport.lose = handler);
@@ -36,28 +36,28 @@ describe("destroy()", () => {
     const { near, far } = channel();
     const serving = serveNumbers(far);
     const client = new JSONRPCClient(near);
-    const other = new JSONRPCClient(near);
+    const otherClient = new JSONRPCClient(near);
     const items = client.stream("count");
-    const others = other.stream("count");
+    const otherItems = otherClient.stream("count");
     await items.next();
     const { signal } = serving;
-    await others.next();
+    await otherItems.next();
     client.destroy();
     assert.deepEqual(reasonOf(await rejection(items.next())), [true, "destroyed"]);
     assert.isTrue((await items.next()).done);
     assert.equal(client.pending, 0);
     await until(() => serving.ended === 1);
     assert.isTrue(signal.aborted);
-    assert.equal((await others.next()).value, 2);
-    await others.return();
+    assert.equal((await otherItems.next()).value, 2);
+    await otherItems.return();
   });
 
-  it("of the last client notifies the peer", async () => {
+  it("of the last client cancels its streams at the peer", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
-    const waiting = [client.stream("a").next(), client.stream("b").next()];
+    const pendingItems = [client.stream("a").next(), client.stream("b").next()];
     client.destroy();
-    for (const next of waiting) assert.equal((await rejection(next)).reason, "destroyed");
+    for (const next of pendingItems) assert.equal((await rejection(next)).reason, "destroyed");
     await until(() => remoteEnd.received.length === 4);
     assert.deepEqual(
       remoteEnd.received.slice(2).map(({ method, params }) => [method, params.id]),
@@ -68,7 +68,7 @@ describe("destroy()", () => {
     );
   });
 
-  it("of a client makes streams fail that were created but not requested, and streams that are created later", async () => {
+  it("of a client makes unread streams fail, and streams that are created later", async () => {
     const client = new JSONRPCClient(recorder());
     const items = client.stream("a");
     client.destroy();
@@ -145,7 +145,7 @@ describe("when the peer is lost, a stream", () => {
 });
 
 describe("the end of a session", () => {
-  it("ends its streams at both peers, once each", async () => {
+  it("makes its streams fail at the caller, and ends each iterator once at the server", async () => {
     let ended = 0;
     const count = async function* () {
       try {
@@ -176,7 +176,7 @@ describe("many streams", () => {
     const { near, far } = channel();
     const serving = serveNumbers(far);
     const client = new JSONRPCPeer(near);
-    const ways = [
+    const endings = [
       async (items) => items.return(),
       async (items, controller) => {
         controller.abort();
@@ -191,7 +191,7 @@ describe("many streams", () => {
         const controller = new AbortController();
         const items = client.stream("count", undefined, { signal: controller.signal, window: 1 + (i % 7) });
         assert.equal((await items.next()).value, 1);
-        await ways[i % ways.length](items, controller);
+        await endings[i % endings.length](items, controller);
         assert.isTrue((await items.next()).done);
       }),
     );

@@ -3,7 +3,7 @@ import { ErrorCode, JSONRPCClient, JSONRPCServer, RPCError } from "./support/por
 import { channel, scriptedChannel } from "./support/transports.js";
 import { deferred, rejection, until } from "./support/outcomes.js";
 
-/** Functions of a caller in the test. The id of its stream is 1. */
+/** Returns functions with which the test acts as the caller of one stream. The id of the stream is 1. */
 function caller(remoteEnd) {
   return {
     open: (method, credit, params) =>
@@ -18,6 +18,7 @@ function caller(remoteEnd) {
   };
 }
 
+/** Creates a server with these methods. The test is its peer. */
 function served(methods) {
   const { transport, remoteEnd } = scriptedChannel();
   const errors = [];
@@ -30,21 +31,21 @@ async function* count(to = Infinity) {
   for (let n = 1; n <= to; n++) yield n;
 }
 
-/** Creates an endless iterator that records its calls. */
-function scripted(more) {
-  const asked = [];
+/** Creates an endless iterator. `calls` records the calls of its functions. `members` replaces members. */
+function scripted(members) {
+  const calls = [];
   let n = 0;
   return {
-    asked,
+    calls,
     next() {
-      asked.push("next");
+      calls.push("next");
       return Promise.resolve({ done: false, value: ++n });
     },
     return() {
-      asked.push("return");
+      calls.push("return");
       return Promise.resolve({ done: true });
     },
-    ...more,
+    ...members,
   };
 }
 
@@ -87,23 +88,23 @@ describe("a handler that returns a stream", () => {
     assert.deepEqual((await remoteEnd.next()).params.value, ["tell", { a: 1 }]);
   });
 
-  it("is read only up to the credit of the caller", async () => {
-    let given = 0;
+  it("produces only as many items as the credit of the caller allows", async () => {
+    let produced = 0;
     const { remoteEnd, open, credit, items } = served({
       async *count() {
-        for (;;) yield ++given;
+        for (;;) yield ++produced;
       },
     });
     open("count", 3);
     assert.deepEqual(await items(3), [1, 2, 3]);
-    assert.equal(given, 3);
+    assert.equal(produced, 3);
     credit(2);
     assert.deepEqual(await items(2), [4, 5]);
     for (const nonsense of [0, -1, 1.5, "7", null, undefined, Infinity, NaN]) credit(nonsense);
     remoteEnd.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id: 2, count: 5 } });
     remoteEnd.post({ jsonrpc: "2.0", method: "rpc.credit" });
     assert.deepEqual(await items(0), []);
-    assert.equal(given, 5);
+    assert.equal(produced, 5);
   });
 
   it("sends one error if it throws", async () => {
@@ -147,7 +148,7 @@ describe("a handler that returns a stream", () => {
     open("bad", 10);
     const { error, id } = await remoteEnd.next();
     assert.deepEqual([error.code, id], [ErrorCode.InternalError, 1]);
-    assert.deepEqual([await remoteEnd.unreadBeforeResponse(), items.asked, errors], [[], ["return"], []]);
+    assert.deepEqual([await remoteEnd.unreadBeforeResponse(), items.calls, errors], [[], ["return"], []]);
   });
 
   it("sends one error if a transfer list cannot be transferred", async () => {
@@ -184,9 +185,9 @@ describe("a handler that returns a stream", () => {
           transfer([buffer]);
           yield buffer;
         }
-        const kept = new ArrayBuffer(3);
-        buffers.push(kept);
-        transfer([kept]);
+        const unsent = new ArrayBuffer(3);
+        buffers.push(unsent);
+        transfer([unsent]);
       },
     });
     open("chunks", 10);
@@ -213,7 +214,7 @@ describe("a stream that the caller cancels", () => {
       error: { code: ErrorCode.RequestCancelled, message: "Request cancelled" },
       id: 1,
     });
-    assert.deepEqual([await remoteEnd.unreadBeforeResponse(), source.asked], [[], ["next", "next", "return"]]);
+    assert.deepEqual([await remoteEnd.unreadBeforeResponse(), source.calls], [[], ["next", "next", "return"]]);
   });
 
   it("ends its iterator once while an item is pending, and the item is not sent", async () => {
@@ -225,19 +226,19 @@ describe("a stream that the caller cancels", () => {
     cancel();
     assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
     item.resolve({ done: false, value: "late" });
-    assert.deepEqual([await remoteEnd.unreadBeforeResponse(), source.asked], [[], ["return"]]);
+    assert.deepEqual([await remoteEnd.unreadBeforeResponse(), source.calls], [[], ["return"]]);
   });
 
-  it("ends its iterator once if the handler returns it after the cancellation", async () => {
-    const given = deferred();
+  it("ends its iterator once if the handler returns the iterator only after the cancellation", async () => {
+    const result = deferred();
     const source = scripted();
-    const { remoteEnd, open, cancel } = served({ wait: () => given.promise });
+    const { remoteEnd, open, cancel } = served({ wait: () => result.promise });
     open("wait", 2);
     cancel();
     assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
-    given.resolve(source);
+    result.resolve(source);
     assert.equal((await remoteEnd.next()).error.code, ErrorCode.RequestCancelled);
-    assert.deepEqual(source.asked, ["return"]);
+    assert.deepEqual(source.calls, ["return"]);
   });
 
   it("ends a generator that awaits the abort of its signal", async () => {
@@ -271,7 +272,7 @@ describe("a stream that the caller cancels", () => {
     assert.deepEqual([reasons, readable.locked, await remoteEnd.unreadBeforeResponse()], [["AbortError"], false, []]);
   });
 
-  it("gets the error that its iterator throws when it is ended", async () => {
+  it("gets the error that its iterator throws in return()", async () => {
     const { remoteEnd, open, cancel, errors } = served({
       async *count() {
         try {
@@ -297,9 +298,9 @@ describe("a stream that the caller cancels", () => {
     assert.deepEqual(await remoteEnd.unreadBeforeResponse(), []);
   });
 
-  it("has the lock of its ReadableStream released when the ReadableStream ends", async () => {
+  it("releases the lock of its ReadableStream also if the ReadableStream ends before a cancellation", async () => {
     let controller;
-    const readable = new ReadableStream({ start: (it) => void (controller = it) });
+    const readable = new ReadableStream({ start: (created) => void (controller = created) });
     const { remoteEnd, open } = served({ wait: () => readable });
     open("wait", 2);
     controller.close();
@@ -405,14 +406,14 @@ describe("a plain request to a handler that returns a stream", () => {
   ]) {
     it(`gets the error -32603 with a remedy for ${what}, whose iterator is ended`, async () => {
       const { near, far } = channel();
-      let given;
-      new JSONRPCServer(far).method("logs", async () => (given = await source()));
+      let iterator;
+      new JSONRPCServer(far).method("logs", async () => (iterator = await source()));
       const error = await rejection(new JSONRPCClient(near).request("logs"));
       assert.deepEqual(
         [error.code, error.message],
         [ErrorCode.InternalError, 'method "logs" returns a stream; use stream()'],
       );
-      assert.deepEqual(given.asked, ["return"]);
+      assert.deepEqual(iterator.calls, ["return"]);
     });
   }
 
@@ -432,7 +433,7 @@ describe("a plain request to a handler that returns a stream", () => {
       const probe = new ReadableStream();
       structuredClone(probe, { transfer: [probe] });
     } catch {
-      // This engine cannot transfer a ReadableStream. Then only the error message can be checked.
+      // In an engine that cannot transfer a ReadableStream, the test checks only that the error names no wrong remedy.
       new JSONRPCServer(far).method("body", (_, { transfer }) => {
         const readable = new ReadableStream();
         transfer([readable]);
@@ -472,10 +473,10 @@ describe("a cancelled stream", () => {
     await remoteEnd.unreadBeforeResponse();
     cancel();
     await remoteEnd.unreadBeforeResponse();
-    const before = source.asked.length;
+    const before = source.calls.length;
     credit(5);
     await remoteEnd.unreadBeforeResponse();
-    assert.deepEqual(source.asked.slice(before), []);
+    assert.deepEqual(source.calls.slice(before), []);
   });
 
   it("gets one response after its iterator has ended, with the error of the iterator, even if it is cancelled twice", async () => {

@@ -14,7 +14,7 @@ async function vectors() {
 
 /** Serves the methods of the vectors, and adds the peer's `$/progress` notifications to `notifications`. */
 function serve(transport, notifications) {
-  const aborted = ({ signal }) =>
+  const untilAborted = ({ signal }) =>
     new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   return new JSONRPCPeer(transport, { onError() {} })
     .method("count", async function* ([below]) {
@@ -25,10 +25,10 @@ function serve(transport, notifications) {
       throw new RPCError(-32001, "no more");
     })
     .method("silent", async function* (_, context) {
-      yield await aborted(context);
+      yield await untilAborted(context);
     })
     .method("plain", () => 1)
-    .method("never", (_, context) => aborted(context))
+    .method("never", (_, context) => untilAborted(context))
     .method("report", (values, context) => {
       for (const value of values) context.progress(value);
       return values.length;
@@ -36,16 +36,16 @@ function serve(transport, notifications) {
     .onNotify("$/progress", (params) => notifications.push(params));
 }
 
-/** Returns a message as JSON has it. The texts of errors are removed, because they are not compared. */
+/** Returns a message after a conversion to JSON and back, without the texts of errors, which are not compared. */
 function canonical(message) {
-  const plain = JSON.parse(JSON.stringify(message));
-  for (const { error } of [plain].flat()) delete error?.message;
-  return plain;
+  const copy = JSON.parse(JSON.stringify(message));
+  for (const { error } of [copy].flat()) delete error?.message;
+  return copy;
 }
 
-/** Waits for the next entry of an array that grows, and removes the entry. */
+/** Waits until the array has an entry. Removes its first entry, and returns this entry. */
 async function nextOf(entries) {
-  for (let turns = 0; entries.length === 0 && turns < 1_000; turns++) await pause(1);
+  for (let attempt = 0; entries.length === 0 && attempt < 1_000; attempt++) await pause(1);
   assert.isNotEmpty(entries, "no entry was added");
   return entries.shift();
 }

@@ -22,13 +22,13 @@ describe("a directory handle", () => {
 describe("a stream of a worker", () => {
   it("returns the items of its handler, and ends after break", async () => {
     const client = new JSONRPCClient(workerTransport(await readyWorker("worker.js")));
-    const got = [];
+    const received = [];
     for await (const bytes of client.stream("count", {})) {
-      got.push(bytes[0]);
-      if (got.length === 50) break;
+      received.push(bytes[0]);
+      if (received.length === 50) break;
     }
     assert.deepEqual(
-      got,
+      received,
       Array.from({ length: 50 }, (_, i) => i + 1),
     );
     assert.equal(client.pending, 0);

@@ -3,18 +3,19 @@ import { CallError, ErrorCode, JSONRPCClient, JSONRPCPeer, JSONRPCServer, RPCErr
 import { channel, loopback, scriptedChannel, recorder } from "./support/transports.js";
 import { deferred, isOpen, rejection, until } from "./support/outcomes.js";
 
+/** Reads a stream to its end. Returns its items. */
 async function all(items) {
-  const got = [];
-  for await (const item of items) got.push(item);
-  return got;
+  const received = [];
+  for await (const item of items) received.push(item);
+  return received;
 }
 
 async function* count(to) {
   for (let n = 1; n <= to; n++) yield n;
 }
 
-/** Waits for the request for a stream. Returns the request and functions that respond to it. */
-async function requested(remoteEnd) {
+/** Waits for the request of a stream. Returns the request, and functions with which the test responds to it. */
+async function nextStreamRequest(remoteEnd) {
   const { id, ...request } = await remoteEnd.next();
   return {
     request,
@@ -24,13 +25,13 @@ async function requested(remoteEnd) {
   };
 }
 
-for (const [boundary, ends] of [
+for (const [boundary, createPair] of [
   ["a port", channel],
   ["a transport that delivers synchronously", loopback],
 ]) {
   describe(`a stream over ${boundary}`, () => {
     it("returns the items of a handler in order, and then ends", async () => {
-      const { near, far } = ends();
+      const { near, far } = createPair();
       new JSONRPCServer(far).method("count", ({ to }) => count(to));
       const client = new JSONRPCClient(near);
       assert.deepEqual(
@@ -41,30 +42,30 @@ for (const [boundary, ends] of [
     });
 
     it("may be empty", async () => {
-      const { near, far } = ends();
+      const { near, far } = createPair();
       new JSONRPCServer(far).method("nothing", () => count(0));
       assert.deepEqual(await all(new JSONRPCClient(near).stream("nothing")), []);
     });
 
     it("ends with the error that the handler throws after its last item", async () => {
-      const { near, far } = ends();
+      const { near, far } = createPair();
       new JSONRPCServer(far).method("some", async function* () {
         yield* count(3);
         throw new RPCError(-32005, "no more", { at: 3 });
       });
       const client = new JSONRPCClient(near);
-      const got = [];
+      const received = [];
       const error = await rejection(
         (async () => {
-          for await (const item of client.stream("some")) got.push(item);
+          for await (const item of client.stream("some")) received.push(item);
         })(),
       );
-      assert.deepEqual([got, error.code, error.message, error.data], [[1, 2, 3], -32005, "no more", { at: 3 }]);
+      assert.deepEqual([received, error.code, error.message, error.data], [[1, 2, 3], -32005, "no more", { at: 3 }]);
       assert.equal(client.pending, 0);
     });
 
     it("runs concurrently with other streams and calls, in both directions", async () => {
-      const { near, far } = ends();
+      const { near, far } = createPair();
       const peers = [new JSONRPCPeer(near), new JSONRPCPeer(far)];
       for (const peer of peers) peer.method("count", ({ to }) => count(to)).method("echo", (params) => params);
       const lists = peers.flatMap((peer) => [20, 30, 40].map((to) => all(peer.stream("count", { to }))));
@@ -83,7 +84,7 @@ for (const [boundary, ends] of [
           throw new Error("enough");
         },
       ]) {
-        const { near, far } = ends();
+        const { near, far } = createPair();
         let ended = 0;
         new JSONRPCServer(far).method("count", async function* () {
           try {
@@ -114,7 +115,7 @@ describe("the consumer of a stream", () => {
     assert.equal(client.pending, 0);
     const first = items.next();
     assert.equal(client.pending, 1);
-    const { request, item, end } = await requested(remoteEnd);
+    const { request, item, end } = await nextStreamRequest(remoteEnd);
     assert.deepEqual(request, {
       jsonrpc: "2.0",
       method: "rpc.stream",
@@ -136,7 +137,7 @@ describe("the consumer of a stream", () => {
     const { transport, remoteEnd } = scriptedChannel();
     const items = new JSONRPCPeer(transport).stream("a", undefined, { window: 4 });
     const first = items.next();
-    const { item } = await requested(remoteEnd);
+    const { item } = await nextStreamRequest(remoteEnd);
     for (let n = 0; n < 4; n++) item(n);
     assert.equal((await first).value, 0);
     assert.deepEqual(await remoteEnd.unreadBeforeResponse(), [], "one item is less than half of a window of four");
@@ -153,13 +154,13 @@ describe("the consumer of a stream", () => {
     const { near, far } = channel();
     new JSONRPCServer(far).method("count", () => count(3));
     const items = new JSONRPCClient(near).stream("count", undefined, { window: 1 });
-    const got = await Promise.all(Array.from({ length: 5 }, () => items.next()));
+    const received = await Promise.all(Array.from({ length: 5 }, () => items.next()));
     assert.deepEqual(
-      got.map(({ value }) => value),
+      received.map(({ value }) => value),
       [1, 2, 3, undefined, undefined],
     );
     assert.deepEqual(
-      got.map(({ done }) => done),
+      received.map(({ done }) => done),
       [false, false, false, true, true],
     );
   });
@@ -170,7 +171,7 @@ describe("the consumer of a stream", () => {
     for (const fails of [false, true]) {
       const items = client.stream("a");
       const first = items.next();
-      const { item, end, fail } = await requested(remoteEnd);
+      const { item, end, fail } = await nextStreamRequest(remoteEnd);
       [1, 2, 3].forEach(item);
       if (fails) fail({ code: 5, message: "broken" });
       else end();
@@ -182,12 +183,12 @@ describe("the consumer of a stream", () => {
     }
   });
 
-  it("gets an error if the server sends more items than the credit, and the peer is notified", async () => {
+  it("gets an error if the server sends more items than the credit, and cancels the stream at the peer", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCClient(transport);
     const items = client.stream("flood", undefined, { window: 2 });
     const first = items.next();
-    const { item } = await requested(remoteEnd);
+    const { item } = await nextStreamRequest(remoteEnd);
     for (let n = 0; n < 5; n++) item(n);
     await first;
     await until(() => client.pending === 0);
@@ -197,7 +198,8 @@ describe("the consumer of a stream", () => {
       [error.reason, error.method, error.message],
       ["invalid-response", "flood", "JSON-RPC stream has more items than were asked for: flood (id=1)"],
     );
-    // With a window of two, one read item grants a credit of one. This credit arrives after the excess items were sent.
+    // With a window of two, the consumer may grant a credit of one after the first item. The test does not wait for
+    // this credit, so its items are still too many.
     const next = await remoteEnd.next();
     const cancel = next.method === "rpc.credit" ? await remoteEnd.next() : next;
     assert.deepEqual(cancel, { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
@@ -209,10 +211,10 @@ describe("the consumer of a stream", () => {
     const { transport, remoteEnd } = scriptedChannel();
     const client = new JSONRPCPeer(transport);
     const items = client.stream("a");
-    const waiting = [items.next(), items.next()];
+    const pendingItems = [items.next(), items.next()];
     await remoteEnd.next();
     assert.deepEqual(await items.return("x"), { done: true, value: "x" });
-    assert.deepEqual(await Promise.all(waiting), Array(2).fill({ done: true, value: undefined }));
+    assert.deepEqual(await Promise.all(pendingItems), Array(2).fill({ done: true, value: undefined }));
     assert.deepEqual(await remoteEnd.next(), { jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
     await items.return();
     assert.deepEqual([client.pending, await remoteEnd.unreadBeforeResponse()], [0, []]);
@@ -250,7 +252,7 @@ describe("the consumer of a stream", () => {
   it("gets an error if the peer does not support streams", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const first = new JSONRPCClient(transport).stream("a").next();
-    const { fail } = await requested(remoteEnd);
+    const { fail } = await nextStreamRequest(remoteEnd);
     fail({ code: -32601, message: "Method not found: rpc.stream" });
     assert.equal((await rejection(first)).code, ErrorCode.MethodNotFound);
   });
@@ -263,7 +265,7 @@ describe("the consumer of a stream", () => {
     const items = client.stream("a");
     const first = items.next();
     await remoteEnd.next();
-    const { item, end } = await requested(remoteEnd);
+    const { item, end } = await nextStreamRequest(remoteEnd);
     remoteEnd.post({ jsonrpc: "2.0", method: "rpc.item", params: { id: 1, value: "stray" } });
     remoteEnd.post({ jsonrpc: "2.0", method: "$/progress", params: { token: 2, value: "stray" } });
     remoteEnd.post({ jsonrpc: "2.0", method: "rpc.item", params: null });
@@ -302,7 +304,7 @@ describe("the timeout of a stream", () => {
     const client = new JSONRPCClient(transport);
     const items = client.stream("slow", undefined, { timeout: 400 });
     const first = items.next();
-    const { item } = await requested(remoteEnd);
+    const { item } = await nextStreamRequest(remoteEnd);
     item(1);
     await first;
     const error = await rejection(items.next());
@@ -320,14 +322,14 @@ describe("the timeout of a stream", () => {
     const { transport, remoteEnd } = scriptedChannel();
     const items = new JSONRPCClient(transport).stream("steady", undefined, { timeout: 700 });
     const start = performance.now();
-    const got = all(items);
-    const { item, end } = await requested(remoteEnd);
+    const received = all(items);
+    const { item, end } = await nextStreamRequest(remoteEnd);
     for (let n = 0; n < 6; n++) {
-      await isOpen(got, 150);
+      await isOpen(received, 150);
       item(n);
     }
     end();
-    assert.equal((await got).length, 6);
+    assert.equal((await received).length, 6);
     assert.isAbove(performance.now() - start, 750);
   });
 
@@ -336,11 +338,12 @@ describe("the timeout of a stream", () => {
     const client = new JSONRPCClient(transport);
     const items = client.stream("a", undefined, { timeout: 500 });
     const first = items.next();
-    const { item, end } = await requested(remoteEnd);
+    const { item, end } = await nextStreamRequest(remoteEnd);
     item(1);
     await first;
-    const sentinel = client.request("slow", undefined, { timeout: 1_000 });
-    assert.equal((await rejection(sentinel)).reason, "timeout");
+    // This call ends later than the timeout of the stream would.
+    const slowCall = client.request("slow", undefined, { timeout: 1_000 });
+    assert.equal((await rejection(slowCall)).reason, "timeout");
     assert.equal(client.pending, 1, "the stream is still open");
     item(2);
     end();
@@ -348,12 +351,12 @@ describe("the timeout of a stream", () => {
   });
 
   for (const timeout of [0, Infinity]) {
-    it(`is absent if it is ${timeout}`, async () => {
+    it(`is disabled if it is ${timeout}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const client = new JSONRPCClient(transport, { timeout: 20 });
       const items = client.stream("a", undefined, { timeout });
       const first = items.next();
-      const { item } = await requested(remoteEnd);
+      const { item } = await nextStreamRequest(remoteEnd);
       assert.isTrue(await isOpen(first, 80));
       item(1);
       await first;

@@ -8,13 +8,14 @@ const SLACK = 1_500;
 /** The rounding of the clock in browsers, in milliseconds. */
 const ROUNDING = 1.5;
 
-/** Returns the time until a call with this timeout fails. */
+/** Returns the milliseconds until a call with this timeout fails. */
 async function elapsed(client, timeout) {
   const start = performance.now();
   await rejection(client.request("slow", undefined, { timeout }));
   return performance.now() - start;
 }
 
+/** Asserts that a call ended after its timeout, and late by at most a sixteenth of the timeout and SLACK. */
 function assertInTime(elapsed, timeout) {
   assert.isAtLeast(elapsed, timeout - ROUNDING, "the call ended before its timeout");
   assert.isAtMost(elapsed, timeout + timeout / 16 + SLACK, "the call ended too long after its timeout");
@@ -45,7 +46,7 @@ describe("the timeout of a call", () => {
     }
   });
 
-  it("is the call's own, or by default that of the client", async () => {
+  it("is the option of the call, or by default the option of the client", async () => {
     const client = new JSONRPCClient(recorder(), { timeout: 100_000 });
     assertInTime(await elapsed(client, 30), 30);
     assertInTime(await elapsed(new JSONRPCClient(recorder(), { timeout: 30 })), 30);
@@ -83,7 +84,7 @@ describe("the timeout of a call", () => {
   });
 
   for (const timeout of [0, Infinity]) {
-    it(`is absent if it is ${timeout}`, async () => {
+    it(`is disabled if it is ${timeout}`, async () => {
       const { transport, remoteEnd } = scriptedChannel();
       const client = new JSONRPCClient(transport, { timeout: 20 });
       const call = client.request("a", undefined, { timeout });
@@ -92,7 +93,7 @@ describe("the timeout of a call", () => {
       assert.equal(await call, "at last");
     });
 
-    it(`is absent for all calls of a client whose timeout is ${timeout}`, async () => {
+    it(`is disabled for all calls of a client whose timeout is ${timeout}`, async () => {
       const client = new JSONRPCClient(recorder(), { timeout });
       const call = client.request("a");
       assert.isTrue(await isOpen(call, 60));
@@ -115,7 +116,7 @@ describe("the timeout of a call", () => {
 
   for (const timeout of [-1, NaN, -Infinity, "10", {}]) {
     const shown = typeof timeout === "object" ? JSON.stringify(timeout) : String(timeout);
-    it(`is a RangeError if it is ${shown}, and nothing is sent`, async () => {
+    it(`causes a RangeError if it is ${shown}, and nothing is sent`, async () => {
       const transport = recorder();
       const client = new JSONRPCClient(transport);
       assert.instanceOf(await rejection((async () => client.request("a", undefined, { timeout }))()), RangeError);
@@ -173,19 +174,20 @@ describe("the timeout of a call", () => {
 });
 
 describe("the timers of a client", () => {
+  /** Returns the maximum number of timers during `run` (`most`), and the number that remain afterwards (`left`). */
   async function timersDuring(run) {
     const originals = { setTimeout, clearTimeout };
     const { setTimeout: set, clearTimeout: clear } = originals;
     const active = new Set();
     let most = 0;
     let mostInRun = 0;
-    globalThis.setTimeout = (callback, ...more) => {
+    globalThis.setTimeout = (callback, ...rest) => {
       const timer = set(
         () => {
           active.delete(timer);
           callback();
         },
-        ...more,
+        ...rest,
       );
       active.add(timer);
       most = Math.max(most, active.size);
@@ -198,7 +200,7 @@ describe("the timers of a client", () => {
     try {
       await run();
       mostInRun = most;
-      // A timer of an earlier test may still run on a busy machine. A timer of a call would run for longer.
+      // On a busy machine, a timer of an earlier test may end in this second. A timer of a call would not end in it.
       for (let n = 0; n < 200 && active.size > 0; n++) await new Promise((resolve) => set(resolve, 5));
     } finally {
       Object.assign(globalThis, originals);
@@ -240,12 +242,12 @@ describe("the timers of a client", () => {
 });
 
 describe("many calls, one after the other", () => {
-  for (const [kind, ends] of [
+  for (const [kind, createPair] of [
     ["a port", channel],
     ["a transport that delivers synchronously", loopback],
   ]) {
     it(`read the clock and set a timer only a few times, over ${kind}`, async () => {
-      const { near, far } = ends();
+      const { near, far } = createPair();
       new JSONRPCServer(far).method("echo", (params) => params);
       const client = new JSONRPCClient(near);
       const { now } = performance;
@@ -301,7 +303,7 @@ describe("a call that times out", () => {
     assert.deepEqual(reasons, ["AbortError"]);
   });
 
-  it("gets a late response that does not count as ignored, and so does an aborted call", async () => {
+  it("may get a late response that the client does not count as ignored, as after an abort", async () => {
     const transport = recorder();
     const client = new JSONRPCClient(transport, { timeout: 10 });
     await rejection(client.request("slow"));
@@ -325,19 +327,19 @@ describe("calls that time out at the same time", () => {
       if (message.method === "$/cancelRequest") throw new Error("closed");
       send.call(transport, message);
     };
-    const made = [];
-    const onError = () => made.length < 6 && made.push(elapsed(client, 300));
+    const laterCalls = [];
+    const onError = () => laterCalls.length < 6 && laterCalls.push(elapsed(client, 300));
     const client = new JSONRPCClient(transport, { timeout: 60, onError });
     const calls = Array.from({ length: 6 }, () => rejection(client.request("slow")));
     for (const call of calls) assert.equal((await call).reason, "timeout");
-    assert.isNotEmpty(made);
-    for (const time of await Promise.all(made)) assertInTime(time, 300);
+    assert.isNotEmpty(laterCalls);
+    for (const time of await Promise.all(laterCalls)) assertInTime(time, 300);
     assert.equal(client.pending, 0);
   });
 
-  it("all end, and calls that handlers make when a cancelled handler responds at once are not affected", async () => {
+  it("all end, and do not end the calls that are made while the peer handles their cancellations", async () => {
     const { near, far } = loopback();
-    const made = [];
+    const laterCalls = [];
     const here = new JSONRPCPeer(near, { timeout: 60 });
     const there = new JSONRPCPeer(far);
     there.method(
@@ -345,11 +347,11 @@ describe("calls that time out at the same time", () => {
       (_, { signal, notify }) => new Promise(() => signal.addEventListener("abort", () => notify("stopped"))),
     );
     there.method("echo", (params) => pause(100).then(() => params));
-    here.onNotify("stopped", () => made.push(here.request("echo", [made.length], { timeout: 5_000 })));
+    here.onNotify("stopped", () => laterCalls.push(here.request("echo", [laterCalls.length], { timeout: 5_000 })));
     const calls = Array.from({ length: 6 }, () => rejection(here.request("slow")));
     for (const call of calls) assert.equal((await call).reason, "timeout");
-    await until(() => made.length === 6);
-    assert.deepEqual(await Promise.all(made), [[0], [1], [2], [3], [4], [5]]);
+    await until(() => laterCalls.length === 6);
+    assert.deepEqual(await Promise.all(laterCalls), [[0], [1], [2], [3], [4], [5]]);
     assert.equal(here.pending, 0);
   });
 });

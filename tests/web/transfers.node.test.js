@@ -4,6 +4,10 @@ import { assert } from "chai";
 import { JSONRPCClient, JSONRPCServer } from "./support/portway.js";
 import { channel } from "./support/transports.js";
 
+/**
+ * Returns a client. The methods of its server read received bytes (`take`), and return bytes in a memory (`give`).
+ * `notes` has the first byte of each received notification.
+ */
 function taking() {
   const { near, far } = channel();
   const notes = [];
@@ -38,12 +42,12 @@ describe("the memory of a wasm module in a transfer list", () => {
 
   it("does not prevent the transfer of other buffers in the list, in any order", async () => {
     for (const memory of [filled(), filled(2)]) {
-      for (const turned of [false, true]) {
+      for (const reversed of [false, true]) {
         const { client } = taking();
         const others = [8, 65_536, 65_536 * 4].map((length) => new ArrayBuffer(length));
         const bytes = new Uint8Array(memory.buffer);
         const list = [memory.buffer, ...others];
-        await client.request("take", { bytes, others }, { transfer: turned ? list.reverse() : list });
+        await client.request("take", { bytes, others }, { transfer: reversed ? list.reverse() : list });
         assert.deepEqual(
           others.map(({ byteLength }) => byteLength),
           [0, 0, 0],

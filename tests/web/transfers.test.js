@@ -6,8 +6,8 @@ import { afterThisTest } from "./support/cleanup.js";
 import { channel, scriptedChannel } from "./support/transports.js";
 import { rejection } from "./support/outcomes.js";
 
-/** Returns a peer that echoes its params, and a peer that calls it. `port` is the port on which the caller posts. */
-function ends() {
+/** Returns a `server` that echoes its params, and its `client`. `port` is the port on which `client` posts. */
+function createPair() {
   const { near, far, port1: port } = channel();
   const seen = [];
   const server = new JSONRPCPeer(far).method("echo", (params) => (seen.push(params), params));
@@ -20,7 +20,7 @@ const detachedBuffer = () => {
   return buffer;
 };
 
-const pages = (initial) => new WebAssembly.Memory({ initial }).buffer;
+const wasmMemory = (initial) => new WebAssembly.Memory({ initial }).buffer;
 
 function ports() {
   const { port1, port2 } = new MessageChannel();
@@ -65,7 +65,7 @@ const invalidItems = {
   // Node sends a copy of such a memory.
   ...(inNode
     ? {}
-    : { "the memory of some wasm": () => pages(1), "the memory of some wasm without a page": () => pages(0) }),
+    : { "the memory of a wasm module": () => wasmMemory(1), "a memory of wasm without a page": () => wasmMemory(0) }),
 };
 
 // The sizes include whole pages of a wasm memory.
@@ -75,7 +75,7 @@ const lengths = (list) => list.map(({ byteLength }) => byteLength);
 /** Returns the list with the item at the start, in the middle and at the end. */
 function listsWithItem(list, item) {
   return [0, 1, list.length].map(
-    (place) => list.toSpliced?.(place, 0, item) ?? [...list.slice(0, place), item, ...list.slice(place)],
+    (index) => list.toSpliced?.(index, 0, item) ?? [...list.slice(0, index), item, ...list.slice(index)],
   );
 }
 
@@ -83,7 +83,7 @@ describe("a transfer list that contains", () => {
   for (const [name, make] of Object.entries(invalidItems)) {
     describe(name, () => {
       it("makes the call reject, and no object is detached", async () => {
-        const { client, seen, port } = ends();
+        const { client, seen, port } = createPair();
         const validBuffers = buffers();
         for (const transfer of listsWithItem(validBuffers, make(validBuffers, port))) {
           const error = await rejection(client.request("echo", { validBuffers }, { transfer }));
@@ -94,7 +94,7 @@ describe("a transfer list that contains", () => {
       });
 
       it("makes a notification throw, and no object is detached", async () => {
-        const { client, port } = ends();
+        const { client, port } = createPair();
         const validBuffers = buffers();
         for (const transfer of listsWithItem(validBuffers, make(validBuffers, port))) {
           assert.throws(() => client.notify("n", { validBuffers }, { transfer }));
@@ -102,8 +102,8 @@ describe("a transfer list that contains", () => {
         }
       });
 
-      it("makes a result one error, and no object is detached", async () => {
-        const { client, server } = ends();
+      it("of a result makes the response one error, and no object is detached", async () => {
+        const { client, server } = createPair();
         const validBuffers = buffers();
         let transfer;
         server.method("take", (_, context) => (context.transfer(transfer), { validBuffers }));
@@ -143,7 +143,7 @@ describe("a transfer list that contains", () => {
 
       it("makes progress() throw in the handler, and no object is detached", async () => {
         if (name === "the port that it is sent to") return;
-        const { client, server } = ends();
+        const { client, server } = createPair();
         const validBuffers = buffers();
         server.method("work", (_, { progress }) => progress({ validBuffers }, [...validBuffers, make(validBuffers)]));
         assert.equal((await rejection(client.request("work", undefined, { onProgress() {} }))).code, -32603);
@@ -155,7 +155,7 @@ describe("a transfer list that contains", () => {
 
 describe("a transfer list of an item of a stream", () => {
   it("ends the stream with an error if it cannot be sent, and no object is detached", async () => {
-    const { client, server } = ends();
+    const { client, server } = createPair();
     const validBuffers = buffers();
     server.method("items", async function* (_, { transfer }) {
       yield "first";
@@ -173,7 +173,7 @@ describe("a transfer list of an item of a stream", () => {
 
 describe("a transfer list", () => {
   it("may be any iterable, which is iterated once", async () => {
-    const { client, server } = ends();
+    const { client, server } = createPair();
     const [buffer] = buffers();
     assert.equal(
       (await client.request("echo", { buffer }, { transfer: new Set([buffer]).values() })).buffer.byteLength,
@@ -187,7 +187,7 @@ describe("a transfer list", () => {
   });
 
   it("may be null, which means no list", async () => {
-    const { client, server } = ends();
+    const { client, server } = createPair();
     server.method("work", (_, context) => {
       context.transfer(null);
       context.progress(1, null);
@@ -200,23 +200,23 @@ describe("a transfer list", () => {
     assert.deepEqual(seen, [1]);
   });
 
-  it("is a TypeError that explains the problem if it is not a list", async () => {
-    const { client, server } = ends();
+  it("causes a TypeError that explains the problem if it is not iterable", async () => {
+    const { client, server } = createPair();
     const list = new ArrayBuffer(2);
-    const says = /transfer.*list/;
+    const explanation = /transfer.*list/;
     const error = await rejection(client.request("echo", [], { transfer: list }));
     assert.instanceOf(error, TypeError);
-    assert.match(error.message, says);
-    assert.throws(() => client.notify("n", [], { transfer: list }), TypeError, says);
+    assert.match(error.message, explanation);
+    assert.throws(() => client.notify("n", [], { transfer: list }), TypeError, explanation);
     server.method("take", (_, { transfer }) => transfer(list));
-    assert.match((await rejection(client.request("take"))).message, says);
+    assert.match((await rejection(client.request("take"))).message, explanation);
     assert.equal(client.pending, 0);
   });
 });
 
 describe("a value that cannot be cloned", () => {
   it("does not detach the objects of its transfer list", async () => {
-    const { client, server, seen } = ends();
+    const { client, server, seen } = createPair();
     const validBuffers = buffers();
     await rejection(client.request("echo", { validBuffers, run() {} }, { transfer: validBuffers }));
     server.method("take", (_, context) => (context.transfer(validBuffers), { validBuffers, run() {} }));
@@ -227,7 +227,7 @@ describe("a value that cannot be cloned", () => {
 
 describe("a valid transfer list", () => {
   it("may contain buffers of any size and ports between them", async () => {
-    const { client, server } = ends();
+    const { client, server } = createPair();
     const validBuffers = buffers();
     const [first, second] = [ports()[0], ports()[0]];
     server.method("take", ({ validBuffers, first, second }) => {
@@ -244,27 +244,27 @@ describe("a valid transfer list", () => {
   it("keeps the order of its ports, which still work", async () => {
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => [port1, port2].forEach((port) => port.close()));
-    const got = new Promise((resolve) => port2.addEventListener("message", resolve));
+    const arrival = new Promise((resolve) => port2.addEventListener("message", resolve));
     port2.start();
     const pairs = [ports(), ports(), ports()];
-    const moved = pairs.map(([port]) => port);
+    const movedPorts = pairs.map(([port]) => port);
     new JSONRPCClient(portTransport(port1)).notify(
       "n",
-      { moved },
-      { transfer: [moved[0], new ArrayBuffer(8), moved[1], moved[2]] },
+      { movedPorts },
+      { transfer: [movedPorts[0], new ArrayBuffer(8), movedPorts[1], movedPorts[2]] },
     );
-    const { data } = await got;
+    const { data } = await arrival;
     for (const [index, [, other]] of pairs.entries()) {
       const received = new Promise((resolve) => other.addEventListener("message", (event) => resolve(event.data)));
       other.start();
-      data.params.moved[index].postMessage(index);
+      data.params.movedPorts[index].postMessage(index);
       assert.equal(await received, index);
-      data.params.moved[index].close();
+      data.params.movedPorts[index].close();
     }
   });
 
   it("does not lose a message that was posted to one of its ports", async () => {
-    const { client, server } = ends();
+    const { client, server } = createPair();
     const [port, other] = ports();
     other.postMessage("before");
     server.method(
@@ -307,7 +307,7 @@ describe("the memory of the library's wasm", () => {
     assert.equal(memories.size, 0);
   });
 
-  it("is not the memory of a value that is sent", async () => {
+  it("is not the buffer of a sent value", async () => {
     const { transport, remoteEnd } = scriptedChannel();
     const peer = new JSONRPCPeer(transport).method("a", () => new Uint8Array([1]));
     remoteEnd.post({ jsonrpc: "2.0", method: "a", id: 1 });

@@ -22,7 +22,7 @@ describe("any object with send and onMessage", () => {
     assert.deepEqual(await new JSONRPCClient(near).request("echo", { a: 1 }), { a: 1 });
   });
 
-  it("gets one call of onMessage, in the constructor", () => {
+  it("gets one call of onMessage, when its first client or server is created", () => {
     let handlers = 0;
     const transport = { send() {}, onMessage: () => handlers++ };
     const client = new JSONRPCClient(transport);
@@ -124,7 +124,7 @@ describe("any object with send and onMessage", () => {
     assert.deepEqual(transport.sent, [{ jsonrpc: "2.0", result: "result", id: 2 }]);
   });
 
-  it("has its errors printed to the console without onError", async () => {
+  it("needs no option onError: without this option, errors of handlers are printed to the console", async () => {
     const transport = recorder();
     const lines = await printed(() => {
       new JSONRPCServer(transport).onNotify("a", () => {
@@ -229,7 +229,7 @@ describe("an object that behaves like a port", () => {
     return [near, far];
   }
 
-  it("never counts as closed, receives only messages, and may be used again after its transport is destroyed", async () => {
+  it("never counts as closed, receives only JSON-RPC messages, and may be used again after its transport is destroyed", async () => {
     const [near, far] = pair();
     const server = new JSONRPCServer(portTransport(far)).method("echo", (params) => params);
     for (let n = 0; n < 2; n++) {
@@ -292,7 +292,7 @@ describe("a port with other listeners", () => {
 });
 
 describe("a transport of an object of the wrong class", () => {
-  it("causes a TypeError that names the missing methods", () => {
+  it("causes a TypeError that names the required object", () => {
     for (const wrong of [undefined, null, {}, "port", 5]) {
       assert.throws(() => portTransport(wrong), TypeError, "port");
       assert.throws(() => workerTransport(wrong), TypeError, "worker");

@@ -22,7 +22,10 @@ function throwing(thrown) {
   return transport;
 }
 
-/** Creates a transport whose send() returns a promise, as the IPC of app shells does. */
+/**
+ * Creates a transport whose send() returns a promise, as the IPC of app shells does. The promises reject with the
+ * problems one after the other, and then with the last problem. For the problem `undefined`, a promise resolves.
+ */
 function rejecting(...problems) {
   const transport = recorder();
   transport.send = async () => {
@@ -78,16 +81,16 @@ describe("a call that", () => {
 
   it("cannot be sent does not end the timer of another pending call", async () => {
     const client = new JSONRPCClient(textual());
-    const waits = rejection(client.request("a", undefined, { timeout: 30 }));
+    const pendingCall = rejection(client.request("a", undefined, { timeout: 30 }));
     await rejection(client.request("b", { n: 1n }, { timeout: 10_000 }));
-    assert.equal((await waits).reason, "timeout");
+    assert.equal((await pendingCall).reason, "timeout");
   });
 });
 
 describe("a transport whose promise rejects", () => {
   const full = new RangeError("full");
 
-  it("makes the library report notifications, and results that cannot be sent, to onError; no rejection is unhandled", async () => {
+  it("makes the library call onError for each notification and each result, and no rejection is unhandled", async () => {
     const errors = [];
     const transport = rejecting(full);
     const peer = new JSONRPCPeer(transport, { onError: (error) => errors.push(error) });
@@ -100,7 +103,7 @@ describe("a transport whose promise rejects", () => {
     peer.destroy();
   });
 
-  it("has a result that it refuses replaced by an error", async () => {
+  it("makes the server send an error response in place of a result that was refused", async () => {
     const sent = [];
     const transport = recorder();
     transport.send = async (message) => {

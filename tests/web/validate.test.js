@@ -1,9 +1,9 @@
-// Values that JSON cannot express, and so the vectors cannot. vectors.test.js has all other cases.
+// Values that are not in the vectors, because JSON cannot express them. vectors.test.js has all other cases.
 
 import { assert } from "chai";
 import { validateMessage } from "./support/portway.js";
 
-const throwing = {
+const throwingTraps = {
   get() {
     throw new Error("gotcha");
   },
@@ -42,7 +42,7 @@ describe("the validator", () => {
         },
       },
     ],
-    ["a proxy whose traps throw", new Proxy({}, throwing)],
+    ["a proxy whose traps throw", new Proxy({}, throwingTraps)],
     [
       "ids and codes that are not numbers of JSON",
       { jsonrpc: "2.0", id: NaN, error: { code: Infinity, message: "x" } },

@@ -77,7 +77,7 @@ describe("params and results", () => {
     assert.equal(result.text.length, 500_000);
   });
 
-  it("can be nested ten thousand levels deep, and the link still works", async () => {
+  it("can be nested ten thousand levels deep, or the call rejects, and the link still works", async () => {
     const { client } = echo();
     let deep = {};
     for (let i = 0; i < 10_000; i++) deep = { deep };

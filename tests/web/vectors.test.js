@@ -31,7 +31,10 @@ function serve(transport) {
     .method("notify_sum", nothing);
 }
 
-/** Sorts the replies of a batch. Removes the method's name from "Method not found" after checking the name. */
+/**
+ * Returns a reply in a comparable form: the replies of a batch are sorted. If the message "Method not found" has the
+ * right name of the method in `sent`, the name is removed.
+ */
 function canonical(reply, sent) {
   if (Array.isArray(reply)) {
     const items = reply.map((item) => canonical(item, sent));
@@ -39,8 +42,8 @@ function canonical(reply, sent) {
   }
   const { error } = reply;
   if (error?.code !== -32601) return sorted(reply);
-  const asked = [sent].flat().find((message) => message?.id === reply.id);
-  const name = [...(asked?.method ?? "")].slice(0, 100).join("");
+  const request = [sent].flat().find((message) => message?.id === reply.id);
+  const name = [...(request?.method ?? "")].slice(0, 100).join("");
   const message = error.message === `Method not found: ${name}` ? "Method not found" : error.message;
   return sorted({ ...reply, error: { ...error, message } });
 }
@@ -52,6 +55,7 @@ function sorted(value) {
   return Object.fromEntries(names.map((name) => [name, sorted(value[name])]));
 }
 
+/** Returns the message that the server receives in a vector. */
 function received({ receive, receive_repeated: repeated }) {
   return repeated === undefined ? receive : Array(repeated.times).fill(repeated.element);
 }

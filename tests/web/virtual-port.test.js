@@ -6,7 +6,7 @@ import { ScriptedPeer, ScriptedSession, connected, hexId, recordListeners, ports
 import { afterThisTest } from "./support/cleanup.js";
 import { pause, rejection, until } from "./support/outcomes.js";
 
-/** Makes a worker-like target of a port. The target is always open and is not a MessagePort. */
+/** Returns a target that exchanges messages over `port`. Like a worker, it is not a MessagePort, and is always open. */
 function asWorker(port) {
   port.start();
   return {
@@ -19,13 +19,13 @@ function asWorker(port) {
 /** Returns both ends of a worker-like boundary. */
 const workerEnds = () => ports().map(asWorker);
 
-/** Returns a worker-like target, and the test as the peer of the target. */
+/** Returns a worker-like target, and the other port of its channel, at which the test acts as the peer. */
 function scriptedPort() {
   const [port, far] = ports();
   return { port: asWorker(port), scriptedPeer: new ScriptedPeer(far) };
 }
 
-/** Returns the test's end of a lane. */
+/** Returns the end of the lane `name` at which the test acts as the peer. `port` transmits the messages of the lane. */
 function laneOver(port, name) {
   return new ScriptedSession({
     postMessage: (message, transfer) => port.postMessage({ portway: name, message }, transfer),
@@ -47,8 +47,8 @@ async function connectOverLane(options) {
   return { peer: await connecting, end, scriptedPeer, far };
 }
 
-/** Records all messages that arrive at the targets. */
-function overheard(...targets) {
+/** Returns an array to which each message that arrives at one of the targets is added. */
+function recordMessages(...targets) {
   const seen = [];
   for (const target of targets) target.addEventListener("message", ({ data }) => seen.push(data));
   return seen;
@@ -57,9 +57,12 @@ function overheard(...targets) {
 describe("a session over a worker", () => {
   it("has a lane if both peers support lanes: each message has the lane's name, and no port is created", async () => {
     const [near, far] = workerEnds();
-    const seen = overheard(near, far);
-    const [one, other] = await Promise.all([connected(near), connected(far, { methods: { twice: ([n]) => 2 * n } })]);
-    assert.equal(await one.request("twice", [21]), 42);
+    const seen = recordMessages(near, far);
+    const [nearPeer, farPeer] = await Promise.all([
+      connected(near),
+      connected(far, { methods: { twice: ([n]) => 2 * n } }),
+    ]);
+    assert.equal(await nearPeer.request("twice", [21]), 42);
     const answer = seen.find(({ result }) => result?.session !== undefined);
     assert.match(answer.result.lane, /^[0-9a-f]{32}$/);
     assert.isUndefined(answer.result.port);
@@ -70,7 +73,7 @@ describe("a session over a worker", () => {
     assert.isTrue(
       seen.every(({ portway, method, result }) => portway === name || method === "rpc.hello" || result?.lane === name),
     );
-    other.destroy();
+    farPeer.destroy();
   });
 
   it("requests a lane in its hello, and offers a lane to a peer that requests one", async () => {
@@ -114,8 +117,8 @@ describe("a session over a worker", () => {
     const call = peer.request("a", [1]);
     const { id } = await end.nextCall();
     const forged = { jsonrpc: "2.0", result: "forged", id };
-    for (const other of [forged, { portway: hexId("b"), message: forged }, { portway: [hexId("a")], message: forged }])
-      far.postMessage(other);
+    for (const value of [forged, { portway: hexId("b"), message: forged }, { portway: [hexId("a")], message: forged }])
+      far.postMessage(value);
     for (const message of [undefined, null, 1, "text", [], {}, { jsonrpc: "2.0" }, [forged, 1]])
       far.postMessage({ portway: hexId("a"), message });
     for (const foreign of [null, 1, "text", [1], { portway: null }, new Map([["portway", 1]])])
@@ -129,15 +132,18 @@ describe("a session over a worker", () => {
 
   it("does not affect foreign messages or a plain server on the same worker", async () => {
     const [near, far] = workerEnds();
-    const [one] = await Promise.all([connected(near), connected(far, { methods: { whose: () => "the session's" } })]);
-    const server = new JSONRPCServer(workerTransport(near)).method("whose", () => "the plain one's");
+    const [nearPeer] = await Promise.all([
+      connected(near),
+      connected(far, { methods: { whose: () => "the session's" } }),
+    ]);
+    const server = new JSONRPCServer(workerTransport(near)).method("whose", () => "the plain server's");
     afterThisTest(() => server.destroy());
     const remoteEnd = new ScriptedPeer(far);
     remoteEnd.post({ jsonrpc: "2.0", id: "plain", method: "whose" });
     remoteEnd.post({ type: "foreign" });
     const reply = await remoteEnd.find((message) => message?.id === "plain");
-    assert.equal(reply.result, "the plain one's");
-    assert.equal(await one.request("whose"), "the session's");
+    assert.equal(reply.result, "the plain server's");
+    assert.equal(await nearPeer.request("whose"), "the session's");
   });
 
   it("is separate from a session on another channel", async () => {
@@ -165,23 +171,23 @@ describe("a session over a worker", () => {
     const call = peer.request("b", [2]);
     scriptedPeer.hello(hexId(0), { features: ["lane"] });
     const { result } = await scriptedPeer.find((message) => message?.id === hexId(0) && message.result !== undefined);
-    const next = laneOver(far, result.lane);
-    next.post({ jsonrpc: "2.0", method: "rpc.ping" });
-    const asked = await next.nextCall();
-    for (const one of [id, asked.id]) end.answer({ id: one }, "of the old session");
+    const newEnd = laneOver(far, result.lane);
+    newEnd.post({ jsonrpc: "2.0", method: "rpc.ping" });
+    const request = await newEnd.nextCall();
+    for (const responseId of [id, request.id]) end.answer({ id: responseId }, "of the old session");
     await pause(30);
-    next.answer(asked, "of the new one");
-    assert.equal(await call, "of the new one");
+    newEnd.answer(request, "of the new session");
+    assert.equal(await call, "of the new session");
   });
 
   it("transfers buffers", async () => {
     const [near, far] = workerEnds();
-    const [one] = await Promise.all([
+    const [nearPeer] = await Promise.all([
       connected(near),
       connected(far, { methods: { size: ({ buffer }) => buffer.byteLength } }),
     ]);
     const buffer = new ArrayBuffer(8);
-    assert.equal(await one.request("size", { buffer }, { transfer: [buffer] }), 8);
+    assert.equal(await nearPeer.request("size", { buffer }, { transfer: [buffer] }), 8);
     assert.equal(buffer.byteLength, 0);
   });
 
@@ -189,10 +195,10 @@ describe("a session over a worker", () => {
     const [near, far] = workerEnds();
     const listeners = [near, far].map(recordListeners);
     for (let round = 0; round < 5; round++) {
-      const [one, other] = await pairOver(near, far);
-      assert.equal(await one.request("echo", round), round);
-      one.destroy();
-      other.destroy();
+      const [nearPeer, farPeer] = await pairOver(near, far);
+      assert.equal(await nearPeer.request("echo", round), round);
+      nearPeer.destroy();
+      farPeer.destroy();
     }
     await pause(20);
     assert.deepEqual(
@@ -203,24 +209,25 @@ describe("a session over a worker", () => {
 
   it("responds to ten thousand concurrent calls from both peers", async () => {
     const methods = { twice: ([n]) => 2 * n };
-    const [one, other] = await Promise.all(workerEnds().map((side) => connected(side, { methods })));
+    const [nearPeer, farPeer] = await Promise.all(workerEnds().map((side) => connected(side, { methods })));
     const requestMany = (peer) => Array.from({ length: 5_000 }, (_, n) => peer.request("twice", [n]));
-    const results = await Promise.all([...requestMany(one), ...requestMany(other)]);
+    const results = await Promise.all([...requestMany(nearPeer), ...requestMany(farPeer)]);
     assert.isTrue(results.every((result, n) => result === 2 * (n % 5_000)));
-    await until(() => one.pending + other.pending === 0);
+    await until(() => nearPeer.pending + farPeer.pending === 0);
   });
 });
 
 describe("a session over a port", () => {
   it("uses a private port and no lane", async () => {
     const [near, far] = ports();
-    const seen = overheard(near, far);
-    const [one] = await Promise.all([connected(near), connected(far, { methods: { echo: (params) => params } })]);
-    assert.deepEqual(await one.request("echo", [1]), [1]);
+    const seen = recordMessages(near, far);
+    const [nearPeer] = await Promise.all([connected(near), connected(far, { methods: { echo: (params) => params } })]);
+    assert.deepEqual(await nearPeer.request("echo", [1]), [1]);
     assert.isTrue(seen.every((message) => message.portway === undefined && message.result?.lane === undefined));
   });
 });
 
+/** Connects two targets. Returns a caller, and the peer at `far`. The caller's `request` wraps its value in params. */
 function pairOver(near, far) {
   const methods = { echo: ({ value }) => value };
   const wrap = (peer) => ({

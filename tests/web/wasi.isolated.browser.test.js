@@ -11,17 +11,19 @@ import { isOpen, pause, rejection } from "./support/outcomes.js";
 const { WipcChannel } = await import(packaged("wipc.js"));
 const { startWasiGuest } = await import(packaged("wipc-wasi.js"));
 
+/** Starts a guest, and kills the guest after the test. */
 async function start(module, options) {
   const guest = await startWasiGuest(module, options);
   afterThisTest(() => guest.kill());
   return guest;
 }
 
-/** Starts the guest with this unusual behaviour. */
+/** Starts the guest `odd`, whose first argument selects its behaviour. */
 function startOddGuest(behaviour, options) {
   return start(odd, { args: [behaviour], ...options });
 }
 
+/** Reads the output of a guest to its end. Returns the output as text. */
 const text = async ({ readable }) => new TextDecoder().decode(await readAll(readable));
 
 for (const { name, url } of await guests()) describeGuest(name, () => start(url, { onStderr() {} }));
@@ -76,9 +78,9 @@ describe("a guest in a worker", () => {
     const reader = guest.readable.getReader();
     for (const length of [4, 2, 1004]) {
       await host.write(new Uint8Array(length).fill(length));
-      let back = 0;
-      while (back < length) back += (await reader.read()).value.length;
-      assert.equal(back, length);
+      let readLength = 0;
+      while (readLength < length) readLength += (await reader.read()).value.length;
+      assert.equal(readLength, length);
     }
     await host.close();
     assert.equal((await guest.exited).code, 0);
@@ -98,15 +100,15 @@ describe("a guest in a worker", () => {
 });
 
 describe("a guest in a worker, with its streams,", () => {
-  it("makes a write wait if it does not read, and the write fails when the guest is killed", async () => {
+  it("makes a write wait if the guest does not read, and makes the write fail when the guest is killed", async () => {
     const guest = await startOddGuest("f");
     const writer = guest.writable.getWriter();
     await writer.write(new Uint8Array(65_536));
-    const waiting = writer.write(new Uint8Array(1));
-    assert.isTrue(await isOpen(waiting, 100));
+    const pendingWrite = writer.write(new Uint8Array(1));
+    assert.isTrue(await isOpen(pendingWrite, 100));
     guest.kill();
     for (const error of [
-      await rejection(waiting),
+      await rejection(pendingWrite),
       await rejection(writer.write(new Uint8Array(1))),
       (await guest.exited).error,
     ]) {
@@ -117,11 +119,11 @@ describe("a guest in a worker, with its streams,", () => {
   it("does not prevent the abort of a waiting write", async () => {
     const guest = await startOddGuest("f");
     const writer = guest.writable.getWriter();
-    const waiting = writer.write(new Uint8Array(100_000));
-    assert.isTrue(await isOpen(waiting, 50));
+    const pendingWrite = writer.write(new Uint8Array(100_000));
+    assert.isTrue(await isOpen(pendingWrite, 50));
     const reason = new Error("enough");
     await writer.abort(reason);
-    assert.equal(await rejection(waiting), reason);
+    assert.equal(await rejection(pendingWrite), reason);
     assert.isTrue(await isOpen(guest.exited));
   });
 
@@ -142,9 +144,9 @@ describe("a guest in a worker, with its streams,", () => {
     const guest = await startOddGuest("f");
     await pause(500);
     guest.kill();
-    const there = (await readAll(guest.readable)).length;
-    assert.isAtLeast(there, 1 << 19);
-    assert.isAtMost(there, (1 << 20) + (1 << 17));
+    const outputLength = (await readAll(guest.readable)).length;
+    assert.isAtLeast(outputLength, 1 << 19);
+    assert.isAtMost(outputLength, (1 << 20) + (1 << 17));
   });
 
   it("continues when its output is read again", async () => {
@@ -184,8 +186,8 @@ describe("a guest in a worker, with its streams,", () => {
   });
 });
 
-describe("a guest in a worker that does not exit normally", () => {
-  it("because of a trap reports the trap, and its output ends", async () => {
+describe("the end of a guest in a worker", () => {
+  it("is reported with the trap if the guest traps, and the output of the guest ends", async () => {
     const guest = await startOddGuest("t");
     const { code, error } = await guest.exited;
     assert.isUndefined(code);
@@ -194,7 +196,7 @@ describe("a guest in a worker that does not exit normally", () => {
     assert.equal(await text(guest), "guest");
   });
 
-  it("because it is killed during a read ends at once, and its remaining output can be read", async () => {
+  it("comes at once if the guest is killed during a read, and the remaining output can be read", async () => {
     const [{ url }] = await guests();
     const guest = await start(url);
     const host = new Host(guest);
@@ -207,7 +209,7 @@ describe("a guest in a worker that does not exit normally", () => {
     assert.isUndefined(await host.next());
   });
 
-  it("because its signal is aborted reports the reason of the signal", async () => {
+  it("is reported with the reason of the signal if the signal is aborted", async () => {
     const controller = new AbortController();
     const guest = await startOddGuest("b", { signal: controller.signal });
     controller.abort("no more");
@@ -215,7 +217,7 @@ describe("a guest in a worker that does not exit normally", () => {
     await rejection(guest.writable.getWriter().write(new Uint8Array(1)));
   });
 
-  it("ends its thread: many sleeping guests can be killed one after another", async () => {
+  it("also ends its thread: many sleeping guests can be killed one after another", async () => {
     const module = await WebAssembly.compile(await (await fetch(odd)).arrayBuffer());
     for (let n = 0; n < 60; n++) {
       const guest = await startWasiGuest(module, { args: ["b"] });
@@ -229,7 +231,7 @@ describe("a guest in a worker that does not exit normally", () => {
 describe("a guest that cannot be started", () => {
   const empty = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]);
   // (module (import "env" "f" (func)) (memory (export "memory") 1) (func (export "_start")))
-  const foreign = new Uint8Array([
+  const withForeignImport = new Uint8Array([
     ...empty,
     1,
     4,
@@ -286,45 +288,51 @@ describe("a guest that cannot be started", () => {
     11,
   ]);
   // This module imports a function that wasi_snapshot_preview1 does not have.
-  const unknown = new Uint8Array([
-    ...foreign.subarray(0, 15),
+  const withUnknownImport = new Uint8Array([
+    ...withForeignImport.subarray(0, 15),
     28,
     1,
     22,
     ...new TextEncoder().encode("wasi_snapshot_preview1"),
-    ...foreign.subarray(21),
+    ...withForeignImport.subarray(21),
   ]);
-  const broken = (worker) => ({ worker: new URL(worker, import.meta.url) });
+  const withWorker = (worker) => ({ worker: new URL(worker, import.meta.url) });
 
   for (const [name, module, options, kind, message] of [
     ["a module that is not a command", empty, {}, TypeError, /not a WASI command.*_start/],
-    ["a module that imports a function of another module", foreign, {}, TypeError, /imports env\.f/],
-    ["a module that imports an unknown function of WASI", unknown, {}, Error, /LinkError/],
+    ["a module that imports a function of another module", withForeignImport, {}, TypeError, /imports env\.f/],
+    ["a module that imports an unknown function of WASI", withUnknownImport, {}, Error, /LinkError/],
     ["bytes that are not wasm", new Uint8Array(8), {}, WebAssembly.CompileError, /./],
     ["a number", 7, {}, TypeError, /guest must be/],
     ["nothing", undefined, {}, TypeError, /guest must be/],
     ["a missing file", "/nowhere.wasm", {}, Error, /nowhere\.wasm.*404/],
     ["an HTML page in place of the file", "/tests/web/fixtures/scripted-iframe.html", {}, Error, /text\/html/],
-    ["a missing script of the worker", odd, broken("nowhere.js"), Error, /worker.*nowhere\.js/],
+    ["a missing script of the worker", odd, withWorker("nowhere.js"), Error, /worker.*nowhere\.js/],
     [
       "a script of the worker that throws",
       odd,
-      broken("fixtures/throws.js?isolated"),
+      withWorker("fixtures/throws.js?isolated"),
       Error,
       /the worker of the guest has failed/,
     ],
-    ["a script of the worker without its header", odd, broken("../../pkg/early.js"), Error, /the worker of the guest/],
+    [
+      "a script of the worker without its header",
+      odd,
+      withWorker("../../pkg/early.js"),
+      Error,
+      /the worker of the guest/,
+    ],
     [
       "a script of the worker that does something else",
       odd,
-      { ...broken("../../pkg/early.js?isolated"), startTimeout: 300 },
+      { ...withWorker("../../pkg/early.js?isolated"), startTimeout: 300 },
       Error,
       /not start within 300 ms/,
     ],
     [
       "a script of the worker that loads too slowly",
       odd,
-      { ...broken("../../pkg/wasi-worker.js?delay=20000"), startTimeout: 300 },
+      { ...withWorker("../../pkg/wasi-worker.js?delay=20000"), startTimeout: 300 },
       Error,
       /within 300 ms/,
     ],
@@ -357,7 +365,7 @@ describe("a guest that cannot be started", () => {
   it("because its signal is aborted causes a rejection with the reason, before and during the start", async () => {
     assert.equal(await rejection(startWasiGuest(odd, { signal: AbortSignal.abort("before") })), "before");
     const controller = new AbortController();
-    const slow = broken("../../pkg/wasi-worker.js?delay=20000");
+    const slow = withWorker("../../pkg/wasi-worker.js?delay=20000");
     const starting = startWasiGuest(odd, { ...slow, signal: controller.signal });
     await pause(100);
     controller.abort("while");

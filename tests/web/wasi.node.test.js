@@ -11,6 +11,7 @@ import { readAll, guests, odd } from "./support/guests.js";
 
 const script = fileURLToPath(new URL("../../examples/run-wasi.mjs", import.meta.url));
 
+/** Starts `run-wasi.mjs` with these arguments. `exited` resolves to the exit code and the text on stderr. */
 function run(...args) {
   const child = spawn(process.execPath, ["--no-warnings", script, ...args], { stdio: ["pipe", "pipe", "pipe"] });
   afterThisTest(() => child.kill("SIGKILL"));
@@ -43,7 +44,7 @@ describe("a WASI command in Node", () => {
   });
 
   for (const [what, args, code, text] of [
-    ["has no name", [], 2, /usage/],
+    ["is not named", [], 2, /usage/],
     ["is missing", ["nowhere.wasm"], 126, /nowhere\.wasm cannot be started: .*ENOENT/],
     ["is not WebAssembly", [script], 126, /cannot be started/],
   ]) {

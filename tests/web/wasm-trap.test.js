@@ -40,8 +40,8 @@ describe("wasm that has trapped because its memory is exhausted", () => {
   it("ends every pending call with the reason wasm-died, and later calls are refused", async () => {
     const copy = await smallCopy();
     const { client, calls } = await exhaust(copy);
-    const ends = await Promise.allSettled(calls);
-    for (const { reason } of ends) assert.equal(reason.reason, "wasm-died");
+    const outcomes = await Promise.allSettled(calls);
+    for (const { reason } of outcomes) assert.equal(reason.reason, "wasm-died");
     const error = await rejection(client.request("later"));
     assert.instanceOf(error, copy.CallError);
     assert.equal(error.reason, "wasm-died");
@@ -55,19 +55,19 @@ describe("wasm that has trapped because its memory is exhausted", () => {
   it("ends the calls of other clients, and their running requests get an error response", async () => {
     const copy = await smallCopy();
     const { transport, remoteEnd } = scriptedChannel();
-    const other = new copy.JSONRPCPeer(transport, { timeout: 0 });
+    const otherPeer = new copy.JSONRPCPeer(transport, { timeout: 0 });
     let signal;
-    other.method("work", (_, context) => ((signal = context.signal), new Promise(() => {})));
+    otherPeer.method("work", (_, context) => ((signal = context.signal), new Promise(() => {})));
     remoteEnd.post({ jsonrpc: "2.0", method: "work", id: "mine" });
     remoteEnd.post([
       { jsonrpc: "2.0", method: "work", id: 8 },
       { jsonrpc: "2.0", method: "none", id: 9 },
     ]);
     await until(() => signal !== undefined);
-    const end = rejection(other.request("theirs"));
+    const call = rejection(otherPeer.request("theirs"));
     assert.equal((await remoteEnd.next()).method, "theirs");
     await exhaust(copy);
-    assert.equal((await end).reason, "wasm-died");
+    assert.equal((await call).reason, "wasm-died");
     const answers = [await remoteEnd.next(), await remoteEnd.next(), await remoteEnd.next()];
     assert.sameMembers(
       answers.map(({ id }) => id),
@@ -75,15 +75,15 @@ describe("wasm that has trapped because its memory is exhausted", () => {
     );
     for (const { error } of answers) assert.oneOf(error.code, [-32603, -32601]);
     assert.isTrue(signal.aborted);
-    other.destroy();
+    otherPeer.destroy();
   }).timeout(60_000);
 
   it("ends requested and served streams, and notifies the peer of both", async () => {
     const copy = await smallCopy();
     const { transport, remoteEnd } = scriptedChannel();
-    const other = new copy.JSONRPCPeer(transport, { timeout: 0 });
+    const otherPeer = new copy.JSONRPCPeer(transport, { timeout: 0 });
     let ended = 0;
-    other.method("count", async function* () {
+    otherPeer.method("count", async function* () {
       try {
         for (let n = 1; ; n++) yield n;
       } finally {
@@ -92,7 +92,7 @@ describe("wasm that has trapped because its memory is exhausted", () => {
     });
     remoteEnd.post({ jsonrpc: "2.0", method: "rpc.stream", params: { method: "count", credit: 1 }, id: "mine" });
     assert.equal((await remoteEnd.next()).params.value, 1);
-    const items = other.stream("theirs");
+    const items = otherPeer.stream("theirs");
     const first = rejection(items.next());
     const { id } = await remoteEnd.next();
     await exhaust(copy);
@@ -103,7 +103,7 @@ describe("wasm that has trapped because its memory is exhausted", () => {
     assert.deepEqual(sent[1], { jsonrpc: "2.0", method: "$/cancelRequest", params: { id } });
     await until(() => ended === 1);
     remoteEnd.post({ jsonrpc: "2.0", method: "rpc.credit", params: { id: "mine", count: 1 } });
-    other.destroy();
+    otherPeer.destroy();
   }).timeout(60_000);
 
   it("causes one error response to each later request of the peer", async () => {
@@ -134,7 +134,7 @@ describe("wasm that has trapped because its memory is exhausted", () => {
   }).timeout(60_000);
 
   for (const size of [1, 100]) {
-    it(`causes one response to each request during which it may have trapped, ${size} at a time`, async () => {
+    it(`causes one response to each request before and after the trap, with ${size} requests in each message`, async () => {
       const copy = await smallCopy();
       const transport = recorder();
       const limits = { inFlight: Infinity, batchItems: Infinity };
@@ -142,7 +142,7 @@ describe("wasm that has trapped because its memory is exhausted", () => {
       let count = 0;
       while (transport.sent.length === 0) {
         assert.isBelow(count, 900_000, "the memory was not exhausted");
-        for (const end = count + 1_000; count < end; ) {
+        for (const call = count + 1_000; count < call; ) {
           const requests = Array.from({ length: size }, () => ({ jsonrpc: "2.0", method: "work", id: count++ }));
           transport.deliver(size === 1 ? requests[0] : requests);
         }
@@ -185,7 +185,7 @@ describe("wasm that has trapped because its memory is exhausted", () => {
 
   it("makes the constructors throw until init has loaded the wasm again", async () => {
     const copy = await smallCopy();
-    const { client: old } = await exhaust(copy);
+    const { client: oldClient } = await exhaust(copy);
     assert.throws(() => new copy.JSONRPCClient(recorder()), copy.CallError, "init()");
     assert.throws(() => copy.validateMessage({}), copy.CallError, "init()");
     await copy.default(await wasmBytes());
@@ -193,8 +193,8 @@ describe("wasm that has trapped because its memory is exhausted", () => {
     const server = new copy.JSONRPCServer(far).method("echo", (params) => params);
     const client = new copy.JSONRPCClient(near);
     assert.deepEqual(await client.request("echo", [1]), [1]);
-    assert.equal((await rejection(old.request("a"))).reason, "wasm-died", "old clients stay unusable");
-    old.destroy();
+    assert.equal((await rejection(oldClient.request("a"))).reason, "wasm-died", "old clients stay unusable");
+    oldClient.destroy();
     assert.deepEqual(await client.request("echo", [2]), [2]);
     client.destroy();
     server.destroy();
@@ -213,7 +213,7 @@ describe("wasm that has trapped because its memory is exhausted", () => {
 
 describe("an exhausted stack", () => {
   it("leaves no call pending; the library either still works or reports that its wasm has trapped", async () => {
-    // The library cannot report a promise that was created without any free stack.
+    // If a promise is created without free stack, the library cannot handle its rejection, which is then printed.
     await printed(async () => {
       const copy = await freshCopy();
       await copy.default(await wasmBytes());
@@ -225,7 +225,7 @@ describe("an exhausted stack", () => {
         try {
           recurse();
         } catch {
-          // Makes a call in each frame of the stack while the stack unwinds.
+          // Makes a call at each depth of the stack, while the stack unwinds.
           if (calls.length < 2_000) {
             const call = client.request("echo", [calls.length]);
             calls.push(call);
@@ -237,10 +237,10 @@ describe("an exhausted stack", () => {
       try {
         recurse();
       } catch {
-        // dig() always throws.
+        // recurse() always throws.
       }
       assert.isAbove(calls.length, 0);
-      const ends = await Promise.allSettled(calls);
+      const outcomes = await Promise.allSettled(calls);
       const after = await client.request("echo", ["after"]).catch((error) => error);
       if (after.reason === "wasm-died") {
         await copy.default(await wasmBytes());
@@ -249,7 +249,7 @@ describe("an exhausted stack", () => {
         assert.deepEqual(await new copy.JSONRPCClient(next.near).request("echo", [1]), [1]);
       } else {
         assert.deepEqual(after, ["after"]);
-        assert.isTrue(ends.some(({ status }) => status === "fulfilled"));
+        assert.isTrue(outcomes.some(({ status }) => status === "fulfilled"));
       }
       client.destroy();
       server.destroy();

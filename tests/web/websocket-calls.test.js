@@ -5,6 +5,7 @@ import { CallError, RPCError } from "./support/portway.js";
 import { connectTo, requestsIn, sockets, startServer, webSocketTransport } from "./support/sockets.js";
 import { isOpen, pause, rejection, until } from "./support/outcomes.js";
 
+/** Returns the value or the error of each promise. */
 const outcomes = (promises) =>
   Promise.allSettled(promises).then((all) => all.map(({ reason, value }) => reason ?? value));
 
@@ -34,10 +35,10 @@ describe("a client over a WebSocket", () => {
     const { peer, session, named } = connectTo(server.url);
     await session();
     const calls = Array.from({ length: 20 }, (_, n) => peer.request("never", [n]));
-    const ends = outcomes(calls);
+    const callOutcomes = outcomes(calls);
     await server.logOnce((log) => requestsIn(log, "never").length === 20);
     await server.command("close", { code: 1001, reason: "going" });
-    for (const error of await ends) {
+    for (const error of await callOutcomes) {
       assert.instanceOf(error, CallError);
       assert.equal(error.reason, "session-ended");
       assert.deepEqual(error.data, { code: 1001, reason: "going", wasClean: true });
@@ -71,7 +72,7 @@ describe("a client over a WebSocket", () => {
     assert.equal(texts.filter((text) => text.includes("once")).length, 1);
   });
 
-  it("does not send an idempotent call again that has its response or was aborted", async () => {
+  it("does not send an idempotent call again if the call has a response or was aborted", async () => {
     const server = await startServer();
     const { peer, session } = connectTo(server.url);
     await session();
@@ -95,16 +96,16 @@ describe("a client over a WebSocket", () => {
     await server.signal("SIGKILL");
     await until(() => named("onLost").length === 1);
     const controller = new AbortController();
-    const waiting = peer.request("echo", ["waits"]);
+    const queuedCall = peer.request("echo", ["waits"]);
     const aborted = rejection(peer.request("echo", ["aborted"], { signal: controller.signal }));
     const timedOut = rejection(peer.request("echo", ["timed out"], { timeout: 20 }));
     const batch = peer.batch([{ method: "echo", params: ["in a batch"] }]);
     controller.abort();
     assert.equal((await aborted).name, "AbortError");
     assert.equal((await timedOut).reason, "timeout");
-    assert.isTrue(await isOpen(waiting));
+    assert.isTrue(await isOpen(queuedCall));
     await server.restart();
-    assert.deepEqual(await waiting, ["waits"]);
+    assert.deepEqual(await queuedCall, ["waits"]);
     assert.equal((await batch)[0].value[0], "in a batch");
     const texts = (await server.log()).flatMap(({ received }) => received);
     assert.equal(texts.filter((text) => /aborted|timed out|cancel/.test(text)).length, 0, String(texts));
@@ -115,7 +116,7 @@ describe("a client over a WebSocket", () => {
   it("queues at most 1 000 calls for the next connection: a further call rejects", async () => {
     const { peer } = offline();
     const calls = Array.from({ length: 1_000 }, () => peer.request("echo", []));
-    const ends = outcomes(calls);
+    const callOutcomes = outcomes(calls);
     assert.equal((await rejection(peer.request("echo", []))).reason, "too-many-calls");
     // After a queued call has ended, another call can be queued.
     const controller = new AbortController();
@@ -127,7 +128,7 @@ describe("a client over a WebSocket", () => {
     assert.isTrue(await isOpen(other.peer.request("echo", []).catch(() => {})));
     peer.destroy();
     other.peer.destroy();
-    for (const { reason } of await ends) assert.equal(reason, "destroyed");
+    for (const { reason } of await callOutcomes) assert.equal(reason, "destroyed");
     await Promise.all(others);
   });
 
@@ -142,7 +143,7 @@ describe("a client over a WebSocket", () => {
     assert.isTrue(await isOpen(other.request("echo", ["x".repeat(2 ** 21)]).catch(() => {})));
   });
 
-  it("rejects pending calls after a code that ends the attempts, and rejects later calls at once", async () => {
+  it("rejects pending calls if the close code forbids further connections, and rejects later calls at once", async () => {
     for (const code of [1008, 4401]) {
       const server = await startServer();
       const { peer, session, named, transport } = connectTo(server.url);
@@ -161,7 +162,7 @@ describe("a client over a WebSocket", () => {
     }
   });
 
-  it("makes calls over the next connection after the codes 1000, 1006 and 1012", async () => {
+  it("makes calls over the next connection after closes with the codes 1000, 1006 and 1012", async () => {
     const server = await startServer();
     const { peer, named, session } = connectTo(server.url, { reconnect: { base: 10, cap: 50, restart: 20 } });
     await session();
@@ -180,9 +181,9 @@ describe("a client over a WebSocket", () => {
   it("connects again only if shouldReconnect returns true, whatever the code is", async () => {
     const server = await startServer();
     const seen = [];
-    const shouldReconnect = (facts) => {
-      seen.push(facts);
-      return facts.code === 4403;
+    const shouldReconnect = (closing) => {
+      seen.push(closing);
+      return closing.code === 4403;
     };
     const { session, named, transport } = connectTo(server.url, { shouldReconnect });
     await session();
@@ -220,7 +221,7 @@ describe("a client over a WebSocket", () => {
     await session();
     let context;
     peer.method("work", (_, received) => ((context = received), new Promise(() => {})));
-    // Ids count by one. The log contains only the beginning of a long text, and the id is at the end.
+    // In the log, long texts are cut before their id. So the test computes the next id: each id is greater by one.
     await peer.request("echo", []);
     const id = JSON.parse(requestsIn(await server.log(), "echo")[0]).id + 1;
     const large = rejection(peer.request("never", ["x".repeat(200_000)]));

@@ -7,7 +7,7 @@ import { inNode } from "./support/portway.js";
 import { pause, until } from "./support/outcomes.js";
 
 const { PORTWAY_ROUNDS, PORTWAY_SEED } = inNode ? process.env : {};
-/** Each round starts a process. */
+/** The number of kills. It is small by default, because the server is started again after each kill. */
 const rounds = Number(PORTWAY_ROUNDS ?? (inNode ? 30 : 10));
 const seed = Number(PORTWAY_SEED ?? Math.floor(Math.random() * 2 ** 32));
 const CALLERS = 8;
@@ -30,12 +30,12 @@ function randomNumbers(seed) {
 }
 
 describe("A server that is killed at random moments", () => {
-  it(`runs no call twice that is not idempotent, and each call ends once (seed ${seed})`, async function () {
+  it(`runs calls that are not idempotent at most once, and each call ends once (seed ${seed})`, async function () {
     this.timeout(rounds * ROUND_TIMEOUT);
     const random = randomNumbers(seed);
     const server = await startServer(true);
     const { peer } = connectTo(server.url, { reconnect: { base: 5, cap: 20 } }, { timeout: 0 });
-    /** The calls, by number: whether they are idempotent, and their ends. */
+    /** The calls by number: whether the call is idempotent, its ends, and the number of its executions. */
     const calls = [];
     let isOver = false;
     const answered = { true: 0, false: 0 };
@@ -64,14 +64,14 @@ describe("A server that is killed at random moments", () => {
       await count();
       await server.restart();
     }
-    // On a busy machine, the server may have been killed before it answered much.
+    // On a busy machine, the server may have answered few calls before its last kill.
     const isEnough = () => answered.true > rounds && answered.false > rounds;
     await until(isEnough, "the server answers too few calls after its last start", ROUND_TIMEOUT * 4);
     isOver = true;
     await Promise.all(callers);
     await count();
 
-    const seen = {};
+    const counts = {};
     for (const [number, { idempotent, ends, runs }] of calls.entries()) {
       const [end] = ends;
       const state = `call ${number}, idempotent: ${idempotent}, executed ${runs} times, ended ${ends}`;
@@ -81,8 +81,8 @@ describe("A server that is killed at random moments", () => {
       if (end === "answered") assert.isAtLeast(runs, 1, state);
       if (!idempotent) assert.isAtMost(runs, 1, state);
       const kind = `${idempotent ? "idempotent, " : ""}${end}, executed ${Math.min(runs, 2)}`;
-      seen[kind] = (seen[kind] ?? 0) + 1;
+      counts[kind] = (counts[kind] ?? 0) + 1;
     }
-    if (PORTWAY_ROUNDS) process.stdout.write(`${rounds} kills, seed ${seed}: ${JSON.stringify(seen)}\n`);
+    if (PORTWAY_ROUNDS) process.stdout.write(`${rounds} kills, seed ${seed}: ${JSON.stringify(counts)}\n`);
   });
 });

@@ -24,14 +24,14 @@ describe("a client over a WebSocket", () => {
     assert.isBelow(performance.now() - start, 1_000);
   });
 
-  /** Returns a test that `act` ends the calls of a peer. `act` makes the server silent. */
-  const endsCalls = (act) =>
+  /** Returns a test function: it makes the server silent with `silence`, and checks that a call of a peer ends. */
+  const endsCalls = (silence) =>
     async function () {
       this.timeout(30_000);
       const server = await startServer();
       const { peer, session } = connectTo(server.url, { reconnect: noDelay });
       await session();
-      await act(server);
+      await silence(server);
       const start = performance.now();
       const error = await rejection(peer.request("never", [], { timeout: 25_000 }));
       const passed = performance.now() - start;
@@ -128,7 +128,7 @@ describe("a client over a WebSocket", () => {
     const { peer, session, named } = connectTo(server.url, { heartbeat: 100 });
     await session();
     // Browsers delay the timers of hidden pages. Here, the timers of the heartbeat are 300 ms late.
-    globalThis.setTimeout = (run, ms, ...args) => setTimeout(run, ms < 50 ? ms + 300 : ms, ...args);
+    globalThis.setTimeout = (callback, ms, ...args) => setTimeout(callback, ms < 50 ? ms + 300 : ms, ...args);
     afterThisTest(() => {
       globalThis.setTimeout = setTimeout;
     });
@@ -136,7 +136,7 @@ describe("a client over a WebSocket", () => {
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     assert.equal(named("onLost").length, 0);
     globalThis.setTimeout = setTimeout;
-    await until(() => named("onLost").length === 1, "the silence was not noticed with timers that are not late");
+    await until(() => named("onLost").length === 1, "the silence was not noticed after the timers were on time again");
     await call;
   });
 
@@ -230,9 +230,9 @@ describe("events of the page", () => {
     assert.equal((await call).reason, "session-ended");
     const log = await server.logOnce(([{ closed }]) => closed !== undefined);
     assert.deepEqual(log[0].closed, { code: 1000, reason: "this page was left" });
-    const waiting = peer.request("echo", ["thawed"]);
+    const queuedCall = peer.request("echo", ["thawed"]);
     dispatch("pageshow", { persisted: true });
-    assert.deepEqual(await waiting, ["thawed"]);
+    assert.deepEqual(await queuedCall, ["thawed"]);
     assert.equal(named("onSession").length, 2);
   });
 

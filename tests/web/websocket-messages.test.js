@@ -27,7 +27,6 @@ async function serving(options) {
       yield 2;
     });
   await session();
-  const { length } = (await server.log())[0].received;
   /** Sends messages and then a request. Returns the texts that arrive before the response to this request. */
   async function answersTo(...messages) {
     const start = (await server.log())[0].received.length;
@@ -38,11 +37,11 @@ async function serving(options) {
     const log = await server.logOnce(([{ received }]) => received.some((text) => text.includes(end)));
     return log[0].received.slice(start).filter((text) => !text.includes(end));
   }
-  return { ...connection, server, answersTo, cancelled, length };
+  return { ...connection, server, answersTo, cancelled };
 }
 
 const bytesOf = (text) => [...new TextEncoder().encode(text)];
-const request = (id, method = "echo", more = "") => `{"jsonrpc":"2.0","method":"${method}"${more},"id":${id}}`;
+const request = (id, method = "echo", members = "") => `{"jsonrpc":"2.0","method":"${method}"${members},"id":${id}}`;
 
 describe("a message over a WebSocket", () => {
   it("that is binary is decoded as UTF-8", async () => {
@@ -181,10 +180,10 @@ describe("a message over a WebSocket", () => {
     for (const text of await answersTo(...accepted)) assert.property(JSON.parse(text), "result", text);
   });
 
-  it("that is a response with a repeated member ends its own call and no other call", async () => {
+  it("that is a response with a repeated member makes only its own call reject", async () => {
     const { peer, server, answersTo } = await serving();
     const call = rejection(peer.request("never"));
-    const other = peer.request("never").catch(() => {});
+    const otherCall = peer.request("never").catch(() => {});
     const log = await server.logOnce(
       ([{ received }]) => received.filter((text) => text.includes("never")).length === 2,
     );
@@ -193,7 +192,7 @@ describe("a message over a WebSocket", () => {
     assert.equal((await call).reason, "unreadable-response");
     assert.equal(peer.pending, 1);
     peer.destroy();
-    await other;
+    await otherCall;
   });
 
   it("that is a response ends no call if its id has other digits than the id of the call, although both numbers are equal", async () => {

@@ -8,7 +8,7 @@ import { pause, rejection, until } from "./support/outcomes.js";
 const MIB = 2 ** 20;
 const text = "x".repeat(MIB / 4);
 
-/** Returns a peer whose server has stopped reading. */
+/** Returns a connected peer. Its server does not read until the command `resume`. */
 async function stalled(options = {}) {
   const server = await startServer();
   let socket;
@@ -35,7 +35,7 @@ async function stalled(options = {}) {
   return { server, showsUnread, ...connection };
 }
 
-/** Sends notifications until one fails. Returns their number and the error. */
+/** Sends notifications until a notification fails. Returns the number of the sent notifications, and the error. */
 function flood(peer) {
   for (let sent = 0; ; sent++) {
     assert.isBelow(sent, 4 * 64, "no notification has failed");
@@ -70,24 +70,24 @@ describe("a WebSocket whose peer does not read", () => {
   it("makes a stream pause if more than 1 MiB is unsent, until the peer reads", async () => {
     if (!(await (await stalled()).showsUnread())) return;
     const { peer, server } = await stalled();
-    let made = 0;
+    let produced = 0;
     peer.method("count", async function* () {
-      for (; made < 200; ) yield [made++, text];
+      for (; produced < 200; ) yield [produced++, text];
     });
     const stream = '{"jsonrpc":"2.0","method":"rpc.stream","params":{"method":"count","credit":1000},"id":"s"}';
     await server.command("send", { text: stream });
-    await until(() => made > 4);
+    await until(() => produced > 4);
     // Items are sent until the buffers of the system are full and 1 MiB is unsent.
     let last = -1;
-    while (made !== last) {
-      last = made;
+    while (produced !== last) {
+      last = produced;
       await pause(300);
     }
-    assert.isBelow(made, 200);
+    assert.isBelow(produced, 200);
     const items = (log) => log[0].received.filter((text) => text.includes('"rpc.item"')).length;
     await server.command("resume");
     await server.logOnce((log) => items(log) === 200);
-    assert.equal(made, 200);
+    assert.equal(produced, 200);
   });
 
   it("is closed if more than 32 MiB of responses to earlier requests are unsent", async () => {

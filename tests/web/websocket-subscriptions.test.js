@@ -5,20 +5,21 @@ import { CallError, RPCError } from "./support/portway.js";
 import { connectTo, requestsIn, startServer, subscribe } from "./support/sockets.js";
 import { isOpen, rejection, until } from "./support/outcomes.js";
 
-const shape = { method: "subscribe", unsubscribe: "unsubscribe", notification: "subscription" };
+const methodNames = { method: "subscribe", unsubscribe: "unsubscribe", notification: "subscription" };
 
+/** Starts a server, connects a peer to the server, and subscribes. `items` is the subscription. */
 async function subscribed(options) {
   const server = await startServer();
   const connection = connectTo(server.url);
   const gaps = [];
   const items = subscribe(connection.peer, {
     transport: connection.transport,
-    ...shape,
+    ...methodNames,
     params: [],
     onGap: (gap) => gaps.push(gap),
     ...options,
   });
-  /** Waits until the server has received this number of subscriptions. */
+  /** Waits until the server has received this number of requests to subscribe. Returns its log. */
   const untilSubscribed = (count = 1) =>
     server.logOnce((log) => requestsIn(log, options?.method ?? "subscribe").length === count);
   return { server, items, gaps, untilSubscribed, ...connection };
@@ -26,9 +27,9 @@ async function subscribed(options) {
 
 /** Returns the next `count` items. */
 async function take(items, count) {
-  const taken = [];
-  for (let n = 0; n < count; n++) taken.push((await items.next()).value);
-  return taken;
+  const values = [];
+  for (let n = 0; n < count; n++) values.push((await items.next()).value);
+  return values;
 }
 
 describe("a subscription", () => {
@@ -78,8 +79,8 @@ describe("a subscription", () => {
   });
 
   it("calls `params` again for each request to subscribe if `params` is a function", async () => {
-    let asked = 0;
-    const { server, items, session } = await subscribed({ params: async () => [++asked] });
+    let callCount = 0;
+    const { server, items, session } = await subscribed({ params: async () => [++callCount] });
     assert.deepEqual(await take(items, 1), [1]);
     await server.command("close", { code: 1001, reason: "" });
     await session(2);
@@ -127,7 +128,7 @@ describe("a subscription", () => {
     assert.deepEqual(await items.next(), { done: true, value: undefined });
   });
 
-  it("rejects with the reason of its signal, and if the client is destroyed or the transport closes permanently", async () => {
+  it("rejects if its signal is aborted, the client is destroyed, or the transport closes permanently", async () => {
     const controller = new AbortController();
     const { items, untilSubscribed, server } = await subscribed({ signal: controller.signal });
     await untilSubscribed();
@@ -140,15 +141,15 @@ describe("a subscription", () => {
     const end = rejection(others.next());
     peer.destroy();
     assert.instanceOf(await end, CallError);
-    const { items: refused, server: strict, untilSubscribed: isReady } = await subscribed();
-    await isReady();
-    const last = rejection(refused.next());
-    await strict.command("close", { code: 1008, reason: "" });
+    const closed = await subscribed();
+    await closed.untilSubscribed();
+    const last = rejection(closed.items.next());
+    await closed.server.command("close", { code: 1008, reason: "" });
     assert.equal((await last).reason, "peer-gone");
     // A later subscription on a transport that has ended rejects, too.
-    const { peer: late, transport } = connectTo(strict.url);
+    const { peer: latePeer, transport } = connectTo(closed.server.url);
     transport.close();
-    assert.equal((await rejection(subscribe(late, { ...shape, transport }).next())).reason, "peer-gone");
+    assert.equal((await rejection(subscribe(latePeer, { ...methodNames, transport }).next())).reason, "peer-gone");
   });
 
   it("that ends before the response to its request unsubscribes after the response", async () => {
@@ -178,8 +179,8 @@ describe("a subscription", () => {
 
   it("throws if its transport is missing or its buffer is 0", async () => {
     const { peer, transport } = connectTo("ws://127.0.0.1:9/");
-    assert.throws(() => subscribe(peer, { ...shape }), TypeError, "transport must be made by webSocketTransport");
-    assert.throws(() => subscribe(peer, { ...shape, transport, buffer: 0 }), RangeError, "buffer must be");
+    assert.throws(() => subscribe(peer, { ...methodNames }), TypeError, "transport must be made by webSocketTransport");
+    assert.throws(() => subscribe(peer, { ...methodNames, transport, buffer: 0 }), RangeError, "buffer must be");
   });
 });
 

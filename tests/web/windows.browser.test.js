@@ -63,7 +63,7 @@ const kinds = {
 
 for (const [kind, make] of Object.entries(kinds)) {
   describe(`an iframe ${kind}`, () => {
-    it("responds to calls, and makes calls of its own", async () => {
+    it("responds to calls, and calls methods of the page", async () => {
       const [element, options] = await make();
       const peer = peerOf(element, options).method("name", ([n]) => `page ${n}`);
       assert.deepEqual(await peer.request("echo", { url: "/a" }), { url: "/a" });
@@ -80,7 +80,7 @@ describe("a window transport", () => {
     assert.deepEqual(await peerOf(element, window, origins.other).request("echo", [1]), [1]);
   });
 
-  it("accepts only a source, and then allows only its own origin", async () => {
+  it("can be created with only a source, and then allows only the origin of the page", async () => {
     const element = await openIframe("frame.html");
     assert.deepEqual(await peerOf(element, window).request("echo", [1]), [1]);
   });
@@ -160,7 +160,7 @@ describe("a window transport", () => {
     assert.equal(window.onmessage, before);
   });
 
-  it("shares one listener with other transports, which the last one removes when it is destroyed", async () => {
+  it("shares one listener with other transports, until the last of these transports is destroyed", async () => {
     const child = await scriptedIframe();
     const listeners = recordMessageListeners(window);
     const peers = Array.from({ length: 20 }, () => new JSONRPCPeer(windowTransport(child.window)));
@@ -189,7 +189,7 @@ describe("a window transport", () => {
     assert.equal((await rejection(peer.request("echo", [], { timeout: 0 }))).reason, "peer-gone");
   });
 
-  it("ends a call within a second if the iframe was removed before the call, even right after another call", async () => {
+  it("ends a call within a second if the iframe was removed before the call and after an earlier call", async () => {
     const element = await openIframe("frame.html");
     const peer = peerOf(element);
     await peer.request("echo");
@@ -218,7 +218,7 @@ describe("a window transport", () => {
   });
 
   it("reports a message that cannot be deserialized to onError, and calls stay pending", async () => {
-    // In some engines, a wasm module from another origin cannot be deserialized. Others deliver the module.
+    // In some engines, a wasm module from another origin cannot be deserialized. Other engines deliver the module.
     const errors = [];
     const child = await scriptedIframe({ origin: origins.other });
     const peer = new JSONRPCPeer(windowTransport(child.window, { origin: origins.other }), {
@@ -241,10 +241,10 @@ describe("a window transport", () => {
     const peer = peerOf(element);
     const timers = new Set();
     const { setTimeout, clearTimeout } = globalThis;
-    globalThis.setTimeout = (run, ms) => {
+    globalThis.setTimeout = (callback, ms) => {
       const timer = setTimeout(() => {
         timers.delete(timer);
-        run();
+        callback();
       }, ms);
       // Counts only timers with the interval of the checks. The timeouts of calls are longer.
       if (ms === 500) timers.add(timer);

@@ -38,13 +38,13 @@ describe("a WIPC channel", () => {
   ]) {
     it(`transmits frames of every type from ${from} to ${to}, in order`, async () => {
       const { events, hooks } = recordHooks();
-      const ends = channels(to === "host" ? hooks : {}, to === "guest" ? hooks : {});
-      await ends[from].send(OPEN, "1");
-      ends[from].send(CALL, utf8("2"));
-      ends[from].send(DATA, utf8("3").buffer);
-      ends[from].sendJSON(CALL, { n: 4 });
-      ends[from].send(DATA);
-      ends[from].close("5");
+      const sides = channels(to === "host" ? hooks : {}, to === "guest" ? hooks : {});
+      await sides[from].send(OPEN, "1");
+      sides[from].send(CALL, utf8("2"));
+      sides[from].send(DATA, utf8("3").buffer);
+      sides[from].sendJSON(CALL, { n: 4 });
+      sides[from].send(DATA);
+      sides[from].close("5");
       await until(() => events.length === 6);
       assert.deepEqual(events, [
         ["onOpen", "1"],
@@ -59,11 +59,11 @@ describe("a WIPC channel", () => {
 
   it("passes on the bytes outside of frames, and reports the size of a truncated frame", async () => {
     const { events, hooks } = recordHooks();
-    const remoteEnd = scriptedPipe(hooks);
+    const pipe = scriptedPipe(hooks);
     const cut = encodeWipc(DATA, "never").subarray(0, 11);
-    remoteEnd.postBytes(concat([utf8("one"), encodeWipc(DATA, "2"), utf8("three"), encodeWipc(DATA, "4"), cut]));
-    remoteEnd.end();
-    assert.deepEqual(await remoteEnd.channel.ended, { closed: false, error: undefined });
+    pipe.postBytes(concat([utf8("one"), encodeWipc(DATA, "2"), utf8("three"), encodeWipc(DATA, "4"), cut]));
+    pipe.end();
+    assert.deepEqual(await pipe.channel.ended, { closed: false, error: undefined });
     assert.deepEqual(events, [
       ["onPassthrough", "one"],
       ["onData", "2"],
@@ -104,8 +104,8 @@ describe("a WIPC channel", () => {
   });
 
   it("refuses invalid frames before it writes anything, and still works", async () => {
-    const remoteEnd = scriptedPipe();
-    const { channel } = remoteEnd;
+    const pipe = scriptedPipe();
+    const { channel } = pipe;
     assert.throws(() => channel.send(4), RangeError);
     assert.throws(() => channel.send(DATA, {}), TypeError);
     assert.throws(() => channel.sendJSON(CALL, undefined), TypeError);
@@ -113,8 +113,8 @@ describe("a WIPC channel", () => {
     assert.throws(() => channel.close({}), TypeError);
     await channel.send(DATA, "right");
     channel.close();
-    await until(() => remoteEnd.output.isEnded);
-    assert.deepEqual(remoteEnd.frames, [
+    await until(() => pipe.output.isEnded);
+    assert.deepEqual(pipe.frames, [
       [DATA, "right"],
       [CLOSE, ""],
     ]);
@@ -135,19 +135,19 @@ describe("a WIPC channel", () => {
   it("reports errors that its hooks throw, and continues", async () => {
     const errors = [];
     const seen = [];
-    const remoteEnd = scriptedPipe({
+    const pipe = scriptedPipe({
       onError: (error) => errors.push(error.name),
       onCall: (payload) => seen.push(parseWipcJSON(payload)),
       async onData() {
         throw new TypeError("late");
       },
     });
-    await remoteEnd.postBytes(concat([encodeWipc(CALL, "{"), encodeWipc(DATA, ""), encodeWipc(CALL, '"right"')]));
+    await pipe.postBytes(concat([encodeWipc(CALL, "{"), encodeWipc(DATA, ""), encodeWipc(CALL, '"right"')]));
     await until(() => errors.length === 2);
     assert.deepEqual([errors, seen], [["SyntaxError", "TypeError"], ["right"]]);
   });
 
-  it("prints errors without onError, and errors that onError throws", async () => {
+  it("prints errors if there is no onError, and prints errors that onError throws", async () => {
     const lines = await printed(async (lines) => {
       const onData = () => {
         throw new Error("oh no");
@@ -177,10 +177,10 @@ describe("a WIPC channel", () => {
 
   it("abandons a header whose payload does not arrive within headerTimeout", async () => {
     const { events, hooks } = recordHooks();
-    const remoteEnd = scriptedPipe({ ...hooks, headerTimeout: 50 });
+    const pipe = scriptedPipe({ ...hooks, headerTimeout: 50 });
     const falseMagic = concat([encodeWipc(DATA).subarray(0, 5), utf8(" is\n")]);
-    await remoteEnd.postBytes(concat([falseMagic, encodeWipc(DATA, "1")]));
-    await remoteEnd.post(DATA, "2");
+    await pipe.postBytes(concat([falseMagic, encodeWipc(DATA, "1")]));
+    await pipe.post(DATA, "2");
     await until(() => events.filter(([name]) => name === "onData").length === 2);
     assert.deepEqual(
       events.filter(([name]) => name === "onData"),
@@ -198,35 +198,35 @@ describe("a WIPC channel", () => {
     );
   });
 
-  it("waits for a payload without a headerTimeout", async () => {
+  it("waits for a payload without a time limit if headerTimeout is not set", async () => {
     const { events, hooks } = recordHooks();
-    const remoteEnd = scriptedPipe(hooks);
+    const pipe = scriptedPipe(hooks);
     const frame = encodeWipc(DATA, "abc");
-    await remoteEnd.postBytes(frame.subarray(0, 10));
+    await pipe.postBytes(frame.subarray(0, 10));
     await pause(100);
-    await remoteEnd.postBytes(frame.subarray(10));
+    await pipe.postBytes(frame.subarray(10));
     await until(() => events.length === 1);
     assert.deepEqual(events, [["onData", "abc"]]);
   });
 });
 
 describe("CLOSE", () => {
-  it("ends the output of a host that receives it, and later frames of the guest are still delivered", async () => {
+  it("ends the output of the host that has received it, and the host still delivers later frames of the guest", async () => {
     const { events, hooks } = recordHooks();
-    const remoteEnd = scriptedPipe(hooks);
-    await remoteEnd.postBytes(concat([encodeWipc(CLOSE, "bye"), encodeWipc(DATA, "1")]));
-    await remoteEnd.post(DATA, "2");
+    const pipe = scriptedPipe(hooks);
+    await pipe.postBytes(concat([encodeWipc(CLOSE, "bye"), encodeWipc(DATA, "1")]));
+    await pipe.post(DATA, "2");
     await until(() => events.length === 3);
     assert.deepEqual(events, [
       ["onClose", "bye"],
       ["onData", "1"],
       ["onData", "2"],
     ]);
-    assertClosed(() => remoteEnd.channel.send(DATA), "closed-by-peer");
-    await until(() => remoteEnd.output.isEnded);
-    assert.deepEqual(remoteEnd.frames, []);
-    remoteEnd.end();
-    assert.deepEqual(await remoteEnd.channel.ended, { closed: true, error: undefined });
+    assertClosed(() => pipe.channel.send(DATA), "closed-by-peer");
+    await until(() => pipe.output.isEnded);
+    assert.deepEqual(pipe.frames, []);
+    pipe.end();
+    assert.deepEqual(await pipe.channel.ended, { closed: true, error: undefined });
   });
 
   it("closes the stream of a host once, and is reported once, if it arrives repeatedly", async () => {
@@ -247,44 +247,44 @@ describe("CLOSE", () => {
     channel.destroy();
   });
 
-  it("lets a guest that receives it send its last messages", async () => {
+  it("does not end the output of a guest, which can still send its last messages", async () => {
     const { events, hooks } = recordHooks();
-    const remoteEnd = scriptedPipe({ ...hooks, role: "guest" });
-    await remoteEnd.post(CLOSE);
-    remoteEnd.end();
-    await remoteEnd.channel.ended;
-    await remoteEnd.channel.send(DATA, "still here");
-    remoteEnd.channel.close();
-    await until(() => remoteEnd.output.isEnded);
-    assert.deepEqual(remoteEnd.frames, [
+    const pipe = scriptedPipe({ ...hooks, role: "guest" });
+    await pipe.post(CLOSE);
+    pipe.end();
+    await pipe.channel.ended;
+    await pipe.channel.send(DATA, "still here");
+    pipe.channel.close();
+    await until(() => pipe.output.isEnded);
+    assert.deepEqual(pipe.frames, [
       [DATA, "still here"],
       [CLOSE, ""],
     ]);
-    assertClosed(() => remoteEnd.channel.send(DATA), "closed");
+    assertClosed(() => pipe.channel.send(DATA), "closed");
     assert.deepEqual(events, [["onClose", ""]]);
   });
 
-  it("is the last frame that is sent, is sent once, and the channel ends when the peer ends", async () => {
-    const remoteEnd = scriptedPipe({ closeTimeout: 0 });
-    remoteEnd.channel.send(DATA, "1");
-    const ended = remoteEnd.channel.close("bye");
-    assert.equal(remoteEnd.channel.close("again"), ended);
-    assertClosed(() => remoteEnd.channel.send(DATA), "closed");
-    await until(() => remoteEnd.output.isEnded);
-    assert.deepEqual(remoteEnd.frames, [
+  it("is sent once, as the last frame, and the channel then ends when the peer ends its output", async () => {
+    const pipe = scriptedPipe({ closeTimeout: 0 });
+    pipe.channel.send(DATA, "1");
+    const ended = pipe.channel.close("bye");
+    assert.equal(pipe.channel.close("again"), ended);
+    assertClosed(() => pipe.channel.send(DATA), "closed");
+    await until(() => pipe.output.isEnded);
+    assert.deepEqual(pipe.frames, [
       [DATA, "1"],
       [CLOSE, "bye"],
     ]);
     assert.isTrue(await isOpen(ended));
-    remoteEnd.end();
+    pipe.end();
     assert.deepEqual(await ended, { closed: false, error: undefined });
   });
 
   it("may be sent by send()", async () => {
-    const remoteEnd = scriptedPipe();
-    remoteEnd.channel.send(CLOSE, "bye");
-    await until(() => remoteEnd.output.isEnded);
-    assert.deepEqual(remoteEnd.frames, [[CLOSE, "bye"]]);
+    const pipe = scriptedPipe();
+    pipe.channel.send(CLOSE, "bye");
+    await until(() => pipe.output.isEnded);
+    assert.deepEqual(pipe.frames, [[CLOSE, "bye"]]);
   });
 
   it("ends the channel after closeTimeout if the peer does not end", async () => {
@@ -299,18 +299,18 @@ describe("CLOSE", () => {
 
 describe("a channel", () => {
   it("whose stream ends refuses to send frames", async () => {
-    const remoteEnd = scriptedPipe();
-    remoteEnd.end();
-    assert.deepEqual(await remoteEnd.channel.ended, { closed: false, error: undefined });
-    assertClosed(() => remoteEnd.channel.send(DATA), "ended");
+    const pipe = scriptedPipe();
+    pipe.end();
+    assert.deepEqual(await pipe.channel.ended, { closed: false, error: undefined });
+    assertClosed(() => pipe.channel.send(DATA), "ended");
   });
 
   it("whose stream fails reports the error, and refuses to send frames", async () => {
-    const remoteEnd = scriptedPipe();
+    const pipe = scriptedPipe();
     const error = new Error("the wire is cut");
-    remoteEnd.fail(error);
-    assert.deepEqual(await remoteEnd.channel.ended, { closed: false, error });
-    assertClosed(() => remoteEnd.channel.send(DATA), "ended");
+    pipe.fail(error);
+    assert.deepEqual(await pipe.channel.ended, { closed: false, error });
+    assertClosed(() => pipe.channel.send(DATA), "ended");
   });
 
   it("whose stream cannot be written refuses to send frames, and still reads", async () => {
@@ -335,12 +335,12 @@ describe("a channel", () => {
   it("whose stream delivers a value that is not bytes reports an error, and continues to read", async () => {
     const errors = [];
     const seen = [];
-    const remoteEnd = scriptedPipe({
+    const pipe = scriptedPipe({
       onError: (error) => errors.push(error.message),
       onData: (payload) => seen.push(text(payload)),
     });
-    await remoteEnd.postBytes("text");
-    await remoteEnd.post(DATA, "1");
+    await pipe.postBytes("text");
+    await pipe.post(DATA, "1");
     await until(() => seen.length === 1);
     assert.lengthOf(errors, 1);
     assert.include(errors[0], "Uint8Array");
@@ -352,13 +352,13 @@ describe("a channel", () => {
         let handled = 0;
         const take = () => {
           handled += 1;
-          if (handled === 5) remoteEnd.channel.destroy();
+          if (handled === 5) pipe.channel.destroy();
         };
-        const remoteEnd = scriptedPipe({ role, onData: take });
-        if (type === CALL) new JSONRPCServer(remoteEnd.channel.transport(), { onError() {} }).method("take", take);
+        const pipe = scriptedPipe({ role, onData: take });
+        if (type === CALL) new JSONRPCServer(pipe.channel.transport(), { onError() {} }).method("take", take);
         const frame = encodeWipc(type, '{"jsonrpc":"2.0","method":"take","id":1}');
-        remoteEnd.postBytes(concat(Array.from({ length: 100 }, () => frame))).catch(() => {});
-        await remoteEnd.channel.ended;
+        pipe.postBytes(concat(Array.from({ length: 100 }, () => frame))).catch(() => {});
+        await pipe.channel.ended;
         await pause(20);
         assert.equal(handled, 5);
       }
@@ -368,9 +368,9 @@ describe("a channel", () => {
   it("that is destroyed by onPassthrough does not deliver the frame after the text", async () => {
     for (const type of [OPEN, DATA, CALL, CLOSE]) {
       const { events, hooks } = recordHooks();
-      const remoteEnd = scriptedPipe({ ...hooks, onPassthrough: () => remoteEnd.channel.destroy() });
-      remoteEnd.postBytes(concat([utf8("text"), encodeWipc(type, "{}")])).catch(() => {});
-      await remoteEnd.channel.ended;
+      const pipe = scriptedPipe({ ...hooks, onPassthrough: () => pipe.channel.destroy() });
+      pipe.postBytes(concat([utf8("text"), encodeWipc(type, "{}")])).catch(() => {});
+      await pipe.channel.ended;
       await pause(20);
       assert.deepEqual(events, []);
     }
@@ -378,29 +378,29 @@ describe("a channel", () => {
 
   it("that is destroyed by the application does not report a truncated frame", async () => {
     const { events, hooks } = recordHooks();
-    const remoteEnd = scriptedPipe(hooks);
-    await remoteEnd.postBytes(encodeWipc(DATA, "x".repeat(100)).subarray(0, 50));
+    const pipe = scriptedPipe(hooks);
+    await pipe.postBytes(encodeWipc(DATA, "x".repeat(100)).subarray(0, 50));
     await pause(20);
-    remoteEnd.channel.destroy();
-    await remoteEnd.channel.ended;
+    pipe.channel.destroy();
+    await pipe.channel.ended;
     await pause(20);
     assert.deepEqual(events, []);
   });
 
   it("that is destroyed by a handler runs no handler for buffered calls", async () => {
-    for (const waiting of [500, 9_900]) {
+    for (const frameCount of [500, 9_900]) {
       let handled = 0;
-      const remoteEnd = scriptedPipe();
-      const transport = remoteEnd.channel.transport();
+      const pipe = scriptedPipe();
+      const transport = pipe.channel.transport();
       const frame = encodeWipc(CALL, '{"jsonrpc":"2.0","method":"take","id":1}');
-      await remoteEnd.postBytes(concat(Array.from({ length: waiting }, () => frame)));
+      await pipe.postBytes(concat(Array.from({ length: frameCount }, () => frame)));
       await pause(100);
       new JSONRPCServer(transport, { onError() {} }).method("take", () => {
-        if (++handled === 3) remoteEnd.channel.destroy();
+        if (++handled === 3) pipe.channel.destroy();
       });
       // More frames arrive while the handler runs.
-      for (let n = 0; n < waiting; n++) remoteEnd.postBytes(frame).catch(() => {});
-      await remoteEnd.channel.ended;
+      for (let n = 0; n < frameCount; n++) pipe.postBytes(frame).catch(() => {});
+      await pipe.channel.ended;
       await pause(50);
       assert.equal(handled, 3);
     }
@@ -409,32 +409,32 @@ describe("a channel", () => {
   it("that is destroyed, before or after its end, aborts the running handlers, and becomes idle", async () => {
     for (const role of ["host", "guest"]) {
       for (const endsFirst of [false, true]) {
-        const remoteEnd = scriptedPipe({ role });
+        const pipe = scriptedPipe({ role });
         let signal;
-        new JSONRPCServer(remoteEnd.channel.transport()).method(
+        new JSONRPCServer(pipe.channel.transport()).method(
           "hang",
           (params, context) => ((signal = context.signal), new Promise(() => {})),
         );
-        await remoteEnd.post(CALL, '{"jsonrpc":"2.0","method":"hang","id":1}');
+        await pipe.post(CALL, '{"jsonrpc":"2.0","method":"hang","id":1}');
         await until(() => signal !== undefined);
         if (endsFirst) {
-          remoteEnd.end();
-          await remoteEnd.channel.ended;
+          pipe.end();
+          await pipe.channel.ended;
         }
-        remoteEnd.channel.destroy();
-        await remoteEnd.channel.ended;
-        assert.isFalse(await isOpen(remoteEnd.channel.idle()));
+        pipe.channel.destroy();
+        await pipe.channel.ended;
+        assert.isFalse(await isOpen(pipe.channel.idle()));
         assert.isTrue(signal.aborted);
       }
     }
   });
 
   it("that is destroyed ends at once", async () => {
-    const remoteEnd = scriptedPipe();
-    remoteEnd.channel.destroy();
-    remoteEnd.channel.destroy();
-    assert.deepEqual(await remoteEnd.channel.ended, { closed: false, error: undefined });
-    assertClosed(() => remoteEnd.channel.send(DATA), "destroyed");
-    assert.isTrue(remoteEnd.streams.readable.locked);
+    const pipe = scriptedPipe();
+    pipe.channel.destroy();
+    pipe.channel.destroy();
+    assert.deepEqual(await pipe.channel.ended, { closed: false, error: undefined });
+    assertClosed(() => pipe.channel.send(DATA), "destroyed");
+    assert.isTrue(pipe.streams.readable.locked);
   });
 });

@@ -116,19 +116,19 @@ describe("the decoder of WIPC", () => {
     const random = randomNumbers(2);
     const payload = Uint8Array.from({ length: 1 << 20 }, () => random(256));
     const bytes = encodeWipc(DATA, payload);
-    for (const most of [3, 1_000, 1_100, 5_000, 100_000]) {
+    for (const maxSize of [3, 1_000, 1_100, 5_000, 100_000]) {
       const pieces = [];
       for (let at = 0; at < bytes.length; ) {
-        const size = 1 + random(most);
+        const size = 1 + random(maxSize);
         pieces.push(bytes.subarray(at, (at += size)));
       }
-      const found = [];
-      const decoder = new WipcDecoder({ frame: (type, whole) => found.push([type, whole]) });
+      const payloads = [];
+      const decoder = new WipcDecoder({ frame: (_, whole) => payloads.push(whole) });
       for (const piece of pieces) decoder.push(piece);
-      assert.lengthOf(found, 1);
+      assert.lengthOf(payloads, 1);
       assert.isTrue(
-        found[0][1].every((byte, at) => byte === payload[at]),
-        `chunks of up to ${most} bytes`,
+        payloads[0].every((byte, at) => byte === payload[at]),
+        `chunks of up to ${maxSize} bytes`,
       );
     }
   });
@@ -152,12 +152,12 @@ describe("the decoder of WIPC", () => {
   });
 
   it("can be used again after finish()", () => {
-    const kept = recordingDecoder();
-    kept.decoder.push(encodeWipc(DATA, "abc").subarray(0, 10));
-    kept.decoder.finish();
-    kept.decoder.push(encodeWipc(DATA, "abc"));
-    kept.decoder.finish();
-    assert.deepEqual(kept.found.frames, [[DATA, hex(utf8("abc"))]]);
+    const recording = recordingDecoder();
+    recording.decoder.push(encodeWipc(DATA, "abc").subarray(0, 10));
+    recording.decoder.finish();
+    recording.decoder.push(encodeWipc(DATA, "abc"));
+    recording.decoder.finish();
+    assert.deepEqual(recording.found.frames, [[DATA, hex(utf8("abc"))]]);
   });
 });
 
@@ -236,15 +236,15 @@ describe("an abandoned frame", () => {
   const falseMagic = concat([utf8("WIPC"), new Uint8Array([2]), utf8(" is\n")]);
 
   it("is searched for frames from its second byte", () => {
-    const kept = recordingDecoder();
-    const { decoder } = kept;
+    const recording = recordingDecoder();
+    const { decoder } = recording;
     decoder.push(falseMagic);
     decoder.push(utf8("more text "));
     decoder.push(encodeWipc(DATA, "abc"));
-    assert.deepEqual(kept.found.frames, []);
+    assert.deepEqual(recording.found.frames, []);
     assert.deepEqual({ ...decoder.partial }, { type: CALL, length: 0x0a736920, received: 10 + 12 });
     assert.isTrue(decoder.giveUp());
-    assert.deepEqual(kept.found, {
+    assert.deepEqual(recording.found, {
       frames: [[DATA, hex(utf8("abc"))]],
       passthrough: hex(concat([falseMagic, utf8("more text ")])),
       truncated: undefined,
@@ -254,20 +254,19 @@ describe("an abandoned frame", () => {
   });
 
   it("may contain the start of another frame, whose rest the decoder then expects", () => {
-    const kept = recordingDecoder();
-    const { decoder } = kept;
+    const recording = recordingDecoder();
+    const { decoder } = recording;
     const frame = encodeWipc(DATA, "abc");
     decoder.push(concat([falseMagic, frame.subarray(0, 10)]));
     decoder.giveUp();
     assert.deepEqual({ ...decoder.partial }, { type: DATA, length: 3, received: 1 });
     decoder.push(frame.subarray(10));
-    assert.deepEqual(kept.found.frames, [[DATA, hex(utf8("abc"))]]);
+    assert.deepEqual(recording.found.frames, [[DATA, hex(utf8("abc"))]]);
   });
 
   it("loses no byte, in random streams and at random times", () => {
     const random = randomNumbers(3);
     for (let run = 0; run < 500; run++) {
-      const kept = recordingDecoder();
       const order = [];
       const decoder = new WipcDecoder({
         frame: (type, payload) => order.push(encodeWipc(type, payload)),
@@ -281,7 +280,6 @@ describe("an abandoned frame", () => {
         if (random(3) === 0) decoder.giveUp();
       }
       decoder.finish();
-      kept.decoder.finish();
       assert.equal(hex(concat(order)), hex(bytes));
     }
   });

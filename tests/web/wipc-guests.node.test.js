@@ -15,6 +15,7 @@ function fixture(file) {
   return fileURLToPath(new URL(`fixtures/${file}`, import.meta.url));
 }
 
+/** Starts the guest `fixtures/wipc-guest.mjs`, whose first argument selects its behaviour. */
 async function guestOf(args, options) {
   const guest = await spawnGuest(process.execPath, [fixture("wipc-guest.mjs"), ...[args].flat()], options);
   afterThisTest(() => guest.kill());
@@ -30,7 +31,7 @@ function isAlive(pid) {
 }
 
 describe("a guest that is a child process", () => {
-  it("responds to calls, makes calls of its own, and sends data back", async () => {
+  it("responds to calls, calls a method of the host, and sends data back", async () => {
     const seen = [];
     const guest = await guestOf("echo", {
       onOpen: (payload) => seen.push(text(payload)),
@@ -87,9 +88,9 @@ describe("a guest that is a child process", () => {
     });
     for (let n = 0; n < 20; n++) guest.channel.send(DATA, new Uint8Array(1 << 19).fill(n));
     await until(() => received === 20 << 19);
-    const one = new Uint8Array(10 << 20).fill(7);
-    guest.channel.send(DATA, one);
-    await until(() => received === (20 << 19) + one.length);
+    const large = new Uint8Array(10 << 20).fill(7);
+    guest.channel.send(DATA, large);
+    await until(() => received === (20 << 19) + large.length);
     assert.deepEqual(await guest.close(), { code: 0, signal: null });
   });
 
@@ -110,7 +111,7 @@ describe("a guest that is a child process", () => {
     await guest.close();
   });
 
-  it("may exit in the middle of a frame: the rest is passed on and reported", async () => {
+  it("may exit in the middle of a frame: the incomplete frame is passed on as text, and reported", async () => {
     const events = [];
     const guest = await guestOf("cut", {
       onData: (payload) => events.push(text(payload)),
@@ -167,10 +168,10 @@ describe("a guest that exits", () => {
     assert.deepEqual(await guest.exited, { code: 3, signal: null });
   });
 
-  for (const [how, die, exit] of [
+  for (const [how, endGuest, exit] of [
     ["is killed", (guest) => guest.kill(), { code: null, signal: "SIGKILL" }],
     ["exits", (guest, client) => client.notify("exit", [7]), { code: 7, signal: null }],
-    ["is killed by its signal", (guest, client, controller) => controller.abort(), { code: null, signal: "SIGKILL" }],
+    ["has an aborted signal", (guest, client, controller) => controller.abort(), { code: null, signal: "SIGKILL" }],
   ]) {
     it(`because it ${how} ends the pending calls at once, and later calls and writes fail`, async () => {
       const controller = new AbortController();
@@ -179,7 +180,7 @@ describe("a guest that exits", () => {
       const hanging = rejection(client.request("hang", [], { timeout: 0 }));
       await client.request("echo");
       const start = performance.now();
-      die(guest, client, controller);
+      endGuest(guest, client, controller);
       assert.equal((await hanging).reason, "peer-gone");
       assert.isBelow(performance.now() - start, 1_000);
       assert.deepEqual(await guest.exited, exit);
@@ -190,7 +191,7 @@ describe("a guest that exits", () => {
     });
   }
 
-  it("while the host writes much data does not affect the host", async () => {
+  it("while the host writes much data makes the last write reject", async () => {
     const guest = await guestOf("ignoreEverything");
     const writes = Array.from({ length: 40 }, () => guest.channel.send(DATA, new Uint8Array(1 << 20)));
     await pause(50);
@@ -250,10 +251,10 @@ describe("a guest that the host closes", () => {
 
   it("and that does not read is killed after the timeout, however many bytes are queued", async () => {
     for (const close of [(guest) => guest.close({ timeout: 100 }), (guest) => guest.channel.close()]) {
-      let isThere = false;
-      const guest = await guestOf("ignoreEverything", { closeTimeout: 100, onOpen: () => (isThere = true) });
+      let isReady = false;
+      const guest = await guestOf("ignoreEverything", { closeTimeout: 100, onOpen: () => (isReady = true) });
       guest.channel.send(DATA, new Uint8Array(8 << 20));
-      await until(() => isThere);
+      await until(() => isReady);
       close(guest);
       assert.deepEqual(await guest.exited, { code: null, signal: "SIGKILL" });
     }
@@ -281,8 +282,8 @@ describe("a guest that closes its channel", () => {
     const client = new JSONRPCClient(guest.transport(), { onError() {} });
     await client.request("echo");
     client.notify("close", [5]);
-    const waiting = rejection(client.request("hang", [], { timeout: 0 }));
-    assert.equal((await waiting).reason, "peer-gone");
+    const hangingCall = rejection(client.request("hang", [], { timeout: 0 }));
+    assert.equal((await hangingCall).reason, "peer-gone");
     assert.deepEqual(await guest.exited, { code: 5, signal: null });
     assert.deepEqual(closed, ["bye"]);
     assertClosed(() => guest.channel.send(DATA), "closed-by-peer");
@@ -319,8 +320,9 @@ describe("a guest whose responses are not read", function () {
     // The guest is ready when it sends OPEN.
     await once(guest.stdout, "data");
     guest.stdout.pause();
-    const ask = (id) => encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "repeat", params: [60_000], id }));
-    for (let id = 0; id < 3_000; id++) guest.stdin.write(ask(id));
+    const repeatRequest = (id) =>
+      encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "repeat", params: [60_000], id }));
+    for (let id = 0; id < 3_000; id++) guest.stdin.write(repeatRequest(id));
     guest.stdin.end();
     assert.deepEqual(await exited, [0, null]);
   });
@@ -342,21 +344,21 @@ describe("a guest that floods the host and exits", function () {
   it("does not block other tasks of the host, and all of its messages are handled", async () => {
     const guest = await spawnGuest(process.execPath, [fixture("wipc-hostile.mjs"), "flood"], { onError() {} });
     afterThisTest(() => guest.kill());
-    let turns = 0;
+    let timerCalls = 0;
     let handled = 0;
     // While a call is pending, a paused host still reads, up to a higher limit.
     const peer = new JSONRPCPeer(guest.transport(), { onError() {} }).method(
       "big",
       () => ((handled += 1), "x".repeat(5_000)),
     );
-    const waiting = rejection(peer.request("a", [], { timeout: 0 }));
+    const hangingCall = rejection(peer.request("a", [], { timeout: 0 }));
     await guest.exited;
-    const timer = setInterval(() => (turns += 1), 1);
+    const timer = setInterval(() => (timerCalls += 1), 1);
     afterThisTest(() => clearInterval(timer));
     await guest.channel.ended;
-    assert.equal((await waiting).reason, "peer-gone");
+    assert.equal((await hangingCall).reason, "peer-gone");
     assert.equal(handled, 200_000);
-    assert.isAbove(turns, 10);
+    assert.isAbove(timerCalls, 10);
   });
 });
 

@@ -24,7 +24,7 @@ function fixture(file) {
 }
 
 /** Returns the memory in use after a garbage collection, in bytes. */
-function used() {
+function usedMemory() {
   collect();
   const { heapUsed, arrayBuffers, external } = process.memoryUsage();
   return heapUsed + arrayBuffers + external;
@@ -35,6 +35,7 @@ function memoryOf(pid) {
   return 1_024 * Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" }));
 }
 
+/** Starts the guest `fixtures/wipc-hostile.mjs`, whose argument selects the attack. */
 async function hostile(how, options) {
   const guest = await spawnGuest(process.execPath, [fixture("wipc-hostile.mjs"), how], options);
   afterThisTest(() => guest.kill());
@@ -43,12 +44,12 @@ async function hostile(how, options) {
 
 /** Returns the maximum growth of the memory in use over `before`, until `isDone()` returns true. */
 async function growth(isDone, before) {
-  let most = 0;
-  while (!isDone() && most < 512 * MIB) {
-    most = Math.max(most, used() - before);
+  let maximum = 0;
+  while (!isDone() && maximum < 512 * MIB) {
+    maximum = Math.max(maximum, usedMemory() - before);
     await pause(100);
   }
-  return most;
+  return maximum;
 }
 
 describe("a hostile guest", function () {
@@ -60,16 +61,17 @@ describe("a hostile guest", function () {
     ["a little later", (text) => new Promise((resolve) => setImmediate(() => resolve(text())))],
   ]) {
     it(`that sends requests and does not read makes the host buffer at most its limit: responses ${kind}`, async () => {
-      const before = used();
+      const before = usedMemory();
       const guest = await hostile("unread");
       let handled = 0;
       // The strings differ, so that each needs memory.
       const text = () => `${handled++}`.padEnd(90_000, "x");
       const peer = new JSONRPCPeer(guest.transport()).method("big", () => answer(text));
       let last = -1;
-      const most = await growth(() => (handled > 0 && handled === last ? true : void (last = handled)), before);
-      // The number of later responses is limited by the number of running requests.
-      assert.isBelow(most, (kind === "a little later" ? 200 : 64) * MIB);
+      // Ends when the host has handled no further request in one interval of `growth`.
+      const maximum = await growth(() => (handled > 0 && handled === last ? true : void (last = handled)), before);
+      // Responses that are sent later are limited only by the number of running requests, so they may need more memory.
+      assert.isBelow(maximum, (kind === "a little later" ? 200 : 64) * MIB);
       assert.isBelow(handled, 10_000);
       assert.equal((await rejection(peer.request("a", [], { timeout: 100 }))).reason, "timeout");
       await guest.close({ timeout: 100 });
@@ -78,19 +80,20 @@ describe("a hostile guest", function () {
   }
 
   it("that sends DATA and does not read makes the host buffer at most its limit, if a hook sends the data back", async () => {
-    const before = used();
+    const before = usedMemory();
     let received = 0;
     const guest = await hostile("data", {
       onData(payload) {
         received += payload.length;
         return guest.channel.send(DATA, payload);
       },
-      // The queued frames cannot be sent after the guest is killed.
+      // After the guest is killed, the queued frames cannot be sent, and each causes an error.
       onError() {},
     });
     let last = -1;
-    const most = await growth(() => (received > 0 && received === last ? true : void (last = received)), before);
-    assert.isBelow(most, 64 * MIB);
+    // Ends when the host has received no further byte in one interval of `growth`.
+    const maximum = await growth(() => (received > 0 && received === last ? true : void (last = received)), before);
+    assert.isBelow(maximum, 64 * MIB);
     assert.isAbove(received, 16_000_000);
     guest.kill();
     await guest.channel.ended;
@@ -100,27 +103,27 @@ describe("a hostile guest", function () {
     let isDone = false;
     const guest = await hostile("ids", { onData: () => (isDone = true) });
     new JSONRPCServer(guest.transport()).method("big", () => 1);
-    const before = used();
-    const most = await growth(() => isDone, before);
+    const before = usedMemory();
+    const maximum = await growth(() => isDone, before);
     assert.isTrue(isDone);
     await guest.channel.idle();
-    assert.isBelow(used() - before, 2 * MIB);
-    assert.isBelow(most, 64 * MIB);
+    assert.isBelow(usedMemory() - before, 2 * MIB);
+    assert.isBelow(maximum, 64 * MIB);
   });
 
   it("that sends a message of 150 MB does not make the host buffer the message, and the next frame is found", async () => {
-    const before = used();
+    const before = usedMemory();
     let isDone = false;
     const guest = await hostile("long", { onData: () => (isDone = true) });
     new JSONRPCServer(guest.transport());
-    const most = await growth(() => isDone, before);
+    const maximum = await growth(() => isDone, before);
     assert.isTrue(isDone);
     // The engine may not yet have freed bytes that are no longer needed.
-    assert.isBelow(most, 100 * MIB);
+    assert.isBelow(maximum, 100 * MIB);
   });
 
   it("that sends headers without payloads does not make the host's memory grow", async () => {
-    const before = used();
+    const before = usedMemory();
     const guest = await hostile("headers");
     new JSONRPCServer(guest.transport());
     const start = Date.now();
@@ -131,12 +134,12 @@ describe("a hostile guest", function () {
     let isDone = false;
     const guest = await hostile("tiny", { onData: () => (isDone = true) });
     new JSONRPCServer(guest.transport());
-    const before = used();
-    const most = await growth(() => isDone, before);
+    const before = usedMemory();
+    const maximum = await growth(() => isDone, before);
     assert.isTrue(isDone);
     await guest.channel.idle();
-    assert.isBelow(most, 64 * MIB);
-    assert.isBelow(used() - before, 16 * MIB);
+    assert.isBelow(maximum, 64 * MIB);
+    assert.isBelow(usedMemory() - before, 16 * MIB);
   });
 });
 
@@ -150,14 +153,17 @@ describe("small frames in chunks whose ArrayBuffers are large", function () {
     return chunk;
   };
 
-  /** Returns the growth of the memory in use. The engine may return free memory to the system later, so this waits. */
-  const kept = async (before) => {
-    let least = Infinity;
-    for (let n = 0; n < 30 && least > 32 * MIB; n++) {
+  /**
+   * Returns the growth of the memory in use. The engine may free memory late, so this function waits up to 3 s for a
+   * growth of at most 32 MiB.
+   */
+  const remainingGrowth = async (before) => {
+    let minimum = Infinity;
+    for (let n = 0; n < 30 && minimum > 32 * MIB; n++) {
       await pause(100);
-      least = Math.min(least, used() - before);
+      minimum = Math.min(minimum, usedMemory() - before);
     }
-    return least;
+    return minimum;
   };
 
   it("are copied out of the ArrayBuffer until they are handled", async () => {
@@ -167,10 +173,10 @@ describe("small frames in chunks whose ArrayBuffers are large", function () {
     const transport = channel.transport();
     const writer = writable.getWriter();
     const frame = encodeWipc(CALL, '{"jsonrpc":"2.0","method":"note"}');
-    const before = used();
-    // A frame and then text, together 64 KiB.
+    const before = usedMemory();
+    // Each chunk contains a frame and then text, together 64 KiB.
     for (let n = 0; n < 3_000; n++) await writer.write(concat([frame, new Uint8Array(65_536 - frame.length)]));
-    assert.isBelow(await kept(before), 64 * MIB);
+    assert.isBelow(await remainingGrowth(before), 64 * MIB);
     let notes = 0;
     new JSONRPCServer(transport).onNotify("note", () => (notes += 1));
     await until(() => notes === 3_000);
@@ -184,23 +190,23 @@ describe("small frames in chunks whose ArrayBuffers are large", function () {
     const writer = writable.getWriter();
     const chunk = encodeWipc(CALL, '{"jsonrpc":"2.0","method":"big","id":1}');
     for (let n = 0; n < 20; n++) await writer.write(chunk);
-    const before = used();
-    let taken = 0;
-    for (let isTaken = true; isTaken && taken < 3_000; ) {
-      isTaken = await Promise.race([writer.write(inLarge(chunk)).then(() => true), pause(500).then(() => false)]);
-      taken += isTaken ? 1 : 0;
+    const before = usedMemory();
+    let accepted = 0;
+    for (let isAccepted = true; isAccepted && accepted < 3_000; ) {
+      isAccepted = await Promise.race([writer.write(inLarge(chunk)).then(() => true), pause(500).then(() => false)]);
+      accepted += isAccepted ? 1 : 0;
     }
-    assert.isAbove(taken, 1_000);
-    assert.isBelow(await kept(before), 64 * MIB);
+    assert.isAbove(accepted, 1_000);
+    assert.isBelow(await remainingGrowth(before), 64 * MIB);
   });
 
   it("are copied out of the ArrayBuffer until the rest of their payload arrives", async () => {
     const sizes = [];
     const decoder = new WipcDecoder({ frame: (_, payload) => sizes.push(payload.length) });
     const frame = encodeWipc(DATA, new Uint8Array(3 * MIB));
-    const before = used();
+    const before = usedMemory();
     for (let at = 0; at + 2_000 < frame.length; at += 2_000) decoder.push(inLarge(frame.subarray(at, at + 2_000)));
-    assert.isBelow(await kept(before), 64 * MIB);
+    assert.isBelow(await remainingGrowth(before), 64 * MIB);
     decoder.push(frame.subarray(frame.length - (frame.length % 2_000)));
     assert.deepEqual(sizes, [3 * MIB]);
   });
@@ -224,7 +230,7 @@ describe("a hostile host", function () {
     return { child, frames, read: () => child.stdout.on("data", (chunk) => decoder.push(chunk)).resume() };
   }
 
-  /** Writes the bytes, and waits until the guest has read enough of them. */
+  /** Writes the bytes. If the buffer of the stream is full, waits until the guest has read the bytes. */
   async function write(child, bytes) {
     if (!child.stdin.write(bytes)) await once(child.stdin, "drain");
   }
@@ -236,12 +242,12 @@ describe("a hostile host", function () {
       encodeWipc(CALL, JSON.stringify({ jsonrpc: "2.0", method: "repeat", params: [60_000], id })),
     );
     const written = write(child, concat(requests));
-    let most = 0;
+    let maximum = 0;
     for (let n = 0; n < 20; n++) {
       await pause(50);
-      most = Math.max(most, memoryOf(child.pid) - before);
+      maximum = Math.max(maximum, memoryOf(child.pid) - before);
     }
-    assert.isBelow(most, 120 * MIB);
+    assert.isBelow(maximum, 120 * MIB);
     read();
     await written;
     while (frames.length < 3_000) await once(child.stdout, "data");
@@ -259,12 +265,12 @@ describe("a hostile host", function () {
     const { child, frames, read } = await guestOf("echo");
     const before = memoryOf(child.pid);
     const written = write(child, concat(Array.from({ length: 3_000 }, () => encodeWipc(DATA, new Uint8Array(60_000)))));
-    let most = 0;
+    let maximum = 0;
     for (let n = 0; n < 20; n++) {
       await pause(50);
-      most = Math.max(most, memoryOf(child.pid) - before);
+      maximum = Math.max(maximum, memoryOf(child.pid) - before);
     }
-    assert.isBelow(most, 100 * MIB);
+    assert.isBelow(maximum, 100 * MIB);
     read();
     await written;
     while (frames.length < 3_000) await once(child.stdout, "data");

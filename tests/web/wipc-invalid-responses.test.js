@@ -1,4 +1,4 @@
-// Responses in CALL frames that cannot be parsed. Each ends its own call and no other call.
+// Responses in CALL frames that cannot be parsed. Each such response ends its own call and no other call.
 
 import { assert } from "chai";
 import { JSONRPCClient, JSONRPCPeer } from "./support/portway.js";
@@ -11,16 +11,16 @@ const LONG = "x".repeat(2 * MAX_MESSAGE_BYTES);
 
 /** Creates a client with pending calls. The test is its peer. */
 async function clientWithPendingCalls(count, Class = JSONRPCClient) {
-  const remoteEnd = scriptedPipe({ maxMessage: MAX_MESSAGE_BYTES });
+  const pipe = scriptedPipe({ maxMessage: MAX_MESSAGE_BYTES });
   const errors = [];
-  const client = new Class(remoteEnd.channel.transport(), { onError: ({ message }) => errors.push(message) });
+  const client = new Class(pipe.channel.transport(), { onError: ({ message }) => errors.push(message) });
   afterThisTest(() => client.destroy());
   const calls = Array.from({ length: count }, () => client.request("wait", [], { timeout: 0 }));
   for (const call of calls) call.catch(() => {});
-  return { remoteEnd, client, calls, errors };
+  return { pipe, client, calls, errors };
 }
 
-const post = (remoteEnd, text) => remoteEnd.post(CALL, text);
+const post = (pipe, text) => pipe.post(CALL, text);
 
 const unreadable = (id) => [
   `{"jsonrpc":"2.0","id":${id},"result":NaN}`,
@@ -35,26 +35,26 @@ const unreadable = (id) => [
 describe("an unreadable response over WIPC", () => {
   for (const [index, text] of unreadable(2).entries()) {
     it(`ends its own call and no other call (${index + 1})`, async () => {
-      const { remoteEnd, client, calls, errors } = await clientWithPendingCalls(3);
-      await post(remoteEnd, text);
+      const { pipe, client, calls, errors } = await clientWithPendingCalls(3);
+      await post(pipe, text);
       const error = await rejection(calls[1]);
       assert.deepEqual([error.name, error.reason, error.id], ["CallError", "unreadable-response", 2]);
       assert.match(error.cause.message, /is not JSON|exceeds maxMessage/);
       assert.deepEqual([errors.length, client.pending], [1, 2]);
-      await post(remoteEnd, '{"jsonrpc":"2.0","id":3,"result":"yes"}');
+      await post(pipe, '{"jsonrpc":"2.0","id":3,"result":"yes"}');
       assert.equal(await calls[2], "yes");
     });
   }
 
-  it("ends its call at a peer with a server, and gets an error response like any message that cannot be parsed", async () => {
-    const { remoteEnd, calls } = await clientWithPendingCalls(2, JSONRPCPeer);
-    await post(remoteEnd, unreadable(1)[0]);
+  it("also ends its call at a peer that can serve requests", async () => {
+    const { pipe, calls } = await clientWithPendingCalls(2, JSONRPCPeer);
+    await post(pipe, unreadable(1)[0]);
     assert.equal((await rejection(calls[0])).reason, "unreadable-response");
   });
 
   it("in a batch ends the call of each response of the batch", async () => {
-    const { remoteEnd, client, calls } = await clientWithPendingCalls(3);
-    await post(remoteEnd, '[{"jsonrpc":"2.0","id":1,"result":NaN},{"jsonrpc":"2.0","id":3,"result":1}]');
+    const { pipe, client, calls } = await clientWithPendingCalls(3);
+    await post(pipe, '[{"jsonrpc":"2.0","id":1,"result":NaN},{"jsonrpc":"2.0","id":3,"result":1}]');
     for (const call of [calls[0], calls[2]]) assert.equal((await rejection(call)).reason, "unreadable-response");
     assert.equal(client.pending, 1);
   });
@@ -62,49 +62,51 @@ describe("an unreadable response over WIPC", () => {
   it("ends the only pending call if its id cannot be read, and no call if several are pending", async () => {
     const responseWithoutId = '{"jsonrpc":"2.0","result":"x';
     const one = await clientWithPendingCalls(1);
-    await post(one.remoteEnd, responseWithoutId);
+    await post(one.pipe, responseWithoutId);
     assert.equal((await rejection(one.calls[0])).reason, "unreadable-response");
     const two = await clientWithPendingCalls(2);
-    await post(two.remoteEnd, responseWithoutId);
-    await post(two.remoteEnd, '{"jsonrpc":"2.0","id":1,"result":"yes"}');
+    await post(two.pipe, responseWithoutId);
+    await post(two.pipe, '{"jsonrpc":"2.0","id":1,"result":"yes"}');
     assert.equal(await two.calls[0], "yes");
     assert.deepEqual([two.client.pending, two.errors.length], [1, 1]);
   });
 
-  it("does not end a call if it is a request, or if its id is unknown", async () => {
-    const { remoteEnd, calls } = await clientWithPendingCalls(1);
+  it("ends no call if its id is unknown, and an unreadable request also ends no call", async () => {
+    const { pipe, calls } = await clientWithPendingCalls(1);
     const others = ['"method":"x","params":[NaN]', '"params":[', `"method":"${LONG}`].map(
       (rest) => `{"jsonrpc":"2.0","id":1,${rest}`,
     );
     for (const text of [...others, '{"id":"1","result":NaN}', '{"id":null,"error":NaN}', "hello", "[", ""]) {
-      if (text !== "") await post(remoteEnd, text);
+      if (text !== "") await post(pipe, text);
     }
-    await post(remoteEnd, '{"jsonrpc":"2.0","id":1,"result":"yes"}');
+    await post(pipe, '{"jsonrpc":"2.0","id":1,"result":"yes"}');
     assert.equal(await calls[0], "yes");
   });
 });
 
 describe("a response over WIPC that exceeds the limit", () => {
-  const late = (before) => `{"jsonrpc":"2.0","x":"${"x".repeat(before)}","id":2,"result":"${LONG}"}`;
-  /** The length of the response up to the comma after the id. */
-  const most = 1_024 - '{"jsonrpc":"2.0","x":"","id":2,'.length;
+  /** Returns a response whose id follows a filler of this length. */
+  const longResponse = (fillerLength) =>
+    `{"jsonrpc":"2.0","x":"${"x".repeat(fillerLength)}","id":2,"result":"${LONG}"}`;
+  /** The maximum length of the filler with which the id and its comma are within the 1024 bytes that are searched. */
+  const maxFiller = 1_024 - '{"jsonrpc":"2.0","x":"","id":2,'.length;
 
   it("ends the only pending call if its id is beyond the searched part", async () => {
     const two = await clientWithPendingCalls(2);
-    await post(two.remoteEnd, late(most + 1));
-    await post(two.remoteEnd, late(most));
+    await post(two.pipe, longResponse(maxFiller + 1));
+    await post(two.pipe, longResponse(maxFiller));
     assert.equal((await rejection(two.calls[1])).reason, "unreadable-response");
     assert.equal(two.client.pending, 1);
     const one = await clientWithPendingCalls(1);
-    await post(one.remoteEnd, late(most + 1));
+    await post(one.pipe, longResponse(maxFiller + 1));
     assert.equal((await rejection(one.calls[0])).reason, "unreadable-response");
   });
 
   it("ends its call even if it arrives in several chunks, and before a client exists", async () => {
-    const remoteEnd = scriptedPipe({ maxMessage: MAX_MESSAGE_BYTES });
-    const frame = encodeWipc(CALL, late(most));
-    for (let at = 0; at < frame.length; at += 100) remoteEnd.postBytes(frame.subarray(at, at + 100));
-    const client = new JSONRPCClient(remoteEnd.channel.transport(), { onError() {} });
+    const pipe = scriptedPipe({ maxMessage: MAX_MESSAGE_BYTES });
+    const frame = encodeWipc(CALL, longResponse(maxFiller));
+    for (let at = 0; at < frame.length; at += 100) pipe.postBytes(frame.subarray(at, at + 100));
+    const client = new JSONRPCClient(pipe.channel.transport(), { onError() {} });
     afterThisTest(() => client.destroy());
     const calls = [1, 2].map(() => client.request("wait", [], { timeout: 0 }));
     for (const call of calls) call.catch(() => {});

@@ -93,104 +93,104 @@ describe("a WIPC peer that sends requests and does not read", function () {
       ["with a promise", async () => KIB_64],
     ]) {
       it(`makes a ${role} that responds ${kind} buffer 16 MiB of responses, and all responses arrive later`, async () => {
-        const end = channelWithoutReader({ role });
+        const pipe = channelWithoutReader({ role });
         let handled = 0;
-        new JSONRPCServer(end.channel.transport()).method("big", () => {
+        new JSONRPCServer(pipe.channel.transport()).method("big", () => {
           handled += 1;
           return answer();
         });
-        await end.post(requests("big", 350));
-        end.post(requests("big", 150, 350));
-        const most = UNWRITTEN / KIB_64.length + 2 * 16;
-        assert.isBelow(await settled(() => handled, 200), most);
-        end.read();
-        await until(() => end.received === 500);
+        await pipe.post(requests("big", 350));
+        pipe.post(requests("big", 150, 350));
+        const maximum = UNWRITTEN / KIB_64.length + 2 * 16;
+        assert.isBelow(await settled(() => handled, 200), maximum);
+        pipe.read();
+        await until(() => pipe.received === 500);
         assert.deepEqual(
-          end.messages.map(({ id, result }) => [id, result.length]),
+          pipe.messages.map(({ id, result }) => [id, result.length]),
           Array.from({ length: 500 }, (_, id) => [id, 65_536]),
         );
-        await end.channel.idle();
+        await pipe.channel.idle();
       });
     }
   }
 
-  it("is not read while its output is full", async () => {
-    const end = channelWithoutReader();
-    new JSONRPCServer(end.channel.transport()).method("big", () => KIB_64);
+  it("is not read while the output to this peer is full", async () => {
+    const pipe = channelWithoutReader();
+    new JSONRPCServer(pipe.channel.transport()).method("big", () => KIB_64);
     let written = 0;
     const write = async () => {
-      for (; written < 500; written++) await end.post(request("big", written, [KIB_64]));
+      for (; written < 500; written++) await pipe.post(request("big", written, [KIB_64]));
     };
     write().catch(() => {});
     assert.isBelow(await settled(() => written, 0), 300);
-    end.read();
-    await until(() => end.received === 500);
+    pipe.read();
+    await until(() => pipe.received === 500);
   });
 
   it("cannot exceed the limit by a batch, or by messages that arrive before a handler", async () => {
-    const end = channelWithoutReader();
-    await end.post(
+    const pipe = channelWithoutReader();
+    await pipe.post(
       concat([requests("big", 500), encodeWipc(CALL, JSON.stringify([{ jsonrpc: "2.0", method: "big", id: "b" }]))]),
     );
     let handled = 0;
     await pause(20);
-    new JSONRPCServer(end.channel.transport()).method("big", () => {
+    new JSONRPCServer(pipe.channel.transport()).method("big", () => {
       handled += 1;
       return KIB_64;
     });
     assert.isBelow(await settled(() => handled, 0), 300);
-    end.read();
-    await until(() => end.received === 501);
+    pipe.read();
+    await until(() => pipe.received === 501);
     assert.deepEqual(
-      end.messages.at(-1).map(({ id }) => id),
+      pipe.messages.at(-1).map(({ id }) => id),
       ["b"],
     );
   });
 
   it("cannot exceed the limit by frames that hooks send back", async () => {
     let handled = 0;
-    const end = channelWithoutReader({
+    const pipe = channelWithoutReader({
       onData(payload) {
         handled += 1;
-        return end.channel.send(DATA, payload);
+        return pipe.channel.send(DATA, payload);
       },
     });
     const piece = encodeWipc(DATA, KIB_64);
-    end.post(concat(Array.from({ length: 400 }, () => piece)));
+    pipe.post(concat(Array.from({ length: 400 }, () => piece)));
     assert.isBelow(await settled(() => handled, 0), 300);
-    end.read();
-    await until(() => end.received === 400);
+    pipe.read();
+    await until(() => pipe.received === 400);
   });
 
   it("cannot exceed the limit by notifications that handlers send", async () => {
-    const end = channelWithoutReader();
+    const pipe = channelWithoutReader();
     let handled = 0;
-    const peer = new JSONRPCPeer(end.channel.transport()).method("log", () => {
+    const peer = new JSONRPCPeer(pipe.channel.transport()).method("log", () => {
       handled += 1;
       peer.notify("line", [KIB_64]);
     });
-    await end.post(requests("log", 500));
+    await pipe.post(requests("log", 500));
     assert.isBelow(await settled(() => handled, 0), 300);
-    end.read();
-    await until(() => end.received === 1_000);
+    pipe.read();
+    await until(() => pipe.received === 1_000);
   });
 
   it("cannot exceed the limit by items of a stream, whatever its credit is", async () => {
-    const end = channelWithoutReader();
-    let given = 0;
-    new JSONRPCServer(end.channel.transport())
+    const pipe = channelWithoutReader();
+    let produced = 0;
+    new JSONRPCServer(pipe.channel.transport())
       .method("count", async function* () {
-        while (given < 500) yield `${given++}`.padEnd(65_536, "x");
+        while (produced < 500) yield `${produced++}`.padEnd(65_536, "x");
       })
       .method("none", () => 5);
     const params = { method: "count", params: [], credit: 65_535 };
-    await end.post(
+    await pipe.post(
       concat([request("rpc.stream", 1, params), request("rpc.stream", 2, { ...params, method: "none", credit: 1 })]),
     );
-    assert.isBelow(await settled(() => given, 0), 300);
-    end.read();
-    await until(() => end.received === 502);
-    const { messages } = end;
+    assert.isBelow(await settled(() => produced, 0), 300);
+    pipe.read();
+    await until(() => pipe.received === 502);
+    const { messages } = pipe;
     assert.deepEqual(
       [messages.find(({ id }) => id === 2).error.code, messages.at(-1)],
       [-32603, { jsonrpc: "2.0", result: null, id: 1 }],
@@ -203,35 +203,35 @@ describe("a WIPC peer that sends requests and does not read", function () {
 
   it("still has its frames handled while the application sends many bytes", async () => {
     const seen = [];
-    const end = channelWithoutReader({ onData: (payload) => seen.push(text(payload)) });
-    for (let n = 0; n < 20; n++) end.channel.send(DATA, new Uint8Array(1 << 20));
-    await end.post(encodeWipc(DATA, "taken"));
+    const pipe = channelWithoutReader({ onData: (payload) => seen.push(text(payload)) });
+    for (let n = 0; n < 20; n++) pipe.channel.send(DATA, new Uint8Array(1 << 20));
+    await pipe.post(encodeWipc(DATA, "taken"));
     await until(() => seen.length === 1);
-    end.read();
-    await until(() => end.received === 20);
+    pipe.read();
+    await until(() => pipe.received === 20);
   });
 
-  it("does not prevent calls to it from timing out", async () => {
-    const end = channelWithoutReader();
-    const peer = new JSONRPCPeer(end.channel.transport()).method("big", () => KIB_64);
-    await end.post(requests("big", 500));
+  it("does not prevent the timeouts of calls to this peer", async () => {
+    const pipe = channelWithoutReader();
+    const peer = new JSONRPCPeer(pipe.channel.transport()).method("big", () => KIB_64);
+    await pipe.post(requests("big", 500));
     await settled(() => peer.pending);
     assert.equal((await rejection(peer.request("a", [], { timeout: 100 }))).reason, "timeout");
-    end.read();
-    await until(() => end.received >= 501);
+    pipe.read();
+    await until(() => pipe.received >= 501);
   });
 
   it("does not prevent the channel from being closed or destroyed", async () => {
     for (const close of [(channel) => channel.destroy(), (channel) => channel.close("", { timeout: 100 })]) {
-      const end = channelWithoutReader();
+      const pipe = channelWithoutReader();
       let handled = 0;
-      new JSONRPCServer(end.channel.transport()).method("big", () => ((handled += 1), KIB_64));
-      await end.post(requests("big", 500));
+      new JSONRPCServer(pipe.channel.transport()).method("big", () => ((handled += 1), KIB_64));
+      await pipe.post(requests("big", 500));
       await settled(() => handled, 0);
       const before = handled;
-      close(end.channel);
-      assert.isFalse((await end.channel.ended).closed);
-      await end.channel.idle();
+      close(pipe.channel);
+      assert.isFalse((await pipe.channel.ended).closed);
+      await pipe.channel.idle();
       await pause(20);
       assert.equal(handled, before);
     }
@@ -243,12 +243,12 @@ describe("a WIPC peer that sends requests, does not read, and ends its output", 
 
   for (const role of ["host", "guest"]) {
     it(`does not prevent the end of a ${role}, whose error reports the dropped messages`, async () => {
-      const end = channelWithoutReader({ role, closeTimeout: 100 });
+      const pipe = channelWithoutReader({ role, closeTimeout: 100 });
       let handled = 0;
-      new JSONRPCServer(end.channel.transport()).method("big", () => ((handled += 1), KIB_64));
-      for (let n = 0; n < 10; n++) end.post(requests("big", 100, 100 * n));
-      end.end();
-      const { closed, error } = await end.channel.ended;
+      new JSONRPCServer(pipe.channel.transport()).method("big", () => ((handled += 1), KIB_64));
+      for (let n = 0; n < 10; n++) pipe.post(requests("big", 100, 100 * n));
+      pipe.end();
+      const { closed, error } = await pipe.channel.ended;
       assert.deepEqual([closed, error.name, error.reason], [false, "WipcClosedError", "ended"]);
       assert.include(error.message, "dropped");
       assert.isBelow(handled, 300);
@@ -256,20 +256,20 @@ describe("a WIPC peer that sends requests, does not read, and ends its output", 
 
     it(`gets all responses of a ${role} if it continues to read, even slowly`, async () => {
       // Reading takes longer than `closeTimeout` in all, but the pauses are much shorter.
-      const end = channelWithoutReader({ role, closeTimeout: 2_000 });
+      const pipe = channelWithoutReader({ role, closeTimeout: 2_000 });
       let handled = 0;
       let hasEnded = false;
-      end.channel.ended.finally(() => (hasEnded = true));
-      new JSONRPCServer(end.channel.transport()).method("big", () => ((handled += 1), KIB_64));
-      for (let n = 0; n < 4; n++) end.post(requests("big", 100, 100 * n));
-      end.end();
-      const reader = end.reader();
+      pipe.channel.ended.finally(() => (hasEnded = true));
+      new JSONRPCServer(pipe.channel.transport()).method("big", () => ((handled += 1), KIB_64));
+      for (let n = 0; n < 4; n++) pipe.post(requests("big", 100, 100 * n));
+      pipe.end();
+      const reader = pipe.reader();
       while (handled < 400 && !hasEnded) {
         for (let n = 0; n < 10; n++) await reader.read();
         await pause(100);
       }
       assert.equal(handled, 400);
-      assert.deepEqual(await end.channel.ended, { closed: false, error: undefined });
+      assert.deepEqual(await pipe.channel.ended, { closed: false, error: undefined });
     });
   }
 });
@@ -301,37 +301,37 @@ describe("a WIPC peer that sends many messages at once", function () {
     ["text between frames", concat([utf8("text"), encodeWipc(OPEN)]), "onPassthrough"],
   ]) {
     it(`lets timers run: ${what}`, async () => {
-      let done = 0;
-      let turns = 0;
-      const timer = setInterval(() => (turns += done > 0 && done < COUNT ? 1 : 0), 1);
+      let completed = 0;
+      let timerCalls = 0;
+      const timer = setInterval(() => (timerCalls += completed > 0 && completed < COUNT ? 1 : 0), 1);
       afterThisTest(() => clearInterval(timer));
       const work = () => {
-        for (const end = performance.now() + 1; performance.now() < end; );
-        done += 1;
+        for (const deadline = performance.now() + 1; performance.now() < deadline; );
+        completed += 1;
       };
-      const remoteEnd = scriptedPipe(hook === undefined ? {} : { [hook]: work });
-      serve?.(new JSONRPCServer(remoteEnd.channel.transport()), work);
-      remoteEnd.postBytes(concat(Array.from({ length: COUNT }, () => frame))).catch(() => {});
-      await until(() => done === COUNT);
-      assert.isAbove(turns, 3);
+      const pipe = scriptedPipe(hook === undefined ? {} : { [hook]: work });
+      serve?.(new JSONRPCServer(pipe.channel.transport()), work);
+      pipe.postBytes(concat(Array.from({ length: COUNT }, () => frame))).catch(() => {});
+      await until(() => completed === COUNT);
+      assert.isAbove(timerCalls, 3);
     });
   }
 
   it("lets timers run: requests that are not handled yet", async () => {
-    let done = 0;
-    let turns = 0;
-    const timer = setInterval(() => (turns += done > 0 && done < COUNT ? 1 : 0), 1);
+    let completed = 0;
+    let timerCalls = 0;
+    const timer = setInterval(() => (timerCalls += completed > 0 && completed < COUNT ? 1 : 0), 1);
     afterThisTest(() => clearInterval(timer));
-    const remoteEnd = scriptedPipe();
-    remoteEnd.channel.transport();
-    await remoteEnd.postBytes(concat(Array.from({ length: COUNT }, () => note)));
+    const pipe = scriptedPipe();
+    pipe.channel.transport();
+    await pipe.postBytes(concat(Array.from({ length: COUNT }, () => note)));
     await pause(50);
-    new JSONRPCServer(remoteEnd.channel.transport()).onNotify("work", () => {
-      for (const end = performance.now() + 1; performance.now() < end; );
-      done += 1;
+    new JSONRPCServer(pipe.channel.transport()).onNotify("work", () => {
+      for (const deadline = performance.now() + 1; performance.now() < deadline; );
+      completed += 1;
     });
-    await until(() => done === COUNT);
-    assert.isAbove(turns, 3);
+    await until(() => completed === COUNT);
+    assert.isAbove(timerCalls, 3);
   });
 
   for (const [what, type, chunked] of [
@@ -340,55 +340,55 @@ describe("a WIPC peer that sends many messages at once", function () {
     ["of JSON-RPC in a chunk each", CALL, (bytes) => bytes],
   ]) {
     it(`lets timers run: a few large frames ${what}`, async () => {
-      let done = 0;
-      let turns = 0;
-      const timer = setInterval(() => (turns += done > 0 && done < 20 ? 1 : 0), 1);
+      let completed = 0;
+      let timerCalls = 0;
+      const timer = setInterval(() => (timerCalls += completed > 0 && completed < 20 ? 1 : 0), 1);
       afterThisTest(() => clearInterval(timer));
       const work = () => {
-        for (const end = performance.now() + 20; performance.now() < end; );
-        done += 1;
+        for (const deadline = performance.now() + 20; performance.now() < deadline; );
+        completed += 1;
       };
-      const remoteEnd = scriptedPipe({ onData: work });
-      if (type === CALL) new JSONRPCServer(remoteEnd.channel.transport()).onNotify("work", work);
+      const pipe = scriptedPipe({ onData: work });
+      if (type === CALL) new JSONRPCServer(pipe.channel.transport()).onNotify("work", work);
       const frame = encodeWipc(type, JSON.stringify({ jsonrpc: "2.0", method: "work", params: [KIB_64] }));
-      for (const chunk of chunked(Array.from({ length: 20 }, () => frame))) remoteEnd.postBytes(chunk).catch(() => {});
-      await until(() => done === 20);
-      assert.isAbove(turns, 3);
+      for (const chunk of chunked(Array.from({ length: 20 }, () => frame))) pipe.postBytes(chunk).catch(() => {});
+      await until(() => completed === 20);
+      assert.isAbove(timerCalls, 3);
     });
   }
 
   it("lets timers run: the stream accepts each frame at once", async () => {
-    let done = 0;
-    let turns = 0;
-    const timer = setInterval(() => (turns += done > 0 && done < COUNT ? 1 : 0), 1);
+    let completed = 0;
+    let timerCalls = 0;
+    const timer = setInterval(() => (timerCalls += completed > 0 && completed < COUNT ? 1 : 0), 1);
     afterThisTest(() => clearInterval(timer));
     const writable = new WritableStream({
       write() {
-        for (const end = performance.now() + 1; performance.now() < end; );
-        done += 1;
+        for (const deadline = performance.now() + 1; performance.now() < deadline; );
+        completed += 1;
       },
     });
     const channel = new WipcChannel({ readable: new ReadableStream(), writable });
     afterThisTest(() => channel.destroy());
     for (let n = 0; n < COUNT; n++) channel.send(DATA, "1");
-    await until(() => done === COUNT);
-    assert.isAbove(turns, 3);
+    await until(() => completed === COUNT);
+    assert.isAbove(timerCalls, 3);
   });
 
   it("lets timers run: text in many chunks", async () => {
-    let done = 0;
-    let turns = 0;
-    const timer = setInterval(() => (turns += done > 0 && done < COUNT ? 1 : 0), 1);
+    let completed = 0;
+    let timerCalls = 0;
+    const timer = setInterval(() => (timerCalls += completed > 0 && completed < COUNT ? 1 : 0), 1);
     afterThisTest(() => clearInterval(timer));
-    const remoteEnd = scriptedPipe({
+    const pipe = scriptedPipe({
       onPassthrough() {
-        for (const end = performance.now() + 1; performance.now() < end; );
-        done += 1;
+        for (const deadline = performance.now() + 1; performance.now() < deadline; );
+        completed += 1;
       },
     });
-    for (let n = 0; n < COUNT; n++) remoteEnd.postBytes(utf8("text")).catch(() => {});
-    await until(() => done === COUNT);
-    assert.isAbove(turns, 3);
+    for (let n = 0; n < COUNT; n++) pipe.postBytes(utf8("text")).catch(() => {});
+    await until(() => completed === COUNT);
+    assert.isAbove(timerCalls, 3);
   });
 });
 
@@ -446,31 +446,31 @@ describe("a request over WIPC whose id cannot be echoed", function () {
       JSON.stringify(Array.from({ length: 1_001 }, (_, id) => ({ jsonrpc: "2.0", method: "hang", id }))),
     ],
   ]) {
-    it(`gets one response with the id null and no longer counts: ${what}`, async () => {
-      const remoteEnd = scriptedPipe({ role: "guest" });
-      const peer = new JSONRPCPeer(remoteEnd.channel.transport())
+    it(`gets one response with the id null, and then does not count as a running request: ${what}`, async () => {
+      const pipe = scriptedPipe({ role: "guest" });
+      const peer = new JSONRPCPeer(pipe.channel.transport())
         .method("hang", () => new Promise(() => {}))
         .method("echo", (params) => params);
       afterThisTest(() => peer.destroy());
-      for (let n = 0; n < 100; n++) await remoteEnd.post(CALL, json);
-      await until(() => remoteEnd.messages.length === 100);
-      for (const { id, error } of remoteEnd.messages) assert.deepEqual([id, error.code], [null, -32600]);
-      await remoteEnd.channel.idle();
-      await remoteEnd.postBytes(request("echo", "z".repeat(1_024), [1]));
-      await until(() => remoteEnd.messages.length === 101);
-      assert.deepEqual(remoteEnd.messages[100].result, [1]);
+      for (let n = 0; n < 100; n++) await pipe.post(CALL, json);
+      await until(() => pipe.messages.length === 100);
+      for (const { id, error } of pipe.messages) assert.deepEqual([id, error.code], [null, -32600]);
+      await pipe.channel.idle();
+      await pipe.postBytes(request("echo", "z".repeat(1_024), [1]));
+      await until(() => pipe.messages.length === 101);
+      assert.deepEqual(pipe.messages[100].result, [1]);
     });
   }
 
   it("gets its error response within the response to its batch", async () => {
-    const remoteEnd = scriptedPipe();
-    new JSONRPCServer(remoteEnd.channel.transport()).method("echo", (params) => params);
-    await remoteEnd.post(
+    const pipe = scriptedPipe();
+    new JSONRPCServer(pipe.channel.transport()).method("echo", (params) => params);
+    await pipe.post(
       CALL,
       '[{"jsonrpc":"2.0","method":"echo","params":[1],"id":9007199254740991},{"jsonrpc":"2.0","method":"echo","id":9007199254740992},{"jsonrpc":"2.0","method":"echo","id":9007199254740993}]',
     );
-    await until(() => remoteEnd.messages.length === 1);
-    const outcomes = remoteEnd.messages[0].map(({ id, result, error }) => [id, result ?? error.data.reason]);
+    await until(() => pipe.messages.length === 1);
+    const outcomes = pipe.messages[0].map(({ id, result, error }) => [id, result ?? error.data.reason]);
     assert.sameDeepMembers(outcomes, [
       [2 ** 53 - 1, [1]],
       [null, "invalid-id-type"],
@@ -478,27 +478,27 @@ describe("a request over WIPC whose id cannot be echoed", function () {
     ]);
   });
 
-  it("gets its error response within its batch, whose other requests count as running until then", async () => {
-    const remoteEnd = scriptedPipe({ role: "guest" });
+  it("gets its error response with the responses of its batch, whose other requests count as running until then", async () => {
+    const pipe = scriptedPipe({ role: "guest" });
     const gate = deferred();
-    new JSONRPCServer(remoteEnd.channel.transport()).method("wait", () => gate.promise);
-    const one = { jsonrpc: "2.0", method: "wait" };
-    await remoteEnd.post(
+    new JSONRPCServer(pipe.channel.transport()).method("wait", () => gate.promise);
+    const waitRequest = { jsonrpc: "2.0", method: "wait" };
+    await pipe.post(
       CALL,
       JSON.stringify([
-        { ...one, id: 1 },
-        { ...one, id: {} },
-        { ...one, id: 1 },
-        { ...one, id: "z".repeat(2_000) },
+        { ...waitRequest, id: 1 },
+        { ...waitRequest, id: {} },
+        { ...waitRequest, id: 1 },
+        { ...waitRequest, id: "z".repeat(2_000) },
       ]),
     );
-    const idle = remoteEnd.channel.idle();
+    const idle = pipe.channel.idle();
     assert.isTrue(await isOpen(idle));
     gate.resolve(5);
     await idle;
-    await until(() => remoteEnd.messages.length === 1);
+    await until(() => pipe.messages.length === 1);
     assert.sameDeepMembers(
-      remoteEnd.messages[0].map(({ id, result, error }) => [id, result ?? error.code]),
+      pipe.messages[0].map(({ id, result, error }) => [id, result ?? error.code]),
       [
         [1, 5],
         [null, -32600],
@@ -508,14 +508,14 @@ describe("a request over WIPC whose id cannot be echoed", function () {
     );
   });
 
-  it("does not end the count of a running request whose id is null", async () => {
-    const remoteEnd = scriptedPipe({ role: "guest" });
+  it("gets an error with the id null, which does not end the count of a running request with the id null", async () => {
+    const pipe = scriptedPipe({ role: "guest" });
     const gate = deferred();
-    new JSONRPCServer(remoteEnd.channel.transport()).method("wait", () => gate.promise);
-    await remoteEnd.post(CALL, '{"jsonrpc":"2.0","method":"wait","id":null}');
-    await remoteEnd.post(CALL, "no JSON");
-    await until(() => remoteEnd.messages.length === 1);
-    const idle = remoteEnd.channel.idle();
+    new JSONRPCServer(pipe.channel.transport()).method("wait", () => gate.promise);
+    await pipe.post(CALL, '{"jsonrpc":"2.0","method":"wait","id":null}');
+    await pipe.post(CALL, "no JSON");
+    await until(() => pipe.messages.length === 1);
+    const idle = pipe.channel.idle();
     assert.isTrue(await isOpen(idle));
     gate.resolve(5);
     await idle;
@@ -526,44 +526,41 @@ describe("running requests over WIPC", function () {
   this.timeout(30_000);
 
   it("are at most 1 024: a further request is refused, and does not count after that", async () => {
-    const remoteEnd = scriptedPipe();
+    const pipe = scriptedPipe();
     const gate = deferred();
-    new JSONRPCServer(remoteEnd.channel.transport()).method("wait", () => gate.promise);
-    await remoteEnd.postBytes(requests("wait", 1_025));
-    await until(() => remoteEnd.messages.length === 1);
-    const [{ id, error }] = remoteEnd.messages;
+    new JSONRPCServer(pipe.channel.transport()).method("wait", () => gate.promise);
+    await pipe.postBytes(requests("wait", 1_025));
+    await until(() => pipe.messages.length === 1);
+    const [{ id, error }] = pipe.messages;
     assert.deepEqual([id, error.code, error.data.reason], [1_024, -32600, "too-many-requests"]);
     gate.resolve(1);
-    await remoteEnd.channel.idle();
-    await until(() => remoteEnd.messages.length === 1_025);
+    await pipe.channel.idle();
+    await until(() => pipe.messages.length === 1_025);
   });
 
-  it("have at most 64 MiB of payload: a further request is refused until one has a response", async () => {
-    const remoteEnd = scriptedPipe();
+  it("have at most 64 MiB of payload: a further request is refused until a running request has its response", async () => {
+    const pipe = scriptedPipe();
     const gates = [];
-    new JSONRPCServer(remoteEnd.channel.transport()).method(
-      "wait",
-      () => (gates.push(deferred()), gates.at(-1).promise),
-    );
+    new JSONRPCServer(pipe.channel.transport()).method("wait", () => (gates.push(deferred()), gates.at(-1).promise));
     const large = request("wait", 1, ["x".repeat(9 << 20)]);
-    for (let n = 0; n < 8; n++) await remoteEnd.postBytes(large);
-    await until(() => remoteEnd.messages.length === 1);
-    const [{ id, error }] = remoteEnd.messages;
+    for (let n = 0; n < 8; n++) await pipe.postBytes(large);
+    await until(() => pipe.messages.length === 1);
+    const [{ id, error }] = pipe.messages;
     assert.deepEqual([id, error.code, error.data.reason, gates.length], [1, -32600, "too-many-requests", 7]);
-    await remoteEnd.postBytes(request("wait", 8));
+    await pipe.postBytes(request("wait", 8));
     gates[0].resolve(1);
-    await until(() => remoteEnd.messages.length === 2);
-    await remoteEnd.postBytes(large);
+    await until(() => pipe.messages.length === 2);
+    await pipe.postBytes(large);
     await until(() => gates.length === 9);
     for (const gate of gates) gate.resolve(1);
-    await remoteEnd.channel.idle();
+    await pipe.channel.idle();
   });
 
   it("of a batch count with the whole payload of the batch, until all of them have a response", async () => {
-    const remoteEnd = scriptedPipe();
+    const pipe = scriptedPipe();
     const gates = [];
     let notes = 0;
-    new JSONRPCServer(remoteEnd.channel.transport())
+    new JSONRPCServer(pipe.channel.transport())
       .method("wait", () => (gates.push(deferred()), gates.at(-1).promise))
       .onNotify("note", () => (notes += 1));
     const wait = (id) => ({ jsonrpc: "2.0", method: "wait", id });
@@ -576,10 +573,10 @@ describe("running requests over WIPC", function () {
           wait(`${id}b`),
         ]),
       );
-    for (let n = 0; n < 8; n++) await remoteEnd.postBytes(batch(n));
-    await until(() => remoteEnd.messages.length === 1);
+    for (let n = 0; n < 8; n++) await pipe.postBytes(batch(n));
+    await until(() => pipe.messages.length === 1);
     assert.deepEqual(
-      remoteEnd.messages[0].map(({ id, error }) => [id, error.data.reason]),
+      pipe.messages[0].map(({ id, error }) => [id, error.data.reason]),
       [
         ["7a", "too-many-requests"],
         ["7b", "too-many-requests"],
@@ -588,27 +585,24 @@ describe("running requests over WIPC", function () {
     assert.deepEqual([gates.length, notes], [14, 8]);
     // One of two requests of the batch has ended, so the payload still counts.
     gates[0].resolve(1);
-    await remoteEnd.postBytes(request("wait", "later", ["x".repeat(9 << 20)]));
-    await until(() => remoteEnd.messages.length === 2);
-    assert.deepEqual(
-      [remoteEnd.messages[1].id, remoteEnd.messages[1].error?.data.reason],
-      ["later", "too-many-requests"],
-    );
+    await pipe.postBytes(request("wait", "later", ["x".repeat(9 << 20)]));
+    await until(() => pipe.messages.length === 2);
+    assert.deepEqual([pipe.messages[1].id, pipe.messages[1].error?.data.reason], ["later", "too-many-requests"]);
     gates[1].resolve(1);
-    await until(() => remoteEnd.messages.length === 3);
-    await remoteEnd.postBytes(request("wait", "taken", ["x".repeat(9 << 20)]));
+    await until(() => pipe.messages.length === 3);
+    await pipe.postBytes(request("wait", "taken", ["x".repeat(9 << 20)]));
     await until(() => gates.length === 15);
     for (const gate of gates) gate.resolve(1);
-    await remoteEnd.channel.idle();
+    await pipe.channel.idle();
   });
 
-  it("stop counting when their server is destroyed, even if others use the channel", async () => {
-    const remoteEnd = scriptedPipe({ role: "guest" });
-    const server = new JSONRPCServer(remoteEnd.channel.transport()).method("hang", () => new Promise(() => {}));
-    const peer = new JSONRPCPeer(remoteEnd.channel.transport()).method("echo", (params) => params);
-    await remoteEnd.postBytes(concat([request("hang", 1), request("echo", 2, [])]));
-    await until(() => remoteEnd.messages.length === 1);
-    const idle = remoteEnd.channel.idle();
+  it("stop counting when their server is destroyed, even if another server uses the channel", async () => {
+    const pipe = scriptedPipe({ role: "guest" });
+    const server = new JSONRPCServer(pipe.channel.transport()).method("hang", () => new Promise(() => {}));
+    const peer = new JSONRPCPeer(pipe.channel.transport()).method("echo", (params) => params);
+    await pipe.postBytes(concat([request("hang", 1), request("echo", 2, [])]));
+    await until(() => pipe.messages.length === 1);
+    const idle = pipe.channel.idle();
     assert.isTrue(await isOpen(idle));
     server.destroy();
     await idle;
@@ -616,25 +610,25 @@ describe("running requests over WIPC", function () {
   });
 
   it("stop counting when the last user of the channel is destroyed", async () => {
-    const remoteEnd = scriptedPipe({ role: "guest" });
+    const pipe = scriptedPipe({ role: "guest" });
     let isRunning = false;
-    const server = new JSONRPCServer(remoteEnd.channel.transport()).method(
+    const server = new JSONRPCServer(pipe.channel.transport()).method(
       "hang",
       () => ((isRunning = true), new Promise(() => {})),
     );
-    await remoteEnd.postBytes(request("hang", 1));
+    await pipe.postBytes(request("hang", 1));
     await until(() => isRunning);
     server.destroy();
-    await remoteEnd.channel.idle();
+    await pipe.channel.idle();
   });
 
   it("that arrive in one chunk with CLOSE all get a response before a guest is idle", async () => {
-    const remoteEnd = scriptedPipe({ role: "guest" });
-    new JSONRPCServer(remoteEnd.channel.transport()).method("echo", async (params) => params);
-    await remoteEnd.postBytes(concat([requests("echo", 100), encodeWipc(CLOSE), requests("echo", 100, 100)]));
-    const idle = remoteEnd.channel.idle();
+    const pipe = scriptedPipe({ role: "guest" });
+    new JSONRPCServer(pipe.channel.transport()).method("echo", async (params) => params);
+    await pipe.postBytes(concat([requests("echo", 100), encodeWipc(CLOSE), requests("echo", 100, 100)]));
+    const idle = pipe.channel.idle();
     await idle;
-    await until(() => remoteEnd.messages.length === 200);
+    await until(() => pipe.messages.length === 200);
   });
 });
 
@@ -656,41 +650,41 @@ describe("a message over WIPC that is too long", function () {
   ]) {
     it(`gets the error -32600 and is not handled, and the next message is handled: ${how}`, async () => {
       const passed = [];
-      const remoteEnd = scriptedPipe({ ...limit, onPassthrough: (bytes) => passed.push(text(bytes)) });
-      new JSONRPCServer(remoteEnd.channel.transport()).method("echo", (params) => params);
-      for (const piece of pieces) await remoteEnd.postBytes(piece);
-      await remoteEnd.postBytes(request("echo", 2, [1]));
-      await until(() => remoteEnd.messages.length === 2);
-      assert.deepEqual(remoteEnd.messages, [oversize, { jsonrpc: "2.0", result: [1], id: 2 }]);
+      const pipe = scriptedPipe({ ...limit, onPassthrough: (bytes) => passed.push(text(bytes)) });
+      new JSONRPCServer(pipe.channel.transport()).method("echo", (params) => params);
+      for (const piece of pieces) await pipe.postBytes(piece);
+      await pipe.postBytes(request("echo", 2, [1]));
+      await until(() => pipe.messages.length === 2);
+      assert.deepEqual(pipe.messages, [oversize, { jsonrpc: "2.0", result: [1], id: 2 }]);
       assert.deepEqual(passed, []);
     });
   }
 
   it("has more than 10 485 760 bytes by default", async () => {
-    const remoteEnd = scriptedPipe();
+    const pipe = scriptedPipe();
     const lengths = [];
-    new JSONRPCServer(remoteEnd.channel.transport()).method(
+    new JSONRPCServer(pipe.channel.transport()).method(
       "length",
       ([value]) => (lengths.push(value.length), value.length),
     );
     const frame = (length) => request("length", 1, ["x".repeat(length - request("length", 1, [""]).length + 9)]);
-    const most = frame(10_485_760);
-    assert.equal(most.length, 9 + 10_485_760);
-    await remoteEnd.postBytes(most);
+    const longest = frame(10_485_760);
+    assert.equal(longest.length, 9 + 10_485_760);
+    await pipe.postBytes(longest);
     const tooLong = frame(10_485_761);
-    await remoteEnd.postBytes(tooLong.subarray(0, 1_000));
-    await remoteEnd.postBytes(tooLong.subarray(1_000));
-    await until(() => remoteEnd.messages.length === 2);
-    assert.equal(remoteEnd.messages[0].result, lengths[0]);
-    assert.deepEqual([lengths.length, remoteEnd.messages[1]], [1, oversize]);
+    await pipe.postBytes(tooLong.subarray(0, 1_000));
+    await pipe.postBytes(tooLong.subarray(1_000));
+    await until(() => pipe.messages.length === 2);
+    assert.equal(pipe.messages[0].result, lengths[0]);
+    assert.deepEqual([lengths.length, pipe.messages[1]], [1, oversize]);
   });
 
-  it("ends the call that it responds to, and is reported to a peer without a server", async () => {
-    const remoteEnd = scriptedPipe(limit);
+  it("ends the call that it responds to, and causes at most one call of onError", async () => {
+    const pipe = scriptedPipe(limit);
     const errors = [];
-    const client = new JSONRPCClient(remoteEnd.channel.transport(), { onError: ({ message }) => errors.push(message) });
+    const client = new JSONRPCClient(pipe.channel.transport(), { onError: ({ message }) => errors.push(message) });
     const call = rejection(client.request("a", [], { timeout: 0 }));
-    await remoteEnd.post(CALL, JSON.stringify({ jsonrpc: "2.0", result: "x".repeat(1_000), id: 1 }));
+    await pipe.post(CALL, JSON.stringify({ jsonrpc: "2.0", result: "x".repeat(1_000), id: 1 }));
     const { reason, message } = await call;
     assert.equal(reason, "unreadable-response");
     assert.include(message, "maxMessage");
@@ -710,34 +704,34 @@ describe("a message over WIPC that is too long", function () {
 
   it("is passed to onCall, to which the limit does not apply", async () => {
     const lengths = [];
-    const remoteEnd = scriptedPipe({ ...limit, onCall: (payload) => lengths.push(payload.length) });
-    await remoteEnd.postBytes(long.subarray(0, 500));
-    await remoteEnd.postBytes(long.subarray(500));
+    const pipe = scriptedPipe({ ...limit, onCall: (payload) => lengths.push(payload.length) });
+    await pipe.postBytes(long.subarray(0, 500));
+    await pipe.postBytes(long.subarray(500));
     await until(() => lengths.length === 1);
     assert.deepEqual(lengths, [long.length - 9]);
   });
 
-  it("and that the end of the stream truncates has its header passed on, and is reported", async () => {
+  it("is reported if the stream ends before its last byte, and its header is passed on as text", async () => {
     const events = [];
-    const remoteEnd = scriptedPipe({
+    const pipe = scriptedPipe({
       ...limit,
       onPassthrough: (bytes) => events.push(bytes.length),
       onTruncated: (size) => events.push({ size }),
     });
-    await remoteEnd.postBytes(long.subarray(0, 500));
-    remoteEnd.end();
-    await remoteEnd.channel.ended;
+    await pipe.postBytes(long.subarray(0, 500));
+    pipe.end();
+    await pipe.channel.ended;
     assert.deepEqual(events, [9, { size: 500 }]);
   });
 
-  it("and that is not a frame is abandoned after headerTimeout", async () => {
-    const remoteEnd = scriptedPipe({ ...limit, headerTimeout: 50 });
-    new JSONRPCServer(remoteEnd.channel.transport()).method("echo", (params) => params);
-    await remoteEnd.postBytes(long.subarray(0, 500));
+  it("is abandoned after headerTimeout if the rest of its frame does not arrive", async () => {
+    const pipe = scriptedPipe({ ...limit, headerTimeout: 50 });
+    new JSONRPCServer(pipe.channel.transport()).method("echo", (params) => params);
+    await pipe.postBytes(long.subarray(0, 500));
     await pause(100);
-    await remoteEnd.postBytes(request("echo", 2, [1]));
-    await until(() => remoteEnd.messages.length === 1);
-    assert.deepEqual(remoteEnd.messages, [{ jsonrpc: "2.0", result: [1], id: 2 }]);
+    await pipe.postBytes(request("echo", 2, [1]));
+    await until(() => pipe.messages.length === 1);
+    assert.deepEqual(pipe.messages, [{ jsonrpc: "2.0", result: [1], id: 2 }]);
   });
 
   it("requires a valid limit", () => {
@@ -756,9 +750,9 @@ describe("CALL frames that arrive before a handler", function () {
   ]) {
     it(`make reading pause with a warning, and all of them are handled later: ${what}`, async () => {
       let data = 0;
-      const remoteEnd = scriptedPipe({ onData: () => (data += 1) });
+      const pipe = scriptedPipe({ onData: () => (data += 1) });
       const lines = await printed(async (lines) => {
-        remoteEnd.postBytes(concat([...Array.from({ length: count }, () => frame), encodeWipc(DATA)])).catch(() => {});
+        pipe.postBytes(concat([...Array.from({ length: count }, () => frame), encodeWipc(DATA)])).catch(() => {});
         await until(() => lines.length === 1);
         await pause(50);
       });
@@ -766,34 +760,34 @@ describe("CALL frames that arrive before a handler", function () {
       assert.include(lines[0], "reading is paused");
       assert.equal(data, 0);
       let handled = 0;
-      new JSONRPCServer(remoteEnd.channel.transport()).method("echo", () => (handled += 1));
+      new JSONRPCServer(pipe.channel.transport()).method("echo", () => (handled += 1));
       await until(() => data === 1);
       assert.equal(handled, count);
     });
   }
 
   it("cause one warning, even if the input ends while their number exceeds the limit", async () => {
-    const remoteEnd = scriptedPipe();
-    remoteEnd.channel.transport();
+    const pipe = scriptedPipe();
+    pipe.channel.transport();
     const frame = request("echo", 1);
     const lines = await printed(async (lines) => {
-      await remoteEnd.postBytes(concat(Array.from({ length: 9_999 }, () => frame)));
+      await pipe.postBytes(concat(Array.from({ length: 9_999 }, () => frame)));
       await pause(50);
-      remoteEnd.postBytes(concat(Array.from({ length: 20_000 }, () => frame))).catch(() => {});
+      pipe.postBytes(concat(Array.from({ length: 20_000 }, () => frame))).catch(() => {});
       await until(() => lines.length > 0);
-      remoteEnd.end();
-      await remoteEnd.channel.ended;
+      pipe.end();
+      await pipe.channel.ended;
     });
     assert.lengthOf(lines, 1);
   });
 
   it("count with their payload and 256 bytes each", async () => {
     let data = 0;
-    const remoteEnd = scriptedPipe({ onData: () => (data += 1) });
+    const pipe = scriptedPipe({ onData: () => (data += 1) });
     const payload = "x".repeat(1_600);
     await printed(async (lines) => {
       // Without the 256 bytes, the frames would exceed neither 10 000 nor 16 MiB.
-      remoteEnd
+      pipe
         .postBytes(concat([...Array.from({ length: 9_500 }, () => encodeWipc(CALL, payload)), encodeWipc(DATA)]))
         .catch(() => {});
       await until(() => lines.length === 1 || data === 1);
@@ -802,11 +796,11 @@ describe("CALL frames that arrive before a handler", function () {
   });
 
   it("do not prevent the end of the channel", async () => {
-    const remoteEnd = scriptedPipe();
+    const pipe = scriptedPipe();
     await printed(async () => {
-      remoteEnd.postBytes(concat(Array.from({ length: 10_100 }, () => request("echo", 1)))).catch(() => {});
-      remoteEnd.end();
-      assert.deepEqual(await remoteEnd.channel.ended, { closed: false, error: undefined });
+      pipe.postBytes(concat(Array.from({ length: 10_100 }, () => request("echo", 1)))).catch(() => {});
+      pipe.end();
+      assert.deepEqual(await pipe.channel.ended, { closed: false, error: undefined });
     });
   });
 });
@@ -816,14 +810,14 @@ describe("messages that must cost a WIPC peer little", function () {
 
   /** Creates a server that receives the payloads. Returns all responses. */
   async function responsesTo(payloads, rpc) {
-    const remoteEnd = scriptedPipe();
-    new JSONRPCServer(remoteEnd.channel.transport(), { onError() {}, ...rpc })
+    const pipe = scriptedPipe();
+    new JSONRPCServer(pipe.channel.transport(), { onError() {}, ...rpc })
       .method("echo", (params) => params)
       .onNotify("note", () => {});
-    for (const payload of payloads) await remoteEnd.post(CALL, payload);
-    await remoteEnd.postBytes(request("echo", "last", [1]));
-    await until(() => remoteEnd.messages.some(({ id }) => id === "last"));
-    return remoteEnd.messages;
+    for (const payload of payloads) await pipe.post(CALL, payload);
+    await pipe.postBytes(request("echo", "last", [1]));
+    await until(() => pipe.messages.some(({ id }) => id === "last"));
+    return pipe.messages;
   }
 
   it("get one response each, however deep they are nested", async () => {
@@ -857,13 +851,13 @@ describe("messages that must cost a WIPC peer little", function () {
   });
 
   it("are found after many bytes that look like headers", async () => {
-    const remoteEnd = scriptedPipe({ maxPayload: 1_000 });
-    new JSONRPCServer(remoteEnd.channel.transport()).method("echo", (params) => params);
+    const pipe = scriptedPipe({ maxPayload: 1_000 });
+    new JSONRPCServer(pipe.channel.transport()).method("echo", (params) => params);
     for (const noise of ["WIPC\x02", "W", "WIPC\x02\xff\xff\xff\x7f", "WIPC\x07\0\0\0\0"]) {
-      await remoteEnd.postBytes(Uint8Array.from(noise.repeat(50_000), (letter) => letter.charCodeAt(0)));
+      await pipe.postBytes(Uint8Array.from(noise.repeat(50_000), (letter) => letter.charCodeAt(0)));
     }
     for (const byte of concat([utf8("W".repeat(2_000)), request("echo", 1, [1])]))
-      await remoteEnd.postBytes(Uint8Array.of(byte));
-    await until(() => remoteEnd.messages.length === 1);
+      await pipe.postBytes(Uint8Array.of(byte));
+    await until(() => pipe.messages.length === 1);
   });
 });

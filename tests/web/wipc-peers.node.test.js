@@ -18,13 +18,14 @@ import { afterThisTest } from "./support/cleanup.js";
 import { rejection, until } from "./support/outcomes.js";
 
 const { spawnGuest } = await import(packaged("wipc-node.js"));
-const here = (file) => fileURLToPath(new URL(file, import.meta.url));
+const pathOf = (file) => fileURLToPath(new URL(file, import.meta.url));
 
 after(() => rmSync(path));
 
 describe("a host of wipc-js", () => {
+  /** Starts our guest, and connects a host of wipc-js. `seen` records the frames and the text of our guest. */
   function host() {
-    const child = spawn(process.execPath, [here("fixtures/wipc-guest.mjs"), "echo"], {
+    const child = spawn(process.execPath, [pathOf("fixtures/wipc-guest.mjs"), "echo"], {
       stdio: ["pipe", "pipe", "inherit"],
     });
     afterThisTest(() => child.kill("SIGKILL"));
@@ -92,7 +93,7 @@ describe("a host of wipc-js", () => {
 describe("a guest of wipc-js", () => {
   it("responds to our host, prints text, sends data back, and exits when our host closes it", async () => {
     const seen = { opened: 0, closed: 0, data: 0, passed: "" };
-    const guest = await spawnGuest(process.execPath, [here("fixtures/wipc-js-guest.mjs"), path], {
+    const guest = await spawnGuest(process.execPath, [pathOf("fixtures/wipc-js-guest.mjs"), path], {
       onOpen: () => (seen.opened += 1),
       onClose: () => (seen.closed += 1),
       onData: (payload) => (seen.data += payload.length),
@@ -116,9 +117,9 @@ describe("a guest of wipc-js", () => {
 it("the example prints the described output if the package is installed", async () => {
   const folder = mkdtempSync(join(tmpdir(), "wipc-guest-"));
   afterThisTest(() => rmSync(folder, { recursive: true }));
-  cpSync(here("../../examples/wipc-guest-js"), folder, { recursive: true });
+  cpSync(pathOf("../../examples/wipc-guest-js"), folder, { recursive: true });
   mkdirSync(join(folder, "node_modules"));
-  symlinkSync(here("../../pkg"), join(folder, "node_modules/portway"));
+  symlinkSync(pathOf("../../pkg"), join(folder, "node_modules/portway"));
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [join(folder, "host.mjs")]);
   const lines = stdout.trim().split("\n");
   assert.sameMembers(lines.slice(0, -1), [

@@ -21,14 +21,14 @@ import { printed } from "./support/console.js";
 
 /** Creates a server on a channel. The test is its peer. */
 function served(options, rpc) {
-  const remoteEnd = scriptedPipe(options);
-  const server = new JSONRPCServer(remoteEnd.channel.transport(), { onError() {}, ...rpc });
+  const pipe = scriptedPipe(options);
+  const server = new JSONRPCServer(pipe.channel.transport(), { onError() {}, ...rpc });
   server
     .method("echo", (params) => params)
     .method("fail", () => {
       throw new RPCError(-32001, "no");
     });
-  return { ...remoteEnd, remoteEnd, server };
+  return { ...pipe, pipe, server };
 }
 
 const error = (code, message, id) => ({ jsonrpc: "2.0", error: { code, message }, id });
@@ -107,12 +107,12 @@ describe("JSON-RPC over WIPC", () => {
     const client = new JSONRPCClient(host.transport());
     const names = Object.keys(results);
     const outcome = ({ value, reason }) => value ?? [reason.code, reason.message.replace(/: .*/, "")];
-    const wanted = [
+    const expected = [
       ...names.slice(0, 3).map((name) => [-32603, `The result of "${name}" cannot be sent`]),
       "1970-01-01T00:00:00.000Z",
     ];
-    assert.deepEqual((await Promise.allSettled(names.map((name) => client.request(name)))).map(outcome), wanted);
-    assert.deepEqual((await client.batch(names.map((method) => ({ method })))).map(outcome), wanted);
+    assert.deepEqual((await Promise.allSettled(names.map((name) => client.request(name)))).map(outcome), expected);
+    assert.deepEqual((await client.batch(names.map((method) => ({ method })))).map(outcome), expected);
     const items = client.stream("items");
     assert.deepEqual(await items.next(), { done: false, value: 1 });
     assert.equal((await rejection(items.next())).code, -32603);
@@ -138,12 +138,12 @@ describe("JSON-RPC over WIPC", () => {
   });
 
   it("buffers the calls that arrive before a server exists", async () => {
-    const remoteEnd = scriptedPipe();
-    await remoteEnd.post(CALL, JSON.stringify({ jsonrpc: "2.0", method: "echo", params: [1], id: "early" }));
-    await remoteEnd.post(DATA);
-    new JSONRPCServer(remoteEnd.channel.transport()).method("echo", (params) => params);
-    await until(() => remoteEnd.messages.length === 1);
-    assert.deepEqual(remoteEnd.messages, [{ jsonrpc: "2.0", result: [1], id: "early" }]);
+    const pipe = scriptedPipe();
+    await pipe.post(CALL, JSON.stringify({ jsonrpc: "2.0", method: "echo", params: [1], id: "early" }));
+    await pipe.post(DATA);
+    new JSONRPCServer(pipe.channel.transport()).method("echo", (params) => params);
+    await until(() => pipe.messages.length === 1);
+    assert.deepEqual(pipe.messages, [{ jsonrpc: "2.0", result: [1], id: "early" }]);
   });
 
   it("makes a call with a transfer list reject", async () => {
@@ -156,7 +156,7 @@ describe("JSON-RPC over WIPC", () => {
     assert.equal(buffer.byteLength, 1);
   });
 
-  it("makes a call reject if its params cannot be JSON, and later calls work", async () => {
+  it("makes a call reject if JSON cannot express its params, and later calls work", async () => {
     const { host, guest } = channels();
     new JSONRPCServer(guest.transport()).method("echo", (params) => params);
     const client = new JSONRPCClient(host.transport());
@@ -173,28 +173,25 @@ describe("a CALL frame", () => {
     ["half a message", '{"jsonrpc":"2.0",'],
   ]) {
     it(`with ${what} gets the error -32700, and the server still works`, async () => {
-      const { remoteEnd } = served();
-      await remoteEnd.post(CALL, payload);
-      await remoteEnd.post(CALL, '{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}');
-      await until(() => remoteEnd.messages.length === 2);
-      assert.deepEqual(remoteEnd.messages, [
-        error(-32700, "Parse error", null),
-        { jsonrpc: "2.0", result: [1], id: 1 },
-      ]);
+      const { pipe } = served();
+      await pipe.post(CALL, payload);
+      await pipe.post(CALL, '{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}');
+      await until(() => pipe.messages.length === 2);
+      assert.deepEqual(pipe.messages, [error(-32700, "Parse error", null), { jsonrpc: "2.0", result: [1], id: 1 }]);
     });
   }
 
-  it("without JSON is reported by a peer that only makes calls, which sends no response", async () => {
-    const remoteEnd = scriptedPipe();
+  it("that is not JSON is reported by a peer that only makes calls, and gets no response", async () => {
+    const pipe = scriptedPipe();
     const errors = [];
-    const client = new JSONRPCClient(remoteEnd.channel.transport(), { onError: ({ message }) => errors.push(message) });
+    const client = new JSONRPCClient(pipe.channel.transport(), { onError: ({ message }) => errors.push(message) });
     const call = client.request("a");
-    await remoteEnd.post(CALL, "hello");
-    await remoteEnd.post(CALL, '{"jsonrpc":"2.0","result":5,"id":1}');
+    await pipe.post(CALL, "hello");
+    await pipe.post(CALL, '{"jsonrpc":"2.0","result":5,"id":1}');
     assert.equal(await call, 5);
     assert.lengthOf(errors, 1);
     assert.include(errors[0], "CALL frame");
-    assert.lengthOf(remoteEnd.messages, 1);
+    assert.lengthOf(pipe.messages, 1);
   });
 
   for (const [what, sent, id] of [
@@ -207,18 +204,18 @@ describe("a CALL frame", () => {
     ["an empty array", [], null],
   ]) {
     it(`with ${what} gets the error -32600`, async () => {
-      const { remoteEnd } = served();
-      await remoteEnd.post(CALL, JSON.stringify(sent));
-      await remoteEnd.post(CALL, '{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}');
-      await until(() => remoteEnd.messages.length === 2);
+      const { pipe } = served();
+      await pipe.post(CALL, JSON.stringify(sent));
+      await pipe.post(CALL, '{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}');
+      await until(() => pipe.messages.length === 2);
       const [
         {
           error: { code, message },
-          id: answered,
+          id: responseId,
         },
         right,
-      ] = remoteEnd.messages;
-      assert.deepEqual([code, message, answered, right.result], [-32600, "Invalid Request", id, [1]]);
+      ] = pipe.messages;
+      assert.deepEqual([code, message, responseId, right.result], [-32600, "Invalid Request", id, [1]]);
     });
   }
 
@@ -228,21 +225,21 @@ describe("a CALL frame", () => {
     new JSONRPCServer(guest.transport()).method("long", () => long);
     const client = new JSONRPCClient(host.transport());
     const { stringify } = JSON;
-    let made = 0;
+    let writtenLength = 0;
     JSON.stringify = (...args) => {
       const text = stringify(...args);
-      made += text.length;
+      writtenLength += text.length;
       return text;
     };
     afterThisTest(() => (JSON.stringify = stringify));
     const outcomes = await client.batch(Array(20).fill({ method: "long" }));
     assert.isTrue(outcomes.every(({ value }) => value === long));
-    assert.isBelow(made, 50 << 20);
+    assert.isBelow(writtenLength, 50 << 20);
   });
 
   it("with a batch gets a response for each of its elements", async () => {
-    const { remoteEnd } = served();
-    await remoteEnd.post(
+    const { pipe } = served();
+    await pipe.post(
       CALL,
       JSON.stringify([
         1,
@@ -252,8 +249,8 @@ describe("a CALL frame", () => {
         [],
       ]),
     );
-    await until(() => remoteEnd.messages.length === 1);
-    const answers = remoteEnd.messages[0].map(({ id, result, error }) => [id, result ?? error.code]);
+    await until(() => pipe.messages.length === 1);
+    const answers = pipe.messages[0].map(({ id, result, error }) => [id, result ?? error.code]);
     assert.sameDeepMembers(answers, [
       [null, -32600],
       [7, -32600],
@@ -263,33 +260,33 @@ describe("a CALL frame", () => {
   });
 
   it("with a response without a version is ignored", async () => {
-    const remoteEnd = scriptedPipe();
-    const peer = new JSONRPCPeer(remoteEnd.channel.transport()).method("echo", (params) => params);
+    const pipe = scriptedPipe();
+    const peer = new JSONRPCPeer(pipe.channel.transport()).method("echo", (params) => params);
     const call = peer.request("a");
-    await remoteEnd.post(CALL, '{"result":1,"id":1}');
-    await remoteEnd.post(CALL, '[{"result":1,"id":1}]');
-    await remoteEnd.post(CALL, '{"jsonrpc":"2.0","result":2,"id":1}');
+    await pipe.post(CALL, '{"result":1,"id":1}');
+    await pipe.post(CALL, '[{"result":1,"id":1}]');
+    await pipe.post(CALL, '{"jsonrpc":"2.0","result":2,"id":1}');
     assert.equal(await call, 2);
-    assert.lengthOf(remoteEnd.messages, 1);
+    assert.lengthOf(pipe.messages, 1);
   });
 });
 
 describe("pending calls", () => {
-  for (const [how, end, says, roles = ["host", "guest"]] of [
-    ["the stream ends", (remoteEnd) => remoteEnd.end(), "the stream has ended"],
-    ["the stream fails", (remoteEnd) => remoteEnd.fail(new Error("cut")), "cut"],
-    ["its host sends CLOSE", (remoteEnd) => remoteEnd.post(CLOSE), "the peer has closed the channel", ["guest"]],
+  for (const [how, end, causeMessage, roles = ["host", "guest"]] of [
+    ["the stream ends", (pipe) => pipe.end(), "the stream has ended"],
+    ["the stream fails", (pipe) => pipe.fail(new Error("cut")), "cut"],
+    ["the host sends CLOSE", (pipe) => pipe.post(CLOSE), "the peer has closed the channel", ["guest"]],
   ]) {
     for (const role of roles) {
       it(`end at once if ${how}, for a ${role}, and later calls are refused`, async () => {
-        const remoteEnd = scriptedPipe({ role });
-        const client = new JSONRPCClient(remoteEnd.channel.transport());
-        const waiting = rejection(client.request("a", [], { timeout: 0 }));
-        await until(() => remoteEnd.messages.length === 1);
+        const pipe = scriptedPipe({ role });
+        const client = new JSONRPCClient(pipe.channel.transport());
+        const pendingCall = rejection(client.request("a", [], { timeout: 0 }));
+        await until(() => pipe.messages.length === 1);
         const start = performance.now();
-        end(remoteEnd);
-        const { reason, cause } = await waiting;
-        assert.deepEqual([reason, cause.message], ["peer-gone", says]);
+        end(pipe);
+        const { reason, cause } = await pendingCall;
+        assert.deepEqual([reason, cause.message], ["peer-gone", causeMessage]);
         assert.isBelow(performance.now() - start, 500);
         assert.instanceOf(await rejection(client.request("b")), CallError);
       });
@@ -297,60 +294,58 @@ describe("pending calls", () => {
   }
 
   it("may still get a response after the CLOSE of a guest, and end with its stream", async () => {
-    const remoteEnd = scriptedPipe();
-    const client = new JSONRPCClient(remoteEnd.channel.transport());
-    const answered = client.request("a", [], { timeout: 0 });
-    const waiting = rejection(client.request("b", [], { timeout: 0 }));
-    await until(() => remoteEnd.messages.length === 2);
-    await remoteEnd.postBytes(
-      concat([encodeWipc(CLOSE), encodeWipc(CALL, '{"jsonrpc":"2.0","result":"last","id":1}')]),
-    );
-    assert.equal(await answered, "last");
+    const pipe = scriptedPipe();
+    const client = new JSONRPCClient(pipe.channel.transport());
+    const answeredCall = client.request("a", [], { timeout: 0 });
+    const pendingCall = rejection(client.request("b", [], { timeout: 0 }));
+    await until(() => pipe.messages.length === 2);
+    await pipe.postBytes(concat([encodeWipc(CLOSE), encodeWipc(CALL, '{"jsonrpc":"2.0","result":"last","id":1}')]));
+    assert.equal(await answeredCall, "last");
     assert.equal((await rejection(client.request("c"))).name, "WipcClosedError");
-    remoteEnd.end();
-    const { reason, cause } = await waiting;
+    pipe.end();
+    const { reason, cause } = await pendingCall;
     assert.deepEqual([reason, cause.message], ["peer-gone", "the peer has closed the channel"]);
   });
 
   it("end two seconds after the CLOSE of a guest that does not exit", async () => {
-    const remoteEnd = scriptedPipe();
-    const client = new JSONRPCClient(remoteEnd.channel.transport());
-    const waiting = rejection(client.request("a", [], { timeout: 0 }));
-    await until(() => remoteEnd.messages.length === 1);
+    const pipe = scriptedPipe();
+    const client = new JSONRPCClient(pipe.channel.transport());
+    const pendingCall = rejection(client.request("a", [], { timeout: 0 }));
+    await until(() => pipe.messages.length === 1);
     const start = performance.now();
-    await remoteEnd.post(CLOSE);
-    assert.equal((await waiting).reason, "peer-gone");
+    await pipe.post(CLOSE);
+    assert.equal((await pendingCall).reason, "peer-gone");
     assert.approximately(performance.now() - start, 2_000, 500);
   });
 
-  it("end when the peer has stopped reading, after the responses that it has already sent", async () => {
+  it("end within two seconds after the peer has stopped reading", async () => {
     const [near, far] = pipes();
     const channel = new WipcChannel(near);
     afterThisTest(() => channel.destroy());
     const client = new JSONRPCClient(channel.transport());
-    const waiting = rejection(client.request("a", [], { timeout: 0 }));
+    const pendingCall = rejection(client.request("a", [], { timeout: 0 }));
     await far.readable.cancel();
     const start = performance.now();
-    assert.equal((await waiting).reason, "peer-gone");
+    assert.equal((await pendingCall).reason, "peer-gone");
     assert.isBelow(performance.now() - start, 2_000);
   });
 
   it("are refused at once on a channel that has already ended", async () => {
-    const remoteEnd = scriptedPipe();
-    remoteEnd.end();
-    await remoteEnd.channel.ended;
-    const client = new JSONRPCClient(remoteEnd.channel.transport());
+    const pipe = scriptedPipe();
+    pipe.end();
+    await pipe.channel.ended;
+    const client = new JSONRPCClient(pipe.channel.transport());
     const { name, reason } = await rejection(client.request("a", [], { timeout: 0 }));
     assert.include(["ended", "peer-gone"], reason, name);
   });
 
   it("may still get a response after this end has sent CLOSE", async () => {
-    const remoteEnd = scriptedPipe();
-    const client = new JSONRPCClient(remoteEnd.channel.transport());
+    const pipe = scriptedPipe();
+    const client = new JSONRPCClient(pipe.channel.transport());
     const call = client.request("a");
-    remoteEnd.channel.close();
-    await until(() => remoteEnd.frames.length === 2);
-    await remoteEnd.post(CALL, '{"jsonrpc":"2.0","result":"last","id":1}');
+    pipe.channel.close();
+    await until(() => pipe.frames.length === 2);
+    await pipe.post(CALL, '{"jsonrpc":"2.0","result":"last","id":1}');
     assert.equal(await call, "last");
     assert.equal((await rejection(client.request("b"))).name, "WipcClosedError");
   });
@@ -359,67 +354,67 @@ describe("pending calls", () => {
 describe("running requests", () => {
   it("still get a response from a guest that has received CLOSE, but not from a host", async () => {
     for (const role of ["guest", "host"]) {
-      const { remoteEnd, server } = served({ role });
+      const { pipe, server } = served({ role });
       const gate = deferred();
       let signal;
       server.method("slow", (_, context) => {
         ({ signal } = context);
         return gate.promise;
       });
-      await remoteEnd.post(CALL, '{"jsonrpc":"2.0","method":"slow","id":1}');
-      await remoteEnd.post(CLOSE);
+      await pipe.post(CALL, '{"jsonrpc":"2.0","method":"slow","id":1}');
+      await pipe.post(CLOSE);
       await until(() => signal !== undefined);
       let isIdle = false;
       if (role === "guest") {
-        remoteEnd.channel.idle().then(() => (isIdle = true));
+        pipe.channel.idle().then(() => (isIdle = true));
         assert.isFalse(signal.aborted);
-        assert.isTrue(await isOpen(remoteEnd.channel.idle()));
+        assert.isTrue(await isOpen(pipe.channel.idle()));
       } else {
         await until(() => signal.aborted);
       }
       gate.resolve("done");
       if (role === "host") {
-        await remoteEnd.channel.idle();
-        await until(() => remoteEnd.output.isEnded);
-        assert.deepEqual(remoteEnd.frames, []);
+        await pipe.channel.idle();
+        await until(() => pipe.output.isEnded);
+        assert.deepEqual(pipe.frames, []);
         continue;
       }
       await until(() => isIdle);
-      await until(() => remoteEnd.messages.length === 1);
-      assert.deepEqual(remoteEnd.messages, [{ jsonrpc: "2.0", result: "done", id: 1 }]);
+      await until(() => pipe.messages.length === 1);
+      assert.deepEqual(pipe.messages, [{ jsonrpc: "2.0", result: "done", id: 1 }]);
     }
   });
 
   it("count before a server exists, and stop counting if only a client is created", async () => {
-    const remoteEnd = scriptedPipe({ role: "guest" });
+    const pipe = scriptedPipe({ role: "guest" });
     const request = '{"jsonrpc":"2.0","method":"echo","id":1}';
-    await remoteEnd.post(CALL, request);
-    await remoteEnd.post(CLOSE);
-    remoteEnd.end();
-    await remoteEnd.channel.ended;
-    const idle = remoteEnd.channel.idle();
+    await pipe.post(CALL, request);
+    await pipe.post(CLOSE);
+    pipe.end();
+    await pipe.channel.ended;
+    const idle = pipe.channel.idle();
     assert.isTrue(await isOpen(idle));
-    new JSONRPCClient(remoteEnd.channel.transport());
+    new JSONRPCClient(pipe.channel.transport());
     await idle;
-    assert.deepEqual(remoteEnd.messages, []);
+    assert.deepEqual(pipe.messages, []);
   });
 
   it("all count, even if they have the same id or are part of a batch", async () => {
-    const { remoteEnd, server } = served({ role: "guest" });
+    const { pipe, server } = served({ role: "guest" });
     const gates = [deferred(), deferred(), deferred()];
     let next = 0;
     server.method("slow", () => gates[next++].promise);
-    const one = { jsonrpc: "2.0", method: "slow", id: 1 };
-    await remoteEnd.post(CALL, JSON.stringify(one));
-    await remoteEnd.post(
+    const slowRequest = { jsonrpc: "2.0", method: "slow", id: 1 };
+    await pipe.post(CALL, JSON.stringify(slowRequest));
+    await pipe.post(
       CALL,
       JSON.stringify([
-        { ...one, id: "1" },
-        { ...one, id: 2 },
+        { ...slowRequest, id: "1" },
+        { ...slowRequest, id: 2 },
       ]),
     );
     await until(() => next === 3);
-    const idle = remoteEnd.channel.idle();
+    const idle = pipe.channel.idle();
     for (const gate of gates) {
       assert.isTrue(await isOpen(idle));
       gate.resolve();
@@ -428,31 +423,31 @@ describe("running requests", () => {
   });
 
   it("send no response to a closed channel, and cause no error", async () => {
-    const { remoteEnd, server } = served();
+    const { pipe, server } = served();
     const gate = deferred();
     let isRunning = false;
     server.method("slow", () => {
       isRunning = true;
       return gate.promise;
     });
-    await remoteEnd.post(CALL, '{"jsonrpc":"2.0","method":"slow","id":1}');
+    await pipe.post(CALL, '{"jsonrpc":"2.0","method":"slow","id":1}');
     await until(() => isRunning);
     const lines = await printed(async () => {
-      remoteEnd.channel.close();
+      pipe.channel.close();
       gate.resolve();
-      await until(() => remoteEnd.output.isEnded);
+      await until(() => pipe.output.isEnded);
     });
     assert.deepEqual(lines, []);
-    assert.deepEqual(remoteEnd.frames, [[CLOSE, ""]]);
+    assert.deepEqual(pipe.frames, [[CLOSE, ""]]);
   });
 });
 
 it("destroy() of the last user of the transport closes the channel", async () => {
-  const remoteEnd = scriptedPipe();
-  const peer = new JSONRPCPeer(remoteEnd.channel.transport());
-  const waiting = rejection(peer.request("a"));
+  const pipe = scriptedPipe();
+  const peer = new JSONRPCPeer(pipe.channel.transport());
+  const pendingCall = rejection(peer.request("a"));
   peer.destroy();
-  assert.equal((await waiting).reason, "destroyed");
-  await until(() => remoteEnd.output.isEnded);
-  assert.deepEqual(remoteEnd.frames.at(-1), [CLOSE, ""]);
+  assert.equal((await pendingCall).reason, "destroyed");
+  await until(() => pipe.output.isEnded);
+  assert.deepEqual(pipe.frames.at(-1), [CLOSE, ""]);
 });

@@ -64,7 +64,7 @@ describe("WipcDecoderStream", () => {
     assert.throws(() => new WipcDecoderStream({ maxPayload: -1 }), RangeError);
   });
 
-  it("reads no further than its reader", async () => {
+  it("reads only a few chunks before its reader requests them", async () => {
     let pulled = 0;
     const source = new ReadableStream({ pull: (controller) => controller.enqueue(encodeWipc(DATA, String(pulled++))) });
     const reader = source.pipeThrough(new WipcDecoderStream()).getReader();

@@ -15,7 +15,7 @@ import { rejection, until } from "./support/outcomes.js";
 const { spawnGuest } = await import(packaged("wipc-node.js"));
 
 /** Programs that start a server. The server does not exit at the end of its input or when its parent exits. */
-const shapes = {
+const programs = {
   "behind the shell": ({ server }) => ["sh", "-c", `sh '${server}'; true`],
   "behind Node": ({ server }) => ["node", "-e", `child_process.spawn("sh", ["${server}"], { stdio: "inherit" })`],
   "behind npx": ({ server }) => ["npx", "--no", "--offline", "-c", `sh '${server}'`],
@@ -28,15 +28,15 @@ const shapes = {
   ],
 };
 
-/** Returns a program of this shape. Its server saves a file and exits at SIGTERM, or ignores SIGTERM. */
-function programOf(shape, handlesTerm) {
+/** Returns a program of this kind. At SIGTERM, its server writes a file and exits, or it ignores SIGTERM. */
+function programOf(kind, handlesTerm) {
   const folder = mkdtempSync(join(tmpdir(), "tree-"));
   const [server, pid, saved] = ["server", "pid", "saved"].map((name) => join(folder, name));
   const trap = handlesTerm ? `echo saved > "${saved}"; exit 0` : "";
   const loop = "while :; do sleep 0.05; done";
   writeFileSync(server, `trap '${trap}' TERM\ntrap '' HUP INT PIPE\necho $$ > '${pid}'\n${loop}\n`);
   /** Returns the processes whose arguments contain the folder. A zombie has no arguments. */
-  const left = () =>
+  const runningProcesses = () =>
     readdirSync("/proc").filter((id) => {
       try {
         return id > 0 && readFileSync(`/proc/${id}/cmdline`, "latin1").includes(folder);
@@ -45,75 +45,76 @@ function programOf(shape, handlesTerm) {
       }
     });
   afterThisTest(() => {
-    for (const id of left()) process.kill(Number(id), "SIGKILL");
+    for (const id of runningProcesses()) process.kill(Number(id), "SIGKILL");
     rmSync(folder, { recursive: true });
   });
   return {
-    command: shapes[shape]({ server, pid }),
-    left,
+    command: programs[kind]({ server, pid }),
+    runningProcesses,
     hasSaved: () => existsSync(saved),
     // The server may not have written its process id yet.
-    isThere: () => existsSync(pid) && readFileSync(pid, "utf8").endsWith("\n"),
+    hasStarted: () => existsSync(pid) && readFileSync(pid, "utf8").endsWith("\n"),
   };
 }
 
+/** Starts the program as a guest, and waits until its server has started. */
 async function guestOf(program, options) {
   const [command, ...args] = program.command;
   const guest = await spawnGuest(command, args, options);
-  await until(program.isThere, "the server has not started", 30_000);
+  await until(program.hasStarted, "the server has not started", 30_000);
   return guest;
 }
 
 describe("a server that a guest has started", function () {
   this.timeout(60_000);
 
-  for (const shape of Object.keys(shapes)) {
-    it(`${shape} gets SIGTERM, and has exited when the guest is closed`, async () => {
+  for (const kind of Object.keys(programs)) {
+    it(`${kind} gets SIGTERM, and has exited when the guest is closed`, async () => {
       for (const close of [(guest) => guest.close({ timeout: 200 }), (guest) => guest.channel.destroy()]) {
-        const program = programOf(shape, true);
+        const program = programOf(kind, true);
         const guest = await guestOf(program, { closeTimeout: 200 });
         await close(guest);
         await guest.close();
-        assert.deepEqual(program.left(), []);
+        assert.deepEqual(program.runningProcesses(), []);
         assert.isTrue(program.hasSaved());
       }
     });
 
-    it(`${shape} that ignores SIGTERM is killed`, async () => {
-      const program = programOf(shape, false);
+    it(`${kind} that ignores SIGTERM is killed`, async () => {
+      const program = programOf(kind, false);
       const guest = await guestOf(program);
       const start = performance.now();
       await guest.close({ timeout: 200 });
       assert.isAtLeast(performance.now() - start, 195);
-      await until(() => program.left().length === 0, "the server still runs");
+      await until(() => program.runningProcesses().length === 0, "the server still runs");
     });
   }
 
-  for (const shape of ["behind the shell", "whose parent has ended", "in another group"]) {
-    it(`${shape} is killed together with the guest`, async () => {
+  for (const kind of ["behind the shell", "whose parent has ended", "in another group"]) {
+    it(`${kind} is killed together with the guest`, async () => {
       for (const kill of [(guest) => guest.kill(), (guest, controller) => controller.abort()]) {
-        const program = programOf(shape, true);
+        const program = programOf(kind, true);
         const controller = new AbortController();
         const guest = await guestOf(program, { signal: controller.signal });
         kill(guest, controller);
         await guest.exited;
-        await until(() => program.left().length === 0, "the server still runs");
+        await until(() => program.runningProcesses().length === 0, "the server still runs");
         await until(() => !guest.kill(), "the guest still runs");
       }
     });
 
     for (const how of ["exits", "throws", "SIGINT", "SIGTERM", "SIGHUP"]) {
-      it(`${shape} is killed when the host ends: ${how}`, async () => {
-        const program = programOf(shape, false);
+      it(`${kind} is killed when the host ends: ${how}`, async () => {
+        const program = programOf(kind, false);
         const fixture = fileURLToPath(new URL("fixtures/wipc-host-of.mjs", import.meta.url));
         const host = spawn(process.execPath, [fixture, ...program.command], { stdio: ["pipe", "ignore", "ignore"] });
         afterThisTest(() => host.kill("SIGKILL"));
-        await until(program.isThere, "the server has not started", 30_000);
+        await until(program.hasStarted, "the server has not started", 30_000);
         if (how.startsWith("SIG")) host.kill(how);
         else host.stdin.end(how);
         const [code, signal] = await once(host, "exit");
         if (how.startsWith("SIG")) assert.deepEqual([code, signal], [null, how]);
-        await until(() => program.left().length === 0, "the server still runs");
+        await until(() => program.runningProcesses().length === 0, "the server still runs");
       });
     }
   }
@@ -122,17 +123,17 @@ describe("a server that a guest has started", function () {
     const program = programOf("behind the shell", true);
     const [command, ...args] = program.command;
     assert.instanceOf(await rejection(spawnGuest(command, args, { maxMessage: "many" })), Error);
-    await until(() => program.left().length === 0, "the server still runs");
+    await until(() => program.runningProcesses().length === 0, "the server still runs");
   });
 
-  it("gets SIGTERM if its guest is killed, and is killed if it does not exit: closeTimeout 0", async () => {
+  it("gets SIGTERM after its guest was killed, and is killed if it ignores SIGTERM, even if closeTimeout is 0", async () => {
     for (const handlesTerm of [true, false]) {
       const program = programOf("whose parent has ended", handlesTerm);
       const guest = await guestOf(program, { closeTimeout: 0 });
       guest.channel.send(DATA, "x");
       process.kill(guest.pid, "SIGKILL");
       await guest.exited;
-      await until(() => program.left().length === 0, "the server still runs");
+      await until(() => program.runningProcesses().length === 0, "the server still runs");
       assert.equal(program.hasSaved(), handlesTerm);
     }
   });
@@ -141,22 +142,28 @@ describe("a server that a guest has started", function () {
 describe("a host with two copies of the library", () => {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     it(`ends because of ${signal}, and the guests of both copies are killed`, async () => {
-      const [one, other] = [programOf("behind the shell", false), programOf("behind the shell", false)];
+      const [firstProgram, secondProgram] = [
+        programOf("behind the shell", false),
+        programOf("behind the shell", false),
+      ];
       const fixture = fileURLToPath(new URL("fixtures/wipc-host-of.mjs", import.meta.url));
       const copy = new URL("../../pkg/wipc-node.js?copy", import.meta.url);
-      const [command, ...args] = other.command;
+      const [command, ...args] = secondProgram.command;
       const script = `
         const { spawnGuest } = await import("${copy}");
         await spawnGuest(${JSON.stringify(command)}, ${JSON.stringify(args)});
         process.argv.splice(1, 0, "");
         await import("${fixture}");`;
-      const line = ["--input-type=module", "-e", script, ...one.command];
+      const line = ["--input-type=module", "-e", script, ...firstProgram.command];
       const host = spawn(process.execPath, line, { stdio: ["pipe", "ignore", "ignore"] });
       afterThisTest(() => host.kill("SIGKILL"));
-      await until(() => one.isThere() && other.isThere(), "a server has not started", 30_000);
+      await until(() => firstProgram.hasStarted() && secondProgram.hasStarted(), "a server has not started", 30_000);
       host.kill(signal);
       assert.deepEqual(await once(host, "exit"), [null, signal]);
-      await until(() => one.left().length + other.left().length === 0, "a server still runs");
+      await until(
+        () => firstProgram.runningProcesses().length + secondProgram.runningProcesses().length === 0,
+        "a server still runs",
+      );
     });
   }
 });
@@ -165,17 +172,17 @@ describe("a host that handles a signal", () => {
   it("does not exit because of the signal, and neither does its guest", async () => {
     const program = programOf("behind the shell", true);
     const fixture = fileURLToPath(new URL("fixtures/wipc-host-of.mjs", import.meta.url));
-    const script = `process.on("SIGTERM", () => console.log("heard")); process.argv.splice(1, 0, ""); await import("${fixture}")`;
+    const script = `process.on("SIGTERM", () => console.log("received")); process.argv.splice(1, 0, ""); await import("${fixture}")`;
     const line = ["--input-type=module", "-e", script, ...program.command];
     const host = spawn(process.execPath, line, { stdio: ["pipe", "pipe", "ignore"] });
     afterThisTest(() => host.kill("SIGKILL"));
-    await until(program.isThere, "the server has not started", 30_000);
+    await until(program.hasStarted, "the server has not started", 30_000);
     host.kill("SIGTERM");
     const [received] = await once(host.stdout, "data");
-    assert.equal(String(received), "heard\n");
+    assert.equal(String(received), "received\n");
     assert.isFalse(program.hasSaved());
     host.stdin.end("exits 7");
     assert.deepEqual(await once(host, "exit"), [7, null]);
-    await until(() => program.left().length === 0, "the server still runs");
+    await until(() => program.runningProcesses().length === 0, "the server still runs");
   });
 });

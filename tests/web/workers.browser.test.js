@@ -5,7 +5,7 @@ import { recordMessageListeners } from "./support/iframes.js";
 import { afterThisTest } from "./support/cleanup.js";
 import { rejection } from "./support/outcomes.js";
 
-/** Creates a peer for a worker. */
+/** Starts a worker. Returns the worker, and a peer for the worker. */
 async function connected(file = "worker.js") {
   const started = await readyWorker(file);
   const peer = new JSONRPCPeer(workerTransport(started));
@@ -14,7 +14,7 @@ async function connected(file = "worker.js") {
 }
 
 describe("a worker", () => {
-  it("responds to calls, and makes calls of its own", async () => {
+  it("responds to calls, and calls methods of the page", async () => {
     const { peer } = await connected();
     peer.method("name", ([n]) => `page ${n}`);
     assert.deepEqual(await peer.request("echo", { entry: "src/App.tsx" }), { entry: "src/App.tsx" });
@@ -65,7 +65,7 @@ describe("a worker", () => {
     assert.isTrue((await nextMessage(started, "onmessage")).kept);
   });
 
-  it("stops a loop that yields when the call is cancelled", async () => {
+  it("can stop the loop of a cancelled call, if the loop awaits yield()", async () => {
     const { peer } = await connected();
     for (let n = 0; n < 10; n++) {
       const controller = new AbortController();
@@ -101,15 +101,15 @@ describe("a worker", () => {
     assert.equal((await pong).n, 1);
   });
 
-  it("lets calls time out after it is terminated, and throws nothing", async () => {
+  it("makes calls time out after it is terminated, and throws nothing", async () => {
     const { worker, peer } = await connected();
     worker.terminate();
     assert.equal((await rejection(peer.request("echo", [], { timeout: 30 }))).reason, "timeout");
   });
 
   it("makes pending and later calls fail if its script is missing", async () => {
-    const gone = new Worker(new URL("fixtures/no-such-worker.js", import.meta.url), { type: "module" });
-    const client = new JSONRPCClient(workerTransport(gone), { timeout: 0 });
+    const missing = new Worker(new URL("fixtures/no-such-worker.js", import.meta.url), { type: "module" });
+    const client = new JSONRPCClient(workerTransport(missing), { timeout: 0 });
     const { reason, message } = await rejection(client.request("a"));
     assert.equal(reason, "peer-gone");
     assert.include(message, "is its script there?");
@@ -170,7 +170,7 @@ describe("a worker", () => {
     ]);
   });
 
-  it("can exchange messages with another worker through a port", async () => {
+  it("still responds to the page after it has received a port to another worker", async () => {
     const [a, b] = [await readyWorker("worker.js"), await readyWorker("worker.js")];
     const { port1, port2 } = new MessageChannel();
     a.postMessage({ type: "port", port: port1 }, [port1]);
@@ -187,7 +187,7 @@ describe("a worker", () => {
 });
 
 describe("a shared worker", () => {
-  /** Creates a peer for a port of its own. The port buffers calls until the worker runs. */
+  /** Connects through a new port, and returns the peer. The port buffers calls until the worker runs. */
   function connect(name) {
     const url = new URL("fixtures/shared-worker.js", import.meta.url);
     const { port } = new SharedWorker(url, { type: "module", name });

@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// The form of the frames that separate messages in a byte stream. The module `codec` contains the codecs. This module
-/// requires the feature `codec`.
+/// The form of the frames that separate messages in a byte stream. The codecs are in the module `codec`, which requires
+/// the feature `codec`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// `Content-Length: N`, a blank line, and N bytes, as in the Language Server Protocol.

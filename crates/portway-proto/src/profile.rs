@@ -14,7 +14,8 @@ pub struct Profile {
     /// peers send null for a request without arguments.
     pub null_params_are_absent: bool,
     /// Whether a message without `jsonrpc: "2.0"` is ignored. Set this field to true for a transport that other
-    /// software also uses. If false, such a message is answered with -32600, unless it is a response.
+    /// software also uses. If false, a message without `jsonrpc: "2.0"` is answered with -32600, unless the message is
+    /// a response.
     pub foreign_is_ignored: bool,
     /// The notification that cancels a request. Transports other than byte streams support only
     /// [`CancelNotification::LSP`].
@@ -108,7 +109,7 @@ impl Profile {
     /// Servers such as `duet-rpc` that handle one request at a time, in the order of arrival. They accept no batches.
     pub const DAEMON: Self = Self { ordering: Ordering::Sequential, ..Self::LSP };
 
-    /// The Agent Client Protocol of editors and agents: no batches, and another cancel notification.
+    /// The Agent Client Protocol of editors and agents: no batches, and another notification for cancellation.
     pub const ACP: Self = Self { batch: BatchPolicy::Reject, cancel: &CancelNotification::ACP, ..Self::GENERIC };
 
     /// The Kaiak agent interface: no batches. Requests may overlap, because a running handler may send a request and

@@ -2,13 +2,16 @@
 //! reads no clock, and receives random numbers from the caller.
 //!
 //! ```text
-//!             opened             held
+//!             opened          handle_timeout
 //! connecting ───────▶ open ───────────▶ held
 //!     ▲  │              │                 │
 //!     │  │ lost         │ lost            │ lost
 //!     │  ▼              ▼                 ▼
-//!     └─ waiting ◀──────┴─────────────────┘      end, or lost with a final code: closed
+//!     └─ waiting ◀──────┴─────────────────┘
 //! ```
+//!
+//! `handle_timeout` or `hurry` changes the state from `waiting` to `connecting`. After `close`, or after `lost` with a
+//! close code that ends the attempts, the state is `closed`.
 //!
 //! A server may accept connections and close them at once. So a new connection does not reset the count of failures.
 //! The state becomes [`State::Held`], and the count becomes 0, after the connection was open for the longer of
@@ -94,8 +97,8 @@ impl Verdict {
     /// (missing extension), 3000 (unauthorized), 3003 (forbidden), and 4400 to 4499 except 4408 and 4429. Servers use
     /// the codes 4400 to 4499 like the statuses 400 to 499 of HTTP. For example, 4408 is a timeout, and 4429 is too
     /// many requests. After 1012 (service restart) and 1013 (try again later), the verdict is [`Verdict::WaitLonger`].
-    /// After all other codes, it is [`Verdict::BackOff`]. This includes 1000, because servers send it when they
-    /// restart.
+    /// After all other codes, the verdict is [`Verdict::BackOff`]. One of these codes is 1000, because servers send
+    /// 1000 when they restart.
     #[must_use]
     pub const fn of(code: Option<u16>) -> Self {
         match code {
@@ -118,7 +121,8 @@ pub struct Reconnect {
     delay: u64,
     /// The time of the next change of the state, from `Open` to `Held` or from `Waiting` to `Connecting`.
     due: Option<u64>,
-    /// Whether `hurry` has started an attempt since a delay last ended by its time, or a connection was last held.
+    /// Whether `hurry` has started an attempt. False again after a delay has ended by its time, or after a connection
+    /// is held.
     hurried: bool,
 }
 
@@ -190,9 +194,9 @@ impl Reconnect {
     }
 
     /// Handles the end of a connection, or of an attempt. `code` is the close code, or `None` if the connection failed.
-    /// `verdict` replaces the verdict on `code`. In `jitter(delay, attempt)`, `delay` is `base · 2^attempt`, at most
-    /// `cap`. The delay (ms) that `jitter` returns is used, and is also limited to `cap`. [`full_jitter`] is the usual
-    /// choice.
+    /// `verdict` replaces the verdict on `code`, unless `verdict` is `None`. In `jitter(delay, attempt)`, `delay` is
+    /// `base · 2^attempt`, at most `cap`. The delay (ms) that `jitter` returns is used, and is also limited to `cap`.
+    /// [`full_jitter`] is the usual choice.
     ///
     /// Afterwards, the state is [`State::Waiting`] or [`State::Closed`]. The method has no effect in other states than
     /// [`State::Connecting`], [`State::Open`] and [`State::Held`].
@@ -223,8 +227,8 @@ impl Reconnect {
 
     /// Starts an attempt before the end of the delay. Call this method after an event that may help, for example if the
     /// network is available or the page is visible. Returns whether the attempt starts. After one such attempt, the
-    /// method returns false until a delay has ended by its time or a connection is held. So frequent events do not
-    /// cause frequent connections.
+    /// method returns false until a delay has ended by its time, or until a connection is held. So frequent events do
+    /// not cause frequent connections.
     pub fn hurry(&mut self) -> bool {
         let is_granted = self.state == State::Waiting && !self.hurried;
         if is_granted {
@@ -234,7 +238,7 @@ impl Reconnect {
         is_granted
     }
 
-    /// Ends all attempts. A delay is cancelled.
+    /// Ends all attempts. In [`State::Waiting`], the next attempt is cancelled.
     pub fn close(&mut self) {
         self.enter(State::Closed, None);
     }

@@ -14,9 +14,10 @@ use serde_json::value::RawValue;
 
 pub(super) type Payload = Box<RawValue>;
 
-/// One connection, its driver, and its sent frames that have not arrived.
+/// One connection and its driver.
 pub(super) struct Endpoint {
-    pub(super) link: Connection<Payload>,
+    pub(super) connection: Connection<Payload>,
+    /// The sent frames that have not arrived at the peer.
     pub(super) sent: VecDeque<String>,
     /// The number of the latest batch.
     pub(super) batches: u32,
@@ -53,6 +54,8 @@ pub(super) struct Call {
 }
 
 impl Call {
+    /// Returns the time at which the call times out. Returns `None` without a timeout, and before the first clock
+    /// reading.
     fn due(&self) -> Option<u64> {
         Some(self.since?.saturating_add(self.timeout?))
     }
@@ -61,7 +64,7 @@ impl Call {
 impl Endpoint {
     pub(super) fn new(config: Config) -> Self {
         Self {
-            link: Connection::new(config),
+            connection: Connection::new(config),
             sent: VecDeque::new(),
             batches: 0,
             calls: BTreeMap::new(),
@@ -76,25 +79,26 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn call_began(&mut self, key: CallKey, timeout: Option<u64>, is_sent: bool) {
+    /// Records a call that the connection has made.
+    pub(super) fn record_call(&mut self, key: CallKey, timeout: Option<u64>, is_sent: bool) {
         assert!(self.calls.values().all(|call| call.key.slot() != key.slot()), "two calls have the same slot");
         assert!(!self.ended.iter().any(|call| call.id() == key.id()), "an id is used twice");
-        assert_eq!(self.link.call_in_slot(key.slot()), Some(key));
-        assert_eq!(self.link.call_with_id(key.id()), Some(key));
+        assert_eq!(self.connection.call_in_slot(key.slot()), Some(key));
+        assert_eq!(self.connection.call_with_id(key.id()), Some(key));
         let call = Call { key, timeout, since: None, is_sent };
         assert!(self.calls.insert(key.id(), call).is_none(), "an id is used twice");
     }
 
     /// Selects a pending or ended call by `choice`. Returns the call, and whether it is pending.
     pub(super) fn pick_call(&self, choice: u8) -> Option<(CallKey, bool)> {
-        let waiting = self.calls.values().rev().map(|call| (call.key, true));
-        let mut all = waiting.chain(self.ended.iter().rev().map(|key| (*key, false)));
+        let pending = self.calls.values().rev().map(|call| (call.key, true));
+        let mut all = pending.chain(self.ended.iter().rev().map(|key| (*key, false)));
         all.nth(usize::from(choice).checked_rem(self.calls.len() + self.ended.len())?)
     }
 
-    /// Records the end of a call.
-    pub(super) fn call_ended(&mut self, key: CallKey) -> Call {
-        assert_eq!(self.link.call_with_id(key.id()), None);
+    /// Records the end of a call, and returns the call.
+    pub(super) fn record_end(&mut self, key: CallKey) -> Call {
+        assert_eq!(self.connection.call_with_id(key.id()), None);
         let call = self.calls.remove(&key.id()).expect("the call was not made, or has already ended");
         assert_eq!(call.key, key);
         self.ended.push(key);
@@ -106,16 +110,16 @@ impl Endpoint {
         if self.input_ended {
             return;
         }
-        let config = *self.link.config();
+        let config = *self.connection.config();
         let incoming = json::decode(bytes, &config.profile, &config.limits);
-        if self.link.is_closed() {
-            self.link.handle(incoming);
-            return assert!(!self.link.has_output(), "a closed connection has handled input");
+        if self.connection.is_closed() {
+            self.connection.handle(incoming);
+            return assert!(!self.connection.has_output(), "a closed connection has handled input");
         }
         match &incoming {
             Incoming::Single(Ok(Message::Notification(notification))) => {
                 if let Some(id) = cancelled_id(notification) {
-                    return self.link.handle_cancel(&id);
+                    return self.connection.handle_cancel(&id);
                 }
                 self.undelivered += 1;
             }
@@ -134,9 +138,10 @@ impl Endpoint {
                 }
             }
         }
-        self.link.handle(incoming);
+        self.connection.handle(incoming);
     }
 
+    /// Records the reply that the connection must send to an element, if any.
     fn expect_reply(&mut self, entry: &Entry<Payload>, in_batch: bool) {
         match entry {
             Ok(Message::Request(request)) => self.expect_reply_to(&request.id, false),
@@ -144,7 +149,7 @@ impl Endpoint {
             Err(Unusable::Reject(rejected)) => self.expect_reply_to(&rejected.id, false),
             // An element with only the id of a pending call ends this call, and gets no reply. In a batch, an earlier
             // element may have ended the call.
-            Err(Unusable::Empty(id)) if !self.link.config().profile.foreign_is_ignored => {
+            Err(Unusable::Empty(id)) if !self.connection.config().profile.foreign_is_ignored => {
                 let is_call = id.to_call().is_some_and(|id| self.calls.contains_key(&id));
                 if !is_call || in_batch {
                     self.expect_reply_to(id, is_call);
@@ -154,6 +159,7 @@ impl Endpoint {
         }
     }
 
+    /// Records that the connection must send a reply with this id. See [`Endpoint::expected`] for `optional`.
     fn expect_reply_to(&mut self, id: &Id, optional: bool) {
         let (expected, optional_replies) = self.expected.entry(id.clone()).or_default();
         *expected += 1;
@@ -162,36 +168,37 @@ impl Endpoint {
 
     /// Answers a request, like an application.
     pub(super) fn respond(&mut self, key: RequestKey, outcome: Result<Payload, ErrorObject<Payload>>) {
-        let is_open = !self.link.is_closed();
-        assert_eq!(self.link.is_unanswered(key), is_open);
-        assert_eq!(self.link.request_in_slot(key.slot()), is_open.then_some(key));
-        let id = self.link.request_id(key).cloned();
+        let is_open = !self.connection.is_closed();
+        assert_eq!(self.connection.is_unanswered(key), is_open);
+        assert_eq!(self.connection.request_in_slot(key.slot()), is_open.then_some(key));
+        let id = self.connection.request_id(key).cloned();
         assert_eq!(id.is_some(), is_open);
         self.running.retain(|running| *running != key);
-        assert_eq!(self.link.respond(key, outcome.clone()), is_open, "the first answer must be accepted");
-        assert!(!self.link.respond(key, outcome), "a second answer was accepted");
-        assert!(self.link.request_id(key).is_none() && !self.link.is_unanswered(key));
-        assert!(id.is_none_or(|id| self.link.request_with_id(&id) != Some(key)));
+        assert_eq!(self.connection.respond(key, outcome.clone()), is_open, "the first answer must be accepted");
+        assert!(!self.connection.respond(key, outcome), "a second answer was accepted");
+        assert!(self.connection.request_id(key).is_none() && !self.connection.is_unanswered(key));
+        assert!(id.is_none_or(|id| self.connection.request_with_id(&id) != Some(key)));
     }
 
-    /// Passes the time to the connection, and drains its output. `other` is the peer.
-    pub(super) fn drain(&mut self, now: u64, other: &Self, has_foreign_input: bool) {
-        self.link.handle_timeout(now);
+    /// Passes the time to the connection, and drains its output. `has_foreign_input` is true if the connection may have
+    /// received bytes that the peer has not sent.
+    pub(super) fn drain(&mut self, now: u64, peer: &Self, has_foreign_input: bool) {
+        self.connection.handle_timeout(now);
         self.now = self.now.max(now);
         for call in self.calls.values_mut() {
             call.since.get_or_insert(self.now);
         }
-        while let Some(outgoing) = self.link.poll_transmit() {
+        while let Some(outgoing) = self.connection.poll_transmit() {
             self.transmit(outgoing);
         }
-        while let Some(event) = self.link.poll_event() {
-            self.handle_event(event, other, has_foreign_input);
+        while let Some(event) = self.connection.poll_event() {
+            self.handle_event(event, peer, has_foreign_input);
         }
         self.check();
     }
 
     pub(super) fn transmit(&mut self, outgoing: Outgoing<Payload>) {
-        assert!(!self.link.is_closed(), "a closed connection has sent a message");
+        assert!(!self.connection.is_closed(), "a closed connection has sent a message");
         let text = json::encode(&outgoing);
         assert!(!text.contains(['\n', '\r']));
         let messages = match outgoing {
@@ -220,10 +227,10 @@ impl Endpoint {
         self.sent.push_back(text);
     }
 
-    fn handle_event(&mut self, event: Event<Payload>, other: &Self, has_foreign_input: bool) {
+    fn handle_event(&mut self, event: Event<Payload>, peer: &Self, has_foreign_input: bool) {
         match event {
             Event::Request { key, .. } => {
-                assert!(self.link.is_unanswered(key), "an answered request is reported as new");
+                assert!(self.connection.is_unanswered(key), "an answered request is reported as new");
                 assert!(!self.running.contains(&key), "a request is reported twice");
                 self.running.push(key);
                 if !self.requests.contains(&key) {
@@ -231,14 +238,14 @@ impl Endpoint {
                 }
             }
             Event::Cancelled(key) => {
-                assert!(self.link.is_unanswered(key), "an answered request is reported as cancelled");
+                assert!(self.connection.is_unanswered(key), "an answered request is reported as cancelled");
                 // A cancelled request may be answered before it begins.
                 if !self.requests.contains(&key) {
                     self.requests.push(key);
                 }
             }
             Event::Ended { call: key, end } => {
-                let (now, call) = (self.now, self.call_ended(key));
+                let (now, call) = (self.now, self.record_end(key));
                 match end {
                     CallEnd::TimedOut => {
                         assert!(
@@ -246,12 +253,12 @@ impl Endpoint {
                             "{call:?} timed out before its time, at {now}"
                         )
                     }
-                    CallEnd::Answered(outcome) if !has_foreign_input => other.check_replied(key.id(), outcome),
+                    CallEnd::Answered(outcome) if !has_foreign_input => peer.check_replied(key.id(), outcome),
                     CallEnd::Answered(_) => {}
                     // The peer also sends values that the decoder refuses.
                     CallEnd::Unreadable(_) => {}
                     CallEnd::Invalid => assert!(has_foreign_input, "the peer has sent an invalid answer"),
-                    CallEnd::Closed => assert!(self.link.is_closed() || self.input_ended),
+                    CallEnd::Closed => assert!(self.connection.is_closed() || self.input_ended),
                 }
             }
             Event::Notification(_) => {
@@ -262,7 +269,7 @@ impl Endpoint {
         }
     }
 
-    /// Checks that this connection has sent the outcome of a call of the peer.
+    /// Checks that this connection has sent this outcome in its reply to a call of the peer.
     fn check_replied(&self, call: u64, outcome: Result<Payload, ErrorObject<Payload>>) {
         let text = outcome_text(outcome);
         // The id of the call may have another form in the reply, for example `1.0` for the call 1.
@@ -271,38 +278,43 @@ impl Endpoint {
         assert!(replies.any(|reply| *reply == text), "the reply {text} to the call {call} was not sent");
     }
 
+    /// Checks the state of the connection after its output was drained.
     fn check(&self) {
-        assert!(!self.link.has_output());
-        assert_eq!(self.link.pending_calls(), self.calls.len());
-        assert!(self.calls.len() <= self.link.config().limits.pending_calls);
+        assert!(!self.connection.has_output());
+        assert_eq!(self.connection.pending_calls(), self.calls.len());
+        assert!(self.calls.len() <= self.connection.config().limits.pending_calls);
         let due = self.calls.values().filter_map(Call::due).min();
         assert!(due.is_none_or(|due| due > self.now), "a call is overdue");
-        let next = self.link.poll_timeout();
+        let next = self.connection.poll_timeout();
         assert!(next.is_none_or(|next| next > self.now), "the next clock reading is in the past");
         assert!(
             due.is_none_or(|due| next.is_some_and(|next| next <= due)),
             "a call is due at {due:?}, before {next:?}"
         );
         // With a `time_grain`, one clock reading may be due after the last call has ended.
-        assert!(due.is_some() || next.is_none() || self.link.config().time_grain > 0);
-        if self.link.is_closed() {
-            return assert_eq!(self.link.unanswered_requests(), 0);
+        assert!(due.is_some() || next.is_none() || self.connection.config().time_grain > 0);
+        if self.connection.is_closed() {
+            return assert_eq!(self.connection.unanswered_requests(), 0);
         }
-        assert!(self.requests.len() <= self.link.unanswered_requests());
-        assert!(self.link.unanswered_requests() <= self.link.config().limits.in_flight);
-        if self.link.config().profile.ordering == Ordering::Sequential {
+        assert!(self.requests.len() <= self.connection.unanswered_requests());
+        assert!(self.connection.unanswered_requests() <= self.connection.config().limits.in_flight);
+        if self.connection.config().profile.ordering == Ordering::Sequential {
             assert!(self.running.len() <= 1, "two requests run at the same time");
             assert!(self.undelivered == 0 || !self.running.is_empty(), "a notification waits, but no request runs");
-            assert_eq!(self.running.is_empty(), self.link.unanswered_requests() == 0, "a request waits, but none runs");
+            assert_eq!(
+                self.running.is_empty(),
+                self.connection.unanswered_requests() == 0,
+                "a request waits, but none runs"
+            );
         } else {
             assert_eq!(self.undelivered, 0, "a notification waits");
-            assert_eq!(self.running.len(), self.link.unanswered_requests());
+            assert_eq!(self.running.len(), self.connection.unanswered_requests());
         }
     }
 
     /// Checks that every request is answered and every notification is reported.
     pub(super) fn check_all_answered(&self) {
-        assert_eq!((self.undelivered, self.link.unanswered_requests()), (0, 0));
+        assert_eq!((self.undelivered, self.connection.unanswered_requests()), (0, 0));
         for (id, (expected, optional)) in &self.expected {
             assert!(expected <= optional, "{id} is not answered");
         }

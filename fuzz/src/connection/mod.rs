@@ -57,39 +57,39 @@ impl World {
         }
     }
 
-    fn step(&mut self, Operation { end: index, act }: Operation) {
-        let Some((end, other)) = pair(&mut self.endpoints, index) else { return };
-        let was_closed = end.link.is_closed();
-        let cannot_call = was_closed || end.input_ended;
-        let has_room = |calls: usize| end.link.pending_calls() + calls <= end.link.config().limits.pending_calls;
-        match act {
+    /// Executes one operation on one connection, and drains both connections.
+    fn step(&mut self, Operation { index, action }: Operation) {
+        let Some((endpoint, peer)) = pair(&mut self.endpoints, index) else { return };
+        let was_closed = endpoint.connection.is_closed();
+        let cannot_call = was_closed || endpoint.input_ended;
+        match action {
             Action::Call { method, params, timeout } => {
-                let has_room = has_room(1);
-                match end.link.call(method.into(), params.and_then(payload), timeout) {
-                    Ok(key) => end.call_began(key, timeout, true),
+                let has_room = has_room_for_call(endpoint);
+                match endpoint.connection.call(method.into(), params.and_then(payload), timeout) {
+                    Ok(key) => endpoint.record_call(key, timeout, true),
                     Err(refused) => check_refusal(refused, cannot_call, has_room),
                 }
             }
             Action::Begin { timeout } => {
-                let has_room = has_room(1);
-                match end.link.begin_call(timeout, None) {
-                    Ok(key) => end.call_began(key, timeout, false),
+                let has_room = has_room_for_call(endpoint);
+                match endpoint.connection.begin_call(timeout, None) {
+                    Ok(key) => endpoint.record_call(key, timeout, false),
                     Err(refused) => check_refusal(refused, cannot_call, has_room),
                 }
             }
             Action::Batch { calls, timeout } => {
-                end.batches += 1;
-                let batch = NonZeroU32::new(end.batches);
+                endpoint.batches += 1;
+                let batch = NonZeroU32::new(endpoint.batches);
                 let mut messages = Vec::new();
                 for is_call in calls {
                     if !is_call {
                         messages.push(Message::Notification(Notification { method: "n".into(), params: None }));
                         continue;
                     }
-                    let has_room = end.link.pending_calls() < end.link.config().limits.pending_calls;
-                    match end.link.begin_call(timeout, batch) {
+                    let has_room = has_room_for_call(endpoint);
+                    match endpoint.connection.begin_call(timeout, batch) {
                         Ok(key) => {
-                            end.call_began(key, timeout, true);
+                            endpoint.record_call(key, timeout, true);
                             let id = RequestId::from_call(key.id());
                             messages.push(Message::Request(Request { id, method: "c".into(), params: None }));
                         }
@@ -98,55 +98,55 @@ impl World {
                 }
                 // Like a driver, this code writes the requests after `begin_call`.
                 if !messages.is_empty() && !was_closed {
-                    end.transmit(Outgoing::Batch(messages));
+                    endpoint.transmit(Outgoing::Batch(messages));
                 }
             }
             Action::Notify { method, params } => {
-                let sent = end.link.notify(method.into(), params.and_then(payload));
+                let sent = endpoint.connection.notify(method.into(), params.and_then(payload));
                 assert_eq!(sent, if was_closed { Err(Refused::Closed) } else { Ok(()) });
             }
-            Action::Cancel { call } => end_call(end, call, |end, key| end.link.cancel(key)),
-            Action::Abandon { call } => end_call(end, call, |end, key| end.link.abandon(key)),
+            Action::Cancel { call } => end_call(endpoint, call, |endpoint, key| endpoint.connection.cancel(key)),
+            Action::Abandon { call } => end_call(endpoint, call, |endpoint, key| endpoint.connection.abandon(key)),
             Action::Restart { call, timeout } => {
-                if let Some((key, waits)) = end.pick_call(call) {
-                    assert_eq!(end.link.restart(key, timeout), waits);
-                    if let Some(call) = end.calls.get_mut(&key.id()) {
+                if let Some((key, is_pending)) = endpoint.pick_call(call) {
+                    assert_eq!(endpoint.connection.restart(key, timeout), is_pending);
+                    if let Some(call) = endpoint.calls.get_mut(&key.id()) {
                         (call.timeout, call.since) = (timeout, None);
                     }
                 }
             }
-            Action::Respond { request, outcome } => respond(end, request, outcome),
+            Action::Respond { request, outcome } => respond(endpoint, request, outcome),
             Action::Deliver { frames } => {
                 for _ in 0..=frames {
-                    let Some(frame) = other.sent.pop_front() else { break };
-                    end.receive(frame.as_bytes());
-                    end.drain(self.now, other, self.has_foreign_input[index]);
+                    let Some(frame) = peer.sent.pop_front() else { break };
+                    endpoint.receive(frame.as_bytes());
+                    endpoint.drain(self.now, peer, self.has_foreign_input[index]);
                 }
             }
-            Action::Lose => self.is_lossy |= end.sent.pop_front().is_some(),
+            Action::Lose => self.is_lossy |= endpoint.sent.pop_front().is_some(),
             Action::Repeat => {
-                if let Some(frame) = end.sent.front().cloned() {
-                    end.sent.push_front(frame);
+                if let Some(frame) = endpoint.sent.front().cloned() {
+                    endpoint.sent.push_front(frame);
                 }
             }
             Action::Hostile { text } => {
                 self.has_foreign_input[index] = true;
-                end.receive(&text);
+                endpoint.receive(&text);
             }
             Action::Wait { milliseconds } => self.now += milliseconds,
             Action::EndInput => {
-                end.input_ended = true;
-                end.link.handle_end();
+                endpoint.input_ended = true;
+                endpoint.connection.handle_end();
             }
-            Action::Close => end.link.close(),
+            Action::Close => endpoint.connection.close(),
         }
         self.drain();
     }
 
     fn drain(&mut self) {
         for index in 0..2 {
-            if let Some((end, other)) = pair(&mut self.endpoints, index) {
-                end.drain(self.now, other, self.has_foreign_input[index]);
+            if let Some((endpoint, peer)) = pair(&mut self.endpoints, index) {
+                endpoint.drain(self.now, peer, self.has_foreign_input[index]);
             }
         }
     }
@@ -156,18 +156,18 @@ impl World {
         loop {
             let mut is_quiet = true;
             for index in 0..2 {
-                while let Some((end, other)) = pair(&mut self.endpoints, index)
-                    && let Some(frame) = other.sent.pop_front()
+                while let Some((endpoint, peer)) = pair(&mut self.endpoints, index)
+                    && let Some(frame) = peer.sent.pop_front()
                 {
                     is_quiet = false;
-                    end.receive(frame.as_bytes());
-                    end.drain(self.now, other, self.has_foreign_input[index]);
+                    endpoint.receive(frame.as_bytes());
+                    endpoint.drain(self.now, peer, self.has_foreign_input[index]);
                 }
-                while let Some((end, _)) = pair(&mut self.endpoints, index)
-                    && !end.requests.is_empty()
+                while let Some((endpoint, _)) = pair(&mut self.endpoints, index)
+                    && !endpoint.requests.is_empty()
                 {
                     is_quiet = false;
-                    respond(end, 0, Outcome::Result("0".to_owned()));
+                    respond(endpoint, 0, Outcome::Result("0".to_owned()));
                     self.drain();
                 }
             }
@@ -175,33 +175,39 @@ impl World {
                 break;
             }
         }
-        let is_open = self.endpoints.iter().all(|end| !end.link.is_closed() && !end.input_ended);
+        let is_open = self.endpoints.iter().all(|endpoint| !endpoint.connection.is_closed() && !endpoint.input_ended);
+        // If no frame was added or lost, and each reply has the id of its request, then each sent call has ended.
         let is_honest = self.has_foreign_input == [false; 2] && !self.is_lossy;
-        let all_are_attributed = self.endpoints.iter().all(|end| !end.has_replied_to_null());
-        for end in &self.endpoints {
-            if !end.link.is_closed() {
-                end.check_all_answered();
+        let every_reply_has_an_id = self.endpoints.iter().all(|endpoint| !endpoint.has_replied_to_null());
+        for endpoint in &self.endpoints {
+            if !endpoint.connection.is_closed() {
+                endpoint.check_all_answered();
             }
-            if is_open && is_honest && all_are_attributed {
-                assert!(!end.calls.values().any(|call| call.is_sent), "a call has not ended");
+            if is_open && is_honest && every_reply_has_an_id {
+                assert!(!endpoint.calls.values().any(|call| call.is_sent), "a call has not ended");
             }
         }
         self.run_timers();
-        for end in &mut self.endpoints {
-            end.link.close();
+        for endpoint in &mut self.endpoints {
+            endpoint.connection.close();
         }
         self.drain();
-        for end in &mut self.endpoints {
-            end.link.close();
-            assert!(end.calls.is_empty(), "a call has not ended");
-            assert!(end.link.pending_calls() == 0 && end.link.poll_timeout().is_none() && !end.link.has_output());
+        for endpoint in &mut self.endpoints {
+            // A second close must have no effect.
+            endpoint.connection.close();
+            assert!(endpoint.calls.is_empty(), "a call has not ended");
+            assert!(
+                endpoint.connection.pending_calls() == 0
+                    && endpoint.connection.poll_timeout().is_none()
+                    && !endpoint.connection.has_output()
+            );
         }
     }
 
     /// Reads the clock only when a connection requests it. Each call with a timeout must end.
     fn run_timers(&mut self) {
         for _ in 0..60 {
-            let next = self.endpoints.iter().filter_map(|end| end.link.poll_timeout()).min();
+            let next = self.endpoints.iter().filter_map(|endpoint| endpoint.connection.poll_timeout()).min();
             let Some(next) = next.filter(|next| *next < u64::MAX) else { break };
             self.now = next;
             self.drain();
@@ -209,9 +215,9 @@ impl World {
         // With a `time_grain`, long timeouts need more clock readings than the loop makes.
         self.now = self.now.saturating_add(4_000_000);
         self.drain();
-        for end in &self.endpoints {
+        for endpoint in &self.endpoints {
             let finite = |timeout: Option<u64>| timeout.is_some_and(|timeout| timeout < u64::MAX);
-            assert!(!end.calls.values().any(|call| finite(call.timeout)), "a call has not timed out");
+            assert!(!endpoint.calls.values().any(|call| finite(call.timeout)), "a call has not timed out");
         }
     }
 }
@@ -222,6 +228,7 @@ fn pair(endpoints: &mut [Endpoint; 2], index: usize) -> Option<(&mut Endpoint, &
     Some(if index == 0 { (first, second) } else { (second, first) })
 }
 
+/// Returns a configuration. The bits select the profile, lower limits and the time grain.
 fn config(bits: u8) -> Config {
     let profile = [Profile::GENERIC, Profile::MESSAGE_BOUNDARY, Profile::DAEMON, Profile::KAIAK][usize::from(bits & 3)];
     let mut limits = Limits::DEFAULT;
@@ -234,26 +241,37 @@ fn config(bits: u8) -> Config {
     Config::new(profile).with_limits(limits).with_time_grain([0, 16, 3, 1000][usize::from(bits >> 4 & 3)])
 }
 
-fn check_refusal(refused: Refused, was_closed: bool, has_room: bool) {
-    assert_eq!(refused, if was_closed { Refused::Closed } else { Refused::TooManyCalls });
-    assert!(was_closed || !has_room, "a call is refused below the limit of pending calls");
+/// Returns whether the limit of pending calls allows one more call.
+fn has_room_for_call(endpoint: &Endpoint) -> bool {
+    endpoint.connection.pending_calls() < endpoint.connection.config().limits.pending_calls
 }
 
-fn end_call(end: &mut Endpoint, choice: u8, how: impl FnOnce(&mut Endpoint, portway::connection::CallKey) -> bool) {
-    if let Some((key, waits)) = end.pick_call(choice) {
-        assert_eq!(how(end, key), waits, "true must be returned for pending calls only");
-        if waits {
-            end.call_ended(key);
+fn check_refusal(refused: Refused, cannot_call: bool, has_room: bool) {
+    assert_eq!(refused, if cannot_call { Refused::Closed } else { Refused::TooManyCalls });
+    assert!(cannot_call || !has_room, "a call is refused below the limit of pending calls");
+}
+
+/// Ends a call by `end`, which returns whether the call was pending.
+fn end_call(
+    endpoint: &mut Endpoint,
+    choice: u8,
+    end: impl FnOnce(&mut Endpoint, portway::connection::CallKey) -> bool,
+) {
+    if let Some((key, is_pending)) = endpoint.pick_call(choice) {
+        assert_eq!(end(endpoint, key), is_pending, "the method must return true for pending calls only");
+        if is_pending {
+            endpoint.record_end(key);
         }
     }
 }
 
-fn respond(end: &mut Endpoint, choice: u8, outcome: Outcome) {
-    let Some(index) = usize::from(choice).checked_rem(end.requests.len()) else { return };
-    let key = end.requests.swap_remove(index);
+/// Answers one of the reported requests, which `choice` selects.
+fn respond(endpoint: &mut Endpoint, choice: u8, outcome: Outcome) {
+    let Some(index) = usize::from(choice).checked_rem(endpoint.requests.len()) else { return };
+    let key = endpoint.requests.swap_remove(index);
     let outcome = match outcome {
         Outcome::Result(text) => payload(text).ok_or_else(|| error(-32603, "no JSON", None)),
         Outcome::Error { code, message, data } => Err(error(code, &message, data.and_then(payload))),
     };
-    end.respond(key, outcome);
+    endpoint.respond(key, outcome);
 }

@@ -6,8 +6,9 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 /// One operation on one of the two connections.
 #[derive(Debug)]
 pub(super) struct Operation {
-    pub(super) end: usize,
-    pub(super) act: Action,
+    /// The index of the connection.
+    pub(super) index: usize,
+    pub(super) action: Action,
 }
 
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub(super) enum Action {
     Begin {
         timeout: Option<u64>,
     },
+    /// A batch. It has a call for each `true`, and a notification for each `false`.
     Batch {
         calls: Vec<bool>,
         timeout: Option<u64>,
@@ -29,6 +31,7 @@ pub(super) enum Action {
         method: String,
         params: Option<String>,
     },
+    /// Cancels a call. `Endpoint::pick_call` selects the call by the number `call`.
     Cancel {
         call: u8,
     },
@@ -55,6 +58,7 @@ pub(super) enum Action {
     Hostile {
         text: Vec<u8>,
     },
+    /// Lets time pass.
     Wait {
         milliseconds: u64,
     },
@@ -72,7 +76,7 @@ pub(super) enum Outcome {
 impl<'a> Arbitrary<'a> for Operation {
     fn arbitrary(bytes: &mut Unstructured<'a>) -> Result<Self> {
         let first = u8::arbitrary(bytes)?;
-        let act = match first >> 1 {
+        let action = match first >> 1 {
             0..12 => Action::Call { method: text(bytes)?, params: params(bytes)?, timeout: timeout(bytes)? },
             12..16 => Action::Begin { timeout: timeout(bytes)? },
             16..26 => {
@@ -94,7 +98,7 @@ impl<'a> Arbitrary<'a> for Operation {
             124 => Action::EndInput,
             _ => Action::Wait { milliseconds: u64::from(u32::arbitrary(bytes)?) },
         };
-        Ok(Self { end: usize::from(first & 1), act })
+        Ok(Self { index: usize::from(first & 1), action })
     }
 }
 
@@ -152,6 +156,7 @@ fn hostile(bytes: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     Ok(element(bytes)?.into_bytes())
 }
 
+/// Returns the JSON text of a request, a notification or a response, which may be invalid.
 fn element(bytes: &mut Unstructured<'_>) -> Result<String> {
     let byte = u8::arbitrary(bytes)?;
     let id = match byte >> 4 {

@@ -12,8 +12,8 @@ use portway::codec::frame::FrameFault;
 
 use reader::{Reader, RecordedEvent, skim};
 
-/// Maximum length of the declared bodies that [`check_flood`] covers, in bytes. During such a body, the decoder does
-/// not find the valid frames.
+/// Maximum length of a declared body, in bytes, for [`check_flood`]. Until the end of a declared body, the decoder
+/// takes valid frames as a part of this body.
 const MAX_WAIT_BYTES: u64 = 500;
 
 /// Checks any stream of `Content-Length` frames.
@@ -27,11 +27,11 @@ pub fn content_length(bytes: &[u8]) {
 pub fn newline(bytes: &[u8]) {
     let Some((case, stream)) = Case::read(bytes) else { return };
     check(Framing::Newline, &case, stream);
-    if case.clock.is_none() {
+    if case.timeout_position.is_none() {
         let mut reader = Reader::new(Framing::Newline, &case.limits);
         reader.feed(stream);
         reader.finish();
-        assert_eq!(reader.found, lines(stream, case.limits.message_bytes));
+        assert_eq!(reader.events, lines(stream, case.limits.message_bytes));
     }
 }
 
@@ -40,31 +40,33 @@ struct Case {
     /// The lengths of the pieces of the stream. The two lengths alternate.
     cuts: [usize; 2],
     /// The position of the timeout in the stream, as a multiple of 1/127 of the length of the stream.
-    clock: Option<u8>,
+    timeout_position: Option<u8>,
 }
 
 impl Case {
     fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
-        let (&[sizes, cuts, clock], stream) = bytes.split_first_chunk()?;
+        let (&[sizes, cuts, timeout], stream) = bytes.split_first_chunk()?;
         let mut limits = Limits::DEFAULT;
         limits.message_bytes = [Limits::DEFAULT.message_bytes, 20, 100, 300][usize::from(sizes % 4)];
         limits.header_bytes = [Limits::DEFAULT.header_bytes, 40, 64, 200][usize::from(sizes / 4 % 4)];
         let cuts = [usize::from(cuts % 16) + 1, usize::from(cuts / 16) * 7 + 1];
-        Some((Self { limits, cuts, clock: Some(clock).filter(|clock| *clock < 128) }, stream))
+        let timeout_position = Some(timeout).filter(|position| *position < 128);
+        Some((Self { limits, cuts, timeout_position }, stream))
     }
 
-    /// Returns the bytes of the stream before the timeout, and the bytes after it.
+    /// Returns the bytes of the stream before the timeout, and the bytes after the timeout. Without a timeout, returns
+    /// the whole stream and `None`.
     fn split<'s>(&self, stream: &'s [u8]) -> (&'s [u8], Option<&'s [u8]>) {
-        match self.clock {
+        match self.timeout_position {
             None => (stream, None),
-            Some(clock) => {
-                let (early, late) = stream.split_at(stream.len() * usize::from(clock) / 127);
+            Some(position) => {
+                let (early, late) = stream.split_at(stream.len() * usize::from(position) / 127);
                 (early, Some(late))
             }
         }
     }
 
-    /// Returns a reader that has read the stream in these pieces.
+    /// Returns a reader that has read the stream. `cut` splits the bytes before and after the timeout into pieces.
     fn read_in<'s, P: Iterator<Item = &'s [u8]>>(
         &self,
         framing: Framing,
@@ -82,49 +84,53 @@ impl Case {
     }
 }
 
+/// Checks that the events do not depend on the pieces of the stream, and that the decoder recovers after the stream.
 fn check(framing: Framing, case: &Case, stream: &[u8]) {
     let mut whole = case.read_in(framing, stream, |part| [part].into_iter());
     let mut one_by_one = case.read_in(framing, stream, |part| part.chunks(1));
     let mut in_pieces = case.read_in(framing, stream, |part| pieces(part, case.cuts));
     for other in [&one_by_one, &in_pieces] {
-        assert_eq!(other.found, whole.found, "the events depend on the cuts of the stream");
+        assert_eq!(other.events, whole.events, "the events depend on the cuts of the stream");
         assert_eq!(other.decoder.unfinished().is_some(), whole.decoder.unfinished().is_some());
     }
     // If more bytes are decoded again than this bound, the decoder may drop the bytes of rejected bodies.
-    if case.clock.is_none() && (1..4 * stream.len()).contains(&whole.reread) {
+    if case.timeout_position.is_none() && (1..4 * stream.len()).contains(&whole.reread) {
         let mut without_reject = Reader::new(framing, &case.limits);
         without_reject.feed_without_reject(stream);
-        assert_eq!(without_reject.found, whole.found, "the bytes of rejected bodies are not decoded like new input");
+        assert_eq!(without_reject.events, whole.events, "the bytes of rejected bodies are not decoded like new input");
     }
     check_next_frame(framing, case.read_in(framing, stream, |part| [part].into_iter()));
     for reader in [&mut whole, &mut one_by_one, &mut in_pieces] {
         reader.finish();
     }
-    assert!(whole.found == one_by_one.found && whole.found == in_pieces.found, "the last event depends on the cuts");
-    assert!(bytes_in(&whole.found) <= stream.len() + whole.reread, "bytes are reported twice");
+    assert!(
+        whole.events == one_by_one.events && whole.events == in_pieces.events,
+        "the last event depends on the cuts"
+    );
+    assert!(bytes_in(&whole.events) <= stream.len() + whole.reread, "bytes are reported twice");
     check_memory(framing, case, stream);
     check_recognition(stream);
 }
 
-/// Checks that the next frame is found after the timeout of an incomplete message.
+/// Drops an incomplete message by a timeout. Checks that the decoder finds the next frame.
 fn check_next_frame(framing: Framing, mut reader: Reader) {
     reader.time_out();
-    let before = reader.found.len();
+    let before = reader.events.len();
     // The decoder of lines drops the rest of the current line. So the frame must begin on a new line.
     let separation: &[u8] = if framing == Framing::Newline { b"\n" } else { b"" };
     reader.feed(separation);
-    reader.feed(&good(framing, 1));
+    reader.feed(&valid_frame(framing, 1));
     assert_eq!(reader.decoder.unfinished(), None, "a complete frame is reported as incomplete");
-    let (last, others) = reader.found[before..].split_last().expect("the frame is lost");
-    assert_eq!(*last, RecordedEvent::Body(good_body(1)), "the frame is lost");
-    assert!(others.iter().all(|found| matches!(found, RecordedEvent::Noise { .. })), "{others:?}");
+    let (last, others) = reader.events[before..].split_last().expect("the frame is lost");
+    assert_eq!(*last, RecordedEvent::Body(valid_body(1)), "the frame is lost");
+    assert!(others.iter().all(|event| matches!(event, RecordedEvent::Noise { .. })), "{others:?}");
 }
 
 /// Without a timeout, sends valid frames until their bytes complete any incomplete message. After the first valid frame
 /// that the decoder finds, it must find all further frames.
 fn check_flood(case: &Case, stream: &[u8]) {
     // If a message in the stream begins like the valid frames of this check, the check cannot distinguish them.
-    if stream.windows(GOOD.len()).any(|part| part == GOOD) {
+    if stream.windows(VALID_BEGINNING.len()).any(|part| part == VALID_BEGINNING) {
         return;
     }
     let Limits { message_bytes, header_bytes, .. } = case.limits;
@@ -135,32 +141,37 @@ fn check_flood(case: &Case, stream: &[u8]) {
     if reader.decoder.unfinished().is_none() || max > 2_000 {
         return;
     }
-    let before = reader.found.len();
-    let count = max / good(Framing::ContentLength, 0).len() + 2;
-    let frames: Vec<u8> = (0..count).flat_map(|number| good(Framing::ContentLength, number)).collect();
+    let before = reader.events.len();
+    let count = max / valid_frame(Framing::ContentLength, 0).len() + 2;
+    let frames: Vec<u8> = (0..count).flat_map(|number| valid_frame(Framing::ContentLength, number)).collect();
     reader.feed(&frames);
-    let waits_longer = |found: &RecordedEvent| match found {
+    let has_long_body = |event: &RecordedEvent| match event {
         RecordedEvent::Fault(FrameFault::Oversize { length }) => length.is_none_or(|length| length > MAX_WAIT_BYTES),
         // The decoder drops the body after such a header, and does not report the length of the body.
         RecordedEvent::Fault(FrameFault::HeaderTooLarge) => true,
         _ => false,
     };
-    if reader.found.iter().any(waits_longer) {
+    if reader.events.iter().any(has_long_body) {
         return;
     }
-    let after = &reader.found[before.saturating_sub(1)..];
-    let is_good =
-        |found: &RecordedEvent| (0..count).position(|number| *found == RecordedEvent::Body(good_body(number)));
-    let first = after.iter().position(|found| is_good(found).is_some()).expect("every frame is lost");
-    let numbers: Vec<Option<usize>> = after[first..].iter().map(is_good).collect();
+    let after = &reader.events[before.saturating_sub(1)..];
+    let number_of =
+        |event: &RecordedEvent| (0..count).position(|number| *event == RecordedEvent::Body(valid_body(number)));
+    let first = after.iter().position(|event| number_of(event).is_some()).expect("every frame is lost");
+    let numbers: Vec<Option<usize>> = after[first..].iter().map(number_of).collect();
     let start = numbers[0].unwrap_or_default();
-    assert_eq!(numbers, (start..count).map(Some).collect::<Vec<_>>(), "a frame after the first found frame is lost");
+    assert_eq!(
+        numbers,
+        (start..count).map(Some).collect::<Vec<_>>(),
+        "a frame is lost after the first frame that the decoder has found"
+    );
 }
 
 /// Checks that the received bytes and the limits bound the memory. The length in a header must have no effect.
 fn check_memory(framing: Framing, case: &Case, stream: &[u8]) {
     let Limits { message_bytes, header_bytes, .. } = case.limits;
-    // The factor is 4: the buffer, the event buffer, the bytes of rejected bodies, and the copy of these bytes.
+    // A byte may be stored four times: in the buffer, in the event buffer, as a byte of a rejected body, and in the
+    // copy of this body.
     let max = 4 * (message_bytes.min(stream.len()) + header_bytes.min(stream.len())) + 512;
     for pieces in [stream.chunks(1), stream.chunks(case.cuts[0])] {
         let max_memory = measure(|| skim(framing, &case.limits, pieces)).bytes_max;
@@ -176,12 +187,13 @@ fn check_memory(framing: Framing, case: &Case, stream: &[u8]) {
 fn check_recognition(stream: &[u8]) {
     let mut known = None;
     for length in 0..=stream.len().min(64) {
-        let now = Framing::recognise(&stream[..length]);
-        assert!(known.is_none() || known == now, "more bytes change the framing from {known:?} to {now:?}");
-        known = now;
+        let detected = Framing::recognise(&stream[..length]);
+        assert!(known.is_none() || known == detected, "more bytes change the framing from {known:?} to {detected:?}");
+        known = detected;
     }
 }
 
+/// Splits bytes into pieces of these two lengths, alternately.
 fn pieces(mut rest: &[u8], cuts: [usize; 2]) -> impl Iterator<Item = &[u8]> {
     let mut lengths = cuts.into_iter().cycle();
     std::iter::from_fn(move || {
@@ -192,21 +204,23 @@ fn pieces(mut rest: &[u8], cuts: [usize; 2]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-fn good(framing: Framing, number: usize) -> Vec<u8> {
+/// Returns a frame with a valid body.
+fn valid_frame(framing: Framing, number: usize) -> Vec<u8> {
     let mut frame = Vec::new();
-    framing.encode(&String::from_utf8_lossy(&good_body(number)), &mut frame);
+    framing.encode(&String::from_utf8_lossy(&valid_body(number)), &mut frame);
     frame
 }
 
-/// The beginning of the bodies that the checks send.
-const GOOD: &[u8] = b"{\"good\":";
+/// The beginning of the valid bodies that the checks send.
+const VALID_BEGINNING: &[u8] = b"{\"good\":";
 
-fn good_body(number: usize) -> Vec<u8> {
-    [GOOD, number.to_string().as_bytes(), b"}"].concat()
+fn valid_body(number: usize) -> Vec<u8> {
+    [VALID_BEGINNING, number.to_string().as_bytes(), b"}"].concat()
 }
 
-fn bytes_in(found: &[RecordedEvent]) -> usize {
-    let bytes = found.iter().map(|found| match found {
+/// Returns the number of bytes in the events.
+fn bytes_in(events: &[RecordedEvent]) -> usize {
+    let bytes = events.iter().map(|event| match event {
         RecordedEvent::Body(bytes) | RecordedEvent::Refused(bytes, _) | RecordedEvent::Noise { bytes, .. } => {
             bytes.len()
         }
@@ -215,7 +229,8 @@ fn bytes_in(found: &[RecordedEvent]) -> usize {
     bytes.sum()
 }
 
-/// Returns the expected events of a stream of lines, computed without the decoder.
+/// Returns the expected events of a stream of lines, computed without the decoder. `max` is the maximum length of a
+/// message.
 fn lines(stream: &[u8], max: usize) -> Vec<RecordedEvent> {
     let blanks = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
     let line = |line: &[u8]| {

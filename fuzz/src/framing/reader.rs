@@ -22,10 +22,10 @@ pub(super) enum RecordedEvent {
 
 pub(super) struct Reader {
     pub(super) decoder: FrameDecoder,
-    pub(super) found: Vec<RecordedEvent>,
+    pub(super) events: Vec<RecordedEvent>,
     /// The number of bytes that were received.
-    fed: usize,
-    /// The number of bytes of rejected bodies that belong to later frames.
+    total_bytes: usize,
+    /// The maximum number of bytes that are decoded again, because rejected bodies contained them.
     pub(super) reread: usize,
     framing: Framing,
     limits: Limits,
@@ -34,41 +34,42 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) fn new(framing: Framing, limits: &Limits) -> Self {
         let decoder = FrameDecoder::new(framing, limits);
-        Self { decoder, found: Vec::new(), fed: 0, reread: 0, framing, limits: *limits }
+        Self { decoder, events: Vec::new(), total_bytes: 0, reread: 0, framing, limits: *limits }
     }
 
     pub(super) fn feed(&mut self, bytes: &[u8]) {
-        self.fed += bytes.len();
+        self.total_bytes += bytes.len();
         let mut input = bytes;
         loop {
             let before = input;
             let Some(event) = self.decoder.next(&mut input) else { break };
-            let (is_rejected, swallowed) = (is_rejected(&event), swallowed(self.framing, &event));
-            let found = found(event);
-            found.into_iter().for_each(|found| self.record(found));
+            let (is_rejected, next_frame) = (is_rejected(&event), next_frame_in(self.framing, &event));
+            let event = recorded(event);
+            event.into_iter().for_each(|event| self.record(event));
             if is_rejected {
-                let max = swallowed.map_or(0, |bytes| bytes.len());
-                self.reread += max;
+                let expected = next_frame.map_or(0, |bytes| bytes.len());
+                self.reread += expected;
                 let count = self.decoder.reject_body(before);
-                assert!(count == max || count == 0, "{count} of {max} bytes are decoded again");
+                // The decoder drops the bytes if too many bytes were decoded again.
+                assert!(count == expected || count == 0, "{count} of {expected} bytes are decoded again");
             }
         }
         assert!(input.is_empty(), "the decoder has not read all input");
     }
 
-    /// Decodes the stream without `reject_body`. Instead, the reader decodes again the bytes that [`swallowed`]
-    /// returns, and then the rest of the stream.
+    /// Decodes the stream without `reject_body`. Instead, the reader puts the bytes that [`next_frame_in`] returns
+    /// before the rest of the stream.
     pub(super) fn feed_without_reject(&mut self, stream: &[u8]) {
-        self.fed += stream.len();
+        self.total_bytes += stream.len();
         let mut rest = stream.to_vec();
         loop {
             let mut input = rest.as_slice();
             let Some(event) = self.decoder.next(&mut input) else { break };
-            let bytes_of_next_frame = swallowed(self.framing, &event).unwrap_or_default();
-            let found = found(event);
-            rest = [&bytes_of_next_frame[..], input].concat();
-            self.reread += bytes_of_next_frame.len();
-            found.into_iter().for_each(|found| self.record(found));
+            let next_frame = next_frame_in(self.framing, &event).unwrap_or_default();
+            let event = recorded(event);
+            rest = [&next_frame[..], input].concat();
+            self.reread += next_frame.len();
+            event.into_iter().for_each(|event| self.record(event));
         }
     }
 
@@ -83,37 +84,35 @@ impl Reader {
 
     pub(super) fn finish(&mut self) {
         // `finish` returns at most one event.
-        if let Some(last) = self.decoder.finish().and_then(found) {
+        if let Some(last) = self.decoder.finish().and_then(recorded) {
             self.record(last);
         }
         assert_eq!(self.decoder.finish(), None);
         assert_eq!(self.decoder.unfinished(), None);
     }
 
-    fn record(&mut self, found: RecordedEvent) {
-        self.check(&found);
-        if let RecordedEvent::Noise { bytes, starts } = &found {
-            let continues = matches!(self.found.last(), Some(RecordedEvent::Noise { .. } | RecordedEvent::Fault(_)));
-            assert_eq!(
-                *starts, !continues,
-                "`starts` must be true exactly after a frame or at the start of the stream"
-            );
-            if let Some(RecordedEvent::Noise { bytes: run, .. }) = self.found.last_mut() {
+    fn record(&mut self, event: RecordedEvent) {
+        self.check(&event);
+        if let RecordedEvent::Noise { bytes, starts } = &event {
+            let continues = matches!(self.events.last(), Some(RecordedEvent::Noise { .. } | RecordedEvent::Fault(_)));
+            assert_eq!(*starts, !continues, "`starts` must be false after noise or a fault, and true otherwise");
+            if let Some(RecordedEvent::Noise { bytes: run, .. }) = self.events.last_mut() {
                 return run.extend_from_slice(bytes);
             }
         }
-        self.found.push(found);
+        self.events.push(event);
     }
 
-    fn check(&self, found: &RecordedEvent) {
+    fn check(&self, event: &RecordedEvent) {
         let message_bytes = self.limits.message_bytes;
-        match found {
+        match event {
             RecordedEvent::Body(body) | RecordedEvent::Refused(body, _) => {
                 assert!(body.len() <= message_bytes, "a body exceeds the limit");
                 assert!(self.framing != Framing::Newline || !body.contains(&b'\n'), "a line contains a line end");
             }
             RecordedEvent::Noise { bytes, .. } => {
-                assert!(self.framing == Framing::ContentLength && !bytes.is_empty(), "an event has empty noise");
+                assert_eq!(self.framing, Framing::ContentLength, "the decoder of lines has reported noise");
+                assert!(!bytes.is_empty(), "an event has empty noise");
             }
             RecordedEvent::Fault(FrameFault::Oversize { length: Some(length) }) => {
                 assert!(usize::try_from(*length).is_ok_and(|length| length > message_bytes) || *length > 1 << 32);
@@ -121,7 +120,7 @@ impl Reader {
             RecordedEvent::Fault(
                 FrameFault::Truncated { received_bytes } | FrameFault::TimedOut { received_bytes },
             ) => {
-                assert!(*received_bytes <= self.fed + self.reread, "more bytes are dropped than were received");
+                assert!(*received_bytes <= self.total_bytes + self.reread, "more bytes are dropped than were received");
             }
             RecordedEvent::Fault(_) => {}
         }
@@ -143,8 +142,8 @@ pub(super) fn skim<'s>(framing: Framing, limits: &Limits, pieces: impl Iterator<
     let _ = decoder.finish();
 }
 
-/// Returns the beginning of the next frame, if a body contains it because the declared length of the body is too large.
-fn swallowed(framing: Framing, event: &Event<'_>) -> Option<Vec<u8>> {
+/// Returns the beginning of the next frame if a body contains this beginning, because its declared length is too large.
+fn next_frame_in(framing: Framing, event: &Event<'_>) -> Option<Vec<u8>> {
     let Event::Body(body) = event else { return None };
     if !is_rejected(event) || framing == Framing::Newline {
         return None;
@@ -159,7 +158,8 @@ fn is_rejected(event: &Event<'_>) -> bool {
     !str::from_utf8(body).is_ok_and(|text| serde_json::from_str::<&RawValue>(text).is_ok())
 }
 
-fn found(event: Event<'_>) -> Option<RecordedEvent> {
+/// Returns a copy of an event, or `None` if the event is not recorded.
+fn recorded(event: Event<'_>) -> Option<RecordedEvent> {
     Some(match event {
         // A fault of the same message was recorded before.
         Event::Dropped { .. } => return None,

@@ -22,8 +22,8 @@
     (call $buffer (i32.const 16) (local.get $address) (local.get $length))
     (drop (call $fd_write (local.get $fd) (i32.const 16) (i32.const 1) (i32.const 32))))
 
-  ;; Writes the arguments and the environment as they are in memory. The exit code needs all 32 bits.
-  (func $say
+  ;; Writes the arguments and the environment as they are in memory. Then exits with a code that needs all 32 bits.
+  (func $write_arguments
     (call $write (i32.const 1) (i32.const 1024) (i32.load (i32.const 4)))
     (drop (call $environ_sizes_get (i32.const 0) (i32.const 4)))
     (drop (call $environ_get (i32.const 64) (i32.const 1024)))
@@ -42,7 +42,7 @@
       (call $write (i32.const 1) (i32.const 512) (i32.const 48))
       (br $again)))
 
-  ;; Reads into two buffers at once, the first of four bytes, and writes the bytes that it has read.
+  ;; Writes all of its input back. Each read is into two buffers, of which the first has four bytes.
   (func $read_scattered
     (loop $again
       (call $buffer (i32.const 16) (i32.const 65536) (i32.const 4))
@@ -69,7 +69,7 @@
     (drop (call $args_sizes_get (i32.const 0) (i32.const 4)))
     (drop (call $args_get (i32.const 64) (i32.const 1024)))
     (local.set $letter (i32.load8_u (i32.load (i32.const 68))))
-    (if (i32.eq (local.get $letter) (i32.const 97)) (then (call $say))) ;; arguments
+    (if (i32.eq (local.get $letter) (i32.const 97)) (then (call $write_arguments))) ;; arguments
     (if (i32.eq (local.get $letter) (i32.const 98)) ;; bytes
       (then (call $count)))
     (if (i32.eq (local.get $letter) (i32.const 99)) ;; closes its input

@@ -1,8 +1,8 @@
-// A page that the browser leaves, keeps in the back/forward cache and shows again. A spec runs inside the page, so only
-// a driver can test this.
+// Tests a page that the browser leaves, keeps in the back/forward cache, and shows again. A spec would be left together
+// with its page, so this test controls the browser by WebDriver.
 
 const TEST_TIMEOUT_MS = 30_000;
-const state = "return window.state && JSON.stringify(window.state());";
+const stateScript = "return window.state && JSON.stringify(window.state());";
 
 /** Runs the test and adds its result to the counts of the specs. */
 export async function tryBackForwardCache(driver, origin, tally) {
@@ -23,8 +23,8 @@ export async function tryBackForwardCache(driver, origin, tally) {
       return void (tally.notes = [
         `${name}: not tested, because this browser has no back/forward cache under its driver`,
       ]);
-    for (const wanted of expectedEvents) {
-      if (!log.includes(wanted)) throw new Error(`the log must contain "${wanted}", got ${log.join("; ")}`);
+    for (const event of expectedEvents) {
+      if (!log.includes(event)) throw new Error(`the log must contain "${event}", got ${log.join("; ")}`);
     }
     if (log.length !== expectedEvents.length)
       throw new Error(`the log must have ${expectedEvents.length} entries, got ${log.join("; ")}`);
@@ -36,7 +36,7 @@ export async function tryBackForwardCache(driver, origin, tally) {
   }
 }
 
-/** The expected log of the page: for each connection, the end of its session and the next session. */
+/** The log that the page must have: for each connection, the end of its session, the next session, and an answer. */
 const expectedEvents = [
   "pagehide",
   "pageshow",
@@ -53,7 +53,7 @@ const expectedEvents = [
 async function untilState(driver, isExpected) {
   const deadline = Date.now() + TEST_TIMEOUT_MS;
   for (;;) {
-    const text = await driver.executeScript(state).catch(() => undefined);
+    const text = await driver.executeScript(stateScript).catch(() => undefined);
     const currentState = text && JSON.parse(text);
     if (currentState && isExpected(currentState)) return currentState;
     if (Date.now() > deadline) throw new Error(`the page did not reach the expected state, got ${text}`);

@@ -1,5 +1,5 @@
-// Starts a browser under its WebDriver. xtask passes the paths of both in PORTWAY_* variables. Without them, the
-// paths of Debian and of `cargo xtask setup` are used.
+// Starts a browser under its WebDriver. xtask passes the paths of the browser and the driver in PORTWAY_* variables.
+// Without these variables, the paths of Debian and of `cargo xtask setup` are used.
 
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
@@ -53,19 +53,21 @@ const engines = {
 };
 
 /**
- * Starts the browser. Returns its WebDriver session and a function that ends both. `chromiumArguments` are further
- * arguments for Chromium. With `sharing`, a page that is isolated from other origins can share memory. With
- * `slowsHiddenPages`, Chromium runs the timers of hidden pages late, as Firefox and WebKit always do.
+ * Starts the browser and its driver. Returns a WebDriver session (`driver`), and `stop`, which ends the browser and the
+ * driver. `chromiumArguments` are further arguments for Chromium. With `sharing`, a page that is isolated from other
+ * origins can share memory with its workers. With `slowsHiddenPages`, Chromium runs the timers of hidden pages late, as
+ * Firefox and WebKit always do.
  */
 export async function startBrowser(engine, chromiumArguments = [], { sharing = false, slowsHiddenPages = false } = {}) {
   const { driver, port, environment, capabilities } = engines[engine](chromiumArguments, slowsHiddenPages);
   const portNumber = await freePort();
   const [command, ...args] = [...driver, port(portNumber)];
-  // `detached` puts the driver into a new process group, so that its children can be killed with it.
-  // `JSC_useSharedArrayBuffer` makes WebKit share memory, even with pages that are not isolated. Other engines need no
-  // switch.
-  const shared = sharing && engine === "webkit" ? { JSC_useSharedArrayBuffer: "1" } : {};
-  const child = spawn(command, args, { env: { ...env, ...environment, ...shared }, stdio: "ignore", detached: true });
+  // In WebKit, pages can share memory only with this variable, even if they are not isolated. Other engines need no
+  // variable.
+  const sharingEnv = sharing && engine === "webkit" ? { JSC_useSharedArrayBuffer: "1" } : {};
+  const fullEnv = { ...env, ...environment, ...sharingEnv };
+  // `detached` puts the driver into a new process group, so that its children can be killed together with the driver.
+  const child = spawn(command, args, { env: fullEnv, stdio: "ignore", detached: true });
   const failed = new Promise((_, reject) => {
     child.once("error", (error) => reject(new Error(`${command} cannot be started: ${error.message}`)));
     child.once("exit", (code) => reject(new Error(`${command} exited early, with code ${code}`)));
@@ -129,8 +131,8 @@ function cachedGeckodriver() {
 
 function minibrowser() {
   for (const root of ["/usr/lib", "/usr/libexec"]) {
-    const below = existsSync(root) ? readdirSync(root).map((name) => join(root, name)) : [];
-    for (const folder of [root, ...below]) {
+    const subfolders = existsSync(root) ? readdirSync(root).map((name) => join(root, name)) : [];
+    for (const folder of [root, ...subfolders]) {
       for (const name of ["webkit2gtk-4.1", "webkitgtk-6.0", "webkit2gtk-4.0"]) {
         const file = join(folder, name, "MiniBrowser");
         if (existsSync(file)) return file;

@@ -1,4 +1,4 @@
-// Builds the guests that specs run as WebAssembly into target/guests. A guest is built again if a source is newer.
+// Builds guests for the specs, as WebAssembly files in target/guests. A guest is built again if a source file is newer.
 //
 // PORTWAY_GUESTS names further guests that behave like the guest of examples/wipc-guest-assemblyscript. Its value is a
 // list of file names, relative to the repository's root and separated by commas.
@@ -28,7 +28,7 @@ const builds = [
   },
 ];
 
-/** Builds the guests. Returns the files of the guests that answer calls, by name. */
+/** Builds the guests. Returns an object from names to files, for each guest that answers calls: all but `odd`. */
 export function prepareGuests() {
   mkdirSync(join(root, folder), { recursive: true });
   for (const { wasm, sources, command } of builds) {
@@ -38,8 +38,8 @@ export function prepareGuests() {
     execFileSync(process.execPath, [join(root, "node_modules", script), ...args], options);
     renameSync(join(root, `${wasm}.new`), join(root, wasm));
   }
-  const more = (process.env.PORTWAY_GUESTS ?? "").split(",").filter(Boolean);
-  return Object.fromEntries([builds[0].wasm, ...more].map((file) => [basename(file, ".wasm"), file]));
+  const furtherGuests = (process.env.PORTWAY_GUESTS ?? "").split(",").filter(Boolean);
+  return Object.fromEntries([builds[0].wasm, ...furtherGuests].map((file) => [basename(file, ".wasm"), file]));
 }
 
 function isNewer(product, sources) {

@@ -1,4 +1,4 @@
-// The specs in Node, by mocha.
+// Runs the specs in Node with mocha.
 
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ class Silent {}
 export async function runInNode(specs) {
   const sockets = startSockets();
   const servers = await startServers(sockets.handle);
-  // The specs in a page use the origin of the page.
+  // The specs post their commands to this origin. In a page, they post to the origin of the page instead.
   globalThis.portwayRunner = servers.origins.own;
   try {
     return await run(specs);

@@ -1,4 +1,4 @@
-// A relay of TCP connections to a port of this machine. It can drop all bytes, and then sends no FIN either.
+// A relay of TCP connections to a port of this machine. The relay can also drop all bytes and FINs that it receives.
 
 import { connect, createServer } from "node:net";
 
@@ -6,7 +6,7 @@ export async function startRelay(port) {
   let isDropping = false;
   const sockets = new Set();
 
-  /** Passes the bytes and the end of one direction on. */
+  /** Passes the bytes and the end of `from` to `to`. */
   function pass(from, to) {
     sockets.add(from);
     from.on("data", (bytes) => isDropping || to.write(bytes));
@@ -26,7 +26,7 @@ export async function startRelay(port) {
   await new Promise((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
   return {
     port: server.address().port,
-    /** From now on, reads bytes and ends, and passes nothing on. */
+    /** After this call, the relay still reads the bytes and ends of its connections, but drops them. */
     drop() {
       isDropping = true;
     },

@@ -1,6 +1,6 @@
 // Serves the repository, read-only, from several origins.
 //
-// Options in the query of a request: `delay` (ms), `status`, `type` (of the content), `csp` (a
+// Options in the query of a request: `delay` of the response in milliseconds, `status`, `type` of the content, `csp` (a
 // Content-Security-Policy), `isolated` (isolates the page from other origins).
 
 import { readFile } from "node:fs/promises";
@@ -20,7 +20,7 @@ const types = {
 };
 
 /**
- * Starts the servers. `own` is the page's origin. `other` differs from it in host and port, and `otherPort` only in the
+ * Starts the servers. `own` is the page's origin. `other` has another host and port, and `otherPort` has only another
  * port. `onPost` gets the JSON that pages post, and returns the response.
  */
 export async function startServers(onPost) {
@@ -58,7 +58,7 @@ export async function answer(request, response, onPost) {
     "content-type": query.get("type") ?? types[extname(file)] ?? "text/plain",
     "cache-control": "no-cache",
   };
-  // A sandboxed iframe has no origin, so it loads its modules from another origin.
+  // A sandboxed iframe has no origin, so its requests for modules are cross-origin requests.
   headers["access-control-allow-origin"] = "*";
   if (query.has("csp")) headers["content-security-policy"] = query.get("csp");
   if (query.has("isolated")) {

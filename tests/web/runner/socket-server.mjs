@@ -6,13 +6,13 @@ import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
 
 const [port, executions] = process.argv.slice(2);
-/** The accepted connections in the order of their arrival. */
+/** All accepted connections in the order of their arrival, with their received messages and their ends. */
 const log = [];
 const sockets = new Map();
 let connections = 0;
 /** The answer to each upgrade request: "accept", "hang" (no answer), or the HTTP status of a refusal. */
 let upgrades = "accept";
-/** Whether the server reads requests and does not answer them. */
+/** While this is true, the server reads requests and does not answer them. */
 let isMute = false;
 /** Whether the server answers the notification `rpc.ping` with `rpc.pong`, as a peer of Portway does. */
 let answersPings = false;
@@ -68,7 +68,7 @@ function answer(message, send, webSocket) {
   const resolve = (result) => send({ jsonrpc: "2.0", result, id });
   if (method === "echo") return resolve(params ?? null);
   if (method === "run") {
-    // The execution is in the file before the answer is sent. A kill may happen between the two.
+    // The execution is written to the file before the answer is sent, because a kill may happen between both actions.
     const [call, delay] = params;
     appendFileSync(executions, `${call}\n`);
     return void setTimeout(() => resolve(call), delay);
@@ -81,6 +81,7 @@ function answer(message, send, webSocket) {
     const event = (result) =>
       JSON.stringify({ jsonrpc: "2.0", method: "subscription", params: { subscription, result } });
     webSocket.subscription = subscription;
+    // After `subscribe_eagerly`, the client receives events before the response with the subscription's id.
     if (method === "subscribe") resolve(subscription);
     for (const item of params) webSocket.send(event(item));
     if (method !== "subscribe") resolve(subscription);

@@ -18,9 +18,9 @@ export function startSockets() {
   const folder = mkdtempSync(join(tmpdir(), "portway-sockets-"));
 
   /**
-   * Starts a server on the port, or on any port. If `isCounted`, its executions outlive the process, and the port
-   * is one that the system does not use for outgoing connections: a client that connects to its own port would take the
-   * port of a killed server.
+   * Starts a server on `port`, or on a free port. If `isCounted`, the server records its executions in a file, which
+   * remains after a kill. A free port is then below the range that the system uses for outgoing connections. Otherwise,
+   * a client that reconnects could itself get the port of the killed server.
    */
   async function start(port, isCounted) {
     const number = ++lastServer;
@@ -36,15 +36,15 @@ export function startSockets() {
     }
   }
 
-  async function startOn(number, port, rest) {
-    const child = fork(script, [String(port), ...rest]);
-    const entry = { child, waiting: new Map(), file: rest[0] };
+  async function startOn(number, port, extraArgs) {
+    const child = fork(script, [String(port), ...extraArgs]);
+    const entry = { child, pendingCommands: new Map(), file: extraArgs[0] };
     const exited = new Promise((resolve) => child.once("exit", resolve));
     const started = await new Promise((resolve, reject) => {
       child.on("message", (message) => {
         if (message.port !== undefined) return resolve(message);
-        entry.waiting.get(message.id)?.(message.result);
-        entry.waiting.delete(message.id);
+        entry.pendingCommands.get(message.id)?.(message.result);
+        entry.pendingCommands.delete(message.id);
       });
       exited.then(() => reject(new Error("the socket server has ended")));
     });
@@ -60,15 +60,15 @@ export function startSockets() {
   }
 
   function run(number, values) {
-    const { child, waiting } = servers.get(number);
+    const { child, pendingCommands } = servers.get(number);
     const id = ++lastCommand;
     return new Promise((resolve, reject) => {
-      waiting.set(id, resolve);
+      pendingCommands.set(id, resolve);
       child.send({ id, ...values }, (error) => error && reject(error));
     });
   }
 
-  /** Returns the executions of a server, which may have been killed: the first parameters of the calls of `run`. */
+  /** Returns the first parameter of each `run` call that the server has executed, even if the server was killed. */
   function executions(number) {
     const lines = readFileSync(servers.get(number).file, "utf8").split("\n");
     return lines.slice(0, -1).map(Number);

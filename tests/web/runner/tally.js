@@ -1,6 +1,6 @@
 // Counts the results of mocha. This file runs in Node and in the runner page, so it imports nothing.
 
-/** The results of a run. `files` has the counts of each file, and `current` is the name of the running test. */
+/** The results of a run. `files` has the counts of each file. `current` is the name of the test that is running. */
 export class Tally {
   passed = 0;
   failures = [];
@@ -36,6 +36,7 @@ export class Tally {
   }
 }
 
+/** Returns the text of an error, with the actual and the expected value of a failed assertion. */
 export function describe(error) {
   const { actual, expected, stack, message } = Object(error);
   const text = String(stack ?? message ?? error);

@@ -1,12 +1,12 @@
 // Resources that a test opens are closed after the test, whether the test passes or fails.
 
-const later = [];
+const disposals = [];
 
 /** Runs `dispose` after the current test. */
 export function afterThisTest(dispose) {
-  later.push(dispose);
+  disposals.push(dispose);
 }
 
 afterEach(async () => {
-  for (const dispose of later.splice(0).reverse()) await dispose();
+  for (const dispose of disposals.splice(0).reverse()) await dispose();
 });

@@ -2,7 +2,10 @@
 
 import { afterThisTest } from "./cleanup.js";
 
-/** Stops the clock in this test. On a busy machine, a turn may be long, and then the library sends messages at once. */
+/**
+ * Stops the clock until the end of this test. After a long turn, the library sends messages at once instead of
+ * together. With the stopped clock, no turn is long, even on a busy machine.
+ */
 export function stopClock() {
   const now = performance.now();
   const date = Date.now();

@@ -13,7 +13,8 @@ export async function connected(target, options) {
 }
 
 /**
- * Returns the two ports of a channel, for two calls of `connect`. A peer closes only the private port of its session.
+ * Returns the two ports of a channel, for two calls of `connect`. The ports are closed after the test, because a peer
+ * closes only the private port of its session.
  */
 export function ports() {
   const { port1, port2 } = new MessageChannel();
@@ -27,7 +28,7 @@ export async function connectPair(nearOptions, farOptions) {
   return Promise.all([connected(near, nearOptions), connected(far, farOptions)]);
 }
 
-/** Returns options that record session events. */
+/** Returns options for `connect`. Their array `events` gets the number of each session and the reason of each loss. */
 export function recordSessions(options) {
   const events = [];
   return {
@@ -38,9 +39,10 @@ export function recordSessions(options) {
   };
 }
 
+/** Returns the id of a session, a hello or a lock: 32 times the same hexadecimal digit. */
 export const hexId = (digit) => String(digit).repeat(32);
 
-/** The test as a peer in a session. */
+/** The port of a session at which the test acts as the peer. */
 export class ScriptedSession extends RemoteEnd {
   /** Returns the next message that is not a notification of the protocol. */
   async nextCall() {
@@ -50,7 +52,7 @@ export class ScriptedSession extends RemoteEnd {
     }
   }
 
-  /** Waits for a notification with this name, and returns the first. */
+  /** Waits for a notification with this name, and returns the first such notification. */
   async notification(method) {
     await until(() => this.received.some((message) => message.method === method), `no ${method} arrived`);
     return this.received.find((message) => message.method === method);
@@ -65,34 +67,37 @@ export class ScriptedSession extends RemoteEnd {
   }
 }
 
-/** The test as the peer that exchanges hellos over a port. */
+/** The port at which the test acts as the peer, and exchanges hellos to begin sessions. */
 export class ScriptedPeer extends RemoteEnd {
   /** The ids of the hellos that the test has answered. */
   #answered = new Set();
 
-  hello(id, { channel = "", features = [], ...more } = {}) {
-    this.post({ jsonrpc: "2.0", id, method: "rpc.hello", params: { version: 1, channel, features, ...more } });
+  hello(id, { channel = "", features = [], ...params } = {}) {
+    this.post({ jsonrpc: "2.0", id, method: "rpc.hello", params: { version: 1, channel, features, ...params } });
   }
 
-  /** Returns the next message for which `isIt` returns true. */
-  async find(isIt) {
+  /** Returns the next message for which `matches` returns true. */
+  async find(matches) {
     for (;;) {
       const message = await this.next();
-      if (isIt(message)) return message;
+      if (matches(message)) return message;
     }
   }
 
-  /** Returns the next hello without a response. A busy peer may repeat a hello before it receives the response. */
+  /**
+   * Returns the next hello that the test has not answered. Answered hellos are skipped, because a busy peer may repeat
+   * a hello before it receives the answer.
+   */
   nextHello() {
     return this.find((message) => message?.method === "rpc.hello" && !this.#answered.has(message.id));
   }
 
   /** Answers a hello, and returns the test's end of the session. */
-  accept({ id }, { session = hexId("0"), ...more } = {}) {
+  accept({ id }, { session = hexId("0"), ...members } = {}) {
     this.#answered.add(id);
     const { port1, port2 } = new MessageChannel();
     afterThisTest(() => port1.close());
-    const result = { session, version: 1, features: [], port: port2, ...more };
+    const result = { session, version: 1, features: [], port: port2, ...members };
     this.post({ jsonrpc: "2.0", id, result }, [port2]);
     return new ScriptedSession(port1);
   }
@@ -115,7 +120,7 @@ export class ScriptedPeer extends RemoteEnd {
     return this.enter(this.received.find(isAnswer));
   }
 
-  /** Begins to use the port of the peer's response. */
+  /** Begins the session whose port is in the peer's answer. Returns the test's end of the session. */
   enter({ result }) {
     const end = new ScriptedSession(result.port);
     end.post({ jsonrpc: "2.0", method: "rpc.ping" });
@@ -124,13 +129,16 @@ export class ScriptedPeer extends RemoteEnd {
   }
 }
 
-/** Returns a port for `connect`, and the test as the peer of the port. */
+/** Returns a port for `connect`, and the other port of its channel, at which the test acts as the peer. */
 export function scriptedPort() {
   const [port, far] = ports();
   return { port, scriptedPeer: new ScriptedPeer(far) };
 }
 
-/** Ends the old session with a hello under another name, and begins a new session. */
+/**
+ * Ends the old session with a hello that has another id, and begins a new session. Returns the test's end of the new
+ * session.
+ */
 export async function reconnect(scriptedPeer, { digit = 2, ...answer } = {}) {
   const known = scriptedPeer.received.filter((message) => message?.method === "rpc.hello").map(({ id }) => id);
   const isNew = (message) => message?.method === "rpc.hello" && !known.includes(message.id);
@@ -138,18 +146,18 @@ export async function reconnect(scriptedPeer, { digit = 2, ...answer } = {}) {
   return scriptedPeer.accept(scriptedPeer.received.find(isNew), { session: hexId(digit), ...answer });
 }
 
-/** Records the listeners that are added to a target from now on. Returns the list of those that are not removed. */
+/** Records the listeners that are added to a target. Returns an array of the listeners that are not yet removed. */
 export function recordListeners(target) {
   const added = [];
   const { addEventListener: add, removeEventListener: remove } = target;
-  target.addEventListener = function (type, listener, ...more) {
+  target.addEventListener = function (type, listener, ...rest) {
     added.push([type, listener]);
-    return add.call(this, type, listener, ...more);
+    return add.call(this, type, listener, ...rest);
   };
-  target.removeEventListener = function (type, listener, ...more) {
-    const index = added.findIndex((one) => one[0] === type && one[1] === listener);
+  target.removeEventListener = function (type, listener, ...rest) {
+    const index = added.findIndex((entry) => entry[0] === type && entry[1] === listener);
     if (index >= 0) added.splice(index, 1);
-    return remove.call(this, type, listener, ...more);
+    return remove.call(this, type, listener, ...rest);
   };
   afterThisTest(() => {
     delete target.addEventListener;
@@ -159,43 +167,43 @@ export function recordListeners(target) {
 }
 
 /**
- * All open timers. The value of a timer is the number of calls of `countTimers` before the timer was set. A timer that
- * another timer sets has the value of that timer.
+ * A map from each timer that has not fired to its generation. The generation is the number of calls of `countTimers`
+ * before the timer was set. If the callback of a timer sets another timer, both have the same generation.
  */
-const open = new Map();
-let run = 0;
+const openTimers = new Map();
+let generation = 0;
 
 const { setTimeout: set, clearTimeout: clear } = globalThis;
-globalThis.setTimeout = (act, ms, ...args) => {
-  const mine = run;
+globalThis.setTimeout = (callback, ms, ...args) => {
+  const timerGeneration = generation;
   const timer = set(() => {
-    open.delete(timer);
-    const current = run;
-    run = mine;
+    openTimers.delete(timer);
+    const current = generation;
+    generation = timerGeneration;
     try {
-      act(...args);
+      callback(...args);
     } finally {
-      run = current;
+      generation = current;
     }
   }, ms);
-  open.set(timer, mine);
+  openTimers.set(timer, timerGeneration);
   return timer;
 };
 globalThis.clearTimeout = (timer) => {
-  open.delete(timer);
+  openTimers.delete(timer);
   clear(timer);
 };
 
-/** Counts the open timers that are set from now on. Timers of earlier tests do not count. */
+/** Counts the open timers that are set after this call. Timers that earlier timers set do not count. */
 export function countTimers() {
-  const mine = ++run;
+  const counted = ++generation;
   return {
     get size() {
-      return [...open.values()].filter((one) => one === mine).length;
+      return [...openTimers.values()].filter((each) => each === counted).length;
     },
     /**
-     * Waits until all timers have ended. The timer of a short grace period may still run at first, and so may a timer
-     * of an earlier test. The timer of a heartbeat or a retry would not end.
+     * Waits until no counted timer is open. At first, the timer of a short grace period may still be open. The timer of
+     * a heartbeat or a retry would be set again and again, so this function would fail.
      */
     allEnd() {
       return until(() => this.size === 0, "a timer still runs", 2_000);
@@ -203,7 +211,8 @@ export function countTimers() {
   };
 }
 
-const isNote = ({ id, method }) => id === undefined && method?.startsWith("rpc.") && method !== "rpc.columns";
+const isProtocolNotification = ({ id, method }) =>
+  id === undefined && method?.startsWith("rpc.") && method !== "rpc.columns";
 
 /** Connects a peer to the test. `untilReceived` returns the peer's messages without notifications of the protocol. */
 export async function connectToScripted({ features = ["batch"], ...options } = {}) {
@@ -211,7 +220,7 @@ export async function connectToScripted({ features = ["batch"], ...options } = {
   const connecting = connected(port, options);
   const end = await scriptedPeer.open({ session: hexId(1), features });
   const peer = await connecting;
-  const receivedMessages = () => end.received.filter((message) => !isNote(message));
+  const receivedMessages = () => end.received.filter((message) => !isProtocolNotification(message));
   /** Waits for `count` messages, and returns all messages. */
   const untilReceived = async (count) => (
     await until(() => receivedMessages().length >= count, "some messages did not arrive"), receivedMessages()

@@ -2,7 +2,7 @@
 
 let current;
 
-/** Records printed errors and warnings. */
+/** Records printed errors and warnings, and unhandled rejections. */
 export class ConsoleWatch {
   #lines = [];
   #expected = undefined;
@@ -39,6 +39,7 @@ export class ConsoleWatch {
     return this.#lines;
   }
 
+  /** Returns the lines that are printed during `run`. These lines are expected. */
   async during(run) {
     const lines = (this.#expected = []);
     try {

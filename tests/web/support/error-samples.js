@@ -65,10 +65,10 @@ const revoked = () => {
   return proxy;
 };
 
-const defined = (error, key, descriptor) => Object.defineProperty(error, key, { enumerable: true, ...descriptor });
+const withProperty = (error, key, descriptor) => Object.defineProperty(error, key, { enumerable: true, ...descriptor });
 
 const internal = (message, data) => ({ code: -32603, message, ...(data !== undefined && { data }) });
-const nothing = internal("Internal error");
+const onlyInternalError = internal("Internal error");
 
 /**
  * The thrown values. `make` gets a function that registers a cleanup after the test. If `isAsync` is set, `make`
@@ -153,14 +153,17 @@ export const errorCases = [
   {
     name: "an error with getters of its own",
     make: () =>
-      ["data", "body", "config"].reduce((error, key) => defined(error, key, { get: () => SECRET }), new Error("x")),
+      ["data", "body", "config"].reduce(
+        (error, key) => withProperty(error, key, { get: () => SECRET }),
+        new Error("x"),
+      ),
     sent: internal("x"),
   },
   {
     name: "an error whose getters throw",
     make: () =>
       ["name", "data", "body", "errno", "cause"].reduce(
-        (error, key) => defined(error, key, { get: thrower }),
+        (error, key) => withProperty(error, key, { get: thrower }),
         Object.assign(new Error("x"), { code: "E_X" }),
       ),
     sent: internal("x", { code: "E_X" }),
@@ -203,19 +206,19 @@ export const errorCases = [
   },
   {
     name: "an error with data of its own that is not enumerable",
-    make: () => defined(new TypeError("x"), "data", { value: null, enumerable: false }),
+    make: () => withProperty(new TypeError("x"), "data", { value: null, enumerable: false }),
     sent: internal("x", null),
   },
   { name: "a string", make: () => "oh no", sent: internal("Internal error", "oh no") },
-  { name: "null", make: () => null, sent: nothing },
-  { name: "a function", make: () => () => SECRET, sent: nothing },
+  { name: "null", make: () => null, sent: onlyInternalError },
+  { name: "a function", make: () => () => SECRET, sent: onlyInternalError },
   {
     name: "a plain object",
     make: () => ({ message: "gone", code: -32001, status: 404, headers: { cookie: SECRET } }),
     sent: internal("gone", { code: -32001 }),
   },
   { name: "an instance of a class", make: () => new User(), sent: internal("Internal error", { name: "user" }) },
-  { name: "a Map", make: () => new Map([["token", SECRET]]), sent: nothing },
+  { name: "a Map", make: () => new Map([["token", SECRET]]), sent: onlyInternalError },
   {
     name: "an array",
     make: () => [{ token: SECRET }, new RangeError("x")],
@@ -226,16 +229,19 @@ export const errorCases = [
     make: () => new Proxy(Object.assign(new TypeError("x"), { token: SECRET }), {}),
     sent: internal("x", { name: "TypeError" }),
   },
-  { name: "a revoked proxy", make: revoked, sent: nothing },
+  { name: "a revoked proxy", make: revoked, sent: onlyInternalError },
   {
     name: "a proxy whose traps throw",
     make: () =>
       new Proxy({}, { get: thrower, getPrototypeOf: thrower, getOwnPropertyDescriptor: thrower, ownKeys: thrower }),
-    sent: nothing,
+    sent: onlyInternalError,
   },
 ];
 
-/** Returns the error of a case in an object. A promise that resolves to a proxy would read members of the proxy. */
+/**
+ * Returns an object with the error of a case. The promise must not resolve to the error itself: if the error is a
+ * proxy, the engine would read its member `then`.
+ */
 export async function errorOf({ make, isAsync }, afterThisTest) {
   return { error: isAsync ? await make(afterThisTest) : make() };
 }

@@ -13,8 +13,8 @@ if (inNode && gc === undefined) {
 }
 
 /**
- * Waits until unreferenced objects are collected. One is a plain object. If collections can be forced, another is an
- * object of the platform.
+ * Creates objects without references, and waits until the engine has collected them. Then the engine has also had the
+ * chance to collect older objects. The created objects are a plain object and, if collections can be forced, a port.
  */
 export async function untilCollected() {
   const objects = weakReferences();

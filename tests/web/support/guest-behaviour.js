@@ -4,11 +4,12 @@ import { assert } from "chai";
 import { CALL, CLOSE, DATA, Host, OPEN, frame, concat } from "./guests.js";
 
 /**
- * Describes the tests of a guest. `start` returns a running guest, or a promise of it. A guest is
+ * Describes the tests of a guest. `start` returns a running guest, or a promise of one. A guest is
  * `{ readable, writable, exited }`. `exited` is a promise of an object with the exit `code`.
  */
 export function describeGuest(name, start) {
   describe(`${name}: a guest`, () => {
+    /** Starts a guest, and waits for its OPEN frame. */
     async function opened() {
       const guest = await start();
       const host = new Host(guest);
@@ -62,10 +63,11 @@ export function describeGuest(name, start) {
 
     it("responds to many small calls in their order, and prints whole lines outside of the frames", async () => {
       const { host } = await opened();
-      const calls = 1_000;
-      const one = (id) => frame(CALL, JSON.stringify({ jsonrpc: "2.0", id, method: "add", params: [id, 1] }));
-      const sent = host.write(concat(Array.from({ length: calls }, (_, id) => one(id))));
-      for (let id = 0; id < calls; id++) assert.deepEqual(await host.answer(), { jsonrpc: "2.0", id, result: id + 1 });
+      const callCount = 1_000;
+      const addCall = (id) => frame(CALL, JSON.stringify({ jsonrpc: "2.0", id, method: "add", params: [id, 1] }));
+      const sent = host.write(concat(Array.from({ length: callCount }, (_, id) => addCall(id))));
+      for (let id = 0; id < callCount; id++)
+        assert.deepEqual(await host.answer(), { jsonrpc: "2.0", id, result: id + 1 });
       await sent;
       assert.match(host.text, /^[\s\S]*\n$/);
       assert.notInclude(host.text, "WIPC");

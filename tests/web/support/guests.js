@@ -1,5 +1,5 @@
-// Guests of WIPC, and the specification's frames. This file does not use the library, so that the tests do not check
-// the library against itself.
+// Guests of WIPC, and frames as the specification defines them. This file encodes and decodes frames without the
+// library, so that the tests do not compare the library with itself.
 
 import { assert } from "chai";
 import { inNode } from "./portway.js";
@@ -12,7 +12,7 @@ export const DATA = 3;
 const HEADER = 9;
 const root = new URL("../../..", import.meta.url);
 
-/** Returns the names and addresses of the guests that respond to calls. */
+/** Returns the names and URLs of the guests that respond to calls. */
 export async function guests() {
   const files = inNode
     ? (await import("../runner/guests.mjs")).prepareGuests()
@@ -20,9 +20,10 @@ export async function guests() {
   return Object.entries(files).map(([name, file]) => ({ name, url: new URL(file, root) }));
 }
 
-/** The guest with an unusual behaviour, which its first argument selects. */
+/** The URL of a guest whose first argument selects an unusual behaviour. */
 export const odd = new URL("target/guests/odd.wasm", root);
 
+/** Returns the bytes of a frame: the magic, the type, the length and the payload. */
 export function frame(type, payload = new Uint8Array()) {
   const bytes = typeof payload === "string" ? new TextEncoder().encode(payload) : payload;
   const whole = new Uint8Array(HEADER + bytes.length);
@@ -56,7 +57,7 @@ export class Host {
   #writer;
   /** The bytes that were read and do not belong to a returned frame. */
   #unparsed = new Uint8Array();
-  /** The bytes outside of frames. */
+  /** The bytes outside of frames, decoded as Latin-1. */
   text = "";
 
   constructor({ readable, writable }) {
@@ -100,6 +101,7 @@ export class Host {
     return { type, payload };
   }
 
+  /** Returns the payload of the next frame, which must have this type. */
   async nextOf(type) {
     const found = await this.next();
     assert.equal(found?.type, type);
@@ -114,12 +116,16 @@ export class Host {
     return answer;
   }
 
+  /** Returns the message in the next frame, which must be a CALL frame. */
   async answer() {
     return JSON.parse(new TextDecoder().decode(await this.nextOf(CALL)));
   }
 }
 
-/** Returns the index at which the magic begins, or at which its first bytes are at the end. */
+/**
+ * Returns the index of the magic. If the bytes end with only the first part of the magic, returns the index of this
+ * part. Otherwise, returns the number of bytes.
+ */
 function magicIn(bytes) {
   const magic = [0x57, 0x49, 0x50, 0x43];
   for (let at = 0; at < bytes.length; at++) {

@@ -1,4 +1,4 @@
-// Real iframes in the page, with its own origin and with other origins.
+// Real iframes in the page, with the origin of the page and with other origins.
 
 import { assert } from "chai";
 import { afterThisTest } from "./cleanup.js";
@@ -6,7 +6,7 @@ import { until } from "./outcomes.js";
 
 const query = new URLSearchParams(location.search);
 
-/** `own` is the page's origin. `other` differs from it in host and port, and `otherPort` only in the port. */
+/** `own` is the page's origin. `other` has another host and port, and `otherPort` has only another port. */
 export const origins = { own: query.get("own"), other: query.get("other"), otherPort: query.get("otherPort") };
 
 const fixture = (file, origin) => `${origin}/tests/web/fixtures/${file}`;
@@ -54,11 +54,11 @@ export async function scriptedIframe(options) {
     element,
     window: element.contentWindow,
     received,
-    /** Posts a message to this page, or to the iframe of this page with the index `to`. */
+    /** Makes the iframe post a message to this page, or to the iframe of this page with the index `to`. */
     post(message, to, transfer) {
       element.contentWindow.postMessage({ type: "post", message, to }, "*", transfer);
     },
-    /** Waits until all messages have arrived that were posted to the iframe or by it. */
+    /** Waits until all earlier messages to the iframe and from the iframe have arrived. */
     async settled() {
       const mark = Math.random();
       this.post({ type: "received", message: { mark } });
@@ -71,7 +71,7 @@ export async function scriptedIframe(options) {
   };
 }
 
-/** Returns the messages that a transport delivers from now on. */
+/** Returns an array to which each message that the transport delivers is added. */
 export function receivedBy(transport) {
   const delivered = [];
   transport.onMessage((message) => delivered.push(message));
@@ -84,7 +84,7 @@ export function frameIndex(window) {
   return Array.from({ length: frames.length }, (_, n) => frames[n]).indexOf(window);
 }
 
-/** Records the message events of a window whose data the library reads from now on. */
+/** Returns an array to which each message event of a window is added when the library reads the event's `data`. */
 export function recordDataReads({ MessageEvent: { prototype } }) {
   const events = [];
   const descriptor = Object.getOwnPropertyDescriptor(prototype, "data");
@@ -100,18 +100,18 @@ export function recordDataReads({ MessageEvent: { prototype } }) {
 }
 
 /**
- * Records the message listeners that are added to a target from now on. Returns the set of those that are not removed.
+ * Records the message listeners that are added to a target. Returns a set of the listeners that are not yet removed.
  */
 export function recordMessageListeners(target) {
   const added = new Set();
   const { addEventListener: add, removeEventListener: remove } = target;
-  target.addEventListener = function (type, listener, ...more) {
+  target.addEventListener = function (type, listener, ...rest) {
     if (type === "message") added.add(listener);
-    return add.call(this, type, listener, ...more);
+    return add.call(this, type, listener, ...rest);
   };
-  target.removeEventListener = function (type, listener, ...more) {
+  target.removeEventListener = function (type, listener, ...rest) {
     if (type === "message") added.delete(listener);
-    return remove.call(this, type, listener, ...more);
+    return remove.call(this, type, listener, ...rest);
   };
   afterThisTest(() => {
     delete target.addEventListener;
@@ -121,7 +121,7 @@ export function recordMessageListeners(target) {
   return added;
 }
 
-/** Adds an iframe that calls `connect`, and does not wait for it. */
+/** Adds an iframe whose document calls `connect`. Does not wait until the document has loaded. */
 export function connectingIframe(query = {}, { file = "connect-frame.html", origin, sandbox, attach = true } = {}) {
   const element = document.createElement("iframe");
   if (sandbox !== undefined) element.setAttribute("sandbox", sandbox);

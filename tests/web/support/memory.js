@@ -8,10 +8,10 @@ export async function copyWithMemory() {
   const library = await freshCopy();
   const { Instance } = WebAssembly;
   let memory;
-  // biome-ignore lint/complexity/useArrowFunction: it is called with `new`.
+  // biome-ignore lint/complexity/useArrowFunction: the library calls this function with `new`.
   WebAssembly.Instance = function (...args) {
     const instance = new Instance(...args);
-    memory = Object.values(instance.exports).find((one) => one instanceof WebAssembly.Memory);
+    memory = Object.values(instance.exports).find((value) => value instanceof WebAssembly.Memory);
     return instance;
   };
   try {

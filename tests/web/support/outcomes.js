@@ -2,7 +2,7 @@
 
 import { assert } from "chai";
 
-/** Returns the rejection of a promise. */
+/** Returns the error with which a promise rejects. Fails if the promise resolves. */
 export async function rejection(promise) {
   let value;
   try {
@@ -17,7 +17,7 @@ export function pause(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Returns whether a promise is still pending after this time. */
+/** Returns whether a promise is still pending after `ms` milliseconds. */
 export async function isOpen(promise, ms = 30) {
   const open = Symbol("open");
   const settled = promise.then(
@@ -27,11 +27,11 @@ export async function isOpen(promise, ms = 30) {
   return (await Promise.race([settled, pause(ms).then(() => open)])) === open;
 }
 
-/** Waits until `condition` returns true. `what` is the failure after `ms`. */
-export async function until(condition, what = "the condition was not met", ms = 20_000) {
+/** Waits until `condition` returns true. Fails with `message` after `ms` milliseconds. */
+export async function until(condition, message = "the condition was not met", ms = 20_000) {
   const deadline = Date.now() + ms;
   while (!condition()) {
-    if (Date.now() > deadline) assert.fail(what);
+    if (Date.now() > deadline) assert.fail(message);
     await pause(5);
   }
 }

@@ -5,8 +5,8 @@ import { assert } from "chai";
 import { rejection, until } from "./outcomes.js";
 import { JSONRPCClient, JSONRPCServer } from "./portway.js";
 
-/** Returns a generator of numbers between 0 and 1. The sequence depends only on the seed. */
-function random(seed) {
+/** Returns a function that returns pseudo-random numbers from 0 to 1. Their sequence depends only on the seed. */
+function createRandom(seed) {
   let state = seed;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -14,12 +14,12 @@ function random(seed) {
   };
 }
 
-function shuffled(list, next) {
+function shuffled(list, random) {
   const rest = [...list];
-  return list.map(() => rest.splice(Math.floor(next() * rest.length), 1)[0]);
+  return list.map(() => rest.splice(Math.floor(random() * rest.length), 1)[0]);
 }
 
-/** A client or a server on a boundary. Its calls and the name of its method contain `index`. */
+/** A client or a server on a boundary. The params of a client and the method name of a server contain `index`. */
 class User {
   constructor(index, isClient, transport) {
     this.index = index;
@@ -29,43 +29,47 @@ class User {
     this.isClient = isClient;
   }
 
-  /** Makes calls whose responses arrive in another order, and checks that each call gets its own response. */
-  async check(next, ask) {
+  /**
+   * Checks that the peer can call the method of a server, or that each call of a client gets its own response. The
+   * responses to a client arrive in another order than the calls are made.
+   */
+  async check(random, ask) {
     if (!this.isClient) return assert.equal(await ask(`own ${this.index}`), this.index);
-    const values = [0, 1, 2, 3].map((n) => `user ${this.index} call ${n} ${next()}`);
-    const calls = values.map((value) => this.end.request("later", [Math.floor(next() * 15), value]));
+    const values = [0, 1, 2, 3].map((n) => `user ${this.index} call ${n} ${random()}`);
+    const calls = values.map((value) => this.end.request("later", [Math.floor(random() * 15), value]));
     assert.deepEqual(await Promise.all(calls), values);
   }
 }
 
 /**
- * Runs the rounds. `open` returns a boundary: `transport()` creates another transport on it, `ask(method)` makes the
+ * In each round, creates clients and servers on a new boundary, checks them, and destroys them one by one. `open`
+ * returns a boundary. Its function `transport()` creates another transport on this boundary. `ask(method)` makes the
  * peer call a method of this end, and `close()` closes the boundary.
  */
 export async function checkSharedBoundary(open, seed, rounds) {
-  const next = random(seed);
+  const random = createRandom(seed);
   for (let round = 0; round < rounds; round++) {
     const boundary = await open();
-    const count = 2 + Math.floor(next() * 4);
-    // `ask` needs a server, and at least one user must be a client.
-    const kinds = shuffled([true, ...Array.from({ length: count - 1 }, () => next() < 0.5)], next);
+    const count = 2 + Math.floor(random() * 4);
+    // At least one user is a client.
+    const kinds = shuffled([true, ...Array.from({ length: count - 1 }, () => random() < 0.5)], random);
     // Some transports are created long before their users.
-    const transports = kinds.map(() => (next() < 0.3 ? boundary.transport() : undefined));
-    const order = shuffled([...kinds.keys()], next);
+    const transports = kinds.map(() => (random() < 0.3 ? boundary.transport() : undefined));
+    const order = shuffled([...kinds.keys()], random);
     const users = order.map((index) => new User(index, kinds[index], transports[index] ?? boundary.transport()));
-    let left = shuffled(users, next);
+    let remaining = shuffled(users, random);
     try {
-      while (left.length > 0) {
-        await Promise.all(left.map((user) => user.check(next, boundary.ask)));
+      while (remaining.length > 0) {
+        await Promise.all(remaining.map((user) => user.check(random, boundary.ask)));
         // One user is destroyed while calls of the others are pending.
-        const [gone, ...others] = left;
-        const checks = others.map((user) => user.check(next, boundary.ask));
-        gone.end.destroy();
+        const [destroyed, ...others] = remaining;
+        const checks = others.map((user) => user.check(random, boundary.ask));
+        destroyed.end.destroy();
         await Promise.all(checks);
-        left = others;
+        remaining = others;
       }
     } catch (error) {
-      error.message += `; seed ${seed}, round ${round}, clients ${JSON.stringify(kinds)}, made ${order}`;
+      error.message += `; seed ${seed}, round ${round}, clients ${JSON.stringify(kinds)}, creation order ${order}`;
       throw error;
     } finally {
       for (const { end } of users) end.destroy();
@@ -74,7 +78,7 @@ export async function checkSharedBoundary(open, seed, rounds) {
   }
 }
 
-/** Tests of single rules. `open` is the same as for `checkSharedBoundary`. */
+/** Describes the tests of a kind of boundary. `open` is the same as for `checkSharedBoundary`. */
 export function describeSharedBoundary(open) {
   it("two to five clients and servers, created and destroyed in any order, each get their own responses", async () => {
     await checkSharedBoundary(open, 1 + Math.floor(Math.random() * 2 ** 31), 12);
@@ -93,19 +97,19 @@ export function describeSharedBoundary(open) {
 
   it("a client that cancels its call does not affect the call of another client", async () => {
     const { transport, close } = await open();
-    const [one, other] = [new JSONRPCClient(transport()), new JSONRPCClient(transport())];
-    const stop = new AbortController();
-    const stays = one.request("later", [60, "first"]);
-    const goes = rejection(other.request("later", [60, "second"], { signal: stop.signal }));
-    stop.abort();
-    assert.equal((await goes).name, "AbortError");
-    assert.equal(await stays, "first");
-    for (const client of [one, other]) client.destroy();
+    const [firstClient, secondClient] = [new JSONRPCClient(transport()), new JSONRPCClient(transport())];
+    const controller = new AbortController();
+    const firstCall = firstClient.request("later", [60, "first"]);
+    const secondCall = rejection(secondClient.request("later", [60, "second"], { signal: controller.signal }));
+    controller.abort();
+    assert.equal((await secondCall).name, "AbortError");
+    assert.equal(await firstCall, "first");
+    for (const client of [firstClient, secondClient]) client.destroy();
     close();
   });
 
-  it("a client that is created after another was destroyed does not get responses to the other's calls", async () => {
-    const { transport, close } = await open({ keep: true });
+  it("a client that is created after a first client was destroyed gets no responses to calls of the first client", async () => {
+    const { transport, close } = await open();
     const first = new JSONRPCClient(transport());
     const spare = transport();
     rejection(first.request("later", [20, "late"]));

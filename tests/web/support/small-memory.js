@@ -16,6 +16,7 @@ export function withSmallMemory(bytes, pages) {
   return whole;
 }
 
+/** Returns a memory section with the minimum of the section at `at`, and a maximum that is greater by `pages`. */
 function limited(bytes, at, pages) {
   // The section has one memory: a flag that is 1 if a maximum exists, the minimum, and the maximum if it exists.
   const minimum = number(bytes, at + 2).value;
@@ -23,7 +24,7 @@ function limited(bytes, at, pages) {
   return new Uint8Array([MEMORY_SECTION, ...encoded(content.length), ...content]);
 }
 
-/** Returns a number in LEB128, and the index after it. */
+/** Reads a number in LEB128. Returns its value, and the index after its last byte. */
 function number(bytes, at) {
   let value = 0;
   for (let shift = 0; ; shift += 7) {

@@ -6,7 +6,7 @@ import { until } from "./outcomes.js";
 import { JSONRPCPeer, inNode, packaged } from "./portway.js";
 
 const { ReconnectPolicy, subscribe, webSocketTransport } = await import(packaged("websocket.js"));
-/** The option with the WebSocket class, which an application in Node passes. */
+/** Options with the WebSocket class, which an application in Node must pass. Pages need no such option. */
 const sockets = inNode ? { WebSocket: (await import("ws")).default } : {};
 
 export { ReconnectPolicy, sockets, subscribe, webSocketTransport };
@@ -18,8 +18,8 @@ async function post(values) {
 }
 
 /**
- * Starts a server in its own process. `command` runs a command of it; `signal` sends a signal to the process. If
- * `isCounted`, its method `run` writes each execution to a file before it answers.
+ * Starts a server in its own process. `command` makes the server run a command, and `signal` sends a signal to the
+ * process. If `isCounted`, the method `run` of the server writes each execution to a file before the answer is sent.
  */
 export async function startServer(isCounted) {
   let { number, port } = await post({ action: "start", isCounted });
@@ -46,14 +46,14 @@ export async function startServer(isCounted) {
     async restart() {
       ({ number, port } = await post({ action: "start", port, isCounted }));
     },
-    /** Resolves to the executions of `run` since the last start, also if the process was killed. */
+    /** Resolves to the first params of the `run` calls that were executed since the last start, even after a kill. */
     executions: () => post({ action: "executions", number }),
   };
 }
 
 /**
  * Returns a peer that connects to the server. `events` records the name and the argument of each call of a callback.
- * Without the option `reconnect`, the delays are short.
+ * Without the option `reconnect`, the delays before new connections are at most 200 ms.
  */
 export function connectTo(url, options = {}, peerOptions = {}) {
   const events = [];
@@ -83,7 +83,7 @@ export function connectTo(url, options = {}, peerOptions = {}) {
   };
 }
 
-/** Returns the texts of all requests for a method in a log. */
+/** Returns the texts of all requests in a log that call the method. */
 export function requestsIn(log, method) {
   return log.flatMap(({ received }) => received).filter((text) => text.includes(`"method":"${method}"`));
 }

@@ -4,7 +4,7 @@ import { afterThisTest } from "./cleanup.js";
 import { portTransport } from "./portway.js";
 import { until } from "./outcomes.js";
 
-/** Returns the two ends of a real `MessageChannel` as transports. */
+/** Returns a transport for each port of a real `MessageChannel`, and the ports. */
 export function channel() {
   const { port1, port2 } = new MessageChannel();
   const near = portTransport(port1);
@@ -13,7 +13,7 @@ export function channel() {
   return { near, far, port1, port2 };
 }
 
-/** The test at the other end of a boundary. It records the received messages, and posts any message. */
+/** The other end of a boundary, with which the test acts as the peer. It records received messages. */
 export class RemoteEnd {
   received = [];
   #port;
@@ -36,12 +36,12 @@ export class RemoteEnd {
     return this.received[this.#read++];
   }
 
-  /** Returns the unread messages, which stay unread. An array counts as its elements. */
+  /** Returns the unread messages, which stay unread. The result contains the elements of received arrays. */
   unread() {
     return this.received.slice(this.#read).flat();
   }
 
-  /** Posts a request, and returns the unread messages that arrived before its response. */
+  /** Posts a request, and waits for its response. Returns the other unread messages, which then count as read. */
   async unreadBeforeResponse() {
     const id = `drain ${++this.#drainCount}`;
     this.post({ jsonrpc: "2.0", method: "no such method", id });
@@ -55,7 +55,7 @@ export class RemoteEnd {
   }
 }
 
-/** Returns a transport over a real port, and the test at the other end. */
+/** Returns a transport over a real port, the port, and the `RemoteEnd` with which the test acts as the peer. */
 export function scriptedChannel() {
   const { port1, port2 } = new MessageChannel();
   const transport = portTransport(port1);
@@ -67,18 +67,18 @@ export function scriptedChannel() {
   return { transport, remoteEnd, port: port1 };
 }
 
-/** Returns two custom transports. Each delivers a message to the other synchronously, within `send`. */
+/** Returns two custom transports. The `send` of each transport synchronously delivers a copy to the other transport. */
 export function loopback() {
   const handlers = [() => {}, () => {}];
-  const end = (mine) => ({
+  const end = (index) => ({
     sent: [],
     destroyed: 0,
     send(message) {
       this.sent.push(message);
-      handlers[1 - mine](structuredClone(message));
+      handlers[1 - index](structuredClone(message));
     },
     onMessage(handler) {
-      handlers[mine] = handler;
+      handlers[index] = handler;
     },
     destroy() {
       this.destroyed++;

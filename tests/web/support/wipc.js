@@ -47,12 +47,12 @@ export function concat(parts) {
 export function recordingDecoder(options) {
   const frames = [];
   const passed = [];
-  const kept = { frames, truncated: undefined };
+  const recorded = { frames, truncated: undefined };
   const decoder = new WipcDecoder(
     {
       frame: (type, payload) => frames.push([type, payload.slice()]),
       passthrough: (bytes) => passed.push(bytes.slice()),
-      truncated: (size) => (kept.truncated = size),
+      truncated: (size) => (recorded.truncated = size),
     },
     options,
   );
@@ -60,16 +60,17 @@ export function recordingDecoder(options) {
     decoder,
     /** The results in a comparable form. */
     get found() {
-      return comparableResult(frames, concat(passed), kept.truncated);
+      return comparableResult(frames, concat(passed), recorded.truncated);
     },
   };
 }
 
+/** Decodes a stream that arrives in these pieces. Returns the results in a comparable form. */
 export function decoded(pieces, options) {
-  const kept = recordingDecoder(options);
-  for (const piece of pieces) kept.decoder.push(piece);
-  kept.decoder.finish();
-  return kept.found;
+  const recorded = recordingDecoder(options);
+  for (const piece of pieces) recorded.decoder.push(piece);
+  recorded.decoder.finish();
+  return recorded.found;
 }
 
 export function comparableResult(frames, passthrough, truncated) {
@@ -83,10 +84,10 @@ export function reference(bytes, maxPayload = 2 ** 32 - 1) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
   while (at < bytes.length) {
-    const left = bytes.length - at;
+    const remaining = bytes.length - at;
     const magic = text(bytes.subarray(at, at + 4));
-    const couldBeType = left < 5 || bytes[at + 4] <= 3;
-    const isWhole = left >= 9;
+    const couldBeType = remaining < 5 || bytes[at + 4] <= 3;
+    const isWhole = remaining >= 9;
     const couldBeLength = !isWhole || view.getUint32(at + 5, true) <= maxPayload;
     if (magic !== "WIPC" || !couldBeType || !couldBeLength) {
       passthrough.push(bytes[at]);
@@ -96,7 +97,7 @@ export function reference(bytes, maxPayload = 2 ** 32 - 1) {
     const end = isWhole ? at + 9 + view.getUint32(at + 5, true) : Infinity;
     if (end > bytes.length) {
       passthrough.push(...bytes.subarray(at));
-      return comparableResult(frames, passthrough, left);
+      return comparableResult(frames, passthrough, remaining);
     }
     frames.push([bytes[at + 4], bytes.subarray(at + 9, end)]);
     at = end;
@@ -124,16 +125,17 @@ export function channels(hostOptions, guestOptions) {
 }
 
 /**
- * Creates a channel whose peer is the test. `post` sends a frame to the channel, and `frames` are the channel's frames.
+ * Creates a channel whose peer is the test. `post` and `postBytes` write to the input of the channel. `end` and `fail`
+ * end this input. `frames` are the frames that the channel has written. `messages` are the messages in its CALL frames.
  */
 export function scriptedPipe(options) {
   const [near, far] = pipes();
   const writer = far.writable.getWriter();
-  const kept = recordingDecoder();
+  const recorded = recordingDecoder();
   const output = { isEnded: false };
   const reader = far.readable.getReader();
   const read = async () => {
-    for (let next; !(next = await reader.read()).done; ) kept.decoder.push(next.value);
+    for (let next; !(next = await reader.read()).done; ) recorded.decoder.push(next.value);
     output.isEnded = true;
   };
   read().catch(() => (output.isEnded = true));
@@ -149,7 +151,7 @@ export function scriptedPipe(options) {
     output,
     /** The frames that the channel has written so far: `[type, text]`. */
     get frames() {
-      return kept.found.frames.map(([type, payload]) => [type, text(unhex(payload))]);
+      return recorded.found.frames.map(([type, payload]) => [type, text(unhex(payload))]);
     },
     get messages() {
       return this.frames.filter(([type]) => type === CALL).map(([, json]) => JSON.parse(json));
@@ -157,7 +159,7 @@ export function scriptedPipe(options) {
   };
 }
 
-/** Returns a generator of integers. The sequence depends only on the seed. */
+/** Returns a function that returns pseudo-random integers below its argument. The sequence depends only on the seed. */
 export function randomNumbers(seed) {
   let state = seed;
   return (below) => {

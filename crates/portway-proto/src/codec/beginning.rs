@@ -1,5 +1,5 @@
 //! Records the beginning of a dropped message. If the message is a response, its beginning may contain the id of the
-//! call.
+//! call, which the driver then ends.
 
 use alloc::vec::Vec;
 
@@ -14,6 +14,7 @@ pub(super) struct Beginning {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
+    /// No message was dropped, or [`Beginning::take`] has returned the reason.
     None,
     /// More bytes of the message may arrive.
     Open(Unreadable),
@@ -49,8 +50,8 @@ impl Beginning {
         }
     }
 
-    /// Records a dropped message. `parts` are its consecutive slices.
-    pub(super) fn drop_all<'b>(&mut self, parts: impl IntoIterator<Item = &'b [u8]>, why: Unreadable) {
+    /// Records a dropped message that needs no further bytes. `parts` are its consecutive slices.
+    pub(super) fn record_whole<'b>(&mut self, parts: impl IntoIterator<Item = &'b [u8]>, why: Unreadable) {
         self.open(why);
         parts.into_iter().for_each(|part| self.add(part));
         self.close();

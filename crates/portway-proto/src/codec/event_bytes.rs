@@ -39,8 +39,8 @@ impl EventBuffer {
         Span::Buffer
     }
 
-    /// Drops the bytes of the last event. Call this method when no event borrows them. If `buffer` is empty, it
-    /// receives the memory for the next message of the stream.
+    /// Drops the bytes of the last event. Call this method when no event borrows them. If `buffer` is empty, `buffer`
+    /// receives their memory for the next message of the stream.
     pub(super) fn recycle(&mut self, buffer: &mut Vec<u8>) {
         self.0.clear();
         if buffer.is_empty() && buffer.capacity() < self.0.capacity() {

@@ -20,10 +20,11 @@ pub enum Event<'a> {
         /// [`Reason::UnsupportedContentType`] or [`Reason::BadCharset`].
         reason: Reason,
     },
-    /// A message that was dropped. If the message is a response, the driver ends the call with the id of the response.
+    /// A message that was dropped. If the message is a response, the driver ends the call that has the id of the
+    /// response.
     Dropped {
-        /// The first kibibyte of the body, or the received part of a shorter body.
-        /// [`super::json::find_response_ids`] reads it.
+        /// The first kibibyte of the body, or the received part of a shorter body. [`super::json::find_response_ids`]
+        /// searches these bytes.
         beginning: &'a [u8],
         /// Why the message was dropped.
         why: Unreadable,
@@ -37,8 +38,8 @@ pub enum Event<'a> {
     Noise {
         /// The bytes, unchanged. The decoder may split a run of noise into several events at any byte.
         bytes: &'a [u8],
-        /// True if a run of noise starts with this event. A frame ends the run. After a fault, `starts` is false,
-        /// because the error response for the fault also covers the noise.
+        /// True if a run of noise starts with this event. A frame ends the run. After a fault in a stream with
+        /// `Content-Length`, `starts` is false, because the error response for the fault also covers the noise.
         starts: bool,
     },
 }
@@ -63,8 +64,8 @@ pub enum FrameFault {
         received_bytes: usize,
     },
     /// A message was incomplete after [`crate::Limits::partial_frame_ms`] and was dropped. This timeout starts at the
-    /// first byte of the message. While calls are pending, each received byte restarts it. Over WIPC, the timeout of
-    /// payloads applies instead.
+    /// first byte of the message. While calls are pending, each received byte restarts this timeout. Over WIPC, the
+    /// timeout of payloads applies instead.
     TimedOut {
         /// The number of bytes of the message that were dropped, header included.
         received_bytes: usize,

@@ -48,7 +48,7 @@ impl Framing {
         }
     }
 
-    /// Appends one message. Its text must be on one line, as [`super::json::encode`] writes it. A message longer than
+    /// Appends one message. `body` must be one line, as [`super::json::encode`] writes it. A message longer than
     /// [`Framing::longest_message`] is not appended.
     pub fn encode(self, body: &str, out: &mut Vec<u8>) {
         match self {
@@ -59,7 +59,7 @@ impl Framing {
     }
 }
 
-/// Detects the framing of a stream that arrives in pieces, line by line.
+/// Detects the framing of a stream that arrives in pieces. The recogniser examines each line separately.
 ///
 /// # Examples
 ///
@@ -114,14 +114,14 @@ impl FrameDecoder {
             Framing::ContentLength => Inner::ContentLength(content_length::Decoder::new(limits)),
             Framing::Newline => Inner::Newline(newline::Decoder::new(limits)),
             Framing::Wipc => {
-                let adapter = WipcAdapter { message_bytes: limits.message_bytes, has_begun: false };
+                let adapter = WipcAdapter { message_bytes: limits.message_bytes, is_in_noise_run: false };
                 Inner::Wipc { decoder: wipc::Decoder::new().with_max_call(limits.message_bytes), adapter }
             }
         })
     }
 
     /// Rejects WIPC frames whose payload exceeds `max_payload` bytes. [`Limits::message_bytes`] still applies to
-    /// messages. Call this method before the first input. With other framings, it has no effect.
+    /// messages. Call this method before the first input. With other framings, this method has no effect.
     #[must_use]
     pub fn with_max_payload(self, max_payload: u32) -> Self {
         match self.0 {
@@ -143,7 +143,7 @@ impl FrameDecoder {
         }
     }
 
-    /// See [`content_length::Decoder::finish`]. Call it until it returns `None`.
+    /// See [`content_length::Decoder::finish`]. Call this method until it returns `None`.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
         match &mut self.0 {
@@ -186,27 +186,28 @@ impl FrameDecoder {
 /// Converts the events of the WIPC decoder to the events of all framings.
 #[derive(Debug)]
 struct WipcAdapter {
+    /// The limit [`Limits::message_bytes`].
     message_bytes: usize,
     /// Whether the next passthrough continues a run of noise.
-    has_begun: bool,
+    is_in_noise_run: bool,
 }
 
 impl WipcAdapter {
     fn event<'a>(&mut self, event: wipc::Event<'a>) -> Event<'a> {
         match event {
             wipc::Event::Frame(frame) => {
-                self.has_begun = false;
+                self.is_in_noise_run = false;
                 match frame.frame_type {
                     FrameType::Call => Event::Body(frame.payload),
                     _ => Event::Frame(frame),
                 }
             }
             wipc::Event::Oversize { length } => {
-                self.has_begun = false;
+                self.is_in_noise_run = false;
                 Event::Fault(FrameFault::Oversize { length: Some(length) })
             }
             wipc::Event::Passthrough(bytes) => {
-                Event::Noise { bytes, starts: !core::mem::replace(&mut self.has_begun, true) }
+                Event::Noise { bytes, starts: !core::mem::replace(&mut self.is_in_noise_run, true) }
             }
             wipc::Event::Dropped { beginning, why } => Event::Dropped { beginning, why },
             wipc::Event::Truncated { received_bytes } => Event::Fault(FrameFault::Truncated {

@@ -15,7 +15,7 @@ use super::frame::{Event, FrameFault};
 use crate::Limits;
 use crate::message::Unreadable;
 
-/// Appends one message. Its text must be on one line, as [`super::json::encode`] writes it.
+/// Appends one message. `body` must be one line, as [`super::json::encode`] writes it.
 pub fn encode(body: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(body.as_bytes());
     out.push(b'\n');
@@ -97,7 +97,7 @@ impl Decoder {
         let last = line.last().or_else(|| self.buffered.last());
         let length = self.buffered.len() + line.len() - usize::from(last == Some(&b'\r'));
         if length > self.max_bytes {
-            self.beginning.drop_all([&self.buffered, line], Unreadable::TooLarge);
+            self.beginning.record_whole([&self.buffered, line], Unreadable::TooLarge);
             self.buffered = Vec::new();
             self.skipping = Skipping::TooLong;
             return Some(Event::Fault(FrameFault::Oversize { length: None }));
@@ -114,7 +114,7 @@ impl Decoder {
         Some(Event::Body(without_return(&self.returned)))
     }
 
-    /// Ends the input. Returns the last line as a message if it has no line end.
+    /// Ends the input. If the last line has no line end, returns this line as a message.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
         release(&mut self.returned);
@@ -142,7 +142,7 @@ impl Decoder {
         let received_bytes = self.buffered.len();
         if self.unfinished().is_some() {
             if self.skipping == Skipping::No {
-                self.beginning.drop_all([self.buffered.as_slice()], Unreadable::Stalled);
+                self.beginning.record_whole([self.buffered.as_slice()], Unreadable::Stalled);
             }
             self.skipping = Skipping::TimedOut;
         }

@@ -7,7 +7,7 @@ use crate::profile::Ordering;
 impl<P: Payload> Connection<P> {
     /// Returns whether [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes) has room for `bytes` more bytes. If
     /// no bytes count towards this limit yet, any number of bytes has room. If requests run one at a time, any number
-    /// has room, too: the driver then enforces the limit, and stops reading from the peer.
+    /// has room, too: the driver then enforces the limit itself, by not reading from the peer.
     pub(super) fn has_room_for(&self, bytes: usize) -> bool {
         let in_flight_bytes = self.in_flight_bytes();
         in_flight_bytes == 0

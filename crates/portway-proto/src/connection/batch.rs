@@ -33,7 +33,8 @@ impl<P: Payload> ReplyBatches<P> {
         self.bytes
     }
 
-    /// Begins a batch. Call [`finish_item`](Self::finish_item) once for each request, and once after the last element.
+    /// Begins a batch, and returns its number. Call [`finish_item`](Self::finish_item) once for each request, and once
+    /// after the last element.
     pub(super) fn begin(&mut self, is_refused: bool) -> u32 {
         self.batches.insert(ReplyBatch { unanswered: 1, is_refused, replies: Vec::new() }) as u32
     }
@@ -58,9 +59,9 @@ impl<P: Payload> ReplyBatches<P> {
         }
     }
 
-    /// Reports that one request is answered, or that all elements are handled. The last report ends the batch, and
-    /// returns the responses of the batch. Returns `None` before the last report, and for a batch without responses,
-    /// which is not answered (JSON-RPC 2.0 §6).
+    /// Records that one request is answered, or that all elements are handled. The last of these calls ends the batch,
+    /// and returns its responses. The earlier calls return `None`. A batch without responses is not answered, so its
+    /// last call also returns `None` (JSON-RPC 2.0 §6).
     pub(super) fn finish_item(&mut self, batch: u32) -> Option<Vec<Message<P>>> {
         let entry = self.batches.get_mut(batch as usize)?;
         entry.unanswered -= 1;
@@ -88,7 +89,8 @@ fn bytes_of_outcome<P: Payload>(outcome: &Result<P, P::Error>) -> usize {
     outcome.as_ref().map_or_else(P::held_bytes_of_error, P::held_bytes)
 }
 
-/// Returns the minimum of [`held_bytes`] of the response to an element, or 0 if the element has no response.
+/// Returns the least value that [`held_bytes`] can have for the response to an element. Returns 0 if the element has no
+/// response.
 fn bytes_of_reply<P: Payload>(entry: &Entry<P>) -> usize {
     let id = match entry {
         Ok(Message::Request(request)) => &request.id,
@@ -143,13 +145,13 @@ impl<P: Payload> Connection<P> {
     /// Begins a batch from the peer. Pass each element to [`handle_in_batch`](Self::handle_in_batch) afterwards, and
     /// then call [`end_batch`](Self::end_batch). Returns `None` if the batch is refused as a whole.
     pub fn begin_batch(&mut self, entries: &[Entry<P>]) -> Option<u32> {
-        // Responses do not count, since they are never answered.
-        let is_call = |entry: &&Entry<P>| {
+        // Responses do not count towards the limit, since they are never answered.
+        let counts = |entry: &&Entry<P>| {
             !matches!(entry, Ok(Message::Response(_)) | Err(Unusable::Ignore | Unusable::Unreadable { .. }))
         };
         let fault = if self.config.profile.batch == BatchPolicy::Reject {
             Fault::Refused(Reason::BatchNotSupported)
-        } else if entries.iter().filter(is_call).count() > self.config.limits.batch_items {
+        } else if entries.iter().filter(counts).count() > self.config.limits.batch_items {
             Fault::Refused(Reason::BatchTooLarge)
         } else if entries.is_empty() {
             Fault::InvalidRequest

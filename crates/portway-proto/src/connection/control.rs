@@ -26,14 +26,14 @@ pub enum Control<I, V> {
     Progress {
         /// The id of the request.
         token: I,
-        /// The value. Null if it is absent.
+        /// The value. Null if the value is absent.
         value: V,
     },
     /// An item of the stream that was requested with this id.
     Item {
         /// The id of the request.
         id: I,
-        /// The item. Null if it is absent.
+        /// The item. Null if the item is absent.
         value: V,
     },
     /// Credit for the stream that the peer has requested with this id.
@@ -43,7 +43,7 @@ pub enum Control<I, V> {
         /// The number of items that the receiver of this notification may send in addition.
         count: u32,
     },
-    /// A notification of a stream whose params do not have the required form. The driver ignores the notification.
+    /// An item or credit whose params do not have the required form. The driver ignores the notification.
     Malformed,
 }
 
@@ -78,9 +78,9 @@ where
 pub struct StreamRequest<'p, V> {
     /// The method whose items are requested.
     pub method: Cow<'p, str>,
-    /// The params of the method. `None` if they are absent or null.
+    /// The params of the method. `None` if these params are absent or null.
     pub params: Option<V>,
-    /// The number of items that the receiver of the request may send before the peer permits more.
+    /// The number of items that the receiver of the request may send before the sender permits more.
     pub credit: u32,
 }
 
@@ -103,7 +103,7 @@ pub fn write_stream_request<P: ObjectPayload>(method: &str, params: Option<&P>, 
 }
 
 /// Writes the params of the notification that cancels the request with this id. `reason` is a text for people. The
-/// reason is omitted if `form` has no member for it. Returns `None` if the params cannot be written.
+/// reason is omitted if `form` has no member for a reason. Returns `None` if the params cannot be written.
 pub fn write_cancel<P: ObjectPayload>(form: &CancelNotification, id: &P::Id, reason: Option<&str>) -> Option<P> {
     let id = (form.member, Member::Id(id));
     match form.reason.zip(reason) {

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::chunked_vec::ChunkedVec;
 
-/// Marks the end of a queue. In the member `queue` of a node, it means that the slot has no timeout.
+/// Marks the end of a queue. As the `queue` of a node, `NONE` means that the slot has no timeout.
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
@@ -25,8 +25,8 @@ pub(super) struct Deadlines {
     next: Option<u64>,
     /// See [`Config::time_grain`](super::Config::time_grain).
     grain: u64,
-    /// Maximum time from a call to its first clock reading, if `grain` is not 0. After the last call has ended, the
-    /// timer of the driver may run for at most this time.
+    /// Maximum time from a call to its first clock reading, if `grain` is not 0. The end of a call does not change
+    /// `next`. So after the last call has ended, one more reading is due, within this time.
     max_clock_delay: u64,
 }
 
@@ -36,18 +36,22 @@ struct Queue {
     timeout: u64,
     /// Maximum time from a call to its first clock reading.
     clock_delay: u64,
+    /// The slot of the oldest call, or `NONE`.
     head: u32,
+    /// The slot of the newest call, or `NONE`.
     tail: u32,
-    /// The first unstamped call, or `NONE`.
+    /// The slot of the first unstamped call, or `NONE`.
     unstamped: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    /// The time at which the call expires. 0 while the call is unstamped.
+    /// The time at which the call expires, or 0 while the call is unstamped.
     deadline: u64,
     queue: u32,
+    /// The slot of the call before this call in the queue, or `NONE`.
     previous: u32,
+    /// The slot of the call after this call in the queue, or `NONE`.
     next: u32,
 }
 
@@ -110,16 +114,17 @@ impl Deadlines {
         }
     }
 
-    /// Replaces the timeout of a slot with the lesser of `timeout` and `left`. `None` and [`u64::MAX`] mean no timeout.
-    pub(super) fn restart(&mut self, slot: u32, timeout: Option<u64>, left: u64) {
+    /// Replaces the timeout of a slot with the lesser of `timeout` and `max`. `None` and [`u64::MAX`] mean no timeout.
+    pub(super) fn restart(&mut self, slot: u32, timeout: Option<u64>, max: u64) {
         self.remove(slot);
-        let timeout = timeout.unwrap_or(u64::MAX).min(left);
+        let timeout = timeout.unwrap_or(u64::MAX).min(max);
         if timeout < u64::MAX {
             self.insert(slot, timeout);
         }
     }
 
-    /// Handles a clock reading. Call [`pop_expired`](Self::pop_expired) afterwards until it returns `None`, and then
+    /// Handles a clock reading: stamps the unstamped calls. To end the expired calls, call
+    /// [`pop_expired`](Self::pop_expired) afterwards until it returns `None`. Then call
     /// [`recompute_next`](Self::recompute_next).
     pub(super) fn advance(&mut self, now: u64) {
         self.now = self.now.max(now);
@@ -194,6 +199,7 @@ impl Deadlines {
 mod tests {
     use super::*;
 
+    /// Handles a clock reading. Returns the slots of the calls that have expired, sorted.
     fn expired_at(deadlines: &mut Deadlines, now: u64) -> Vec<u32> {
         deadlines.advance(now);
         let mut slots: Vec<u32> = core::iter::from_fn(|| deadlines.pop_expired()).collect();
@@ -240,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_timeout_is_at_most_a_second_late() {
+    fn with_a_long_timeout_a_reading_is_due_every_second() {
         let mut deadlines = Deadlines::new(16, 1_000);
         deadlines.insert(0, 3_600_000);
         assert_eq!(deadlines.next(), Some(1_000));
@@ -261,20 +267,20 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_a_queue_does_not_change_with_a_removal() {
-        for gone in 0..4 {
-            for stamped in [false, true] {
+    fn the_removal_of_a_call_does_not_affect_the_other_calls_of_its_queue() {
+        for removed in 0..4 {
+            for is_stamped in [false, true] {
                 let mut deadlines = Deadlines::new(0, 1_000);
                 for slot in 0..4 {
                     deadlines.insert(slot, 10);
                 }
-                if stamped {
+                if is_stamped {
                     assert_eq!(expired_at(&mut deadlines, 1), [0_u32; 0]);
                 }
-                deadlines.remove(gone);
-                deadlines.remove(gone);
+                deadlines.remove(removed);
+                deadlines.remove(removed);
                 assert_eq!(expired_at(&mut deadlines, 1), [0_u32; 0]);
-                let rest: Vec<u32> = (0..4).filter(|&slot| slot != gone).collect();
+                let rest: Vec<u32> = (0..4).filter(|&slot| slot != removed).collect();
                 assert_eq!(expired_at(&mut deadlines, 11), rest);
                 assert_eq!(deadlines.next(), None);
             }
@@ -312,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_that_is_restarted_repeatedly_ends_once_no_time_is_left() {
+    fn repeated_restarts_do_not_extend_a_timeout_beyond_its_latest_end() {
         let mut deadlines = Deadlines::new(0, 1_000);
         deadlines.insert(0, 10);
         for now in [100, 108, 116, 124] {

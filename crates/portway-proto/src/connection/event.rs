@@ -98,7 +98,7 @@ pub enum Ignored<P: Payload> {
     PeerError(P::Error),
     /// A response that cannot be decoded, and whose call is unknown.
     Unreadable(Unreadable),
-    /// An invalid message or element of a batch that needs no answer.
+    /// An invalid message, or an invalid element of a batch. No answer is sent.
     Malformed,
 }
 

@@ -14,8 +14,8 @@ const NOTIFICATION_BYTES: usize = 1_024;
 #[derive(Debug)]
 pub(super) struct InboundRequests<P: Payload> {
     requests: Slab<InboundRequest<P::Id>>,
-    /// The bytes of the ids and params of unanswered requests, and of waiting notifications, see
-    /// [`notification_bytes`].
+    /// The number of bytes that count towards the limit: of the ids and params of unanswered requests, and
+    /// [`notification_bytes`] of each waiting notification.
     bytes: usize,
     /// Requests and notifications that wait for the running request, if the profile runs one request at a time.
     waiting: VecDeque<Waiting<P>>,
@@ -31,7 +31,8 @@ enum Waiting<P: Payload> {
     /// A notification with its serial number. The entries of the queue are sorted by serial number for the binary
     /// search.
     Notification(u32, Notification<P>),
-    /// The serial number of a waiting request that was answered without being run, for example after a cancellation.
+    /// Replaces a waiting request that was answered before it ran, for example after a cancellation. The number is the
+    /// serial number of the request.
     Answered(u32),
 }
 
@@ -67,7 +68,7 @@ impl<P: Payload> InboundRequests<P> {
         self.requests.len()
     }
 
-    /// Adds a request whose id and params have this number of bytes.
+    /// Adds a request. `bytes` is the number of bytes of its id and params.
     pub(super) fn insert(&mut self, id: P::Id, batch: Option<u32>, bytes: usize) -> RequestKey {
         let serial = self.next_serial();
         let slot = self.requests.insert(InboundRequest { serial, id, batch, bytes }) as u32;

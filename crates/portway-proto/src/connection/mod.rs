@@ -58,7 +58,7 @@ pub struct Connection<P: Payload> {
     inbound: InboundRequests<P>,
     reply_batches: ReplyBatches<P>,
     /// The number of the only sent batch that was pending when the incoming batch arrived. The incoming batch may
-    /// answer this batch. The number is 0 if no batch or several batches were pending.
+    /// answer the sent batch. The number is 0 if no batch or several batches were pending.
     answered_batch: u64,
     /// The first error with the id null in the incoming batch. After the last element of the incoming batch, this error
     /// ends the calls of `answered_batch` that are still pending.
@@ -183,8 +183,8 @@ impl<P: Payload> Connection<P> {
     /// connection is closed.
     ///
     /// A response to a request of a batch is stored until all requests of the batch are answered. If the stored
-    /// responses and this response together exceed [`Limits::in_flight_bytes`], an error replaces this response. The
-    /// first stored response is always accepted.
+    /// responses and this response together exceed [`Limits::in_flight_bytes`], an error replaces this response. While
+    /// no responses are stored, a response of any size is accepted.
     pub fn respond(&mut self, key: RequestKey, outcome: Result<P, P::Error>) -> bool {
         let Some((id, batch)) = self.inbound.take(key) else { return false };
         let outcome = self.within_byte_limit(outcome, batch);
@@ -249,7 +249,7 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Handles the cancellation of the request with this id by the peer, see [`Profile::cancel`]. Emits
+    /// Handles a cancellation from the peer, see [`Profile::cancel`]. `id` is the id of the cancelled request. Emits
     /// [`Event::Cancelled`], or nothing if no request with this id is unanswered.
     pub fn handle_cancel(&mut self, id: &P::Id) {
         if let Some(key) = self.inbound.by_id(id) {
@@ -257,8 +257,8 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Closes the connection. Pending calls end, and unanswered requests are dropped. The connection sends and handles
-    /// no further messages. A second call of this method has no effect.
+    /// Closes the connection. Pending calls end. Unanswered requests and unsent messages are dropped. The connection
+    /// sends and handles no further messages. A second call of this method has no effect.
     pub fn close(&mut self) {
         self.closed = true;
         self.inbound.clear();
@@ -326,6 +326,7 @@ impl<P: Payload> Connection<P> {
         self.deadlines.next()
     }
 
+    /// Checks that the connection can send `calls` new calls, or a notification if `calls` is 0.
     fn check_room(&self, calls: usize) -> Result<(), Refused> {
         if self.closed || (self.has_input_ended && calls > 0) {
             Err(Refused::Closed)
@@ -408,8 +409,8 @@ impl<P: Payload> Connection<P> {
                 if batch.is_some() && self.null_id_error.is_none() {
                     self.null_id_error = Some(error);
                 } else {
-                    let is_batch = batch.is_none() && self.calls.are_batched();
-                    self.handle_null_id_error(if is_batch { self.calls.only_batch_number() } else { 0 }, error);
+                    let answers_batch = batch.is_none() && self.calls.are_batched();
+                    self.handle_null_id_error(if answers_batch { self.calls.only_batch_number() } else { 0 }, error);
                 }
             }
             _ if response.id.to_call().is_some_and(|id| self.calls.was_issued(id)) => {

@@ -16,6 +16,7 @@ pub(super) struct PendingCalls {
     index: Index,
     /// The first outgoing call has the id `before_first + 1`.
     before_first: u64,
+    /// The id of the latest outgoing call, or `before_first`.
     last_id: u64,
 }
 
@@ -37,7 +38,7 @@ struct Slots {
 /// the square is less (the Cauchy-Schwarz inequality).
 ///
 /// The sums wrap modulo 2^64. So two batches of 1 000 calls may look like one batch if their numbers differ by at least
-/// four million. A peer cannot exploit this error.
+/// four million. A peer cannot exploit this error, because it does not choose the numbers.
 #[derive(Debug)]
 struct BatchSums {
     /// The number of pending calls in batches.
@@ -205,7 +206,7 @@ impl PendingCalls {
     }
 }
 
-/// An index from ids to slots: open addressing with linear probing.
+/// A hash table from ids to slots: open addressing with linear probing.
 ///
 /// Ids are consecutive numbers. If the ids were the positions, the entries of the pending calls would be adjacent, and
 /// each removal would scan all of these entries. Multiplication by the golden ratio spreads the positions. A general
@@ -231,6 +232,7 @@ impl Index {
         }
     }
 
+    /// Writes the slot of a call to the first free entry from its home position on.
     fn store(&mut self, slot: u32, calls: &Slots) {
         let Some(mut position) = self.home(slot, calls) else { return };
         while let Some(entry) = self.table.get_mut(position) {
@@ -274,6 +276,7 @@ impl Index {
         Some(slot)
     }
 
+    /// Returns the position at which a search for the call in this slot begins.
     fn home(&self, slot: u32, calls: &Slots) -> Option<usize> {
         calls.id(slot).map(|id| self.home_of(id))
     }
@@ -315,7 +318,7 @@ mod tests {
     /// The positions of later ids in the index may collide with the position of a pending call. Each id must lead to
     /// the slot of its call, in any order in which the calls end.
     #[test]
-    fn calls_are_found_in_any_order_of_their_ends() {
+    fn each_call_is_found_by_its_id_in_any_order_of_removal() {
         let mut calls = PendingCalls::new(0);
         let mut pending: Vec<CallKey> = Vec::new();
         let mut state = 0x2545_f491_4f6c_dd1d_u64;
@@ -343,9 +346,9 @@ mod tests {
         assert!(calls.index.table.iter().all(|&entry| entry == 0));
     }
 
-    /// Consecutive ids must not have adjacent entries, because each removal would scan all adjacent entries.
+    /// Consecutive ids must not have adjacent entries, because a removal scans the whole run of adjacent entries.
     #[test]
-    fn pending_calls_have_no_adjacent_entries_in_the_index() {
+    fn pending_calls_have_no_long_runs_of_adjacent_entries_in_the_index() {
         let mut calls = PendingCalls::new(0);
         for _ in 0..100_000 {
             calls.insert(None);

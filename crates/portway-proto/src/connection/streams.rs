@@ -4,8 +4,8 @@
 //! A stream answers the request `rpc.stream` with items, and each item costs one credit. The request contains the first
 //! credit. The caller sends more credit as it consumes items (PROTOCOL.md, "Streams").
 //!
-//! These types use no messages, clocks or wakers. A driver passes messages to them as method calls, sends the credit
-//! that they return, and wakes the tasks that wait for items or credit.
+//! These types use no messages, clocks or wakers. A driver calls a method for each message of a stream, and sends the
+//! credit that the method returns. It also wakes the tasks that wait for items or credit.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
@@ -64,7 +64,7 @@ impl<T> ReceiveStream<T> {
         Self { items: VecDeque::new(), window, credit: window, consumed: 0, state: ReceiveState::Open }
     }
 
-    /// Handles an item from the peer. An item after the end is ignored.
+    /// Handles an item from the peer. An item after the response, or after an overflow, is ignored.
     ///
     /// # Errors
     /// Returns [`Overflow`] if the peer had no credit for the item. The items that are not consumed are dropped.
@@ -90,7 +90,7 @@ impl<T> ReceiveStream<T> {
         }
     }
 
-    /// Consumes the next item. Credit is due each time that half of the window is consumed.
+    /// Consumes the next item. New credit is due each time that the application has consumed half of the window.
     pub fn next_item(&mut self) -> Next<T> {
         let Some(item) = self.items.pop_front() else {
             return match self.state {
@@ -133,7 +133,7 @@ struct SendStream {
     window: u32,
 }
 
-/// The credit of a request would raise the credit of all streams of the peer above [`MAX_PEER_CREDIT`].
+/// The credit of a request would raise the sum of all windows above [`MAX_PEER_CREDIT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMuchCredit;
 
@@ -163,8 +163,8 @@ impl SendStreams {
         if credit > self.spare_credit() { Err(TooMuchCredit) } else { Ok(()) }
     }
 
-    /// Adds the stream of a request. The credit of the stream is the sum of `credit` and of the credit that arrived
-    /// after the request.
+    /// Adds the stream of a request. `credit` is the credit in the request. The credit that arrived after the request
+    /// is added to it.
     ///
     /// # Errors
     /// Returns [`TooMuchCredit`], and adds nothing, if the sum of all windows would exceed [`MAX_PEER_CREDIT`].

@@ -33,7 +33,7 @@ impl<P: Payload> Connection<P> {
         if self.ended_without_response > 0 { Vec::new() } else { self.calls.only_call_or_batch() }
     }
 
-    /// Counts a response to a call that is no longer pending.
+    /// Records that a response has arrived after the end of its call. No further response to this call is expected.
     pub(super) fn count_late_answer(&mut self, id: Option<&P::Id>) {
         if id.and_then(P::Id::to_call).is_some_and(|id| self.calls.was_issued(id)) {
             self.ended_without_response = self.ended_without_response.saturating_sub(1);

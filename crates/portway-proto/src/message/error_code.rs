@@ -35,7 +35,7 @@ impl ErrorCode {
         self.0
     }
 
-    /// Returns the standard message for a code that is listed above, or `None` for other codes.
+    /// Returns the standard message for the code of a constant above, or `None` for any other code.
     #[must_use]
     pub const fn standard_message(self) -> Option<&'static str> {
         Some(match self {

@@ -133,8 +133,8 @@ impl fmt::Debug for NumberText {
     }
 }
 
-/// Returns the integer from 0 to 2^53 that a JSON number stands for: `5`, `5.0` and `50e-1` are 5. Returns `None` for
-/// any other text. JavaScript does not distinguish these texts, either.
+/// Returns the integer from 0 to 2^53 that a JSON number stands for. `5`, `5.0` and `50e-1` are all 5, as in
+/// JavaScript. Returns `None` for any other text.
 pub(crate) fn whole_number(text: &str) -> Option<u64> {
     /// A double can represent each integer up to this number.
     const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn canonical_integers_are_integers() {
+    fn only_the_canonical_form_of_an_integer_becomes_an_integer_id() {
         assert_eq!(Id::from_number_text("7"), Some(Id::Integer(7)));
         assert_ne!(Id::from_number_text("7.0"), Some(Id::Integer(7)));
         assert_ne!(Id::from("7"), Id::Integer(7));

@@ -53,6 +53,6 @@ pub enum Member<'p, P: ObjectPayload + 'p> {
     Text(&'p str),
     /// A value of the application.
     Value(P::Value<'p>),
-    /// An object whose members are written in place of this member. The name of this member is not used.
+    /// An object. Its members are written in place of this member, and the name of this member is not used.
     All(P::Value<'p>),
 }

@@ -31,7 +31,7 @@ pub enum Kind {
     Object = 8,
     /// A value that JSON cannot express: `undefined`, a BigInt, a function, or a number that is not finite.
     Other = 9,
-    /// An id or a method name that is longer than its limit. In the field `params`, the value means that the params
+    /// An id or a method name that is longer than its limit. In the field `params`, this kind means that the params
     /// share an object with the params of another message. Only the decoder of JavaScript values uses this kind for
     /// params.
     TooLong = 10,
@@ -168,12 +168,12 @@ impl Shape {
         if !self.version || !(self.method.is_string() || is_too_long) || self.has_outcome() {
             return self.invalid(profile);
         }
-        let params = match self.params {
+        let are_params_valid = match self.params {
             Kind::Missing | Kind::Array | Kind::Object => true,
             Kind::Null => profile.null_params_are_absent,
             _ => false,
         };
-        match (self.id.is_present(), params) {
+        match (self.id.is_present(), are_params_valid) {
             (false, true) if !is_too_long => Class::Notification,
             // A notification is never answered.
             (false, _) => Class::Malformed(Malformed::Ignore),

@@ -20,9 +20,9 @@ pub struct Subject {
     pub item: Kind,
     /// The kinds of the members of the element.
     pub shape: Shape,
-    /// The value of `error.code`. It is used only if `error` is an object.
+    /// The value of `error.code`. This field is used only if `error` is an object.
     pub error_code: Code,
-    /// The kind of `error.message`. It is used only if `error` is an object.
+    /// The kind of `error.message`. This field is used only if `error` is an object.
     pub error_message: Kind,
 }
 

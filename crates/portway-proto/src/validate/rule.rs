@@ -1,4 +1,4 @@
-//! The rules of JSON-RPC 2.0, and sets of them.
+//! The rules of JSON-RPC 2.0, and sets of rules.
 
 /// One rule of JSON-RPC 2.0 that a message can break, or one warning about a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -11,9 +11,9 @@ pub(super) enum Line {
     /// A header `Content-Length` whose value is not a number.
     InvalidLength,
     /// A header whose name ends with `-Content-Length`. The text before `Content-Length` may be output without a line
-    /// end. The length counts only if the header has no other `Content-Length`.
+    /// end. This length applies only if no line of the whole header is a `Content-Length`.
     SuffixedLength(Option<u64>),
-    /// A header `Content-Type`. `None` if the type is JSON-RPC in UTF-8, or the reason to refuse the body.
+    /// A header `Content-Type`. The value is the reason to refuse the body, or `None` for JSON-RPC in UTF-8.
     ContentType(Option<Reason>),
     /// Any other header.
     Other,
@@ -62,7 +62,7 @@ pub(super) fn read_line(line: &[u8]) -> (Line, Option<usize>) {
     }
 }
 
-/// Returns the length in a line that is known to be a valid `Content-Length`, or `None` if it exceeds a `u64`.
+/// Returns the length in a line that is known to be a valid `Content-Length`, or `None` if the length exceeds a `u64`.
 pub(super) fn length_in(line: &[u8]) -> Option<u64> {
     let digits = line.iter().filter(|byte| byte.is_ascii_digit());
     digits.copied().try_fold(0, add_digit)

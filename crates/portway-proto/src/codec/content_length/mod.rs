@@ -8,14 +8,14 @@
 //! - A length consists of ASCII digits. If `Content-Length` is repeated, the values must be equal. A header that breaks
 //!   one of these two rules is refused as [`FrameFault::InvalidHeader`].
 //! - A length over the limit is reported directly after the header, even if the length exceeds a `u64`. The decoder
-//!   then drops that number of bytes as they arrive. It also drops the body after a header that is too large. If
-//!   another header follows in place of the body, the decoder assumes that the body was not sent.
-//! - After a fault, the next `Content-Length: N` counts at any position in a line. The bytes before this header are
-//!   noise: output that a peer prints into the stream, or the rest of a broken message. A first line that looks like an
-//!   unknown header is also noise if the line ends with LF alone.
+//!   then drops that number of bytes as they arrive. The decoder also drops the body after a header that is too large.
+//!   If another header follows in place of a body, the decoder assumes that the body was not sent.
+//! - After a fault, the decoder accepts the next `Content-Length: N` as a header at any position in a line. The bytes
+//!   before this header are noise: output that a peer prints into the stream, or the rest of a broken message. If the
+//!   first line of a possible header has an unknown name and ends with LF alone, this line is also noise.
 //! - If a length is too short, the rest of the body becomes noise. If a length is too long, the body includes the next
-//!   header. [`Decoder::reject_body`] searches a body that is not JSON for this header. The decoder then decodes the
-//!   bytes from this header on again.
+//!   header. If such a body is not JSON, [`Decoder::reject_body`] searches it for this header. The decoder then goes
+//!   back to this header, and decodes again from there.
 //!
 //! The decoder buffers at most one header and one message within their limits, and never more than it has received.
 
@@ -75,19 +75,19 @@ pub struct Decoder {
     /// The bytes of rejected bodies that are decoded again. The next byte to decode is at `rescan_pos`.
     rescan: Vec<u8>,
     rescan_pos: usize,
-    /// The number of bytes that may still be decoded again.
+    /// The number of bytes that may still be decoded again. See [`Decoder::reject_body`].
     rescan_budget: u64,
     last_body: Option<BodyPlace>,
 }
 
-/// The place of the body in the last event. [`Decoder::reject_body`] rejects this body.
+/// The place of the body of the last event, for [`Decoder::reject_body`].
 #[derive(Debug)]
 enum BodyPlace {
     /// In the buffer that the decoder lends to the event.
     Buffer,
     /// In `rescan`.
     Rescan(Range<usize>),
-    /// In the input of the last call of [`Decoder::next`]. The positions count from the beginning of that input.
+    /// In the input of the last call of [`Decoder::next`]. The positions count from the beginning of this input.
     Input(Range<usize>),
 }
 
@@ -127,8 +127,8 @@ impl Decoder {
         Some(event(item, source, &self.machine))
     }
 
-    /// Ends the input. Returns an event for the buffered bytes, or `None` without such bytes. Call this method after
-    /// [`Self::next`] has returned `None`.
+    /// Ends the input. Returns an event for the buffered bytes, or `None` if no bytes are buffered. Call this method
+    /// after [`Self::next`] has returned `None`.
     #[must_use]
     pub fn finish(&mut self) -> Option<Event<'_>> {
         self.machine.recycle();
@@ -137,9 +137,9 @@ impl Decoder {
         Some(event(item, &[], &self.machine))
     }
 
-    /// Returns a number that identifies the incomplete message, or `None` between messages. With this number, a driver
-    /// applies the timeout [`crate::Limits::partial_frame_ms`] to each message. A body that is dropped because of its
-    /// length counts as a message.
+    /// Returns a number that identifies the incomplete message, or `None` between messages. A driver starts the timeout
+    /// [`crate::Limits::partial_frame_ms`] anew when this number changes. So the timeout applies to each message. A
+    /// body that is dropped because of its length counts as a message.
     #[must_use]
     pub const fn unfinished(&self) -> Option<u64> {
         self.machine.unfinished()
@@ -153,11 +153,11 @@ impl Decoder {
     }
 
     /// Rejects the body that [`Self::next`] has just returned. Call this method if the body is not JSON. If the length
-    /// in its header was too large, the body contains the next header. The decoder then decodes the bytes from the next
-    /// header on again, before any further input.
+    /// in its header was too large, the body contains the next header. The decoder then goes back to the next header,
+    /// and decodes again from there, before any further input.
     ///
-    /// `input` must be the whole input of the last call of [`Self::next`], with the bytes that this call has removed.
-    /// Returns the number of bytes to decode again: 0 if the body contains no header, or if the last event was not a
+    /// `input` must be the input as it was before the last call of [`Self::next`]. Returns the number of bytes that
+    /// [`Self::next`] will decode again. The number is 0 if the body contains no header, or if the last event was not a
     /// body.
     ///
     /// Headers inside rejected bodies could cause the same bytes to be decoded many times. So the number of bytes that
@@ -186,11 +186,11 @@ impl Decoder {
             BodyPlace::Rescan(range) => self.rescan.get(range.clone()).unwrap_or_default(),
             BodyPlace::Input(range) => input.get(range.clone()).unwrap_or_default(),
         };
-        let Some((start, returned_bytes)) = header_within(body).and_then(|start| Some((start, body.get(start..)?)))
+        let Some((start, bytes_to_rescan)) = header_within(body).and_then(|start| Some((start, body.get(start..)?)))
         else {
             return 0;
         };
-        let count = returned_bytes.len();
+        let count = bytes_to_rescan.len();
         let rest = self.rescan.len() - self.rescan_pos;
         let Some(rescan_budget) = self.rescan_budget.checked_sub((count + rest) as u64) else { return 0 };
         self.rescan_budget = rescan_budget;
@@ -199,8 +199,8 @@ impl Decoder {
             // time.
             self.rescan_pos = range.start + start;
         } else {
-            let returned_bytes = returned_bytes.to_vec();
-            self.rescan.splice(..self.rescan_pos, returned_bytes);
+            let bytes_to_rescan = bytes_to_rescan.to_vec();
+            self.rescan.splice(..self.rescan_pos, bytes_to_rescan);
             self.rescan_pos = 0;
         }
         count
@@ -208,12 +208,12 @@ impl Decoder {
 }
 
 impl BodyPlace {
-    /// Returns the place of the body in an item, or `None` if the item has no body to reject. `in_source` converts the
-    /// positions of a body in the source to a place.
-    fn of(item: &Item, in_source: fn(Range<usize>) -> Self) -> Option<Self> {
+    /// Returns the place of the body in an item, or `None` if the item has no body to reject. `place_in_source` is the
+    /// variant for a body outside of the buffer: `Rescan` or `Input`.
+    fn of(item: &Item, place_in_source: fn(Range<usize>) -> Self) -> Option<Self> {
         match item {
             Item::Body(Span::Buffer, None) => Some(Self::Buffer),
-            Item::Body(Span::Source(range), None) => Some(in_source(range.clone())),
+            Item::Body(Span::Source(range), None) => Some(place_in_source(range.clone())),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@ use memchr::memchr2;
 const NAME: &[u8] = b"content-length";
 
 /// Maximum number of bytes that [`peek`] examines. A header is recognised only if its name and colon are within these
-/// bytes. The name `Content-Length` has 14 bytes, so whitespace may precede the colon.
+/// bytes. The name `Content-Length` has 14 bytes, so up to 17 bytes of whitespace may precede the colon.
 const MAX_PEEK_BYTES: usize = 32;
 
 /// The part of a line `Content-Length: N` that has matched.

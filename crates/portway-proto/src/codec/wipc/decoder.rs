@@ -28,13 +28,14 @@ use crate::message::Unreadable;
 #[derive(Debug)]
 pub struct Decoder {
     machine: Machine,
-    /// Bytes of an abandoned frame, which are scanned again from `rescan_pos` on.
+    /// The bytes of an abandoned frame that are scanned again. The next byte to scan is at `rescan_pos`.
     rescan: Vec<u8>,
     rescan_pos: usize,
 }
 
 #[derive(Debug)]
 struct Machine {
+    /// Maximum payload of any frame, in bytes.
     max_payload: u32,
     /// Maximum payload of a `CALL`, in bytes.
     max_call: usize,
@@ -50,7 +51,7 @@ struct Machine {
     buffered: Vec<u8>,
     event_buffer: EventBuffer,
     /// The received length of a frame that is incomplete at the end of the input. `None` after an event has reported
-    /// it.
+    /// this length.
     truncated_len: Option<u64>,
     /// A number that identifies the incomplete payload. The number increases when a payload begins.
     message_number: u64,
@@ -137,6 +138,8 @@ impl Decoder {
         Some(event(item?, source, &self.machine))
     }
 
+    /// Returns the next event in the bytes of an abandoned frame. The first byte is passthrough, so that the header of
+    /// the frame is not accepted again.
     fn next_rescanned(&mut self) -> Option<Item> {
         if self.rescan_pos == 0 {
             self.rescan_pos = 1;
@@ -154,8 +157,7 @@ impl Decoder {
         Some(event(item, &[], &self.machine))
     }
 
-    /// Returns a number that identifies the incomplete payload, or `None` if no header without its whole payload was
-    /// received.
+    /// Returns a number that identifies the incomplete payload, or `None` if no payload is incomplete.
     #[must_use]
     pub const fn unfinished(&self) -> Option<u64> {
         if self.machine.frame.is_some() || self.machine.dropped.is_some() {
@@ -165,12 +167,12 @@ impl Decoder {
         }
     }
 
-    /// Abandons the incomplete frame. The first byte of the frame becomes passthrough, and the decoder scans the next
-    /// bytes for headers again. Call [`Self::next`] afterwards, even without more input. Returns the number of received
-    /// bytes of the frame, header included, or 0 if no frame is incomplete.
+    /// Abandons the incomplete frame. The first byte of the frame becomes passthrough, and the decoder searches the
+    /// other received bytes for headers. Call [`Self::next`] afterwards, even without more input. Returns the number of
+    /// received bytes of the frame, header included, or 0 if no frame is incomplete.
     ///
-    /// If the decoder was dropping the payload, it does not scan the received part of this payload. It scans the rest
-    /// of the payload as the bytes arrive.
+    /// If the decoder was dropping the payload of a `CALL` that is too long, it does not search the received part of
+    /// this payload. It searches the rest of the payload as the bytes arrive.
     pub fn give_up(&mut self) -> usize {
         if let Some((length, rest)) = self.machine.dropped.take() {
             self.machine.beginning.close();
@@ -179,7 +181,7 @@ impl Decoder {
         if self.machine.max_call < usize::MAX
             && let Some((FrameType::Call, _)) = self.machine.frame
         {
-            self.machine.beginning.drop_all([self.machine.buffered.as_slice()], Unreadable::Stalled);
+            self.machine.beginning.record_whole([self.machine.buffered.as_slice()], Unreadable::Stalled);
         }
         let Some(header) = self.machine.abandon_frame() else { return 0 };
         let mut bytes = mem::take(&mut self.machine.buffered);
@@ -193,7 +195,8 @@ impl Decoder {
 }
 
 impl Machine {
-    /// Returns the next event in `source` after `at`, or `None` at the end of `source`.
+    /// Reads `source` from the position `at` on, and advances `at`. Returns the next event, or `None` at the end of
+    /// `source`.
     fn next(&mut self, source: &[u8], at: &mut usize) -> Option<Item> {
         while *at < source.len() {
             if let Some((length, rest)) = self.dropped {
@@ -259,8 +262,8 @@ impl Machine {
         self.accept(self.partial_header.bytes)
     }
 
-    /// Returns the position of the first byte that may begin a header, or the length of `bytes` if no byte may begin
-    /// one.
+    /// Returns the position of the first byte that may begin a header, or the length of `bytes` if no byte may begin a
+    /// header.
     fn search(&self, bytes: &[u8]) -> usize {
         let mut from = 0;
         while let Some(next) = bytes.get(from..).and_then(|rest| memchr(MAGIC[0], rest)) {
@@ -335,7 +338,7 @@ impl Machine {
             return Some(Item::Passthrough(self.event_buffer.copy_from(&header)));
         }
         if self.partial_header.length > 0 {
-            // The beginning of `WIPC` at the end of the input counts as text, not as a truncated frame.
+            // At the end of the input, a part of `WIPC` counts as text. The whole `WIPC` counts as a truncated frame.
             self.truncated_len =
                 (self.partial_header.length >= MAGIC.len()).then_some(self.partial_header.length as u64);
             let span = self.event_buffer.copy_from(self.partial_header.get());

@@ -3,9 +3,10 @@
 //! A frame is the magic `WIPC`, one byte for the type, four bytes for the payload length (little endian), and the
 //! payload. The bytes between frames are passthrough, for example the text output of the guest.
 //!
-//! Every byte is returned once and in order: in a frame, or as [`Event::Passthrough`]. A header is valid only if the
-//! magic, the type and the length are all valid. If a header is invalid, its first byte is passthrough, and scanning
-//! resumes at the second byte. So text such as `WIPC is a protocol` cannot hide a frame.
+//! By default, every byte is returned once and in order: in a frame, or as [`Event::Passthrough`]. Only a `CALL` over
+//! the limit of [`Decoder::with_max_call`] is dropped. A header is valid only if the magic, the type and the length are
+//! all valid. If a header is invalid, its first byte is passthrough, and scanning resumes at the second byte. So text
+//! such as `WIPC is a protocol` cannot hide a frame.
 //!
 //! Source: the WIPC specification, version 1.0.
 
@@ -35,7 +36,7 @@ pub enum FrameType {
     Open,
     /// The receiver must finish its work and exit.
     Close,
-    /// A request or a response. In this library, it is a message of JSON-RPC 2.0.
+    /// A request or a response. The transports of this library send one JSON-RPC 2.0 message in each `CALL`.
     Call,
     /// Data of the application.
     Data,
@@ -104,8 +105,8 @@ pub enum Event<'a> {
         /// The payload length in the header, in bytes.
         length: u64,
     },
-    /// A `CALL` was dropped, because it was too long or timed out. The dropped message may be a response. This event
-    /// occurs only with [`Decoder::with_max_call`].
+    /// A `CALL` was dropped, because it was too long or timed out. If the `CALL` is a response, its beginning may
+    /// contain the id. This event occurs only with [`Decoder::with_max_call`].
     Dropped {
         /// The first kibibyte of the payload, or the received part of a shorter payload.
         beginning: &'a [u8],
@@ -119,7 +120,7 @@ pub enum Event<'a> {
     },
 }
 
-/// A payload that exceeds the maximum of the format.
+/// The error for a payload that exceeds the maximum of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PayloadTooLong {
     /// The length of the payload, in bytes.
@@ -134,7 +135,7 @@ impl fmt::Display for PayloadTooLong {
 
 impl core::error::Error for PayloadTooLong {}
 
-/// Returns the header of a frame. A writer that writes the header and then the payload does not copy the payload.
+/// Returns the header of a frame. A writer can write this header and then the payload, which [`encode`] would copy.
 ///
 /// # Errors
 /// If `length`, in bytes, exceeds 32 bits.

@@ -15,8 +15,8 @@ fn json(text: &str) -> Json {
     RawValue::from_string(text.to_string()).expect("JSON")
 }
 
-/// The forms of the Model Context Protocol.
-fn other_profile() -> Profile {
+/// Returns a profile with the cancellation and the progress of the Model Context Protocol.
+fn mcp_profile() -> Profile {
     let mut profile = Profile::LSP;
     profile.cancel =
         &CancelNotification { method: "notifications/cancelled", member: "requestId", reason: Some("reason") };
@@ -28,6 +28,7 @@ fn other_profile() -> Profile {
     profile
 }
 
+/// Reads a notification with the JSON text `params`, or without params if the text is empty.
 fn read(profile: &Profile, method: &str, params: &str) -> Option<Control<Id, String>> {
     let params = (!params.is_empty()).then(|| json(params));
     let notification = Notification::<Json> { method: method.into(), params };
@@ -46,7 +47,7 @@ fn a_cancellation_has_the_method_and_members_of_the_profile() {
     for (profile, method, params) in [
         (Profile::GENERIC, "$/cancelRequest", r#"{"id":7}"#),
         (Profile::ACP, "$/cancel_request", r#"{"requestId":7}"#),
-        (other_profile(), "notifications/cancelled", r#"{"requestId":7,"reason":"a \"b\""}"#),
+        (mcp_profile(), "notifications/cancelled", r#"{"requestId":7,"reason":"a \"b\""}"#),
     ] {
         assert_eq!(read(&profile, method, params), Some(Control::Cancel(id.clone())));
         let written: Option<Json> = control::write_cancel(profile.cancel, &id, Some("a \"b\""));
@@ -56,7 +57,7 @@ fn a_cancellation_has_the_method_and_members_of_the_profile() {
         }
     }
     assert_eq!(read(&Profile::ACP, "$/cancelRequest", r#"{"id":7}"#), None);
-    let written: Option<Json> = control::write_cancel(other_profile().cancel, &Id::from("x"), None);
+    let written: Option<Json> = control::write_cancel(mcp_profile().cancel, &Id::from("x"), None);
     assert_eq!(written.as_deref().map(RawValue::get), Some(r#"{"requestId":"x"}"#));
 }
 
@@ -71,10 +72,10 @@ fn progress_has_the_form_of_the_profile() {
     let written = control::write_progress(generic.progress, &Id::Integer(1), &json("[1]"));
     assert_eq!(written.as_deref().map(RawValue::get), Some(r#"{"token":1,"value":[1]}"#));
 
-    let other = other_profile();
+    let mcp = mcp_profile();
     let params = r#"{"progressToken":1,"progress":50,"total":100}"#;
-    assert_eq!(read(&other, "notifications/progress", params), progress(Id::Integer(1), params));
-    let write = |value: &str| control::write_progress(other.progress, &Id::Integer(1), &json(value));
+    assert_eq!(read(&mcp, "notifications/progress", params), progress(Id::Integer(1), params));
+    let write = |value: &str| control::write_progress(mcp.progress, &Id::Integer(1), &json(value));
     let written = write(r#" { "progress":50,"total":100 } "#);
     assert_eq!(written.as_deref().map(RawValue::get), Some(params));
     assert_eq!(write("{ }").as_deref().map(RawValue::get), Some(r#"{"progressToken":1}"#));
@@ -84,7 +85,7 @@ fn progress_has_the_form_of_the_profile() {
 }
 
 #[test]
-fn items_and_credit_are_objects() {
+fn the_params_of_items_and_credit_are_objects() {
     let generic = Profile::GENERIC;
     let written: Option<Json> = control::write_item(&Id::from("a\n"), &json("{}"));
     assert_eq!(written.as_deref().map(RawValue::get), Some(r#"{"id":"a\n","value":{}}"#));

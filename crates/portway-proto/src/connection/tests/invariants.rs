@@ -59,7 +59,8 @@ impl World {
         }
     }
 
-    fn began(&mut self, key: CallKey) {
+    /// Records a call that has begun.
+    fn record_call(&mut self, key: CallKey) {
         assert!(self.calls.insert(key.id(), (key, 0)).is_none(), "two calls have the same id");
     }
 
@@ -89,6 +90,7 @@ impl World {
         }
     }
 
+    /// Handles a random batch. If the whole batch is refused, its only response is an error with the id null.
     fn batch(&mut self) {
         let (due_responses, due_null_responses) = (self.due_responses.clone(), self.due_null_responses);
         let entries: Vec<_> = (0..self.random.below(14)).map(|_| self.entry()).collect();
@@ -99,8 +101,8 @@ impl World {
         self.connection.handle(Incoming::Batch(entries.into_iter().map(|(entry, _)| entry).collect()));
     }
 
-    /// Handles a single message on the fast path. A driver may do this after it has drained all output. Returns false
-    /// if `handle` must handle the message.
+    /// Handles a single message on the fast path. A driver may use the fast path after it has drained all output.
+    /// Returns false if the message must be passed to `Connection::handle` instead.
     fn handle_on_fast_path(&mut self, entry: &Entry<Text>) -> bool {
         match entry {
             Ok(Message::Request(request)) => {
@@ -119,12 +121,13 @@ impl World {
         }
     }
 
+    /// Performs a random action of the driver, the application or the peer.
     fn step(&mut self) {
         match self.random.below(10) {
             0 => {
                 let timeout = [None, Some(0), Some(7), Some(100)][self.random.below(4) as usize];
                 if let Ok(key) = self.connection.call("c".into(), None, timeout) {
-                    self.began(key);
+                    self.record_call(key);
                 }
             }
             1 if self.random.below(4) == 0 => {
@@ -137,7 +140,7 @@ impl World {
                 self.batches += 1;
                 let calls = self.random.below(4) as usize;
                 for key in call_batch(&mut self.connection, self.batches, &alloc::vec!["c"; calls], 50) {
-                    self.began(key);
+                    self.record_call(key);
                 }
             }
             2 | 3 => {
@@ -172,12 +175,12 @@ impl World {
             }
             8 => {
                 if let Some((_, &(key, ends))) = self.calls.iter().nth_back(self.random.below(3) as usize) {
-                    let gave_up = if self.random.below(2) == 0 {
+                    let was_pending = if self.random.below(2) == 0 {
                         self.connection.cancel(key)
                     } else {
                         self.connection.abandon(key)
                     };
-                    assert_eq!(gave_up, ends == 0, "{key:?}");
+                    assert_eq!(was_pending, ends == 0, "{key:?}");
                     self.calls.entry(key.id()).and_modify(|(_, ends)| *ends = 1);
                 }
             }
@@ -191,6 +194,7 @@ impl World {
         self.drain();
     }
 
+    /// Drains the connection, and counts the responses and the ends of calls.
     fn drain(&mut self) {
         while let Some(outgoing) = self.connection.poll_transmit() {
             let messages = match outgoing {

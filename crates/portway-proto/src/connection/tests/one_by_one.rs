@@ -17,15 +17,15 @@ fn a_sequential_profile_runs_one_request_at_a_time() {
         server.handle(Incoming::Single(request(id, "m")));
     }
     for id in 1..=3 {
-        let waiting = requests(&mut server);
-        assert_eq!(waiting.len(), 1, "request {id}");
-        server.respond(waiting[0].0, Ok(text("ok")));
+        let running = requests(&mut server);
+        assert_eq!(running.len(), 1, "request {id}");
+        server.respond(running[0].0, Ok(text("ok")));
         assert_eq!(sent(&mut server), [alloc::format!("{id}: ok")]);
     }
 }
 
 #[test]
-fn sequential_requests_are_not_refused_for_their_bytes_and_waiting_messages_count() {
+fn sequential_requests_over_the_limit_of_bytes_are_accepted_and_counted() {
     let mut server = server_within(Profile::DAEMON, 100);
     for id in 1..=3 {
         server.handle(Incoming::Single(request_of(id, 60)));
@@ -59,11 +59,13 @@ fn waiting_notifications_keep_their_place_among_requests() {
 }
 
 #[test]
-fn an_answered_waiting_request_is_skipped_and_starts_no_other_request() {
+fn a_waiting_request_that_is_already_answered_is_skipped_and_starts_no_other_request() {
+    // Each bit of `answered` stands for a request that is answered before it begins. If the serial numbers begin near
+    // `u32::MAX`, they wrap around to 0.
     for (answered, serial) in (0_u32..32).flat_map(|answered| [(answered, 0), (answered, u32::MAX - 6)]) {
         let mut server = server(Profile::DAEMON);
         server.inbound.serial = serial;
-        let first = server.begin_request(Id::from(0)).expect("none runs");
+        let first = server.begin_request(Id::from(0)).expect("no request is running");
         let mut expected_order = Vec::new();
         for index in 0_u32..5 {
             let name = alloc::format!("request {index}");
@@ -91,9 +93,9 @@ fn an_answered_waiting_request_is_skipped_and_starts_no_other_request() {
 }
 
 #[test]
-fn an_answered_waiting_request_is_removed_from_the_queue() {
+fn a_waiting_request_is_removed_from_the_queue_when_it_is_answered() {
     let mut server = server(Profile::DAEMON);
-    let first = server.begin_request(Id::from(0)).expect("none runs");
+    let first = server.begin_request(Id::from(0)).expect("no request is running");
     server.handle(Incoming::Single(request(1, "second")));
     for _ in 0..1_000 {
         server.handle(Incoming::Single(request_of(2, 10)));
@@ -106,9 +108,9 @@ fn an_answered_waiting_request_is_removed_from_the_queue() {
 }
 
 #[test]
-fn a_sequential_request_starts_only_if_no_other_request_runs_and_its_end_starts_the_next() {
+fn on_the_fast_path_a_request_begins_only_if_no_other_runs_and_its_end_starts_the_next() {
     let mut server = server(Profile::DAEMON);
-    let first = server.begin_request(Id::from(1)).expect("none runs");
+    let first = server.begin_request(Id::from(1)).expect("no request is running");
     assert_eq!(server.begin_request(Id::from(2)), None);
     server.handle(Incoming::Single(request(2, "second")));
     assert_eq!(requests(&mut server), []);

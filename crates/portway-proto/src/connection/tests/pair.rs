@@ -40,6 +40,7 @@ pub(super) fn text(text: &str) -> Text {
     Text(text.to_owned())
 }
 
+/// Time that a message is in transit, in milliseconds.
 pub(super) const LATENCY: u64 = 10;
 
 /// A client, a server, and the messages in transit.
@@ -47,7 +48,9 @@ pub(super) struct Pair {
     pub(super) client: Connection<Text>,
     pub(super) server: Connection<Text>,
     pub(super) now: u64,
+    /// The messages in transit to the server, each with the time of its arrival.
     to_server: VecDeque<(u64, Incoming<Text>)>,
+    /// The messages in transit to the client, each with the time of its arrival.
     to_client: VecDeque<(u64, Incoming<Text>)>,
     pub(super) client_events: Vec<Event<Text>>,
     pub(super) server_events: Vec<Event<Text>>,
@@ -60,6 +63,7 @@ impl Pair {
         Self::with(Config::new(Profile::GENERIC))
     }
 
+    /// Creates a pair. `server` is the configuration of the server.
     pub(super) fn with(server: Config) -> Self {
         Self {
             client: Connection::new(Config::new(Profile::GENERIC)),
@@ -75,12 +79,12 @@ impl Pair {
 
     /// Drains both connections after an input, as a driver does.
     pub(super) fn drain(&mut self) {
-        for (end, wire, events, now) in [
+        for (connection, wire, events, now) in [
             (&mut self.client, &mut self.to_server, &mut self.client_events, self.now),
             (&mut self.server, &mut self.to_client, &mut self.server_events, self.now),
         ] {
-            end.handle_timeout(now);
-            while let Some(outgoing) = end.poll_transmit() {
+            connection.handle_timeout(now);
+            while let Some(outgoing) = connection.poll_transmit() {
                 match outgoing {
                     Outgoing::Single(message) => wire.push_back((now + LATENCY, Incoming::Single(Ok(message)))),
                     Outgoing::Batch(messages) => {
@@ -92,13 +96,14 @@ impl Pair {
                     Outgoing::Cancel(id) => wire.push_back((now + LATENCY, Incoming::Single(Ok(cancel(&id))))),
                 }
             }
-            while let Some(event) = end.poll_event() {
+            while let Some(event) = connection.poll_event() {
                 events.push(event);
             }
         }
     }
 
-    /// Advances the time to the next arrival of a message or the next deadline. Returns false if neither is due.
+    /// Advances the time to the next arrival of a message or the next deadline. Returns false if no message will arrive
+    /// and no call has a deadline.
     pub(super) fn step(&mut self) -> bool {
         self.drain();
         let arrivals = [self.to_server.front(), self.to_client.front()];
@@ -120,7 +125,7 @@ impl Pair {
         true
     }
 
-    /// Advances the time until no message is in transit and no deadline is due.
+    /// Advances the time until no message will arrive and no call has a deadline.
     pub(super) fn drive(&mut self) {
         for _ in 0..100_000 {
             if !self.step() {
@@ -131,34 +136,40 @@ impl Pair {
     }
 }
 
-/// Sends one batch with a call of each method. Begins the calls and writes their requests as a driver does. Returns the
-/// keys of the calls.
-pub(super) fn call_batch(end: &mut Connection<Text>, batch: u32, methods: &[&str], timeout: u64) -> Vec<CallKey> {
+/// Sends one batch with a call of each method, by the fast path. Returns the keys of the calls.
+pub(super) fn call_batch(
+    connection: &mut Connection<Text>,
+    batch: u32,
+    methods: &[&str],
+    timeout: u64,
+) -> Vec<CallKey> {
     let mut keys = Vec::new();
     let mut messages = Vec::new();
     for &method in methods {
-        let Ok(key) = end.begin_call(Some(timeout), NonZeroU32::new(batch)) else { continue };
+        let Ok(key) = connection.begin_call(Some(timeout), NonZeroU32::new(batch)) else { continue };
         let id = Id::from_call(key.id());
         messages.push(Message::Request(Request { id, method: method.to_owned(), params: Some(text(method)) }));
         keys.push(key);
     }
     if !messages.is_empty() {
-        end.transmits.push_back(Outgoing::Batch(messages));
+        connection.transmits.push_back(Outgoing::Batch(messages));
     }
     keys
 }
 
+/// Returns the notification that cancels the request with this id.
 fn cancel(id: &Id) -> Message<Text> {
     let method = "$/cancelRequest".to_owned();
     Message::Notification(crate::message::Notification { method, params: Some(Text(alloc::format!("{id}"))) })
 }
 
-fn deliver(end: &mut Connection<Text>, incoming: Incoming<Text>) {
+/// Passes a message to a connection, as a driver does.
+fn deliver(connection: &mut Connection<Text>, incoming: Incoming<Text>) {
     if let Incoming::Single(Ok(Message::Notification(notification))) = &incoming
         && notification.method == "$/cancelRequest"
     {
         let id = notification.params.as_ref().and_then(|Text(id)| Id::from_number_text(id));
-        return end.handle_cancel(&id.expect("the ids of outgoing calls are numbers"));
+        return connection.handle_cancel(&id.expect("the ids of outgoing calls are numbers"));
     }
-    end.handle(incoming);
+    connection.handle(incoming);
 }

@@ -25,7 +25,7 @@ pub(super) fn notification(method: &str) -> Entry<Text> {
     Ok(Message::Notification(Notification { method: method.to_string(), params: None }))
 }
 
-/// Returns the requests in the events, by method.
+/// Removes all events. Returns the key and the method of each request.
 pub(super) fn requests(server: &mut Connection<Text>) -> Vec<(RequestKey, String)> {
     let mut requests = Vec::new();
     while let Some(event) = server.poll_event() {
@@ -36,7 +36,8 @@ pub(super) fn requests(server: &mut Connection<Text>) -> Vec<(RequestKey, String
     requests
 }
 
-/// Returns the sent messages as `id: result` or `id: code reason`. The messages of a batch are in brackets.
+/// Returns the messages that the server sends, as `id: result` or `id: code reason`. The messages of a batch are in
+/// brackets.
 pub(super) fn sent(server: &mut Connection<Text>) -> Vec<String> {
     let line = |message: &Message<Text>| match message {
         Message::Response(Response { id, outcome: Ok(Text(result)) }) => alloc::format!("{id}: {result}"),
@@ -91,11 +92,11 @@ fn a_second_answer_is_not_sent() {
 #[test]
 fn the_replies_of_a_batch_are_sent_together() {
     let mut server = server(Profile::GENERIC);
-    let bad = Err(Unusable::from(Fault::InvalidRequest));
-    server.handle(Incoming::Batch(vec![request(1, "a"), notification("n"), bad, request(2, "b")]));
-    let waiting = requests(&mut server);
+    let invalid = Err(Unusable::from(Fault::InvalidRequest));
+    server.handle(Incoming::Batch(vec![request(1, "a"), notification("n"), invalid, request(2, "b")]));
+    let unanswered = requests(&mut server);
     assert_eq!(sent(&mut server), Vec::<String>::new());
-    for (key, method) in waiting.into_iter().rev() {
+    for (key, method) in unanswered.into_iter().rev() {
         server.respond(key, Ok(Text(method)));
     }
     assert_eq!(sent(&mut server), ["[1: a, 2: b, null: -32600]"]);
@@ -119,8 +120,8 @@ fn an_empty_batch_is_answered_with_one_error() {
 #[test]
 fn a_batch_of_faults_is_answered_at_once() {
     let mut server = server(Profile::GENERIC);
-    let bad = || Err(Unusable::from(Fault::InvalidRequest));
-    server.handle(Incoming::Batch(vec![bad(), bad()]));
+    let invalid = || Err(Unusable::from(Fault::InvalidRequest));
+    server.handle(Incoming::Batch(vec![invalid(), invalid()]));
     assert_eq!(sent(&mut server), ["[null: -32600, null: -32600]"]);
 }
 
@@ -153,18 +154,20 @@ fn requests_beyond_the_limit_are_refused_and_other_requests_run() {
         server.handle(Incoming::Single(request(id, "m")));
     }
     assert_eq!(sent(&mut server), ["3: -32600 too-many-requests"]);
-    let waiting = requests(&mut server);
-    server.respond(waiting[0].0, Ok(text("ok")));
+    let unanswered = requests(&mut server);
+    server.respond(unanswered[0].0, Ok(text("ok")));
     server.handle(Incoming::Single(request(4, "m")));
     assert_eq!(sent(&mut server), ["1: ok"]);
     assert_eq!(requests(&mut server).len(), 1);
 }
 
+/// Returns a request whose params have `bytes` bytes.
 pub(super) fn request_of(id: i64, bytes: usize) -> Entry<Text> {
     let params = Some(Text("x".repeat(bytes)));
     Ok(Message::Request(Request { id: id.into(), method: "m".to_string(), params }))
 }
 
+/// Returns a server with this limit of bytes.
 pub(super) fn server_within(profile: Profile, in_flight_bytes: usize) -> Connection<Text> {
     let limits = Limits { in_flight_bytes, ..Limits::DEFAULT };
     Connection::new(Config::new(profile).with_limits(limits))
@@ -178,9 +181,9 @@ fn requests_beyond_the_limit_of_bytes_are_refused_and_other_requests_run() {
     }
     assert_eq!(sent(&mut server), ["2: -32600 too-many-requests", "5: -32600 too-many-requests"]);
     assert_eq!(server.in_flight_bytes(), 100);
-    let waiting = requests(&mut server);
-    assert_eq!(waiting.len(), 3);
-    server.respond(waiting[0].0, Ok(text("ok")));
+    let unanswered = requests(&mut server);
+    assert_eq!(unanswered.len(), 3);
+    server.respond(unanswered[0].0, Ok(text("ok")));
     assert_eq!(server.in_flight_bytes(), 40);
     server.handle(Incoming::Single(request_of(6, 60)));
     assert_eq!(sent(&mut server), ["1: ok"]);
@@ -204,20 +207,20 @@ fn a_request_over_the_limit_of_bytes_is_accepted_if_no_other_request_runs() {
 fn stored_replies_of_a_batch_count_towards_the_limit_until_the_batch_is_sent() {
     let mut server = server_within(Profile::GENERIC, 100 + 2 * Text::REPLY_BYTES);
     server.handle(Incoming::Batch(vec![request_of(1, 10), request_of(2, 10), request_of(3, 10)]));
-    let waiting = requests(&mut server);
-    server.respond(waiting[0].0, Ok(Text("x".repeat(60))));
+    let unanswered = requests(&mut server);
+    server.respond(unanswered[0].0, Ok(Text("x".repeat(60))));
     let failure = crate::message::ErrorObject { data: Some(text("12345")), ..Fault::ParseError.into() };
-    server.respond(waiting[1].0, Err(failure));
+    server.respond(unanswered[1].0, Err(failure));
     assert_eq!(server.in_flight_bytes(), 60 + "Parse error".len() + 5 + 2 * Text::REPLY_BYTES + 10);
     server.handle(Incoming::Single(request_of(4, 20)));
     assert_eq!(sent(&mut server), ["4: -32600 too-many-requests"]);
-    server.respond(waiting[2].0, Ok(text("ok")));
+    server.respond(unanswered[2].0, Ok(text("ok")));
     assert_eq!((sent(&mut server).len(), server.in_flight_bytes()), (1, 0));
 }
 
 /// Returns a batch of one request and of `refused` elements that are rejected with the id `refused_id`. The batch is
 /// incomplete until the test answers the request.
-fn batch_that_waits(request_id: i64, refused: usize, refused_id: &str) -> Incoming<Text> {
+fn incomplete_batch(request_id: i64, refused: usize, refused_id: &str) -> Incoming<Text> {
     let mut entries = vec![request(request_id, "m")];
     entries.extend((0..refused).map(|_| {
         let rejected = Rejected { id: refused_id.into(), fault: Fault::InvalidRequest };
@@ -227,14 +230,14 @@ fn batch_that_waits(request_id: i64, refused: usize, refused_id: &str) -> Incomi
 }
 
 #[test]
-fn stored_replies_count_with_their_ids_and_errors_and_a_fixed_cost() {
+fn a_stored_reply_counts_as_the_bytes_of_its_id_and_error_and_a_fixed_cost() {
     for id in ["", "a long id of a request that is refused"] {
         let mut server = server_within(Profile::GENERIC, usize::MAX);
-        server.handle(batch_that_waits(1, 10, id));
+        server.handle(incomplete_batch(1, 10, id));
         let each = id.len() + "Invalid Request".len() + Text::REPLY_BYTES;
         assert_eq!(server.in_flight_bytes(), 10 * each);
-        let waiting = requests(&mut server);
-        server.respond(waiting[0].0, Ok(text("ok")));
+        let unanswered = requests(&mut server);
+        server.respond(unanswered[0].0, Ok(text("ok")));
         assert_eq!((sent(&mut server).len(), server.in_flight_bytes()), (1, 0));
     }
 }
@@ -244,7 +247,7 @@ fn requests_of_a_batch_are_refused_if_their_replies_exceed_the_limit() {
     let mut server = server_within(Profile::GENERIC, 20_000);
     let mut refused = 0;
     for number in 0..1_000 {
-        server.handle(batch_that_waits(number, 10, &"x".repeat(1_000)));
+        server.handle(incomplete_batch(number, 10, &"x".repeat(1_000)));
         // A refused batch is answered at once, with the ids of its elements.
         let answers = sent(&mut server);
         refused +=
@@ -252,23 +255,23 @@ fn requests_of_a_batch_are_refused_if_their_replies_exceed_the_limit() {
     }
     assert_eq!(refused, 999, "the limit has room for one batch with 10 000 bytes of ids, but not for two");
     assert!(server.in_flight_bytes() < 20_000, "{}", server.in_flight_bytes());
-    // Elements without a response need no room. After room is free again, all elements are handled.
+    // Elements without a response need no room. After the stored responses are sent, a new batch has room again.
     let call = server.call("theirs".to_string(), None, None).expect("the connection is open");
     let answer = Message::Response(Response { id: Id::from_call(call.id()), outcome: Ok(text("ok")) });
     server.handle(Incoming::Batch(vec![notification("n"), Ok(answer)]));
     let _ = sent(&mut server);
-    let mut waiting = Vec::new();
+    let mut unanswered = Vec::new();
     let mut others = 0;
     while let Some(event) = server.poll_event() {
         match event {
-            Event::Request { key, .. } => waiting.push(key),
+            Event::Request { key, .. } => unanswered.push(key),
             _ => others += 1,
         }
     }
-    assert_eq!((waiting.len(), others), (1, 2));
-    server.respond(waiting[0], Ok(text("ok")));
+    assert_eq!((unanswered.len(), others), (1, 2));
+    server.respond(unanswered[0], Ok(text("ok")));
     assert_eq!((sent(&mut server).len(), server.in_flight_bytes()), (1, 0));
-    server.handle(batch_that_waits(1, 10, &"x".repeat(1_000)));
+    server.handle(incomplete_batch(1, 10, &"x".repeat(1_000)));
     assert_eq!((sent(&mut server).len(), requests(&mut server).len()), (0, 1));
 }
 
@@ -352,9 +355,9 @@ fn after_close_no_message_is_answered_or_accepted() {
     let mut server = server(Profile::GENERIC);
     server.handle(Incoming::Batch(vec![request(1, "a")]));
     server.handle(Incoming::Single(request(2, "b")));
-    let waiting = requests(&mut server);
+    let unanswered = requests(&mut server);
     server.close();
-    for (key, _) in waiting {
+    for (key, _) in unanswered {
         assert!(!server.respond(key, Ok(text("late"))));
     }
     server.handle(Incoming::Single(request(3, "c")));
@@ -362,7 +365,7 @@ fn after_close_no_message_is_answered_or_accepted() {
 }
 
 #[test]
-fn a_cancel_for_an_unknown_or_answered_id_has_no_effect() {
+fn a_cancellation_with_an_unknown_or_answered_id_has_no_effect() {
     let mut server = server(Profile::GENERIC);
     server.handle(Incoming::Single(request(1, "m")));
     let (key, _) = requests(&mut server).remove(0);
@@ -373,7 +376,7 @@ fn a_cancel_for_an_unknown_or_answered_id_has_no_effect() {
 }
 
 #[test]
-fn a_request_before_the_end_of_the_input_is_answered() {
+fn a_request_can_be_answered_after_the_end_of_the_input() {
     let mut server = server(Profile::GENERIC);
     server.handle(Incoming::Single(request(1, "slow")));
     let call = server.call("theirs".to_string(), None, None);
@@ -393,7 +396,7 @@ fn a_request_before_the_end_of_the_input_is_answered() {
     assert!(sent(&mut server).contains(&"1: 42".to_string()));
 }
 
-/// Returns the methods of the events, in order.
+/// Removes all events. Returns the methods of the requests and notifications, in order.
 pub(super) fn events(server: &mut Connection<Text>) -> Vec<String> {
     core::iter::from_fn(|| server.poll_event())
         .filter_map(|event| match event {
@@ -405,7 +408,7 @@ pub(super) fn events(server: &mut Connection<Text>) -> Vec<String> {
 }
 
 #[test]
-fn a_request_begun_without_an_event_is_ended_without_a_reply() {
+fn on_the_fast_path_a_request_begins_without_an_event_and_ends_without_a_queued_reply() {
     let mut server = server(Profile::GENERIC);
     let key = server.begin_request(Id::from(1)).expect("there is room");
     assert_eq!(server.request_id(key), Some(&Id::from(1)));
@@ -415,7 +418,7 @@ fn a_request_begun_without_an_event_is_ended_without_a_reply() {
 }
 
 #[test]
-fn a_request_is_not_begun_beyond_the_limit_or_after_the_end() {
+fn the_fast_path_begins_no_request_beyond_the_limit_or_after_close() {
     let limits = Limits { in_flight: 1, ..Limits::DEFAULT };
     let mut server = Connection::<Text>::new(Config::new(Profile::GENERIC).with_limits(limits));
     assert!(server.begin_request(Id::from(1)).is_some());

@@ -10,7 +10,7 @@ use crate::limits::{MAX_PEER_CREDIT, MAX_STREAM_CREDIT};
 use crate::message::Incoming;
 use crate::profile::Profile;
 
-/// Consumes all items. Returns them and the sent credit.
+/// Consumes all items. Returns the items, and each credit that the driver must send.
 fn consume(stream: &mut ReceiveStream<u32>) -> (Vec<u32>, Vec<u32>) {
     let (mut items, mut credits) = (Vec::new(), Vec::new());
     while let Next::Item(item, credit) = stream.next_item() {
@@ -42,7 +42,7 @@ fn credit_is_valid_from_one_to_its_limit() {
 }
 
 #[test]
-fn a_reader_sends_credit_for_half_of_its_window() {
+fn a_reader_sends_credit_each_time_it_has_consumed_half_of_its_window() {
     for (window, expected) in [(1, Vec::from([1, 1, 1, 1, 1, 1])), (3, Vec::from([2, 2, 2])), (5, Vec::from([3, 3]))] {
         let mut stream = ReceiveStream::new(window);
         let mut credits = Vec::new();
@@ -73,7 +73,7 @@ fn a_peer_can_always_send_while_its_reader_consumes() {
 }
 
 #[test]
-fn items_before_the_response_can_be_consumed_after_the_response_without_new_credit() {
+fn items_before_the_response_can_be_consumed_after_it_and_cause_no_credit() {
     let mut stream = ReceiveStream::new(2);
     assert_eq!([1, 2].map(|item| stream.receive(item)), [Ok(()); 2]);
     stream.end();
@@ -172,7 +172,7 @@ fn the_key_of_an_earlier_request_in_a_slot_has_no_stream() {
 }
 
 #[test]
-fn the_driver_can_receive_ends_of_calls_before_other_events() {
+fn a_driver_can_poll_the_ends_of_calls_before_earlier_events() {
     let mut server = server(Profile::GENERIC);
     let calls = [(); 2].map(|()| server.call("a".to_string(), None, None).expect("room for a call"));
     server.handle(Incoming::Single(request(7, "b")));

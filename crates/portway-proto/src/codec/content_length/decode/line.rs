@@ -1,4 +1,4 @@
-//! Recognises and reads header lines, and updates the header.
+//! Recognises and reads header lines, and stores their content in the header of the machine.
 
 use core::mem;
 
@@ -90,13 +90,13 @@ impl Machine {
         let start = *at;
         *at += length;
         if self.buffered.is_empty() {
-            let (fault, noise) = self.read_header_line(bytes);
-            return fault.or_else(|| (noise > 0).then(|| self.noise(start..start + noise)));
+            let (fault, noise_len) = self.read_header_line(bytes);
+            return fault.or_else(|| (noise_len > 0).then(|| self.noise(start..start + noise_len)));
         }
         let mut line = mem::take(&mut self.buffered);
         line.extend_from_slice(bytes);
-        let (fault, noise) = self.read_header_line(&line);
-        line.truncate(noise);
+        let (fault, noise_len) = self.read_header_line(&line);
+        line.truncate(noise_len);
         self.buffered = line;
         if fault.is_some() {
             self.buffered.clear();
@@ -104,8 +104,9 @@ impl Machine {
         fault.or_else(|| self.return_noise())
     }
 
-    /// Returns a fault if `more` bytes cause the header to exceed its limit for the first time. The bytes of a line
-    /// without a colon do not count, because the line may be noise.
+    /// Checks whether `more` bytes cause the header to exceed its limit for the first time. If so, refuses the header,
+    /// and returns a fault. A header that counts as noise is dropped without a fault. The bytes of a line without a
+    /// colon do not count, because the line may be noise.
     fn too_large(&mut self, position: LinePosition, more: usize) -> Option<Item> {
         let bytes = self.header.bytes.saturating_add(self.buffered.len()).saturating_add(more);
         if position != LinePosition::Value || bytes <= self.header_bytes || self.header.is_refused {
@@ -120,14 +121,15 @@ impl Machine {
         Some(Item::Fault(FrameFault::HeaderTooLarge))
     }
 
-    /// Returns whether the header lines so far are noise. Such lines follow noise, and contain no known header. No
-    /// fault of this header was reported.
+    /// Returns whether the header lines so far count as noise: they follow noise, none of them is a known header, and
+    /// no fault of the header was reported.
     const fn is_noise(&self) -> bool {
         self.is_in_noise_run && !self.header.is_known && !self.header.is_refused
     }
 
-    /// Splits a line that exceeds the limit of headers. Drops the first bytes of the line with the header, or returns
-    /// these bytes as noise.
+    /// Splits a line that exceeds the limit of headers. Only the last bytes that may begin another header stay
+    /// buffered. If the header is refused, the bytes before them are dropped. Otherwise, these bytes are returned as
+    /// noise.
     fn split_long_line(&mut self, position: LinePosition, bytes: &[u8], room: usize, at: &mut usize) -> Option<Item> {
         if let Some(fault) = self.too_large(position, bytes.len()) {
             return Some(fault);
@@ -212,12 +214,12 @@ impl Machine {
         (fault, start)
     }
 
-    fn record_length(&mut self, length: Option<u64>, line: usize) -> Option<Item> {
+    fn record_length(&mut self, length: Option<u64>, line_bytes: usize) -> Option<Item> {
         let previous = self.header.length.replace(length);
         let differs = self.header.is_contradictory || previous.is_some_and(|previous| previous != length);
         if differs && self.header.is_uncertain {
             self.message_number += 1;
-            self.header = Header { bytes: line, length: Some(length), is_known: true, ..Header::NEW };
+            self.header = Header { bytes: line_bytes, length: Some(length), is_known: true, ..Header::NEW };
             return None;
         }
         let is_new_fault = differs && !self.header.is_contradictory && !self.header.is_refused;

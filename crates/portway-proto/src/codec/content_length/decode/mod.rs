@@ -25,9 +25,12 @@ pub(super) enum Item {
     Dropped(Unreadable),
 }
 
+/// The decoder without the bytes that are decoded again.
 #[derive(Debug)]
 pub(super) struct Machine {
+    /// The limit [`Limits::message_bytes`].
     message_bytes: usize,
+    /// The limit [`Limits::header_bytes`].
     header_bytes: usize,
     state: State,
     header: Header,
@@ -89,9 +92,11 @@ enum LineEndEffect {
 /// The content of the header lines so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header {
-    /// The received bytes of the message that are not buffered: header lines, and the dropped part of the body.
+    /// The number of received bytes of the message that are not buffered: of header lines, and of the dropped part of
+    /// the body.
     bytes: usize,
-    /// The inner `None` stands for a length that exceeds a `u64`.
+    /// The value of `Content-Length`, or `None` without this header line. The inner `None` stands for a length that
+    /// exceeds a `u64`.
     length: Option<Option<u64>>,
     /// See [`Line::SuffixedLength`](super::header::Line::SuffixedLength).
     suffixed_length: Option<Option<u64>>,
@@ -150,16 +155,18 @@ impl Machine {
         self.beginning.take().map(Item::Dropped)
     }
 
-    /// Reuses the buffer of the last event, whose borrow has ended.
+    /// Empties the buffer that the last event has borrowed, and reuses its memory.
     pub(super) fn recycle(&mut self) {
         self.event_buffer.recycle(&mut self.buffered);
     }
 
+    /// See [`Decoder::unfinished`](super::Decoder::unfinished).
     pub(super) const fn unfinished(&self) -> Option<u64> {
         // A header can be refused before its first line is counted.
         let in_header = self.header.bytes > 0 || self.header.is_refused;
         let has_begun = match self.state {
             State::Line(_) => in_header || !self.buffered.is_empty(),
+            // Inside noise, a message begins with a whole `Content-Length`, not with a part of this name.
             State::Noise { progress, .. } => in_header || !matches!(progress, HeaderMatch::Name(_)),
             State::Body { .. } | State::Drop { .. } => true,
         };
@@ -170,7 +177,7 @@ impl Machine {
     pub(super) fn time_out(&mut self) -> usize {
         let received_bytes = self.header.bytes + self.buffered.len();
         match self.state {
-            State::Body { .. } => self.beginning.drop_all([self.buffered.as_slice()], Unreadable::Stalled),
+            State::Body { .. } => self.beginning.record_whole([self.buffered.as_slice()], Unreadable::Stalled),
             State::Drop { .. } => self.beginning.close(),
             State::Line(_) | State::Noise { .. } => {}
         }
@@ -180,7 +187,8 @@ impl Machine {
         received_bytes
     }
 
-    /// Returns the next event in `source` after `at`, or `None` at the end of `source`.
+    /// Reads `source` from the position `at` on, and advances `at`. Returns the next event, or `None` at the end of
+    /// `source`.
     pub(super) fn next(&mut self, source: &[u8], at: &mut usize) -> Option<Item> {
         while *at < source.len() {
             let item = match self.state {
@@ -221,9 +229,10 @@ impl Machine {
         true
     }
 
+    /// See [`Decoder::finish`](super::Decoder::finish).
     pub(super) fn finish(&mut self) -> Option<Item> {
         let received_bytes = self.header.bytes + self.buffered.len();
-        let is_header = match self.state {
+        let is_message = match self.state {
             State::Line(_) if self.header.bytes > 0 => self.header.is_known || !self.is_in_noise_run,
             // An incomplete line is noise, unless its bytes so far match the beginning of a known header.
             State::Line(_) => [&b"content-length"[..], b"content-type"].iter().any(|name| {
@@ -241,7 +250,7 @@ impl Machine {
                 false
             }
         };
-        let item = if is_header {
+        let item = if is_message {
             (!self.header.is_refused).then_some(Item::Fault(FrameFault::Truncated { received_bytes }))
         } else {
             self.return_noise()
@@ -252,6 +261,7 @@ impl Machine {
         item
     }
 
+    /// Reads a body, unless another header follows in its place.
     fn in_body(&mut self, length: usize, reason: Option<Reason>, source: &[u8], at: &mut usize) -> Option<Item> {
         let rest = source.get(*at..)?;
         if self.buffered.is_empty() {
@@ -270,7 +280,7 @@ impl Machine {
                 _ => {}
             }
         } else if peek(&self.buffered) == Peek::Undecided {
-            // The bytes are read one by one until they differ from the beginning of a header, at most `MAX_PEEK_BYTES`.
+            // The bytes are read one by one until they show whether they are a header: at most `MAX_PEEK_BYTES`.
             self.buffered.push(*rest.first()?);
             *at += 1;
             if peek(&self.buffered) == Peek::Header {
@@ -287,12 +297,14 @@ impl Machine {
         (self.buffered.len() == length).then(|| self.return_body(reason))
     }
 
+    /// Returns the buffered bytes as the body.
     fn return_body(&mut self, reason: Option<Reason>) -> Item {
         let span = self.event_buffer.move_from(&mut self.buffered);
         self.start_over();
         Item::Body(span, reason)
     }
 
+    /// Drops the bytes of a refused body, unless another header follows in its place.
     fn in_dropped(&mut self, remaining: u64, is_new: bool, source: &[u8], at: &mut usize) -> Option<Item> {
         let rest = source.get(*at..)?;
         if !is_new {
@@ -347,6 +359,7 @@ impl Machine {
         Item::Noise { span: Span::Source(range), starts: !mem::replace(&mut self.is_in_noise_run, true) }
     }
 
+    /// Returns the buffered bytes as noise.
     fn return_noise(&mut self) -> Option<Item> {
         if self.buffered.is_empty() {
             return None;

@@ -7,7 +7,8 @@ use crate::codec::buffer::grow;
 use crate::codec::content_length::search::{HeaderMatch, find};
 
 impl Machine {
-    /// Searches a line for a header, up to the end of the line.
+    /// Searches the rest of a line for a header. `progress` is the part of a header that the buffered bytes have
+    /// matched.
     pub(super) fn in_noise(
         &mut self,
         progress: HeaderMatch,
@@ -21,8 +22,8 @@ impl Machine {
         }
         let end = memchr(b'\n', rest);
         let line = end.and_then(|end| rest.get(..=end)).unwrap_or(rest);
-        let found_header = find(line).filter(|(start, _)| line.len() - start <= self.header_bytes);
-        let noise = match found_header {
+        let found_match = find(line).filter(|(start, _)| line.len() - start <= self.header_bytes);
+        let noise = match found_match {
             Some((0, HeaderMatch::Complete)) => {
                 *at += line.len();
                 self.begin_header(line);
@@ -39,11 +40,11 @@ impl Machine {
         };
         let start = *at;
         *at += noise.len();
-        self.skip(noise, line_end);
+        self.set_state_after(noise, line_end);
         Some(self.noise(start..*at))
     }
 
-    /// Continues a header that may have begun in the buffered bytes.
+    /// Compares further bytes with a header, whose beginning the buffered bytes have matched.
     fn continue_match(
         &mut self,
         mut progress: HeaderMatch,
@@ -61,7 +62,7 @@ impl Machine {
                 *at += used;
                 self.buffered.extend_from_slice(matched_bytes);
                 let buffered = core::mem::take(&mut self.buffered);
-                self.skip(&buffered, line_end);
+                self.set_state_after(&buffered, line_end);
                 self.buffered = buffered;
                 return self.return_noise();
             }
@@ -80,8 +81,8 @@ impl Machine {
         None
     }
 
-    /// Sets the state after these bytes of noise.
-    fn skip(&mut self, bytes: &[u8], line_end: LineEndEffect) {
+    /// Sets the state of the decoder after `bytes`, which are noise.
+    fn set_state_after(&mut self, bytes: &[u8], line_end: LineEndEffect) {
         let last = bytes.last().copied().unwrap_or_default();
         if last != b'\n' {
             let line_end = match line_end {
