@@ -23,7 +23,10 @@ use crate::native::message_channel::MessageChannel;
 
 /// Size of the read buffer of the library. Each connection has such a buffer, so it is small. A read from the stream
 /// gets more bytes, see [`ObservedStream`].
-const READ_BYTES: usize = 4 * 1024;
+const READ_BYTES: usize = 1024;
+
+/// Maximum bytes of one read whose bytes are discarded.
+const DISCARD_BYTES: usize = 8 * 1024;
 
 /// Number of bytes that are buffered before they are written. Longer messages are sent in fragments of this length,
 /// because a longer buffer would stay allocated.
@@ -288,7 +291,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> MessageChannel for WebSo
         }
         // If bytes of the peer arrive after the socket is closed, the peer may not receive the close frame. So bytes
         // are read and discarded until the peer has ended its output.
-        let mut scratch = [0; READ_BYTES];
+        let mut scratch = [0; DISCARD_BYTES];
         while !self.is_acknowledged {
             self.is_acknowledged = ready!(self.stream.poll_discard(context, &mut scratch))? == 0;
         }
