@@ -1,11 +1,21 @@
 //! Converts between typed values and JSON text, for params and results.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::value::{RawValue, to_raw_value};
+use std::cell::Cell;
 
+use serde::Serialize;
+use serde::de::{DeserializeOwned, Error as _};
+use serde_json::value::RawValue;
+
+use crate::codec::json;
 use crate::echo;
 use crate::error::{PARAMS_NOT_STRUCTURED, RpcError, unserializable_result};
+
+/// Maximum capacity of the buffer of a thread. A larger buffer is freed.
+const MAX_BUFFER_BYTES: usize = 64 * 1024;
+
+thread_local! {
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 /// JSON text.
 pub(crate) type Text = Box<RawValue>;
@@ -29,7 +39,7 @@ fn is_empty(params: &str) -> bool {
 /// Serializes the result of a handler.
 pub(crate) fn write_result<R: Serialize, E: Into<RpcError>>(outcome: Result<R, E>) -> Result<Text, RpcError> {
     let result = outcome.map_err(Into::into)?;
-    to_raw_value(&result).map_err(unserializable_result)
+    write_text(&result).map_err(unserializable_result)
 }
 
 /// Serializes `params` to an object or an array (JSON-RPC 2.0 §4.2). Returns `None` for `()` and any other value that
@@ -38,7 +48,7 @@ pub(crate) fn write_result<R: Serialize, E: Into<RpcError>>(outcome: Result<R, E
 /// # Errors
 /// If serde cannot serialize `params`, or they are neither an object nor an array nor null.
 pub(crate) fn write_params(params: &(impl Serialize + ?Sized)) -> Result<Option<Text>, String> {
-    let text = to_raw_value(params).map_err(|problem| problem.to_string())?;
+    let text = write_text(params).map_err(|problem| problem.to_string())?;
     match text.get().as_bytes() {
         [b'{' | b'[', ..] => Ok(Some(text)),
         b"null" => Ok(None),
@@ -49,7 +59,22 @@ pub(crate) fn write_params(params: &(impl Serialize + ?Sized)) -> Result<Option<
 /// Serializes any value.
 #[cfg(all(feature = "native", any(unix, windows)))]
 pub(crate) fn write_value(value: &(impl Serialize + ?Sized)) -> Result<Text, String> {
-    to_raw_value(value).map_err(|problem| problem.to_string())
+    write_text(value).map_err(|problem| problem.to_string())
+}
+
+/// Serializes a value by a buffer of the thread, so that the text needs one allocation, of exactly its length.
+fn write_text(value: &(impl Serialize + ?Sized)) -> serde_json::Result<Text> {
+    // While the buffer is taken, `Serialize` may call this function again, which then uses a new buffer.
+    let mut buffer = BUFFER.take();
+    buffer.clear();
+    let text = serde_json::to_writer(&mut buffer, value).and_then(|()| {
+        let json = str::from_utf8(&buffer).ok().and_then(json::raw_value);
+        json.ok_or_else(|| serde_json::Error::custom("the text is not JSON"))
+    });
+    if buffer.capacity() <= MAX_BUFFER_BYTES {
+        BUFFER.set(buffer);
+    }
+    text
 }
 
 /// Deserializes the result of a call, or an item of a stream.

@@ -5,6 +5,8 @@
 #[path = "common/json_test_suite.rs"]
 mod json_test_suite;
 
+use std::borrow::Cow;
+
 use allocation_counter::measure;
 use portway::ErrorCode;
 use portway::Limits;
@@ -258,6 +260,33 @@ fn names_of_members_may_be_escaped() {
     assert_eq!(refusal(decode(twice.as_bytes())), Some(Fault::InvalidRequest.into()));
     let half = r#"{"jsonrpc":"2.0","method":"a","id":1,"\ud800":1}"#;
     assert_eq!(refusal(decode(half.as_bytes())), Some(PARSE_ERROR));
+}
+
+#[test]
+fn a_borrowed_request_has_the_members_of_its_text() {
+    let text = r#" {"method":"a","params":[ 1 ],"id":"x","jsonrpc":"2.0"}"#.to_owned();
+    let json::Decoded::Request(request) = json::decode_borrowed(text.as_bytes(), &Profile::GENERIC, &Limits::DEFAULT)
+    else {
+        panic!("a request")
+    };
+    assert!(matches!(request.method, Cow::Borrowed("a")));
+    assert_eq!(request.params.map(RawValue::get), Some("[ 1 ]"));
+    assert!(text.as_bytes().as_ptr_range().contains(&request.params.unwrap().get().as_ptr()));
+    let again = json::encode(&Outgoing::Single(Message::Request(request.into_owned())));
+    assert_eq!(again, r#"{"jsonrpc":"2.0","id":"x","method":"a","params":[ 1 ]}"#);
+    for other in [r#"{"jsonrpc":"2.0","method":"a"}"#, "[]", r#"{"jsonrpc":"2.0","method":"a","id":1,"id":2}"#, "{"] {
+        let decoded = json::decode_borrowed(other.as_bytes(), &Profile::GENERIC, &Limits::DEFAULT);
+        assert!(matches!(decoded, json::Decoded::Other(_)), "{other}");
+    }
+}
+
+#[test]
+fn integers_are_written_in_decimal_digits() {
+    for integer in [0, 1, -1, 9, 10, 1_234_567_890, i64::MAX, i64::MIN] {
+        let mut text = String::new();
+        json::encode_response_into(&Id::Integer(integer), &Ok(payload("null")), &mut text);
+        assert_eq!(text, format!(r#"{{"jsonrpc":"2.0","id":{integer},"result":null}}"#));
+    }
 }
 
 #[test]

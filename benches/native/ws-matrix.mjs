@@ -13,6 +13,7 @@ export const libraries = [
   { id: "mirror", title: "ceiling of the generator", expected: '"echo"', runs: server("mirror", true) },
   { id: "bare", title: "tungstenite, no JSON", expected: '"echo"', runs: server("bare") },
   { id: "bare-flush", title: "the same, a flush each", expected: '"echo"', runs: { rate: "bare-flush" } },
+  { id: "by-hand", title: "tungstenite + serde_json", runs: { rate: "by-hand", flood: "by-hand" } },
   { id: "portway", title: "Portway", runs: server("portway") },
   { id: "jsonrpsee", title: "jsonrpsee", peer: true, runs: server("jsonrpsee") },
   {

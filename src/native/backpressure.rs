@@ -11,8 +11,12 @@ impl Link {
     /// The bytes of outgoing calls do not count. If they counted, the responses to many calls could exceed the limit of
     /// the peer while the peer waits for this link to read. Neither peer would then read.
     pub(super) fn has_room(&self) -> bool {
-        let state = self.lock();
-        let must_pause = self.is_queue_full(&state) && !waits_for_peer(&state);
+        self.has_room_in(&self.lock())
+    }
+
+    /// Returns whether the driver may read the next message. `state` is the state of this link.
+    pub(super) fn has_room_in(&self, state: &State) -> bool {
+        let must_pause = self.is_queue_full(state) && !waits_for_peer(state);
         state.response_backlog() <= self.limits.unwritten_bytes && !must_pause
     }
 

@@ -1,5 +1,6 @@
 //! Handles incoming frames. Passes messages to the connection, and answers or reports invalid input.
 
+use core::task::Context;
 use std::mem;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::Framing;
 use crate::codec::Recogniser;
 use crate::codec::frame::Event as Frame;
 use crate::codec::frame::FrameFault;
-use crate::codec::json;
+use crate::codec::json::{self, BorrowedRequest, Decoded};
 use crate::codec::wipc::{Frame as WipcFrame, FrameType};
 use crate::connection::control::{self, Control};
 use crate::error::{Closed, RpcError};
@@ -45,8 +46,10 @@ pub(super) struct FrameHandler {
 
 /// The action of the driver after a frame.
 #[derive(Debug)]
-pub(super) enum FrameAction {
+pub(super) enum FrameAction<'f> {
     Continue,
+    /// Run this request.
+    Request(BorrowedRequest<'f>),
     /// Reject the body in the decoder: the body is not JSON, and may contain the next frames.
     RejectBody,
     /// Handle the elements of this batch one by one. An element may depend on a request, call or stream that an earlier
@@ -71,7 +74,7 @@ impl FrameHandler {
         }
     }
 
-    pub(super) fn handle(&mut self, frame: Frame<'_>) -> FrameAction {
+    pub(super) fn handle<'f>(&mut self, frame: Frame<'f>) -> FrameAction<'f> {
         match frame {
             Frame::Body(body) => return self.handle_body(body),
             Frame::Refused { body, reason } => self.handle_refused_body(body, reason),
@@ -83,7 +86,7 @@ impl FrameHandler {
         FrameAction::Continue
     }
 
-    fn handle_wipc_frame(&self, frame: WipcFrame<'_>) -> FrameAction {
+    fn handle_wipc_frame<'f>(&self, frame: WipcFrame<'f>) -> FrameAction<'f> {
         let result = catch_panic(|| self.link.wipc.on_frame.call(frame));
         if let Err(panic) = result {
             let (method, message) = (frame.frame_type.name(), panic_message(&*panic));
@@ -100,8 +103,16 @@ impl FrameHandler {
         }
     }
 
-    fn handle_body(&mut self, body: &[u8]) -> FrameAction {
-        let incoming = json::decode(body, &self.link.profile, &self.link.limits);
+    fn handle_body<'f>(&mut self, body: &'f [u8]) -> FrameAction<'f> {
+        let incoming = match json::decode_borrowed(body, &self.link.profile, &self.link.limits) {
+            Decoded::Request(request) => {
+                self.is_invalid_json = false;
+                self.has_received_message = true;
+                self.non_message_lines = 0;
+                return FrameAction::Request(request);
+            }
+            Decoded::Other(incoming) => incoming,
+        };
         let is_json = !matches!(
             incoming,
             Incoming::Single(Err(Unusable::Reject(Rejected { id: Id::Null, fault: Fault::ParseError })))
@@ -124,7 +135,7 @@ impl FrameHandler {
 
     /// Handles a line that is not JSON. Consecutive such lines count as one error, and a server responds only to the
     /// first of them.
-    fn handle_line(&mut self, line: &[u8], was_invalid_json: bool) -> FrameAction {
+    fn handle_line<'f>(&mut self, line: &'f [u8], was_invalid_json: bool) -> FrameAction<'f> {
         if !self.replies_to_invalid {
             self.link.diagnostics.report(Diagnostic::Noise(line));
             if let Some(other) = self.detect_other_framing(|_| Framing::recognise(line)) {
@@ -144,7 +155,7 @@ impl FrameHandler {
         FrameAction::Continue
     }
 
-    fn handle_noise(&mut self, bytes: &[u8], starts: bool) -> FrameAction {
+    fn handle_noise<'f>(&mut self, bytes: &'f [u8], starts: bool) -> FrameAction<'f> {
         if self.link.is_wipc() {
             // With WIPC, bytes between frames are regular output from the peer.
             self.link.diagnostics.report(Diagnostic::Noise(bytes));
@@ -228,12 +239,19 @@ impl FrameHandler {
         }
     }
 
-    fn dispatch(&self, incoming: Incoming<Text>) -> FrameAction {
+    fn dispatch<'f>(&self, incoming: Incoming<Text>) -> FrameAction<'f> {
         match incoming {
             Incoming::Single(entry) => self.handle_entry(entry, None),
             Incoming::Batch(entries) => return FrameAction::Batch(entries),
         }
         FrameAction::Continue
+    }
+
+    /// Runs a request at once if possible. Otherwise, passes it to the connection.
+    pub(super) fn handle_request(&self, request: BorrowedRequest<'_>, turn: &Context<'_>) {
+        if let Some(request) = self.link.run_request(request, turn) {
+            self.handle_entry(Ok(Message::Request(request.into_owned())), None);
+        }
     }
 
     /// Handles one message, or one element of the current batch.

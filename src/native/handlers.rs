@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::pin::Pin;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -31,11 +31,16 @@ pub(super) type MethodHandler = dyn Fn(Option<&RawValue>, Context) -> HandlerOut
 /// The handler of a notification. Its error is the reason why the params are not of the handler's type.
 pub(super) type NotificationHandler = dyn Fn(Option<&RawValue>, Context) -> Result<(), String> + Send + Sync;
 
+/// A registered handler, and its name.
+pub(super) type Registered<H> = (Arc<str>, Arc<H>);
+
+type HandlerMap<H> = RwLock<BTreeMap<Arc<str>, Arc<H>>>;
+
 #[derive(Default)]
 pub(super) struct Handlers {
-    methods: RwLock<HashMap<Box<str>, Arc<MethodHandler>>>,
-    streams: RwLock<HashMap<Box<str>, Arc<StreamHandler>>>,
-    notifications: RwLock<HashMap<Box<str>, Arc<NotificationHandler>>>,
+    methods: HandlerMap<MethodHandler>,
+    streams: HandlerMap<StreamHandler>,
+    notifications: HandlerMap<NotificationHandler>,
 }
 
 impl Handlers {
@@ -51,15 +56,15 @@ impl Handlers {
         insert(&self.notifications, name, handler);
     }
 
-    pub(super) fn method(&self, name: &str) -> Option<Arc<MethodHandler>> {
+    pub(super) fn method(&self, name: &str) -> Option<Registered<MethodHandler>> {
         get(&self.methods, name)
     }
 
-    pub(super) fn stream(&self, name: &str) -> Option<Arc<StreamHandler>> {
+    pub(super) fn stream(&self, name: &str) -> Option<Registered<StreamHandler>> {
         get(&self.streams, name)
     }
 
-    pub(super) fn notification(&self, name: &str) -> Option<Arc<NotificationHandler>> {
+    pub(super) fn notification(&self, name: &str) -> Option<Registered<NotificationHandler>> {
         get(&self.notifications, name)
     }
 
@@ -69,19 +74,20 @@ impl Handlers {
     }
 }
 
-fn insert<H: ?Sized>(handlers: &RwLock<HashMap<Box<str>, Arc<H>>>, name: &str, handler: Arc<H>) {
+fn insert<H: ?Sized>(handlers: &HandlerMap<H>, name: &str, handler: Arc<H>) {
     let replaced = handlers.write().unwrap_or_else(PoisonError::into_inner).insert(name.into(), handler);
     // A handler may own values of the application, so it is dropped outside of the lock.
     drop(replaced);
 }
 
 /// Removes all handlers. The caller drops them outside of the lock.
-fn drain<H: ?Sized>(handlers: &RwLock<HashMap<Box<str>, Arc<H>>>) -> HashMap<Box<str>, Arc<H>> {
+fn drain<H: ?Sized>(handlers: &HandlerMap<H>) -> BTreeMap<Arc<str>, Arc<H>> {
     std::mem::take(&mut *handlers.write().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn get<H: ?Sized>(handlers: &RwLock<HashMap<Box<str>, Arc<H>>>, name: &str) -> Option<Arc<H>> {
-    handlers.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+fn get<H: ?Sized>(handlers: &HandlerMap<H>, name: &str) -> Option<Registered<H>> {
+    let handlers = handlers.read().unwrap_or_else(PoisonError::into_inner);
+    handlers.get_key_value(name).map(|(name, handler)| (Arc::clone(name), Arc::clone(handler)))
 }
 
 impl fmt::Debug for Handlers {

@@ -2,7 +2,6 @@
 
 use core::task::{Context as TaskContext, Poll, Waker};
 use std::any::Any;
-use std::collections::HashMap;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +21,7 @@ use super::stream_sender;
 use super::waker_set::{WakerKey, WakerSet};
 use crate::ErrorCode;
 use crate::Limits;
+use crate::codec::json::BorrowedRequest;
 use crate::connection::RequestKey;
 use crate::connection::control::{self, StreamRequest};
 use crate::echo;
@@ -30,9 +30,12 @@ use crate::message::{ErrorObject, Fault, Id, Reason};
 use crate::message_length;
 use portway_proto::{MAX_METHOD_LENGTH, is_longer};
 
-/// The requests whose handlers are running.
+/// The requests whose handlers are running, by the slots of their keys.
 #[derive(Debug, Default)]
-pub(super) struct InFlightRequests(Mutex<HashMap<RequestKey, InFlightRequest>>);
+pub(super) struct InFlightRequests {
+    slots: Vec<Option<InFlightRequest>>,
+    count: usize,
+}
 
 /// The notifications whose handlers are running in tasks.
 #[derive(Debug, Default)]
@@ -118,29 +121,34 @@ impl Drop for NotificationSlot {
 }
 
 #[derive(Debug)]
-struct InFlightRequest {
+pub(super) struct InFlightRequest {
+    key: RequestKey,
     method: Arc<str>,
     cancel_token: Arc<CancelToken>,
     task: Option<AbortHandle>,
 }
 
 impl InFlightRequests {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    pub(super) const fn len(&self) -> usize {
+        self.count
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
-    }
-
-    fn insert(&self, key: RequestKey, request: InFlightRequest) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, request);
+    /// Inserts a request. Its slot is free, because a request is removed when it is answered.
+    pub(super) fn insert(&mut self, request: InFlightRequest) {
+        let slot = request.key.slot() as usize;
+        if self.slots.len() <= slot {
+            self.slots.resize_with(slot + 1, || None);
+        }
+        if let Some(place) = self.slots.get_mut(slot) {
+            *place = Some(request);
+            self.count += 1;
+        }
     }
 
     /// Stores the abort handle of a request's task. Returns `false` if the request has ended or the link has closed.
-    fn set_task(&self, key: RequestKey, task: &AbortHandle) -> bool {
-        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let request = running.get_mut(&key);
+    fn set_task(&mut self, key: RequestKey, task: &AbortHandle) -> bool {
+        let place = self.slots.get_mut(key.slot() as usize).and_then(Option::as_mut);
+        let request = place.filter(|request| request.key == key);
         let is_running = request.is_some();
         if let Some(request) = request {
             request.task = Some(task.clone());
@@ -148,29 +156,57 @@ impl InFlightRequests {
         is_running
     }
 
-    fn remove(&self, key: RequestKey) -> Option<InFlightRequest> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&key)
+    fn remove(&mut self, key: RequestKey) -> Option<InFlightRequest> {
+        let request = self.slots.get_mut(key.slot() as usize)?.take_if(|request| request.key == key)?;
+        self.count -= 1;
+        Some(request)
     }
 
     /// Aborts all tasks.
-    pub(super) fn abort_all(&self) {
-        let running = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        for request in running.into_values() {
+    pub(super) fn abort_all(self) {
+        for request in self.slots.into_iter().flatten() {
             request.abort();
         }
     }
 }
 
 impl InFlightRequest {
+    pub(super) fn new(key: RequestKey, method: &Arc<str>, cancel_token: Arc<CancelToken>) -> Self {
+        Self { key, method: Arc::clone(method), cancel_token, task: None }
+    }
+
     fn abort(&self) {
         self.cancel_token.cancel();
         if let Some(task) = &self.task {
             task.abort();
         }
     }
+
+    /// Cancels the token after the response. No other code has the token in most cases.
+    fn end(self) {
+        if Arc::strong_count(&self.cancel_token) > 1 {
+            self.cancel_token.cancel();
+        }
+    }
 }
 
 impl Link {
+    /// Runs the handler of a request at once, like [`Self::dispatch_request`]. Returns the request if it must wait or
+    /// must be refused, or if its method has no handler.
+    pub(super) fn run_request<'r>(
+        self: &Arc<Self>,
+        request: BorrowedRequest<'r>,
+        turn: &TaskContext<'_>,
+    ) -> Option<BorrowedRequest<'r>> {
+        let Some((method, handler)) = self.handlers.method(&request.method) else { return Some(request) };
+        let cancel_token = Arc::new(CancelToken::default());
+        let Some(key) = self.lock().begin_request(&request, &method, &cancel_token) else { return Some(request) };
+        let context = Context::of_request(self, Arc::clone(&method), key, cancel_token);
+        let answer = catch_panic(|| handler(request.params, context));
+        self.handle_outcome(key, method, answer, turn);
+        None
+    }
+
     /// Runs the handler of a request. If the handler completes at its first poll, the request is answered at once. A
     /// pending handler continues in a task.
     pub(super) fn dispatch_request(
@@ -183,7 +219,7 @@ impl Link {
         if &*method == control::STREAM_METHOD {
             return self.dispatch_stream_request(key, params.as_ref(), turn);
         }
-        let Some(handler) = self.handlers.method(&method) else {
+        let Some((method, handler)) = self.handlers.method(&method) else {
             let error = match self.handlers.stream(&method) {
                 None => method_not_found(&method),
                 Some(_) => RpcError::internal(format!(
@@ -193,7 +229,7 @@ impl Link {
             };
             return self.respond(key, &method, Err(error));
         };
-        let (method, context) = self.begin(key, method.into());
+        let context = self.begin(key, &method);
         let answer = catch_panic(|| handler(params.as_deref(), context));
         self.handle_outcome(key, method, answer, turn);
     }
@@ -213,7 +249,7 @@ impl Link {
             let error = error.with_data(&json!({ "reason": "too-much-credit" }));
             return self.respond(key, method, Err(error));
         }
-        let Some(handler) = self.handlers.stream(method) else {
+        let Some((method, handler)) = self.handlers.stream(method) else {
             let error = match self.handlers.method(method) {
                 None => method_not_found(method),
                 Some(_) => RpcError::internal(format!(
@@ -225,7 +261,7 @@ impl Link {
         };
         // Only the driver adds streams, so the result of `check` is still valid.
         let _ = self.lock().send_streams.insert(key, credit);
-        let (method, context) = self.begin(key, method.into());
+        let context = self.begin(key, &method);
         let answer = catch_panic(|| match handler(params, context) {
             Err(error) => HandlerOutcome::Ready(Err(error)),
             Ok(source) => HandlerOutcome::Pending(Box::pin(stream_sender::pump(Arc::downgrade(self), key, source))),
@@ -233,11 +269,11 @@ impl Link {
         self.handle_outcome(key, method, answer, turn);
     }
 
-    fn begin(self: &Arc<Self>, key: RequestKey, method: Arc<str>) -> (Arc<str>, Context) {
+    fn begin(self: &Arc<Self>, key: RequestKey, method: &Arc<str>) -> Context {
         let cancel_token = Arc::new(CancelToken::default());
-        let context = Context::of_request(self, Arc::clone(&method), key, Arc::clone(&cancel_token));
-        self.in_flight.insert(key, InFlightRequest { method: Arc::clone(&method), cancel_token, task: None });
-        (method, context)
+        let context = Context::of_request(self, Arc::clone(method), key, Arc::clone(&cancel_token));
+        self.lock().in_flight.insert(InFlightRequest::new(key, method, cancel_token));
+        context
     }
 
     fn handle_outcome(
@@ -275,7 +311,7 @@ impl Link {
                 Ok(outcome) => link.respond(key, &method, outcome),
             }
         });
-        if !self.in_flight.set_task(key, &task.abort_handle()) {
+        if !self.lock().in_flight.set_task(key, &task.abort_handle()) {
             // The request was cancelled during the first poll, or the task has completed.
             task.abort();
         }
@@ -283,7 +319,7 @@ impl Link {
 
     /// Cancels a request. Responds with an error, and aborts the handler.
     pub(super) fn cancel_request(&self, key: RequestKey) {
-        let request = self.in_flight.remove(key);
+        let request = self.lock().in_flight.remove(key);
         if let Some(request) = &request {
             request.abort();
         }
@@ -294,11 +330,10 @@ impl Link {
 
     /// Runs the handler of a notification. A handler of a method also accepts notifications.
     pub(super) fn dispatch_notification(self: &Arc<Self>, method: &str, params: Option<&RawValue>) {
-        let context = || Context::of_notification(self, method.into());
-        let result = if let Some(handler) = self.handlers.notification(method) {
-            catch_panic(|| handler(params, context()))
-        } else if let Some(handler) = self.handlers.method(method) {
-            catch_panic(|| match handler(params, context()) {
+        let result = if let Some((method, handler)) = self.handlers.notification(method) {
+            catch_panic(|| handler(params, Context::of_notification(self, method)))
+        } else if let Some((name, handler)) = self.handlers.method(method) {
+            catch_panic(|| match handler(params, Context::of_notification(self, name)) {
                 HandlerOutcome::Ready(outcome) => outcome.map(drop).map_err(|error| error.message),
                 HandlerOutcome::Pending(work) => {
                     if !self.spawn_notification(method, work, params.map_or(0, |params| params.get().len())) {
@@ -349,17 +384,14 @@ impl Link {
             Some(id) => message_length::check_outcome(&id, outcome, max_bytes),
             None => outcome,
         };
-        let error = outcome.as_ref().err().cloned();
-        let (id, waker) = self.with_state(|state| {
-            let id = state.connection.request_id(key).cloned();
-            let is_sent = state.connection.respond(key, outcome.map_err(ErrorObject::from));
-            (id.filter(|_| is_sent), state.remove_stream(key))
+        let error = outcome.as_ref().err().filter(|_| self.diagnostics.is_set()).cloned();
+        let (id, running, waker) = self.with_output(|state| {
+            let id = state.respond(key, outcome.map_err(ErrorObject::from));
+            (id, state.in_flight.remove(key), state.remove_stream(key))
         });
         drop(waker);
-        if let Some(running) = self.in_flight.remove(key) {
-            running.cancel_token.cancel();
-            // A link that ends may wait for its last running request.
-            self.wake();
+        if let Some(running) = running {
+            running.end();
         }
         if let Some(id) = id {
             self.diagnostics.report(Diagnostic::Answered { method, id: &id, error: error.as_ref() });

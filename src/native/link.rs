@@ -6,8 +6,9 @@
 
 use std::future::poll_fn;
 use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context as TaskContext, Poll, Waker};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -20,18 +21,16 @@ use super::diagnostic::DiagnosticSink;
 use super::driver::Driver;
 use super::handlers::Handlers;
 use super::identity::Identity;
-use super::in_flight::{CancelToken, InFlightNotifications, InFlightRequests};
-use super::outbox::Outbox;
+use super::in_flight::{CancelToken, InFlightNotifications};
 use super::state::{
-    CallObserver, CallResult, ENDED_CALL_BYTES, LinkState, PendingCall, RETAINED_CAPACITY, State, WriteState,
-    max_message_bytes,
+    CallObserver, CallResult, ENDED_CALL_BYTES, LinkState, PendingCall, State, WriteState, max_message_bytes,
 };
 use super::waker_set::WakerKey;
 use super::wipc_options::WipcOptions;
 use crate::Framing;
 use crate::Limits;
 use crate::codec::wipc::FrameType;
-use crate::connection::{CallKey, Config, Connection, Event};
+use crate::connection::{CallKey, Config, Connection};
 use crate::error::{CallError, Closed};
 use crate::message::{Id, RequestId};
 use crate::message_length;
@@ -42,10 +41,11 @@ pub(super) struct Link {
     state: Mutex<State>,
     /// The driver of a link that is not started yet.
     unstarted: Mutex<Option<Driver>>,
+    /// Whether `unstarted` may contain the driver.
+    is_unstarted: AtomicBool,
     /// The runtime of the driver.
     pub(super) runtime: Handle,
     pub(super) handlers: Handlers,
-    pub(super) in_flight: InFlightRequests,
     pub(super) in_flight_notifications: InFlightNotifications,
     /// The token that is cancelled when the link closes. Contexts of notifications use it.
     pub(super) cancel_token: Arc<CancelToken>,
@@ -74,15 +74,6 @@ pub(super) struct Settings {
     pub(super) identity: Option<Identity>,
 }
 
-/// The next work of the driver.
-#[derive(Debug)]
-pub(super) struct Work {
-    pub(super) event: Option<Event<Text>>,
-    pub(super) link_state: LinkState,
-    /// The next timeout of the connection, in milliseconds on the clock of the link.
-    pub(super) timeout: Option<u64>,
-}
-
 impl Link {
     pub(super) fn new(runtime: Handle, framing: Option<Framing>, settings: Settings) -> Self {
         let Settings { profile, limits, grace, diagnostics, wipc, identity } = settings;
@@ -90,9 +81,9 @@ impl Link {
         Self {
             state: Mutex::new(State::new(connection, framing)),
             unstarted: Mutex::new(None),
+            is_unstarted: AtomicBool::new(false),
             runtime,
             handlers: Handlers::default(),
-            in_flight: InFlightRequests::default(),
             in_flight_notifications: InFlightNotifications::default(),
             cancel_token: Arc::default(),
             diagnostics,
@@ -127,6 +118,7 @@ impl Link {
     /// Stores the driver until the link is started.
     pub(super) fn set_unstarted(&self, driver: Driver) {
         *self.unstarted.lock().unwrap_or_else(PoisonError::into_inner) = Some(driver);
+        self.is_unstarted.store(true, Ordering::Release);
     }
 
     /// Spawns the driver as a task, if the link was not started before.
@@ -138,7 +130,13 @@ impl Link {
 
     /// Takes the driver, if the link was not started yet.
     pub(super) fn take_unstarted(&self) -> Option<Driver> {
-        self.unstarted.lock().unwrap_or_else(PoisonError::into_inner).take()
+        // Most links are started, so the lock is rarely needed.
+        if !self.is_unstarted.load(Ordering::Acquire) {
+            return None;
+        }
+        let driver = self.unstarted.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.is_unstarted.store(false, Ordering::Release);
+        driver
     }
 
     /// Returns whether the framing is WIPC.
@@ -183,7 +181,7 @@ impl Link {
             let bytes = ENDED_CALL_BYTES + method.len() + params.as_ref().map_or(0, |params| params.get().len());
             let sent = state.connection.call(method.into(), params, timeout);
             let key = sent.map_err(|refused| state.call_refused_error(refused))?;
-            let end_offset = state.encode(self.framing);
+            let end_offset = state.encode();
             let slot = key.slot() as usize;
             if state.calls.len() <= slot {
                 state.calls.resize_with(slot + 1, || None);
@@ -211,13 +209,12 @@ impl Link {
     pub(super) fn notify(&self, method: &str, params: Option<Text>) -> Result<(), CallError> {
         self.check_notification(method, params.as_deref())?;
         self.start();
-        self.with_state(|state| {
+        self.with_output(|state| {
             state.check_open()?;
             if state.backlog() > self.limits.unwritten_bytes {
                 return Err(CallError::Congested);
             }
-            let sent = state.connection.notify(method.into(), params);
-            sent.map_err(|refused| state.call_refused_error(refused))
+            state.notify(method, params.as_deref())
         })
     }
 
@@ -248,10 +245,7 @@ impl Link {
     /// credit of the caller limits the items, and the number of received items limits the credit.
     pub(super) fn notify_unbounded(&self, method: &str, params: Option<Text>) -> Result<(), CallError> {
         self.check_notification(method, params.as_deref())?;
-        self.with_state(|state| {
-            let sent = state.connection.notify(method.into(), params);
-            sent.map_err(|refused| state.call_refused_error(refused))
-        })
+        self.with_output(|state| state.notify(method, params.as_deref()))
     }
 
     pub(super) fn pending_calls(&self) -> usize {
@@ -320,9 +314,12 @@ impl Link {
     fn release(&self) {
         self.cancel_token.cancel();
         self.handlers.clear();
-        self.in_flight.abort_all();
         self.in_flight_notifications.abort_all();
-        let blocked = self.lock().end_streams();
+        let (requests, blocked) = {
+            let mut state = self.lock();
+            (mem::take(&mut state.in_flight), state.end_streams())
+        };
+        requests.abort_all();
         drop(blocked);
     }
 
@@ -381,75 +378,25 @@ impl Link {
         self.lock().link_state.clone()
     }
 
-    // Driver.
-
-    /// Takes the next work of the driver.
-    pub(super) fn take_work(&self) -> Work {
-        let mut state = self.lock();
-        state.driver = None;
-        state.has_new_work = false;
-        Work {
-            event: state.connection.poll_event(),
-            link_state: state.link_state.clone(),
-            timeout: state.connection.poll_timeout(),
-        }
-    }
-
-    /// Registers the waker of the driver. Returns `false`, and registers nothing, if the driver has new work.
-    pub(super) fn sleep(&self, context: &TaskContext<'_>) -> bool {
-        let mut state = self.lock();
-        if state.has_new_work {
-            return false;
-        }
-        state.driver = Some(context.waker().clone());
-        true
-    }
-
-    /// Records that the first `count` bytes of the current buffer are written.
-    pub(super) fn set_written(&self, count: usize) {
-        self.lock().set_written(count);
-    }
-
-    /// Replaces the content of the driver's outbox, which is written, with the messages to write next.
-    pub(super) fn take_unwritten(&self, written: &mut Outbox) {
-        written.clear(RETAINED_CAPACITY);
-        let waiters = {
-            let mut state = self.lock();
-            state.take_unwritten(written);
-            state.waiters.take()
-        };
-        waiters.into_iter().for_each(Waker::wake);
-    }
-
-    /// Returns whether a `CLOSE` frame must be sent before the output ends.
-    pub(super) fn must_send_close(&self) -> bool {
-        self.is_wipc() && self.lock().write_state == WriteState::Open
-    }
-
-    /// Returns whether every request is answered, no event or message is queued, and no notification handler runs.
-    /// After the link was stopped, only notification handlers count, because queued work is not started.
-    pub(super) fn is_idle(&self) -> bool {
-        let state = self.lock();
-        let waits = state.connection.has_output() || state.connection.unanswered_requests() > 0;
-        (state.link_state != LinkState::Open || !waits) && self.in_flight_notifications.is_empty()
-    }
-
-    /// Returns the number of unwritten bytes.
-    pub(super) fn backlog(&self) -> usize {
-        self.lock().backlog()
-    }
-
-    /// Wakes the driver.
-    pub(super) fn wake(&self) {
-        let driver = self.lock().wake();
-        if let Some(driver) = driver {
-            driver.wake();
-        }
-    }
+    // Input and output.
 
     /// Passes an input to the connection, and handles the effects of the input.
     pub(super) fn with_connection<T>(&self, input: impl FnOnce(&mut Connection<Text>) -> T) -> T {
         self.with_state(|state| input(&mut state.connection))
+    }
+
+    /// Sends a response or a notification, and wakes the driver. Sending ends no call and changes no timeout.
+    pub(super) fn with_output<T>(&self, send: impl FnOnce(&mut State) -> T) -> T {
+        let (returned, driver) = {
+            let mut state = self.lock();
+            let returned = send(&mut state);
+            state.encode();
+            (returned, state.wake())
+        };
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+        returned
     }
 
     /// Passes an input to the whole state, and handles the effects of the input. Resolves the calls that have ended,
@@ -461,7 +408,7 @@ impl Link {
             let before = state.connection.poll_timeout();
             let (link_state, events) = (mem::discriminant(&state.link_state), state.connection.queued_events());
             let returned = input(&mut state);
-            state.drain_connection(self.framing, events, &mut ended);
+            state.drain_connection(events, &mut ended);
             let is_changed = mem::discriminant(&state.link_state) != link_state;
             let is_sooner =
                 state.connection.poll_timeout().is_some_and(|next| before.is_none_or(|before| next < before));
@@ -474,7 +421,10 @@ impl Link {
             // Sending fails if the receiver was dropped. This failure is ignored.
             let _ = call.reply.send(outcome);
         }
-        driver.into_iter().chain(waiters).for_each(Waker::wake);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+        waiters.into_iter().for_each(Waker::wake);
         returned
     }
 

@@ -29,8 +29,9 @@ pub(super) trait MessageChannel: Send {
     /// Waits until another message can be sent.
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Sends a message. [`MessageChannel::poll_ready`] must have succeeded before.
-    fn send(&mut self, context: &mut Context<'_>, text: String) -> io::Result<()>;
+    /// Sends a message, or the next part of a long message. The first `sent` bytes of `text` were sent before.
+    /// [`MessageChannel::poll_ready`] must have succeeded before. Returns the number of bytes that this call has sent.
+    fn send(&mut self, context: &mut Context<'_>, text: &str, sent: usize) -> io::Result<usize>;
 
     /// Flushes all sent messages.
     fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
@@ -98,8 +99,9 @@ where
         self.sink.as_mut().poll_ready(context).map_err(io_error)
     }
 
-    fn send(&mut self, _: &mut Context<'_>, text: String) -> io::Result<()> {
-        self.sink.as_mut().start_send(text).map_err(io_error)
+    fn send(&mut self, _: &mut Context<'_>, text: &str, _: usize) -> io::Result<usize> {
+        self.sink.as_mut().start_send(text.to_owned()).map_err(io_error)?;
+        Ok(text.len())
     }
 
     fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -33,6 +33,7 @@ mod process_tree;
 mod process_tree;
 mod relay;
 mod response_stream;
+mod scratch;
 mod server;
 mod service;
 #[cfg(unix)]

@@ -6,14 +6,11 @@ use std::mem;
 use crate::Framing;
 use crate::codec::wipc::{self, FrameType};
 
-/// The bytes that a queued message occupies in addition to its text: its `String`, and the overhead of its allocation.
-const MESSAGE_OVERHEAD: usize = 48;
-
-/// Maximum capacity of a queued message beyond its length, in bytes.
-const MAX_UNUSED_BYTES: usize = 128;
+/// The bytes that a queued message occupies in addition to its text.
+const MESSAGE_OVERHEAD: usize = size_of::<usize>();
 
 /// Maximum number of places for messages that an empty queue keeps.
-const RETAINED_MESSAGES: usize = 64;
+const RETAINED_MESSAGES: usize = 1024;
 
 /// Encoded messages, in the form that the transport needs.
 #[derive(Debug)]
@@ -24,12 +21,17 @@ pub(super) enum Outbox {
     Messages(MessageQueue),
 }
 
-/// Whole messages in their order, with their total size.
+/// Whole messages in their order. Their texts are in one string, so that a message needs no allocation.
 #[derive(Debug, Default)]
 pub(super) struct MessageQueue {
-    texts: VecDeque<String>,
-    /// The size of all messages that were appended since the queue was cleared. Removed messages count, too.
-    bytes: usize,
+    /// The texts of all messages since the queue was cleared.
+    texts: String,
+    /// The end of each remaining message in `texts`.
+    ends: VecDeque<usize>,
+    /// The start of the first remaining message in `texts`.
+    start: usize,
+    /// The number of messages since the queue was cleared. Removed messages count, too.
+    count: usize,
 }
 
 impl Outbox {
@@ -38,17 +40,23 @@ impl Outbox {
         framing.map_or_else(|| Self::Messages(MessageQueue::default()), |framing| Self::Frames(framing, Vec::new()))
     }
 
-    /// Appends a message. In an outbox of whole messages, moves the string, so that `text` is empty afterwards.
-    pub(super) fn push(&mut self, text: &mut String) {
+    /// Appends a message.
+    pub(super) fn push(&mut self, text: &str) {
         match self {
             Self::Frames(framing, bytes) => framing.encode(text, bytes),
-            Self::Messages(queue) => {
-                let mut text = mem::take(text);
-                if text.capacity() - text.len() > MAX_UNUSED_BYTES {
-                    text.shrink_to_fit();
-                }
-                queue.push(text);
+            Self::Messages(queue) => queue.push_with(|texts| texts.push_str(text)),
+        }
+    }
+
+    /// Appends the message that `encode` writes. `scratch` is a buffer for its text.
+    pub(super) fn push_with(&mut self, scratch: &mut String, encode: impl FnOnce(&mut String)) {
+        match self {
+            Self::Frames(framing, bytes) => {
+                scratch.clear();
+                encode(scratch);
+                framing.encode(scratch, bytes);
             }
+            Self::Messages(queue) => queue.push_with(encode),
         }
     }
 
@@ -68,7 +76,7 @@ impl Outbox {
     pub(super) fn size(&self) -> usize {
         match self {
             Self::Frames(_, bytes) => bytes.len(),
-            Self::Messages(queue) => queue.bytes,
+            Self::Messages(queue) => queue.texts.len() + queue.count * MESSAGE_OVERHEAD,
         }
     }
 
@@ -80,11 +88,19 @@ impl Outbox {
         }
     }
 
-    /// Removes the first whole message. Returns the message and its size.
-    pub(super) fn next_message(&mut self) -> Option<(String, usize)> {
+    /// Returns the first whole message.
+    pub(super) fn first_message(&self) -> Option<&str> {
         match self {
             Self::Frames(..) => None,
-            Self::Messages(queue) => queue.pop(),
+            Self::Messages(queue) => queue.first(),
+        }
+    }
+
+    /// Removes the first whole message. Returns its size.
+    pub(super) fn remove_first_message(&mut self) -> usize {
+        match self {
+            Self::Frames(..) => 0,
+            Self::Messages(queue) => queue.remove_first(),
         }
     }
 
@@ -93,31 +109,34 @@ impl Outbox {
         match self {
             Self::Frames(_, bytes) if bytes.capacity() <= retained => bytes.clear(),
             Self::Frames(_, bytes) => *bytes = Vec::new(),
-            Self::Messages(queue) => queue.clear(),
+            Self::Messages(queue) => queue.clear(retained),
         }
     }
 }
 
 impl MessageQueue {
-    fn push(&mut self, text: String) {
-        self.bytes += size_of_message(&text);
-        self.texts.push_back(text);
+    fn push_with(&mut self, append: impl FnOnce(&mut String)) {
+        append(&mut self.texts);
+        self.ends.push_back(self.texts.len());
+        self.count += 1;
     }
 
-    fn pop(&mut self) -> Option<(String, usize)> {
-        let text = self.texts.pop_front()?;
-        let size = size_of_message(&text);
-        Some((text, size))
+    fn first(&self) -> Option<&str> {
+        self.texts.get(self.start..*self.ends.front()?)
     }
 
-    fn clear(&mut self) {
+    fn remove_first(&mut self) -> usize {
+        let Some(end) = self.ends.pop_front() else { return 0 };
+        end - mem::replace(&mut self.start, end) + MESSAGE_OVERHEAD
+    }
+
+    fn clear(&mut self, retained: usize) {
+        if self.texts.capacity() > retained {
+            self.texts = String::new();
+        }
         self.texts.clear();
-        self.texts.shrink_to(RETAINED_MESSAGES);
-        self.bytes = 0;
+        self.ends.clear();
+        self.ends.shrink_to(RETAINED_MESSAGES);
+        (self.start, self.count) = (0, 0);
     }
-}
-
-/// Returns the memory that a queued message occupies. The result does not change while the message is queued.
-const fn size_of_message(text: &String) -> usize {
-    text.capacity() + MESSAGE_OVERHEAD
 }

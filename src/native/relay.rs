@@ -358,8 +358,11 @@ fn pass_frame(frame: Frame<'_>, other: &mut Outbox) -> Result<(), Closed> {
 /// Passes a message on. A line end between two tokens would end the message in some framings, so a space replaces it.
 fn pass(body: &[u8], other: &mut Outbox) -> Result<(), Closed> {
     let text = core::str::from_utf8(body).map_err(|_| unusable("a message is not UTF-8"))?;
-    let mut text = if text.contains(['\n', '\r']) { text.replace(['\n', '\r'], " ") } else { text.to_owned() };
-    other.push(&mut text);
+    if text.contains(['\n', '\r']) {
+        other.push(&text.replace(['\n', '\r'], " "));
+    } else {
+        other.push(text);
+    }
     Ok(())
 }
 

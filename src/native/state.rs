@@ -10,15 +10,19 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::Text;
+use super::in_flight::{CancelToken, InFlightRequest, InFlightRequests};
 use super::outbox::Outbox;
 use super::response_stream::ReceiveWindow;
 use super::waker_set::WakerSet;
 use crate::Framing;
 use crate::Limits;
+use crate::codec::json::{self, BorrowedRequest};
 use crate::connection::streams::SendStreams;
 use crate::connection::{CallKey, Connection, End, Ignored, Refused, RequestKey, control};
 use crate::error::{CallError, Closed};
-use crate::message::{Entry, Id, Incoming, Message, Notification, Outgoing, Rejected, RequestId, Shape, Unusable};
+use crate::message::{
+    Entry, ErrorObject, Id, Incoming, Message, Notification, Outgoing, Rejected, RequestId, Shape, Unusable,
+};
 use crate::message_length;
 use crate::profile::CancelNotification;
 
@@ -37,6 +41,8 @@ pub(super) struct State {
     pub(super) connection: Connection<Text>,
     /// The pending calls, by slot.
     pub(super) calls: Vec<Option<PendingCall>>,
+    /// The requests whose handlers are running.
+    pub(super) in_flight: InFlightRequests,
     /// The streams that handlers of this link send.
     pub(super) send_streams: SendStreams,
     /// The wakers of the streams that wait for credit, by the slots of their requests.
@@ -57,7 +63,9 @@ pub(super) struct State {
     /// driver takes the next buffer.
     pub(super) ended_unwritten_bytes: usize,
     /// The text of one encoded message. The capacity of the string is reused.
-    pub(super) text: String,
+    text: String,
+    /// The maximum length of an outgoing message, in bytes, or `usize::MAX` for no maximum. Only WIPC has a maximum.
+    max_message_bytes: usize,
     pub(super) link_state: LinkState,
     pub(super) write_state: WriteState,
     /// The error of all calls after the input or the link has ended. `None` before that.
@@ -129,8 +137,10 @@ pub(super) enum WriteState {
 impl State {
     pub(super) fn new(connection: Connection<Text>, framing: Option<Framing>) -> Self {
         Self {
+            max_message_bytes: max_message_bytes(framing, &connection.config().limits),
             connection,
             calls: Vec::new(),
+            in_flight: InFlightRequests::default(),
             send_streams: SendStreams::new(),
             blocked_streams: BTreeMap::new(),
             unwritten: Outbox::new(framing),
@@ -152,13 +162,8 @@ impl State {
 
     /// Handles the effects of an input. Encodes messages, and moves the calls that have ended to `ended`. Other events
     /// stay in the queue of the connection. `from` is the number of events in this queue before the input.
-    pub(super) fn drain_connection(
-        &mut self,
-        framing: Option<Framing>,
-        from: usize,
-        ended: &mut Vec<(PendingCall, CallResult)>,
-    ) {
-        self.encode(framing);
+    pub(super) fn drain_connection(&mut self, from: usize, ended: &mut Vec<(PendingCall, CallResult)>) {
+        self.encode();
         if self.write_state == WriteState::Closed {
             self.drop_unwritten();
         }
@@ -182,27 +187,77 @@ impl State {
 
     /// Encodes the messages that the connection sends. Returns the position of the end of these messages in the output,
     /// see [`PendingCall::end_offset`].
-    pub(super) fn encode(&mut self, framing: Option<Framing>) -> u64 {
-        let max_bytes = max_message_bytes(framing, &self.connection.config().limits);
+    pub(super) fn encode(&mut self) -> u64 {
         while let Some(outgoing) = self.connection.poll_transmit() {
             let outgoing = match outgoing {
                 Outgoing::Cancel(id) => cancellation(self.connection.config().profile.cancel, &id),
                 other => Some(other),
             };
             let Some(mut outgoing) = outgoing.filter(|_| self.write_state == WriteState::Open) else { continue };
-            if !message_length::encode_within(&mut outgoing, max_bytes, &mut self.text) {
-                continue;
+            if message_length::encode_within(&mut outgoing, self.max_message_bytes, &mut self.text) {
+                let before = self.unwritten.size();
+                self.unwritten.push(&self.text);
+                self.count_pushed(before, is_caused_by_peer(&outgoing));
             }
+        }
+        self.written_before + self.backlog() as u64
+    }
+
+    /// Begins a request. Returns `None` if it must wait or must be refused.
+    pub(super) fn begin_request(
+        &mut self,
+        request: &BorrowedRequest<'_>,
+        method: &Arc<str>,
+        cancel_token: &Arc<CancelToken>,
+    ) -> Option<RequestKey> {
+        // Earlier events are dispatched first.
+        if self.link_state != LinkState::Open || self.connection.has_output() {
+            return None;
+        }
+        let bytes = request.params.map_or(0, |params| params.get().len());
+        let key = self.connection.begin_counted_request(&request.id, bytes)?;
+        self.in_flight.insert(InFlightRequest::new(key, method, Arc::clone(cancel_token)));
+        Some(key)
+    }
+
+    /// Sends the response to a request. Returns the id of the request, or `None` if the request was already answered.
+    pub(super) fn respond(&mut self, key: RequestKey, outcome: Result<Text, ErrorObject<Text>>) -> Option<Id> {
+        // The response to an element of a batch waits for the rest of the batch. The length of other responses may be
+        // limited. `encode` encodes these responses.
+        let is_unlimited = self.max_message_bytes == usize::MAX;
+        if let Some(id) = if is_unlimited { self.connection.take_request(key) } else { None } {
+            self.push_message(true, |text| json::encode_response_into(&id, &outcome, text));
+            return Some(id);
+        }
+        let id = self.connection.request_id(key).cloned();
+        id.filter(|_| self.connection.respond(key, outcome))
+    }
+
+    /// Sends a notification whose length was checked.
+    pub(super) fn notify(&mut self, method: &str, params: Option<&RawValue>) -> Result<(), CallError> {
+        self.connection.check_notification().map_err(|refused| self.call_refused_error(refused))?;
+        let is_credit = method == control::CREDIT_METHOD;
+        self.push_message(is_credit, |text| json::encode_notification_into(method, params, text));
+        Ok(())
+    }
+
+    /// Appends a message to the unwritten output, if the output has not ended.
+    fn push_message(&mut self, is_caused_by_peer: bool, encode: impl FnOnce(&mut String)) {
+        if self.write_state == WriteState::Open {
             let before = self.unwritten.size();
-            self.unwritten.push(&mut self.text);
-            if is_caused_by_peer(&outgoing) {
-                self.unwritten_responses += self.unwritten.size() - before;
-            }
+            self.unwritten.push_with(&mut self.text, encode);
+            self.count_pushed(before, is_caused_by_peer);
+        }
+    }
+
+    /// Counts a message that was appended to the unwritten output, whose size was `before`.
+    fn count_pushed(&mut self, before: usize, is_caused_by_peer: bool) {
+        if is_caused_by_peer {
+            self.unwritten_responses += self.unwritten.size() - before;
         }
         if self.text.capacity() > RETAINED_CAPACITY {
             self.text = String::new();
         }
-        self.written_before + self.backlog() as u64
     }
 
     /// Records that the first `count` bytes of the current buffer are written.

@@ -72,7 +72,7 @@ pub(super) async fn pump(link: Weak<Link>, key: RequestKey, mut source: ItemSour
         // Even if the source is always ready, this task yields to the driver, to other streams and to other tasks.
         if remaining_items == 0 || turn_start.elapsed() >= MAX_TURN_TIME {
             yield_now().await;
-            remaining_items = MAX_ITEMS_PER_TURN / link.in_flight.len().max(1);
+            remaining_items = MAX_ITEMS_PER_TURN / link.lock().in_flight.len().max(1);
             turn_start = Instant::now();
         }
         remaining_items = remaining_items.saturating_sub(1);

@@ -12,8 +12,15 @@ use memchr::memmem::{Finder, find};
 /// The maximum length, in bytes, of a payload whose length is in the second byte of the frame.
 const MAX_SHORT_PAYLOAD: usize = 125;
 
-/// Opens a connection, and upgrades it. The fixed key is the one of RFC 6455 §1.3.
+/// Opens a connection, and upgrades it.
 pub(crate) fn connect(port: u16) -> Result<TcpStream> {
+    let mut stream = begin_upgrade(port)?;
+    end_upgrade(&mut stream)?;
+    Ok(stream)
+}
+
+/// Opens a connection, and sends the request for an upgrade. The fixed key is the one of RFC 6455 §1.3.
+pub(crate) fn begin_upgrade(port: u16) -> Result<TcpStream> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_nodelay(true)?;
     let head = format!(
@@ -21,6 +28,11 @@ pub(crate) fn connect(port: u16) -> Result<TcpStream> {
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
     );
     stream.write_all(head.as_bytes())?;
+    Ok(stream)
+}
+
+/// Reads the response to the request for an upgrade.
+pub(crate) fn end_upgrade(stream: &mut TcpStream) -> Result<()> {
     let mut answer = Vec::new();
     let mut byte = [0];
     while !answer.ends_with(b"\r\n\r\n") {
@@ -28,7 +40,7 @@ pub(crate) fn connect(port: u16) -> Result<TcpStream> {
         answer.extend_from_slice(&byte);
     }
     ensure!(answer.starts_with(b"HTTP/1.1 101"), "must be 101, got {}", String::from_utf8_lossy(&answer));
-    Ok(stream)
+    Ok(())
 }
 
 /// Returns the text of a request for `echo`.

@@ -16,9 +16,9 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use tokio::runtime::Builder;
 
-use crate::servers::{bare, jsonrpsee, mirror, portway};
+use crate::servers::{bare, by_hand, jsonrpsee, mirror, portway};
 
-const USAGE: &str = "serve mirror | bare | bare-flush | portway | jsonrpsee; or load | flood | hold";
+const USAGE: &str = "serve mirror | bare | bare-flush | by-hand | portway | jsonrpsee; or load | flood | hold";
 
 fn main() -> ExitCode {
     worker::run_program(run)
@@ -40,6 +40,7 @@ fn serve(name: &str) -> Result<()> {
             "mirror" => mirror::serve().await,
             "bare" => bare::serve(bare::Flush::WhenIdle).await,
             "bare-flush" => bare::serve(bare::Flush::EachMessage).await,
+            "by-hand" => by_hand::serve().await,
             "portway" => portway::serve().await,
             "jsonrpsee" => jsonrpsee::serve().await,
             _ => bail!("the arguments must be {USAGE}, got serve {name}"),

@@ -1,11 +1,9 @@
 //! The input of a byte stream: reads bytes and decodes their frames.
 
 use core::pin::Pin;
-use core::task::{Context, Poll};
-use std::cell::Cell;
+use core::task::{Context, Poll, ready};
 use std::io;
 use std::mem;
-use std::thread_local;
 
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::task::coop::poll_proceed;
@@ -16,39 +14,26 @@ use super::time::PartialMessage;
 use crate::codec::frame::{Event as Frame, FrameFault};
 use crate::error::Closed;
 use crate::native::frame_handler::FrameAction;
-
-/// Maximum bytes of one read.
-const CHUNK_BYTES: usize = 64 * 1024;
-
-thread_local! {
-    /// The read buffer. All links on a thread share it, so an idle link needs no read buffer.
-    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
+use crate::native::scratch::{CHUNK_BYTES, with_scratch};
 
 impl Driver {
     /// Reads once, and decodes the bytes. Returns the reason why the link must end, or `None` if the link continues.
     pub(super) fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Closed>> {
-        let Io::Bytes(ByteIo { reader: Some(reader), .. }) = &mut self.io else { return Poll::Pending };
-        let mut scratch = SCRATCH.take();
-        scratch.resize(CHUNK_BYTES, 0);
-        let mut buffer = ReadBuf::new(&mut scratch);
-        let end = match Pin::new(reader).poll_read(context, &mut buffer) {
-            Poll::Pending => {
-                SCRATCH.set(scratch);
-                return Poll::Pending;
-            }
-            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => None,
-            Poll::Ready(Err(error)) => Some(Closed::from_io(&error)),
-            Poll::Ready(Ok(())) if buffer.filled().is_empty() => Some(self.finish_input(context)),
-            Poll::Ready(Ok(())) => {
-                let input = buffer.filled();
-                let (used, end) = self.handle_bytes(input, context);
-                self.set_unread(input.get(used..).unwrap_or_default().to_vec(), 0);
-                end
-            }
-        };
-        SCRATCH.set(scratch);
-        Poll::Ready(end)
+        with_scratch(|scratch| {
+            let Io::Bytes(ByteIo { reader: Some(reader), .. }) = &mut self.io else { return Poll::Pending };
+            let mut buffer = ReadBuf::new(scratch);
+            Poll::Ready(match ready!(Pin::new(reader).poll_read(context, &mut buffer)) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
+                Err(error) => Some(Closed::from_io(&error)),
+                Ok(()) if buffer.filled().is_empty() => Some(self.finish_input(context)),
+                Ok(()) => {
+                    let input = buffer.filled();
+                    let (used, end) = self.handle_bytes(input, context);
+                    self.set_unread(input.get(used..).unwrap_or_default().to_vec(), 0);
+                    end
+                }
+            })
+        })
     }
 
     /// Decodes bytes that were read before. Returns the reason why the link must end, or `None` if the link continues.
@@ -85,6 +70,7 @@ impl Driver {
             let mut chunks = 1;
             match self.frame_handler.handle(frame) {
                 FrameAction::Continue => {}
+                FrameAction::Request(request) => self.frame_handler.handle_request(request, context),
                 // Decoding bytes again costs as much as new input.
                 FrameAction::RejectBody => chunks += self.io.reject_body(before) / CHUNK_BYTES,
                 FrameAction::Batch(entries) => self.begin_batch(entries),
@@ -92,14 +78,15 @@ impl Driver {
                 FrameAction::HalfClose if self.child.is_some() => self.begin_half_close(),
                 FrameAction::HalfClose => self.peer_sent_close = true,
             }
-            self.dispatch_events(context);
+            let has_room = self.dispatch_events(context).has_room;
+            let has_batch = self.batch.is_some();
             let is_within_batch = !self.handle_batch_elements(context);
             if self.end.is_some() {
                 return (bytes.len(), None);
             }
             let is_turn_over = is_within_batch
                 || (0..chunks).any(|_| poll_proceed(context).map(|turn| turn.made_progress()).is_pending());
-            self.has_backlog = is_turn_over || !self.link.has_room();
+            self.has_backlog = is_turn_over || !(if has_batch { self.link.has_room() } else { has_room });
             if self.has_backlog {
                 return (bytes.len() - input.len(), None);
             }
@@ -118,8 +105,10 @@ impl Driver {
             if let Frame::Fault(FrameFault::Truncated { received_bytes }) = frame {
                 closed = Closed::Truncated(received_bytes);
             }
-            if let FrameAction::Batch(entries) = self.frame_handler.handle(frame) {
-                self.begin_batch(entries);
+            match self.frame_handler.handle(frame) {
+                FrameAction::Batch(entries) => self.begin_batch(entries),
+                FrameAction::Request(request) => self.frame_handler.handle_request(request, context),
+                _ => {}
             }
             self.dispatch_events(context);
             while !self.handle_batch_elements(context) {}
@@ -130,17 +119,15 @@ impl Driver {
     /// Discards the output of the child process after the end of the input, so that the process can still write.
     pub(super) fn discard_output(&mut self, context: &mut Context<'_>) {
         let Io::Bytes(ByteIo { discarding: discarding @ Some(_), .. }) = &mut self.io else { return };
-        let Some(reader) = discarding else { return };
-        let mut scratch = SCRATCH.take();
-        scratch.resize(CHUNK_BYTES, 0);
-        loop {
-            let mut buffer = ReadBuf::new(&mut scratch);
-            match Pin::new(&mut *reader).poll_read(context, &mut buffer) {
-                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
-                Poll::Ready(_) => break *discarding = None,
-                Poll::Pending => break,
+        with_scratch(|scratch| {
+            while let Some(reader) = discarding {
+                let mut buffer = ReadBuf::new(scratch);
+                match Pin::new(reader).poll_read(context, &mut buffer) {
+                    Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
+                    Poll::Ready(_) => *discarding = None,
+                    Poll::Pending => break,
+                }
             }
-        }
-        SCRATCH.set(scratch);
+        });
     }
 }

@@ -109,8 +109,7 @@ impl Driver {
     /// Returns whether all work is done, or the grace is over.
     pub(super) fn is_finished(&self, is_writing: bool) -> bool {
         self.end.as_ref().is_some_and(|(_, deadline)| {
-            let is_done =
-                !is_writing && self.link.in_flight.is_empty() && self.link.is_idle() && self.link.backlog() == 0;
+            let is_done = !is_writing && self.link.is_idle() && self.link.backlog() == 0;
             is_done || Instant::now() >= *deadline
         })
     }

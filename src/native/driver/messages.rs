@@ -1,6 +1,9 @@
 //! The input of a channel of whole messages.
 
-use core::task::{Context, Poll};
+use core::ops::ControlFlow;
+use core::task::{Context, Poll, ready};
+
+use tokio::task::coop::poll_proceed;
 
 use super::Driver;
 use super::streams::Io;
@@ -14,8 +17,30 @@ use crate::native::frame_handler::{FrameAction, FrameHandler};
 const BEGINNING_BYTES: usize = 1024;
 
 impl Driver {
-    /// Receives one message, and handles it. Returns the reason if the link must end.
-    pub(super) fn poll_message(&mut self, context: &mut Context<'_>) -> Poll<Option<Closed>> {
+    /// Receives and handles the available messages, until [`Link::has_room`](crate::native::link::Link::has_room)
+    /// returns false or the task has used up its budget. The responses are then flushed together. Returns the reason if
+    /// the link must end.
+    pub(super) fn poll_messages(&mut self, context: &mut Context<'_>) -> Poll<Option<Closed>> {
+        let mut next = ready!(self.poll_message(context));
+        while next.is_continue() && poll_proceed(context).map(|turn| turn.made_progress()).is_ready() {
+            // If the next frame closes the channel, no response can be sent after it.
+            match self.poll_send(context) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(error)) => {
+                    self.send_error = Some(error);
+                    break;
+                }
+                Poll::Pending => break,
+            }
+            let Poll::Ready(received) = self.poll_message(context) else { break };
+            next = received;
+        }
+        Poll::Ready(next.break_value().flatten())
+    }
+
+    /// Receives one message, and handles it. Breaks if the next message must wait, with the reason if the link must
+    /// end.
+    fn poll_message(&mut self, context: &mut Context<'_>) -> Poll<ControlFlow<Option<Closed>>> {
         let Io::Messages(io) = &mut self.io else { return Poll::Pending };
         let before = io.channel.received_bytes();
         let received = io.channel.poll_receive(context);
@@ -34,7 +59,7 @@ impl Driver {
             }
         };
         if let Err(why) = received {
-            return Poll::Ready(Some(why));
+            return Poll::Ready(ControlFlow::Break(Some(why)));
         }
         self.partial_message = None;
         let body = io.channel.received();
@@ -44,18 +69,25 @@ impl Driver {
         } else {
             self.frame_handler.handle(Frame::Body(body))
         };
-        io.channel.release();
         let end = match action {
-            FrameAction::Batch(entries) => {
-                self.begin_batch(entries);
+            FrameAction::Request(request) => {
+                self.frame_handler.handle_request(request, context);
                 None
+            }
+            FrameAction::Batch(entries) => {
+                io.channel.release();
+                self.begin_batch(entries);
+                self.dispatch_events(context);
+                return Poll::Ready(ControlFlow::Break(self.handle_rest_of_batch(context)));
             }
             FrameAction::End(why) => Some(why),
             // Every message is complete, so the next one is not affected.
             FrameAction::Continue | FrameAction::RejectBody | FrameAction::HalfClose => None,
         };
-        self.dispatch_events(context);
-        Poll::Ready(end.or_else(|| self.handle_rest_of_batch(context)))
+        io.channel.release();
+        let has_room = self.dispatch_events(context).has_room;
+        let can_continue = end.is_none() && self.end.is_none() && has_room;
+        Poll::Ready(if can_continue { ControlFlow::Continue(()) } else { ControlFlow::Break(end) })
     }
 
     /// Handles the elements of the current batch, until the turn of the task is over. Returns `None`, as the link

@@ -9,6 +9,7 @@ mod ending;
 mod messages;
 pub(super) mod streams;
 mod time;
+mod work;
 
 use core::fmt;
 use core::pin::Pin;
@@ -24,6 +25,7 @@ use tokio::time::{Instant, Sleep};
 
 use self::streams::Io;
 use self::time::{Expiry, PartialMessage};
+use self::work::Pause;
 use super::Text;
 use super::child::ChildProcess;
 use super::diagnostic::Diagnostic;
@@ -35,10 +37,6 @@ use super::transport::Streams;
 use crate::connection::{Connection, Event, Ignored};
 use crate::error::Closed;
 use crate::message::Entry;
-
-/// Maximum number of messages that are received before the responses are flushed. It is lower than the budget of a task
-/// (`tokio::task::coop`), so that the task can also flush in the same turn.
-const MESSAGES_PER_FLUSH: usize = 64;
 
 pub(super) struct Driver {
     link: Arc<Link>,
@@ -53,10 +51,6 @@ pub(super) struct Driver {
     written: usize,
     /// Whether the writer was flushed after its latest bytes.
     is_flushed: bool,
-    /// The number of messages that were received since the first unflushed one was written.
-    unflushed_reads: usize,
-    /// Whether the flush waits, because more input may be available.
-    defers_flush: bool,
     /// The only timer of the link.
     sleep: Option<Pin<Box<Sleep>>>,
     /// Whether more input can be handled without reading: unread bytes, bytes in the buffer of the decoder, or the rest
@@ -79,6 +73,8 @@ pub(super) struct Driver {
     read_deadline: Option<Instant>,
     /// Whether reading stopped only because the task had used up its budget (`tokio::task::coop`).
     is_read_deferred: bool,
+    /// The error of a failed write between two received messages. The next write returns it.
+    send_error: Option<io::Error>,
     /// The error of a failed write.
     write_error: Option<Closed>,
     /// The reason why the link ends, and the deadline for remaining work.
@@ -99,8 +95,6 @@ impl Driver {
             child_grace: streams.child_grace.unwrap_or(grace),
             written: 0,
             is_flushed: true,
-            unflushed_reads: 0,
-            defers_flush: false,
             sleep: None,
             has_backlog: false,
             batch: None,
@@ -111,6 +105,7 @@ impl Driver {
             has_sent_close: false,
             read_deadline: None,
             is_read_deferred: false,
+            send_error: None,
             write_error: None,
             end: None,
             must_write_close: false,
@@ -119,7 +114,7 @@ impl Driver {
 
     fn poll_link(&mut self, context: &mut Context<'_>) -> Poll<Closed> {
         loop {
-            let timeout = self.dispatch_events(context);
+            let pause = self.dispatch_events(context);
             self.detect_sent_close();
             let is_writing = match self.poll_write(context) {
                 // The input has ended, too. For a child process, the exit status would be the reason instead.
@@ -142,11 +137,10 @@ impl Driver {
                 return self.poll_shutdown_and_exit(context);
             }
             // Responses to earlier input are written before more is read.
-            let has_read = self.poll_read(context).is_ready();
-            if self.defer_flush(has_read) || has_read {
+            if self.poll_read(context).is_ready() {
                 continue;
             }
-            if self.poll_time(context, timeout).is_ready() {
+            if self.poll_time(context, pause.timeout).is_ready() {
                 continue;
             }
             if self.link.sleep(context) {
@@ -155,12 +149,12 @@ impl Driver {
         }
     }
 
-    /// Dispatches the events of the connection. Returns the next timeout of the connection.
-    fn dispatch_events(&mut self, context: &Context<'_>) -> Option<u64> {
+    /// Dispatches the events of the connection.
+    fn dispatch_events(&mut self, context: &Context<'_>) -> Pause {
         loop {
             let work = self.link.take_work();
             self.handle_link_state(&work.link_state);
-            let Some(event) = work.event else { return work.timeout };
+            let Some(event) = work.event else { return work.pause };
             self.dispatch(event, &work.link_state, context);
         }
     }
@@ -194,24 +188,11 @@ impl Driver {
         if !self.io.is_writing() {
             return Poll::Ready(Ok(()));
         }
-        loop {
-            if self.written == self.write_buffer.size() {
-                self.link.take_unwritten(&mut self.write_buffer);
-                self.written = 0;
-                if self.write_buffer.size() == 0 {
-                    break;
-                }
-            }
-            self.written += ready!(self.io.poll_write(context, &mut self.write_buffer, self.written))?;
-            self.is_flushed = false;
-            if self.written < self.write_buffer.size() {
-                self.link.set_written(self.written);
-            }
+        if let Some(error) = self.send_error.take() {
+            return Poll::Ready(Err(error));
         }
+        ready!(self.poll_send(context))?;
         if !self.is_flushed {
-            if self.defers_flush {
-                return Poll::Pending;
-            }
             ready!(self.io.poll_flush(context))?;
             self.is_flushed = true;
         }
@@ -223,20 +204,28 @@ impl Driver {
         Poll::Ready(Ok(()))
     }
 
-    /// Decides after a read whether the next flush waits. One flush then sends the responses to several messages.
-    /// Returns whether a flush that has waited is due.
-    fn defer_flush(&mut self, has_read: bool) -> bool {
-        let has_waited = self.defers_flush && !self.is_flushed;
-        self.unflushed_reads = if self.is_flushed { 0 } else { self.unflushed_reads + usize::from(has_read) };
-        self.defers_flush = has_read
-            && matches!(self.io, Io::Messages(_))
-            && self.end.is_none()
-            && !self.has_sent_close
-            && self.unflushed_reads < MESSAGES_PER_FLUSH;
-        has_waited && !self.defers_flush
+    /// Passes all output to the transport, which may buffer it.
+    fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.io.is_writing() {
+            return Poll::Ready(Ok(()));
+        }
+        loop {
+            if self.written == self.write_buffer.size() {
+                self.link.take_unwritten(&mut self.write_buffer);
+                self.written = 0;
+                if self.write_buffer.size() == 0 {
+                    return Poll::Ready(Ok(()));
+                }
+            }
+            self.written += ready!(self.io.poll_write(context, &mut self.write_buffer, self.written))?;
+            self.is_flushed = false;
+            if self.written < self.write_buffer.size() {
+                self.link.set_written(self.written);
+            }
+        }
     }
 
-    /// Reads once, and handles the input.
+    /// Reads once, or receives the available messages of a channel, and handles the input.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.is_read_deferred = false;
         // A batch is completed even without room, because its responses are sent only after its last element.
@@ -260,7 +249,7 @@ impl Driver {
         } else {
             let input = match self.io {
                 Io::Bytes(_) => self.poll_bytes(context),
-                Io::Messages(_) => self.poll_message(context),
+                Io::Messages(_) => self.poll_messages(context),
             };
             match input {
                 Poll::Pending => {

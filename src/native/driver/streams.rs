@@ -38,6 +38,8 @@ pub(in crate::native) struct ByteIo {
 /// A channel of whole messages.
 pub(in crate::native) struct MessageIo {
     pub(in crate::native) channel: Box<dyn MessageChannel>,
+    /// The number of sent bytes of the message that is being sent in parts.
+    sent: usize,
     is_reading: bool,
     is_writing: bool,
 }
@@ -55,7 +57,7 @@ impl Io {
             }),
             TransportIo::Messages(mut channel) => {
                 channel.set_limits(limits);
-                Self::Messages(MessageIo { channel, is_reading: true, is_writing: true })
+                Self::Messages(MessageIo { channel, sent: 0, is_reading: true, is_writing: true })
             }
         }
     }
@@ -109,9 +111,18 @@ impl Io {
                 }
             }
             Self::Messages(io) => {
-                ready!(io.channel.poll_ready(context))?;
-                let (text, size) = outbox.next_message().unwrap_or_default();
-                io.channel.send(context, text)?;
+                let mut size = 0;
+                while let Some(text) = outbox.first_message() {
+                    match io.channel.poll_ready(context)? {
+                        Poll::Pending if size == 0 => return Poll::Pending,
+                        Poll::Pending => break,
+                        Poll::Ready(()) => io.sent += io.channel.send(context, text, io.sent)?,
+                    }
+                    if io.sent == text.len() {
+                        io.sent = 0;
+                        size += outbox.remove_first_message();
+                    }
+                }
                 Poll::Ready(Ok(size))
             }
             Self::Bytes(_) => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),

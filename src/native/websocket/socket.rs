@@ -2,9 +2,11 @@
 
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
+use std::cell::Cell;
 use std::future::Future;
 use std::io;
 
+use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, Sleep, sleep_until};
 use tungstenite::error::ProtocolError;
@@ -19,8 +21,12 @@ use crate::error::Closed;
 use crate::native::limits::{MAX_UNFLUSHED_PONGS, WEBSOCKET_PING_INTERVAL, WEBSOCKET_PING_TIMEOUT};
 use crate::native::message_channel::MessageChannel;
 
-/// Maximum bytes of one read. Each connection has a buffer of this size, so the size is small.
-const READ_BYTES: usize = 8 * 1024;
+/// Size of the read buffer of the library. Each connection has such a buffer, so it is small. A read from the stream
+/// gets more bytes, see [`ObservedStream`].
+const READ_BYTES: usize = 1024;
+
+/// Maximum bytes of one read whose bytes are discarded.
+const DISCARD_BYTES: usize = 8 * 1024;
 
 /// Number of bytes that are buffered before they are written. Longer messages are sent in fragments of this length,
 /// because a longer buffer would stay allocated.
@@ -36,8 +42,6 @@ pub(super) struct WebSocket<S, K> {
     framing: WebSocketContext,
     role: Role,
     received: Option<Received>,
-    /// The rest of a long message that is being sent in fragments.
-    fragments: Option<Bytes>,
     /// Whether sent bytes wait until the stream has room.
     is_blocked: bool,
     /// The number of pings from the peer since the output was last flushed.
@@ -75,7 +79,6 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
             framing: WebSocketContext::from_partially_read(unread, role, Some(config(&Limits::DEFAULT))),
             role,
             received: None,
-            fragments: None,
             is_blocked: false,
             unflushed_pongs: 0,
             closed: None,
@@ -122,7 +125,6 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
 
     /// Closes the WebSocket with this code. Messages that are sent afterwards are dropped.
     fn fail(&mut self, context: &mut Context<'_>, code: CloseCode, reason: String) -> Closed {
-        self.fragments = None;
         let frame = CloseFrame { code, reason: reason.as_str().into() };
         // If the close frame cannot be written now, `poll_close` writes it.
         let _ = self.poll(context, |framing, stream| framing.close(stream, Some(frame)));
@@ -160,7 +162,6 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> WebSocket<S, K> {
             Some(CloseFrame { code, reason }) => (code.into(), reason.as_str().to_owned()),
             None => (CloseCode::Status.into(), String::new()),
         };
-        self.fragments = None;
         self.is_acknowledged = true;
         let closed = self.closed.get_or_insert(Closed::WebSocket { code, reason }).clone();
         // The close frame of this side is sent now, because running handlers may delay the end of the link.
@@ -251,33 +252,21 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> MessageChannel for WebSo
     }
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        loop {
-            if self.closed.is_some() {
-                return Poll::Ready(Ok(()));
-            }
-            if self.is_blocked {
-                ready!(self.poll_flush_frames(context))?;
-            }
-            let Some(mut rest) = self.fragments.take() else { return Poll::Ready(Ok(())) };
-            let fragment = rest.split_to(WRITE_BYTES.min(rest.len()));
-            let is_last = rest.is_empty();
-            self.fragments = (!is_last).then_some(rest);
-            self.send_frame(context, Message::Frame(Frame::message(fragment, OpCode::Data(Data::Continue), is_last)))?;
-        }
+        if self.closed.is_none() && self.is_blocked { self.poll_flush_frames(context) } else { Poll::Ready(Ok(())) }
     }
 
-    fn send(&mut self, context: &mut Context<'_>, text: String) -> io::Result<()> {
+    fn send(&mut self, context: &mut Context<'_>, text: &str, sent: usize) -> io::Result<usize> {
+        let rest = text.as_bytes().get(sent..).unwrap_or_default();
         // After a close frame, no message may follow (RFC 6455 §5.5.1).
         if self.closed.is_some() {
-            return Ok(());
+            return Ok(rest.len());
         }
-        if text.len() <= WRITE_BYTES {
-            return self.send_frame(context, Message::Text(text.into()));
-        }
-        let mut rest = Bytes::from(text);
-        let first = rest.split_to(WRITE_BYTES);
-        self.fragments = Some(rest);
-        self.send_frame(context, Message::Frame(Frame::message(first, OpCode::Data(Data::Text), false)))
+        let fragment = rest.get(..WRITE_BYTES).unwrap_or(rest);
+        let kind = if sent == 0 { Data::Text } else { Data::Continue };
+        let is_last = fragment.len() == rest.len();
+        let frame = Frame::message(copy_of(fragment), OpCode::Data(kind), is_last);
+        self.send_frame(context, Message::Frame(frame))?;
+        Ok(fragment.len())
     }
 
     fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -302,7 +291,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin, K: Send> MessageChannel for WebSo
         }
         // If bytes of the peer arrive after the socket is closed, the peer may not receive the close frame. So bytes
         // are read and discarded until the peer has ended its output.
-        let mut scratch = [0; READ_BYTES];
+        let mut scratch = [0; DISCARD_BYTES];
         while !self.is_acknowledged {
             self.is_acknowledged = ready!(self.stream.poll_discard(context, &mut scratch))? == 0;
         }
@@ -337,6 +326,20 @@ impl PingTimer {
             ready!(sleep.as_mut().poll(context));
         }
     }
+}
+
+/// Copies the payload of a frame to a buffer of the thread. The library drops the copy when it has buffered the frame,
+/// so the next copy uses the same memory.
+fn copy_of(payload: &[u8]) -> Bytes {
+    thread_local! {
+        static BUFFER: Cell<BytesMut> = Cell::new(BytesMut::with_capacity(WRITE_BYTES));
+    }
+
+    let mut buffer = BUFFER.take();
+    buffer.extend_from_slice(payload);
+    let copy = buffer.split().freeze();
+    BUFFER.set(buffer);
+    copy
 }
 
 /// Returns the configuration of the library.

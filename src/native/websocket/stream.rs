@@ -8,13 +8,17 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
 use super::frame_tracker::FrameTracker;
+use crate::native::scratch::with_scratch;
 
 /// A byte stream that records its reads and writes.
 #[derive(Debug)]
 pub(super) struct ObservedStream<S> {
     stream: S,
     pub(super) tracker: FrameTracker,
-    /// The number of bytes that were read.
+    /// Bytes that were read and not passed to the library yet, from `ahead_start` on.
+    ahead: Vec<u8>,
+    ahead_start: usize,
+    /// The number of bytes that were passed to the library.
     pub(super) read: u64,
     /// The latest time at which the peer has shown that it exists. The peer shows this when it sends bytes, or when the
     /// stream has room again after a write had to wait.
@@ -34,7 +38,52 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ObservedStream<S> {
     pub(super) fn new(stream: S, unread: &[u8]) -> Self {
         let mut tracker = FrameTracker::default();
         tracker.advance(unread);
-        Self { stream, tracker, read: unread.len() as u64, last_seen: Instant::now(), is_blocked: false }
+        Self {
+            stream,
+            tracker,
+            ahead: Vec::new(),
+            ahead_start: 0,
+            read: unread.len() as u64,
+            last_seen: Instant::now(),
+            is_blocked: false,
+        }
+    }
+
+    /// Reads bytes. The library asks for few bytes at a time, because its buffer is small. So a read from the stream
+    /// gets as many bytes as are available, and the rest is passed to the library later.
+    fn poll_read(&mut self, context: &mut Context<'_>, bytes: &mut [u8]) -> Poll<io::Result<usize>> {
+        if self.ahead_start == self.ahead.len() {
+            return self.poll_stream(context, bytes);
+        }
+        let mut ahead = self.ahead.get(self.ahead_start..).unwrap_or_default();
+        // A read from a slice does not fail.
+        let count = ahead.read(bytes).unwrap_or_default();
+        self.ahead_start += count;
+        Poll::Ready(Ok(count))
+    }
+
+    fn poll_stream(&mut self, context: &mut Context<'_>, bytes: &mut [u8]) -> Poll<io::Result<usize>> {
+        self.ahead_start = 0;
+        with_scratch(|scratch| {
+            let mut buffer = ReadBuf::new(scratch);
+            let Poll::Ready(read) = Pin::new(&mut self.stream).poll_read(context, &mut buffer) else {
+                // An idle connection needs no buffer.
+                self.ahead = Vec::new();
+                return Poll::Pending;
+            };
+            self.ahead.clear();
+            read?;
+            let read = buffer.filled();
+            if !read.is_empty() {
+                self.last_seen = Instant::now();
+            }
+            let (now, later) = read.split_at(bytes.len().min(read.len()));
+            if let Some(start) = bytes.get_mut(..now.len()) {
+                start.copy_from_slice(now);
+            }
+            self.ahead.extend_from_slice(later);
+            Poll::Ready(Ok(now.len()))
+        })
     }
 
     /// Shuts the output down.
@@ -51,18 +100,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ObservedStream<S> {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Read for Polled<'_, '_, '_, S> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let mut buffer = ReadBuf::new(bytes);
-        match Pin::new(&mut self.stream.stream).poll_read(self.context, &mut buffer) {
+        match self.stream.poll_read(self.context, bytes) {
             Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
             Poll::Ready(read) => {
-                read?;
-                let read = buffer.filled();
-                if !read.is_empty() {
-                    self.stream.tracker.advance(read);
-                    self.stream.read += read.len() as u64;
-                    self.stream.last_seen = Instant::now();
-                }
-                Ok(read.len())
+                let count = read?;
+                self.stream.tracker.advance(bytes.get(..count).unwrap_or_default());
+                self.stream.read += count as u64;
+                Ok(count)
             }
         }
     }

@@ -52,10 +52,10 @@ async fn echo(stream: TcpStream, flush: Flush) -> Result<()> {
     Ok(())
 }
 
-type Received = Option<Result<Message, tokio_tungstenite::tungstenite::Error>>;
+pub(super) type Received = Option<Result<Message, tokio_tungstenite::tungstenite::Error>>;
 
 /// Returns the next message. If no message has been received yet, flushes the output before the wait.
-async fn next(socket: &mut WebSocketStream<TcpStream>) -> Result<Received> {
+pub(super) async fn next(socket: &mut WebSocketStream<TcpStream>) -> Result<Received> {
     let received = {
         let mut next = pin!(socket.next());
         core::future::poll_fn(|context| Poll::Ready(next.as_mut().poll(context))).await

@@ -2,6 +2,7 @@
 //! sends notifications named `tick`. A server prints its port as the first line.
 
 pub(crate) mod bare;
+pub(crate) mod by_hand;
 pub(crate) mod jsonrpsee;
 pub(crate) mod mirror;
 pub(crate) mod portway;

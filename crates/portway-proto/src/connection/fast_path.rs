@@ -36,19 +36,44 @@ impl<P: Payload> Connection<P> {
     /// wait. The driver must then pass the request to [`handle`](Self::handle).
     #[must_use = "after `None`, the request is for `handle`"]
     pub fn begin_request(&mut self, id: P::Id) -> Option<RequestKey> {
-        let requests = self.inbound.len();
-        let fits = !self.closed && !self.has_to_wait() && requests < self.config.limits.in_flight;
-        fits.then(|| self.inbound.insert(id, None, 0))
+        self.has_room_for_request().then(|| self.inbound.insert(id, None, 0))
+    }
+
+    /// Begins a request like [`begin_request`](Self::begin_request). The bytes of the id and the `params_bytes` count
+    /// towards [`Limits::in_flight_bytes`](crate::Limits::in_flight_bytes), because the handler may continue later.
+    #[must_use = "after `None`, the request is for `handle`"]
+    pub fn begin_counted_request(&mut self, id: &P::Id, params_bytes: usize) -> Option<RequestKey> {
+        let bytes = id.held_bytes() + params_bytes;
+        let fits = self.has_room_for_request() && self.has_room_for(bytes);
+        fits.then(|| self.inbound.insert(id.clone(), None, bytes))
+    }
+
+    fn has_room_for_request(&self) -> bool {
+        !self.closed && !self.has_to_wait() && self.inbound.len() < self.config.limits.in_flight
     }
 
     /// Ends a request that is not in a batch. Returns true if the request has ended. The driver must then send the
     /// response itself. If this method returns false, the driver must use [`respond`](Self::respond).
     #[must_use = "after `false`, the response is for `respond`"]
     pub fn end_request(&mut self, key: RequestKey) -> bool {
-        let ended = self.inbound.take_single(key);
-        if ended {
-            self.inbound.release(key, |event| self.events.push_back(event));
-        }
-        ended
+        self.take_request(key).is_some()
+    }
+
+    /// Ends a request like [`end_request`](Self::end_request), and returns its id for the response. If this method
+    /// returns `None`, the driver must use [`respond`](Self::respond).
+    #[must_use = "after `None`, the response is for `respond`"]
+    pub fn take_request(&mut self, key: RequestKey) -> Option<P::Id> {
+        let id = self.inbound.take_single(key)?;
+        self.inbound.release(key, |event| self.events.push_back(event));
+        Some(id)
+    }
+
+    /// Returns whether a notification may be sent. The driver then writes and sends the notification itself. The driver
+    /// must have drained all output.
+    ///
+    /// # Errors
+    /// Returns [`Refused::Closed`] after [`close`](Self::close).
+    pub fn check_notification(&self) -> Result<(), Refused> {
+        self.check_room(0)
     }
 }

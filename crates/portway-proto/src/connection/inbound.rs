@@ -84,11 +84,11 @@ impl<P: Payload> InboundRequests<P> {
         Some((request.id, request.batch))
     }
 
-    /// Ends a request that is not in a batch. Returns false for any other request, and does not change it.
-    pub(super) fn take_single(&mut self, key: RequestKey) -> bool {
-        let request = self.requests.get(key.slot as usize);
-        let is_single = request.is_some_and(|request| request.serial == key.serial && request.batch.is_none());
-        is_single && self.take(key).is_some()
+    /// Ends a request that is not in a batch, and returns its id. Returns `None` for any other request, and does not
+    /// change it.
+    pub(super) fn take_single(&mut self, key: RequestKey) -> Option<P::Id> {
+        self.requests.get(key.slot as usize).filter(|request| request.batch.is_none())?;
+        self.take(key).map(|(id, _)| id)
     }
 
     /// Returns whether the request is unanswered.

@@ -299,6 +299,9 @@ impl<P: Payload> Connection<P> {
     /// method to end calls before it handles earlier events.
     #[must_use = "the driver must pass the outcome to the caller"]
     pub fn poll_ended(&mut self, from: usize) -> Option<(CallKey, End<P>)> {
+        if self.events.len() <= from {
+            return None;
+        }
         let position = self.events.iter().skip(from).position(|event| matches!(event, Event::Ended { .. }))?;
         match self.events.remove(from + position) {
             Some(Event::Ended { call, end }) => Some((call, end)),

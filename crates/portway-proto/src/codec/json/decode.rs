@@ -1,11 +1,12 @@
 //! Reads messages from JSON text.
 
+use alloc::borrow::{Cow, ToOwned};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use serde_json::value::RawValue;
 
-use super::envelope::{Envelope, ErrorMembers, kind, string};
+use super::envelope::{Envelope, ErrorMembers, borrowed_string, kind, string};
 use super::raw::raw;
 use super::scan::{Defect, Scanner};
 use crate::ErrorCode;
@@ -41,14 +42,53 @@ use crate::validate::Code;
 /// ```
 #[must_use]
 pub fn decode(bytes: &[u8], profile: &Profile, limits: &Limits) -> Incoming<Box<RawValue>> {
+    match decode_borrowed(bytes, profile, limits) {
+        Decoded::Request(request) => Incoming::Single(Ok(Message::Request(request.into_owned()))),
+        Decoded::Other(incoming) => incoming,
+    }
+}
+
+/// Decodes like [`decode`], but does not copy the members of a single request.
+#[must_use]
+pub fn decode_borrowed<'t>(bytes: &'t [u8], profile: &Profile, limits: &Limits) -> Decoded<'t> {
+    let unusable = |why| Decoded::Other(Incoming::Single(Err(why)));
     if bytes.len() > limits.message_bytes {
-        return Incoming::Single(Err(Fault::Refused(Reason::Oversize).into()));
+        return unusable(Fault::Refused(Reason::Oversize).into());
     }
     let reader = Reader { profile, limits };
-    str::from_utf8(bytes).ok().and_then(|text| reader.incoming(text)).unwrap_or_else(|| {
+    str::from_utf8(bytes).ok().and_then(|text| reader.decoded(text)).unwrap_or_else(|| {
         // Text that is not JSON does not contain the version of the protocol, so it may belong to other software.
-        Incoming::Single(Err(if profile.foreign_is_ignored { Unusable::Ignore } else { Fault::ParseError.into() }))
+        unusable(if profile.foreign_is_ignored { Unusable::Ignore } else { Fault::ParseError.into() })
     })
+}
+
+/// One decoded text.
+#[derive(Debug)]
+pub enum Decoded<'t> {
+    /// A request that is not in a batch.
+    Request(BorrowedRequest<'t>),
+    /// Any other message, a batch, or text that is not a message.
+    Other(Incoming<Box<RawValue>>),
+}
+
+/// A request whose method and params borrow from its text. With it, a driver can run a request without copies.
+#[derive(Debug)]
+pub struct BorrowedRequest<'t> {
+    /// The id of the request.
+    pub id: Id,
+    /// The method. It is borrowed, unless it is written with escapes.
+    pub method: Cow<'t, str>,
+    /// An array or an object; `None` if the member is missing.
+    pub params: Option<&'t RawValue>,
+}
+
+impl BorrowedRequest<'_> {
+    /// Copies the members.
+    #[must_use]
+    pub fn into_owned(self) -> Request<Box<RawValue>> {
+        let Self { id, method, params } = self;
+        Request { id, method: method.into(), params: params.map(ToOwned::to_owned) }
+    }
 }
 
 struct Reader<'r> {
@@ -58,13 +98,16 @@ struct Reader<'r> {
 
 impl Reader<'_> {
     /// Returns `None` if the text is not JSON.
-    fn incoming(&self, text: &str) -> Option<Incoming<Box<RawValue>>> {
+    fn decoded<'t>(&self, text: &'t str) -> Option<Decoded<'t>> {
         let mut scanner = Scanner::new(text, self.limits.depth);
-        let incoming = match scanner.peek()? {
-            b'[' => Incoming::Batch(self.batch(&mut scanner)?),
-            _ => Incoming::Single(self.entry(&mut scanner)?),
+        let decoded = match scanner.peek()? {
+            b'[' => Decoded::Other(Incoming::Batch(self.batch(&mut scanner)?)),
+            _ => match self.element(&mut scanner)? {
+                DecodedElement::Request(request) => Decoded::Request(request),
+                DecodedElement::Other(entry) => Decoded::Other(Incoming::Single(entry)),
+            },
         };
-        scanner.is_at_end().then_some(incoming)
+        scanner.is_at_end().then_some(decoded)
     }
 
     fn batch(&self, scanner: &mut Scanner<'_>) -> Option<Vec<Entry<Box<RawValue>>>> {
@@ -78,7 +121,10 @@ impl Reader<'_> {
             if room == 0 {
                 return scanner.value().map(drop);
             }
-            let entry = self.entry(scanner)?;
+            let entry = match self.element(scanner)? {
+                DecodedElement::Request(request) => Ok(Message::Request(request.into_owned())),
+                DecodedElement::Other(entry) => entry,
+            };
             let is_kept = match &entry {
                 Ok(Message::Response(_)) | Err(Unusable::Unreadable { .. }) => true,
                 Err(Unusable::Ignore) => entries.len() < room,
@@ -96,7 +142,7 @@ impl Reader<'_> {
     }
 
     /// Reads the next element. Returns `None` if the text is not JSON.
-    fn entry(&self, scanner: &mut Scanner<'_>) -> Option<Entry<Box<RawValue>>> {
+    fn element<'t>(&self, scanner: &mut Scanner<'t>) -> Option<DecodedElement<'t>> {
         let envelope = match scanner.peek()? {
             b'{' => Some(Envelope::scan(scanner)?),
             _ => {
@@ -104,41 +150,49 @@ impl Reader<'_> {
                 None
             }
         };
-        Some(self.message(envelope, scanner.take_defect()))
-    }
-
-    fn message(&self, envelope: Option<Envelope<'_>>, defect: Option<Defect>) -> Entry<Box<RawValue>> {
+        let defect = scanner.take_defect();
         if envelope.is_none() && self.profile.foreign_is_ignored {
-            return Err(Unusable::Ignore);
+            return Some(DecodedElement::Other(Err(Unusable::Ignore)));
         }
         let envelope = envelope.unwrap_or_default();
         let class = envelope.shape(MAX_METHOD_LENGTH).classify(self.profile);
+        if class == Class::Request && defect.is_none() && !envelope.repeated {
+            return Some(match self.request(&envelope) {
+                Ok(request) => DecodedElement::Request(request),
+                Err(why) => DecodedElement::Other(Err(why)),
+            });
+        }
+        Some(DecodedElement::Other(self.entry(&envelope, class, defect)))
+    }
+
+    fn entry(&self, envelope: &Envelope<'_>, class: Class, defect: Option<Defect>) -> Entry<Box<RawValue>> {
         match (class, defect) {
             (Class::Malformed(Malformed::Ignore), _) => Err(Unusable::Ignore),
-            (Class::Success | Class::Failure, _) => self.response(&envelope, defect),
+            (Class::Success | Class::Failure, _) => self.response(envelope, defect),
             _ if envelope.repeated => Err(Fault::InvalidRequest.into()),
             (_, Some(Defect::LoneSurrogate | Defect::NumberOutOfRange)) => Err(Fault::ParseError.into()),
             // A notification is never answered.
             (Class::Notification, Some(Defect::TooDeep)) => Err(Unusable::Ignore),
-            (_, Some(Defect::TooDeep)) => Err(self.reject(&envelope, Fault::Refused(Reason::NestingTooDeep))),
-            (Class::Request, None) => self.request(&envelope),
+            (_, Some(Defect::TooDeep)) => Err(self.reject(envelope, Fault::Refused(Reason::NestingTooDeep))),
+            (Class::Request, None) => Ok(Message::Request(self.request(envelope)?.into_owned())),
             (Class::Notification, None) => {
-                let (method, params) = read_call(&envelope)?;
+                let (method, params) = read_call(envelope)?;
+                let (method, params) = (method.into(), params.map(ToOwned::to_owned));
                 Ok(Message::Notification(Notification { method, params }))
             }
-            (Class::Empty, None) => match self.id(&envelope)? {
+            (Class::Empty, None) => match self.id(envelope)? {
                 Some(id) => Err(Unusable::Empty(id)),
                 None => Err(Fault::InvalidRequest.into()),
             },
-            (Class::Malformed(Malformed::AnswerWithId(fault)), None) => Err(self.reject(&envelope, fault)),
+            (Class::Malformed(Malformed::AnswerWithId(fault)), None) => Err(self.reject(envelope, fault)),
             (Class::Malformed(Malformed::AnswerWithNull(fault)), None) => Err(fault.into()),
         }
     }
 
-    fn request(&self, envelope: &Envelope<'_>) -> Entry<Box<RawValue>> {
+    fn request<'t>(&self, envelope: &Envelope<'t>) -> Result<BorrowedRequest<'t>, Unusable> {
         let id = self.id(envelope)?.ok_or(Fault::InvalidRequest)?;
         let (method, params) = read_call(envelope)?;
-        Ok(Message::Request(Request { id, method, params }))
+        Ok(BorrowedRequest { id, method, params })
     }
 
     /// Reads a response. A response with a defect or a repeated member becomes [`Unusable::Unreadable`], which ends the
@@ -186,6 +240,12 @@ impl Reader<'_> {
     }
 }
 
+/// One element of a text: the whole text, or an element of a batch.
+enum DecodedElement<'t> {
+    Request(BorrowedRequest<'t>),
+    Other(Entry<Box<RawValue>>),
+}
+
 pub(super) fn read_id(value: &str) -> Option<Id> {
     match kind(Some(value)) {
         Kind::Null => Some(Id::Null),
@@ -194,8 +254,8 @@ pub(super) fn read_id(value: &str) -> Option<Id> {
     }
 }
 
-fn read_call(envelope: &Envelope<'_>) -> Result<(Box<str>, Option<Box<RawValue>>), Unusable> {
-    let method = envelope.method.and_then(string).ok_or(Fault::InvalidRequest)?;
+fn read_call<'t>(envelope: &Envelope<'t>) -> Result<(Cow<'t, str>, Option<&'t RawValue>), Unusable> {
+    let method = envelope.method.and_then(borrowed_string).ok_or(Fault::InvalidRequest)?;
     // The classification accepts null params only if the profile treats them as absent.
     let params = envelope.params.filter(|params| kind(Some(params)) != Kind::Null);
     Ok((method, params.and_then(raw)))

@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
-use core::fmt::Write;
 
 use memchr::memchr2;
 use serde_json::Value;
@@ -10,6 +9,9 @@ use serde_json::value::RawValue;
 
 use crate::message::{ErrorObject, Id, Message, Outgoing};
 use crate::profile::CancelNotification;
+
+/// The number of decimal digits of the longest [`i64`], without its sign.
+const MAX_INTEGER_DIGITS: usize = 19;
 
 /// Encodes one message or batch on one line, with the members of the specification and no others.
 ///
@@ -30,6 +32,23 @@ pub fn encode(outgoing: &Outgoing<Box<RawValue>>) -> String {
     let mut text = String::new();
     encode_into(outgoing, &mut text);
     text
+}
+
+/// Appends a notification, as [`encode`] writes it.
+pub fn encode_notification_into(method: &str, params: Option<&RawValue>, text: &mut String) {
+    push_method(text, None, method);
+    push_member(text, r#","params":"#, params);
+    text.push('}');
+}
+
+/// Appends a response, as [`encode`] writes it.
+pub fn encode_response_into(id: &Id, outcome: &Result<Box<RawValue>, ErrorObject<Box<RawValue>>>, text: &mut String) {
+    push_start(text, Some(id));
+    match outcome {
+        Ok(result) => push_member(text, r#","result":"#, Some(result)),
+        Err(error) => push_error(text, error),
+    }
+    text.push('}');
 }
 
 /// Appends the result of [`encode`] to `text`.
@@ -57,20 +76,13 @@ fn push_message(text: &mut String, message: &Message<Box<RawValue>>) {
         Message::Request(request) => {
             push_method(text, Some(&request.id), &request.method);
             push_member(text, r#","params":"#, request.params.as_deref());
+            text.push('}');
         }
         Message::Notification(notification) => {
-            push_method(text, None, &notification.method);
-            push_member(text, r#","params":"#, notification.params.as_deref());
+            encode_notification_into(&notification.method, notification.params.as_deref(), text);
         }
-        Message::Response(response) => {
-            push_start(text, Some(&response.id));
-            match &response.outcome {
-                Ok(result) => push_member(text, r#","result":"#, Some(result)),
-                Err(error) => push_error(text, error),
-            }
-        }
+        Message::Response(response) => encode_response_into(&response.id, &response.outcome, text),
     }
-    text.push('}');
 }
 
 fn push_error(text: &mut String, error: &ErrorObject<Box<RawValue>>) {
@@ -106,8 +118,22 @@ pub(super) fn push_id(text: &mut String, id: &Id) {
 }
 
 fn push_integer(text: &mut String, integer: i64) {
-    // Writing to a string does not fail.
-    let _ = write!(text, "{integer}");
+    let mut digits = [0; MAX_INTEGER_DIGITS];
+    let mut rest = integer.unsigned_abs();
+    let mut length = 0;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        length += 1;
+        if rest == 0 {
+            break;
+        }
+    }
+    if integer < 0 {
+        text.push('-');
+    }
+    let digits = digits.get(digits.len() - length..).unwrap_or_default();
+    text.push_str(str::from_utf8(digits).unwrap_or_default());
 }
 
 pub(super) fn push_string(text: &mut String, string: &str) {

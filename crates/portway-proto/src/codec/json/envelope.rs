@@ -1,5 +1,6 @@
 //! The members of a message and of an error object, as text.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 
 use memchr::memchr;
@@ -8,6 +9,9 @@ use super::scan::Scanner;
 use crate::limits::is_longer;
 use crate::message::{Kind, Shape};
 use crate::validate::Code;
+
+/// The maximum number of digits of which every number is an [`i64`].
+const MAX_SAFE_DIGITS: usize = 18;
 
 /// The members of a message that the specification defines. Their values are JSON text.
 #[derive(Default)]
@@ -42,6 +46,7 @@ impl<'a> Envelope<'a> {
 
     /// Returns the kinds of the members. A method with more UTF-16 code units than `max_method_length` is
     /// [`Kind::TooLong`].
+    #[inline]
     pub(super) fn shape(&self, max_method_length: usize) -> Shape {
         let method = match kind(self.method) {
             Kind::String if self.method.is_some_and(|method| is_string_longer(method, max_method_length)) => {
@@ -93,6 +98,7 @@ impl<'a> ErrorMembers<'a> {
 }
 
 /// Returns the kind of a value. The kind of a number depends on its value, not on its text: `1.0` is an integer.
+#[inline]
 pub(super) fn kind(value: Option<&str>) -> Kind {
     let Some(text) = value else { return Kind::Missing };
     match text.as_bytes() {
@@ -102,6 +108,10 @@ pub(super) fn kind(value: Option<&str>) -> Kind {
         [b'"', ..] => Kind::String,
         [b'[', ..] => Kind::Array,
         [b'{', ..] => Kind::Object,
+        // Such a number cannot exceed the range of integers.
+        digits @ [b'0'..=b'9', ..] if digits.len() <= MAX_SAFE_DIGITS && digits.iter().all(u8::is_ascii_digit) => {
+            Kind::Integer
+        }
         _ if text.parse::<i64>().is_ok() => Kind::Integer,
         _ => match text.parse::<f64>() {
             Ok(number) if number.is_finite() => match Code::from_f64(number) {
@@ -115,6 +125,11 @@ pub(super) fn kind(value: Option<&str>) -> Kind {
 
 /// Decodes a string. Returns `None` for any other value, and for a string with a lone surrogate.
 pub(super) fn string(value: &str) -> Option<Box<str>> {
+    borrowed_string(value).map(Cow::into)
+}
+
+/// Decodes a string like [`string`]. A string without escapes is borrowed.
+pub(super) fn borrowed_string(value: &str) -> Option<Cow<'_, str>> {
     let inner = within_quotes(value)?;
     if memchr(b'\\', inner.as_bytes()).is_none() { Some(inner.into()) } else { serde_json::from_str(value).ok() }
 }
@@ -130,6 +145,7 @@ fn is_version(value: &str) -> bool {
 }
 
 /// Returns the text within the quotes of a string. Escapes are not decoded.
+#[inline]
 fn within_quotes(value: &str) -> Option<&str> {
     value.strip_prefix('"')?.strip_suffix('"')
 }
@@ -140,6 +156,7 @@ fn starts_number(text: &str) -> bool {
 
 /// Reads the next value, which must be an object. Returns the last value of each member, by the index of the member,
 /// and one bit for each repeated member. Returns `None` for another value, and if the text is not JSON.
+#[inline]
 fn read_members<'a, const N: usize>(
     scanner: &mut Scanner<'a>,
     index_of: impl Fn(&str) -> Option<usize>,

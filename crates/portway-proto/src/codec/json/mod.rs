@@ -35,10 +35,11 @@ use alloc::collections::BTreeMap;
 
 use serde_json::value::{RawValue, to_raw_value};
 
-pub use decode::decode;
+pub use decode::{BorrowedRequest, Decoded, decode, decode_borrowed};
 pub use elements::{Element, Structure, elements};
-pub use encode::{encode, encode_into};
+pub use encode::{encode, encode_into, encode_notification_into, encode_response_into};
 pub use members::members;
+pub use raw::raw_value;
 pub use response_ids::{UndecodableMessage, find_response_ids};
 pub use validate::validate;
 

@@ -13,10 +13,17 @@ use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::value::RawValue;
 
-/// Returns `json` as a raw value. `json` must be JSON. For other text, the result is `None` or a raw value of that
-/// text.
-pub(super) fn raw(json: &str) -> Option<Box<RawValue>> {
-    Deserialize::deserialize(JsonText(json)).ok().or_else(|| serde_json::from_str(json).ok())
+/// Returns `json` as a raw value: a `&RawValue` or a `Box<RawValue>`. `json` must be JSON. For other text, the result
+/// is `None` or a raw value of that text.
+pub(super) fn raw<'t, R: Deserialize<'t>>(json: &'t str) -> Option<R> {
+    R::deserialize(JsonText(json)).ok().or_else(|| serde_json::from_str(json).ok())
+}
+
+/// Copies `json` to a raw value, without parsing it again. `json` must be JSON, for example the output of a serializer.
+/// For other text, the result is `None` or a raw value of that text.
+#[must_use]
+pub fn raw_value(json: &str) -> Option<Box<RawValue>> {
+    raw(json)
 }
 
 /// A value whose JSON text is known.
@@ -47,6 +54,6 @@ mod tests {
     fn a_raw_value_is_created_without_parsing_its_text() {
         // Only a conversion without parsing accepts this text.
         assert_eq!(Box::<RawValue>::deserialize(JsonText("no JSON")).as_deref().map(RawValue::get), Ok("no JSON"));
-        assert_eq!(raw("[1]").as_deref().map(RawValue::get), Some("[1]"));
+        assert_eq!(raw_value("[1]").as_deref().map(RawValue::get), Some("[1]"));
     }
 }

@@ -33,6 +33,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Skips whitespace, and returns the next byte without skipping it. Returns `None` at the end of the text.
+    #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
         self.rest = skip_whitespace(self.rest);
         self.rest.first().copied()
@@ -49,9 +50,21 @@ impl<'a> Scanner<'a> {
     }
 
     /// Skips one value, and returns its text.
+    #[inline]
     pub(super) fn value(&mut self) -> Option<&'a str> {
-        let mut rest = skip_whitespace(self.rest);
+        let rest = skip_whitespace(self.rest);
         let start = self.text.len() - rest.len();
+        // Most values are strings and numbers, which need no stack of brackets.
+        self.rest = match rest {
+            [b'"', tail @ ..] => after_string(tail, &mut self.defect)?,
+            [b'-' | b'0'..=b'9', ..] => after_number(rest, &mut self.defect)?,
+            _ => self.after_nested(rest)?,
+        };
+        self.text.get(start..self.text.len() - self.rest.len())
+    }
+
+    /// Returns the text after a value of any kind.
+    fn after_nested(&mut self, mut rest: &'a [u8]) -> Option<&'a [u8]> {
         let mut open = OpenBrackets::default();
         loop {
             rest = match rest {
@@ -83,10 +96,7 @@ impl<'a> Scanner<'a> {
                 _ => return None,
             };
             loop {
-                let Some(kind) = open.innermost() else {
-                    self.rest = rest;
-                    return self.text.get(start..self.text.len() - rest.len());
-                };
+                let Some(kind) = open.innermost() else { return Some(rest) };
                 rest = match (skip_whitespace(rest), kind) {
                     ([b',', tail @ ..], Kind::Object) => {
                         rest = after_name(skip_whitespace(tail), &mut self.defect)?.1;
@@ -108,6 +118,7 @@ impl<'a> Scanner<'a> {
 
     /// Reads an object. Calls `on_member` with each name and its value, both as JSON text. The name includes its quotes
     /// and escapes.
+    #[inline]
     pub(super) fn members(&mut self, mut on_member: impl FnMut(&'a str, &'a str)) -> Option<()> {
         self.items(b'{', b'}', |scanner| {
             let from = scanner.text.len() - scanner.rest.len();
@@ -124,6 +135,7 @@ impl<'a> Scanner<'a> {
         self.items(b'[', b']', read)
     }
 
+    #[inline]
     fn items(&mut self, open: u8, close: u8, mut read: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.skip(open)?;
         self.depth += 1;
@@ -140,6 +152,7 @@ impl<'a> Scanner<'a> {
         self.skip(close)
     }
 
+    #[inline]
     fn skip(&mut self, byte: u8) -> Option<()> {
         let (first, rest) = skip_whitespace(self.rest).split_first()?;
         self.rest = rest;
@@ -201,6 +214,7 @@ impl OpenBrackets {
     }
 }
 
+#[inline]
 fn skip_whitespace(mut rest: &[u8]) -> &[u8] {
     while let [b' ' | b'\n' | b'\r' | b'\t', tail @ ..] = rest {
         rest = tail;
@@ -210,6 +224,7 @@ fn skip_whitespace(mut rest: &[u8]) -> &[u8] {
 
 /// Skips a name, its colon, and the whitespace after the colon. Returns the length of the name with its quotes, and the
 /// text after the whitespace.
+#[inline]
 fn after_name<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<(usize, &'a [u8])> {
     let [b'"', rest @ ..] = text else { return None };
     let rest = after_string(rest, defect)?;
@@ -290,6 +305,7 @@ fn code_unit(digits: [u8; 4]) -> Option<u32> {
 }
 
 /// Returns the text after a number (RFC 8259 §6). `text` begins with the number.
+#[inline]
 fn after_number<'a>(text: &'a [u8], defect: &mut Option<Defect>) -> Option<&'a [u8]> {
     let unsigned = text.strip_prefix(b"-").unwrap_or(text);
     let mut rest = match unsigned {

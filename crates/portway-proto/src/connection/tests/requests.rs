@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::pair::{Text, text};
 use crate::Limits;
-use crate::connection::{Config, Connection, Event, RequestKey};
+use crate::connection::{Config, Connection, Event, Refused, RequestKey};
 use crate::message::{
     Entry, Fault, Id, Incoming, Message, Notification, Outgoing, Payload, Rejected, Request, RequestId, Response,
     Unusable,
@@ -437,4 +437,20 @@ fn the_fast_path_does_not_end_a_request_of_a_batch() {
         assert!(server.respond(key, Ok(text(&method))));
     }
     assert_eq!(sent(&mut server), ["[1: a, 2: b]"]);
+}
+
+#[test]
+fn a_counted_request_counts_towards_the_limit_of_bytes_and_its_end_returns_its_id() {
+    let limits = Limits { in_flight_bytes: 10, ..Limits::DEFAULT };
+    let mut server = Connection::<Text>::new(Config::new(Profile::GENERIC).with_limits(limits));
+    let first = server.begin_counted_request(&Id::from("a"), 100).expect("nothing else counts yet");
+    assert_eq!(server.in_flight_bytes(), 101);
+    assert_eq!(server.begin_counted_request(&Id::from(2), 1), None);
+    assert_eq!((server.take_request(first), server.take_request(first)), (Some(Id::from("a")), None));
+    assert_eq!(server.in_flight_bytes(), 0);
+    assert!(server.begin_counted_request(&Id::from(2), 10).is_some());
+    assert_eq!(server.check_notification(), Ok(()));
+    server.close();
+    assert_eq!(server.begin_counted_request(&Id::from(3), 0), None);
+    assert_eq!(server.check_notification(), Err(Refused::Closed));
 }

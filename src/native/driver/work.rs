@@ -1,0 +1,93 @@
+//! The part of a link that its driver uses: the next work, the output to write, and the registration of the waker.
+
+use core::task::{Context, Waker};
+
+use crate::connection::Event;
+use crate::native::Text;
+use crate::native::link::Link;
+use crate::native::outbox::Outbox;
+use crate::native::state::{LinkState, RETAINED_CAPACITY, WriteState};
+
+/// The next work of the driver.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) event: Option<Event<Text>>,
+    pub(super) link_state: LinkState,
+    pub(super) pause: Pause,
+}
+
+/// The state of a link between two events.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pause {
+    /// The next timeout of the connection, in milliseconds on the clock of the link.
+    pub(super) timeout: Option<u64>,
+    /// Whether the driver may read the next message, see [`Link::has_room`].
+    pub(super) has_room: bool,
+}
+
+impl Link {
+    /// Takes the next work of the driver.
+    pub(super) fn take_work(&self) -> Work {
+        let mut state = self.lock();
+        state.driver = None;
+        state.has_new_work = false;
+        Work {
+            event: state.connection.poll_event(),
+            link_state: state.link_state.clone(),
+            pause: Pause { timeout: state.connection.poll_timeout(), has_room: self.has_room_in(&state) },
+        }
+    }
+
+    /// Registers the waker of the driver. Returns `false`, and registers nothing, if the driver has new work.
+    pub(super) fn sleep(&self, context: &Context<'_>) -> bool {
+        let mut state = self.lock();
+        if state.has_new_work {
+            return false;
+        }
+        state.driver = Some(context.waker().clone());
+        true
+    }
+
+    /// Records that the first `count` bytes of the current buffer are written.
+    pub(super) fn set_written(&self, count: usize) {
+        self.lock().set_written(count);
+    }
+
+    /// Replaces the content of the driver's outbox, which is written, with the messages to write next.
+    pub(super) fn take_unwritten(&self, written: &mut Outbox) {
+        written.clear(RETAINED_CAPACITY);
+        let waiters = {
+            let mut state = self.lock();
+            state.take_unwritten(written);
+            state.waiters.take()
+        };
+        waiters.into_iter().for_each(Waker::wake);
+    }
+
+    /// Returns whether a `CLOSE` frame must be sent before the output ends.
+    pub(super) fn must_send_close(&self) -> bool {
+        self.is_wipc() && self.lock().write_state == WriteState::Open
+    }
+
+    /// Returns whether no handler runs, every request is answered, and no event or message is queued. After the link
+    /// was stopped, only running handlers count, because queued work is not started.
+    pub(super) fn is_idle(&self) -> bool {
+        let state = self.lock();
+        let waits = state.connection.has_output() || state.connection.unanswered_requests() > 0;
+        let has_handlers = state.in_flight.len() > 0 || !self.in_flight_notifications.is_empty();
+        (state.link_state != LinkState::Open || !waits) && !has_handlers
+    }
+
+    /// Returns the number of unwritten bytes.
+    pub(super) fn backlog(&self) -> usize {
+        self.lock().backlog()
+    }
+
+    /// Wakes the driver.
+    pub(in crate::native) fn wake(&self) {
+        let driver = self.lock().wake();
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+    }
+}
