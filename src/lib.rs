@@ -29,7 +29,8 @@
 //! - `wipc` (in a browser, with the feature `codec`): hosts and guests of WIPC, a protocol of frames between a process
 //!   and a program that the process starts. A guest may be a WASI program;
 //! - `stdio` (in a browser, with the feature `codec`): standard streams whose calls block until they complete, even if
-//!   a descriptor is non-blocking.
+//!   a descriptor is non-blocking;
+//! - `tap` (with the feature `native`): records of the messages that cross a link.
 //!
 //! Modules of `portway-proto`, for implementers of protocols:
 //!
@@ -89,12 +90,14 @@ pub use error::RpcError;
 pub use error::{CallError, Closed, SendError};
 #[cfg(all(feature = "native", unix))]
 pub use native::connect_unix;
+#[cfg(all(feature = "native", any(unix, windows)))]
+pub use native::tap;
 #[cfg(all(feature = "websocket", any(unix, windows)))]
 pub use native::{Admission, Refusal, RequestHead, WebSocketOptions, WebSocketPolicy};
 #[cfg(all(feature = "native", any(unix, windows)))]
 pub use native::{
-    Call, Cancelled, Client, Context, Diagnostic, Items, Listener, Peer, Process, RunningProcess, Server, Service,
-    Stopper, Transport, spawn_error_reason,
+    Call, Cancelled, ChildTree, Client, Context, Diagnostic, Items, Listener, Peer, Process, RunningProcess, Server,
+    Service, Stopper, Transport, spawn_error_reason,
 };
 #[cfg(any(not(all(target_family = "wasm", target_os = "unknown")), feature = "codec"))]
 pub use portway_proto::codec;
@@ -113,3 +116,8 @@ pub mod readme {}
 #[cfg(all(doctest, feature = "websocket", unix))]
 #[doc = include_str!("../docs/websocket-server.md")]
 pub mod websocket_server {}
+
+/// The tests compile the sample of the page about taps.
+#[cfg(all(doctest, feature = "native", unix))]
+#[doc = include_str!("../docs/tap.md")]
+pub mod tap_records {}

@@ -12,8 +12,9 @@ use std::path::Path;
 /// with all of its items.
 type Exception = (&'static str, &'static str);
 
-const ONLY_NATIVE: [Exception; 9] = [
-    ("Listener Process RunningProcess Service", "a browser has no sockets and processes"),
+const ONLY_NATIVE: [Exception; 10] = [
+    ("ChildTree Listener Process RunningProcess Service", "a browser has no sockets and processes"),
+    ("Transport::with_tap", "the tap of JavaScript records the links of a page"),
     (
         "Admission Refusal RequestHead WebSocketOptions WebSocketPolicy Transport::upgraded Transport::websocket",
         "a browser has no server, and opens WebSockets in JavaScript",

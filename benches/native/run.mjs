@@ -1,7 +1,7 @@
-// The benchmark of byte streams and WebSockets: `node benches/native/run.mjs --binary PATH [--plan native|wipc|ws]
-// [--rounds N] [--quick] [--check]`. In each round, every library runs once, and each round starts with another
-// library. Ratios compare results of the same round. The script prints a summary, and writes all rounds to
-// target/bench/PLAN.json.
+// The benchmark of byte streams and WebSockets: `node benches/native/run.mjs --binary PATH
+// [--plan native|wipc|ws|tap] [--portway PATH] [--rounds N] [--quick] [--check]`. In each round, every library runs
+// once, and each round starts with another library. Ratios compare results of the same round. The script prints a
+// summary, and writes all rounds to target/bench/PLAN.json.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir, totalmem } from "node:os";
@@ -11,7 +11,7 @@ import { ratio, quartiles, valuesOf } from "../statistics.mjs";
 import { formatNumber } from "../table.mjs";
 import { connectionCount } from "./matrix.mjs";
 import { writeStreams } from "./streams.mjs";
-import { PortServer, Server, Worker } from "./worker.mjs";
+import { PortServer, Server, TapServer, Worker } from "./worker.mjs";
 
 const ROUNDS = 11;
 
@@ -24,15 +24,18 @@ const { values: options } = parseArgs({
   options: {
     binary: { type: "string" },
     plan: { type: "string", default: "native" },
+    portway: { type: "string" },
     rounds: { type: "string" },
     quick: { type: "boolean", default: false },
     check: { type: "boolean", default: false },
   },
 });
 const roundsOption = options.rounds === undefined ? undefined : Number(options.rounds);
-const plans = { native: "./matrix.mjs", wipc: "./wipc-matrix.mjs", ws: "./ws-matrix.mjs" };
+const plans = { native: "./matrix.mjs", wipc: "./wipc-matrix.mjs", ws: "./ws-matrix.mjs", tap: "./tap-matrix.mjs" };
 if (options.binary === undefined || !(options.plan in plans) || (roundsOption !== undefined && !(roundsOption >= 1))) {
-  console.error("node benches/native/run.mjs --binary PATH [--plan native|wipc|ws] [--rounds N] [--quick] [--check]");
+  console.error(
+    "node benches/native/run.mjs --binary PATH [--plan native|wipc|ws|tap] [--portway PATH] [--rounds N] [--quick] [--check]",
+  );
   process.exit(2);
 }
 
@@ -133,6 +136,17 @@ async function prepareLibrary({ part, stream, words, requests, connections, dept
     const [{ socket }, client] = [await server(library, name), await worker(loadGenerator, "load")];
     return () => client.ask(socket, requests, depth);
   }
+  if (part === "tap") {
+    const { socket } = await server(portwayServer, "portway");
+    let target = socket;
+    if (library.tapped) {
+      const tap = new TapServer(options.portway, `${folder}/${sockets++}.sock`, socket, library.tapped);
+      running.add(tap);
+      target = (await tap.ready()).socket;
+    }
+    const client = await worker(loadGenerator, words[0]);
+    return () => client.ask(target, ...words.slice(1));
+  }
   if (part === "call") {
     const [{ socket }, client] = [await server(portwayServer, "portway"), await worker(library, "call", name)];
     return () => client.ask(socket, requests, depth);
@@ -197,9 +211,15 @@ function inRatio({ median, lower, upper }) {
 }
 
 /** Checks the value of Portway, or its ratio to the base or to the best of the other libraries. */
-function judge({ workload: id, library = "portway", base, min, max, unit }) {
-  const { title, metric } = workloads.find((workload) => workload.id === id);
+function judge({ workload: id, library = "portway", base, min, max, unit, difference }) {
+  const { title, metric, unit: unitOfWorkload } = workloads.find((workload) => workload.id === id);
   const cell = report.cells.find(({ workload }) => workload === id);
+  if (difference !== undefined) {
+    const values = valuesOf(cell, library, metric).map((value, round) => value - valuesOf(cell, base, metric)[round]);
+    const { median } = quartiles(values);
+    const measured = `${amount(median)} ${unitOfWorkload} more`;
+    return { text: title, measured, limit: `<= ${difference}`, ok: median <= difference };
+  }
   if (base === undefined) {
     const { median } = quartiles(valuesOf(cell, library, metric));
     return { text: title, measured: `${amount(median)} ${unit}`, limit: `<= ${max}`, ok: median <= max };

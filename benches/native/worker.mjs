@@ -48,8 +48,8 @@ export class Worker {
 
 /** A process that serves on a socket. */
 export class Server {
-  constructor(binary, library, name, socket) {
-    this.process = start(binary, library, ["serve", name, socket]);
+  constructor(binary, library, name, socket, words = ["serve", name, socket]) {
+    this.process = start(binary, library, words);
     this.socket = socket;
   }
 
@@ -66,6 +66,13 @@ export class Server {
 
   stop() {
     this.process.kill();
+  }
+}
+
+/** A process of `portway tap` that connects `socket` with the socket of a server. */
+export class TapServer extends Server {
+  constructor(portway, socket, server, options) {
+    super(portway, {}, "", socket, ["tap", "--listen", socket, "--to", server, ...options]);
   }
 }
 

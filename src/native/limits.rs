@@ -62,3 +62,7 @@ pub(crate) const MAX_WEBSOCKETS: usize = 16_384;
 /// Default maximum number of WebSockets of one IPv4 address or IPv6 network.
 #[cfg(feature = "websocket")]
 pub(crate) const MAX_WEBSOCKETS_PER_ADDRESS: usize = 1_024;
+/// Maximum bytes of records that the reader of a tap has not taken.
+pub(crate) const MAX_TAP_BYTES: usize = 1_048_576;
+/// Maximum bytes of the text of a record, unless the records go to a file.
+pub(crate) const MAX_TAP_TEXT_BYTES: usize = 262_144;

@@ -22,9 +22,11 @@ use super::driver::Driver;
 use super::handlers::Handlers;
 use super::identity::Identity;
 use super::in_flight::{CancelToken, InFlightNotifications};
+use super::settings::Settings;
 use super::state::{
     CallObserver, CallResult, ENDED_CALL_BYTES, LinkState, PendingCall, State, WriteState, max_message_bytes,
 };
+use super::tap::LinkTap;
 use super::waker_set::WakerKey;
 use super::wipc_options::WipcOptions;
 use crate::Framing;
@@ -57,26 +59,17 @@ pub(super) struct Link {
     pub(super) framing: Option<Framing>,
     pub(super) profile: Profile,
     pub(super) limits: Limits,
+    /// Records the end of the link.
+    tap: Option<LinkTap>,
     /// Maximum time at the end of the link, for running handlers and for unwritten output.
     pub(super) grace: Duration,
     /// The time at which the clock of the connection is 0.
     start: Instant,
 }
 
-/// The options of a link.
-#[derive(Debug)]
-pub(super) struct Settings {
-    pub(super) profile: Profile,
-    pub(super) limits: Limits,
-    pub(super) grace: Duration,
-    pub(super) diagnostics: DiagnosticSink,
-    pub(super) wipc: WipcOptions,
-    pub(super) identity: Option<Identity>,
-}
-
 impl Link {
-    pub(super) fn new(runtime: Handle, framing: Option<Framing>, settings: Settings) -> Self {
-        let Settings { profile, limits, grace, diagnostics, wipc, identity } = settings;
+    pub(super) fn new(runtime: Handle, framing: Option<Framing>, settings: Settings, tap: Option<LinkTap>) -> Self {
+        let Settings { profile, limits, grace, diagnostics, wipc, identity, .. } = settings;
         let connection = Connection::new(Config::new(profile).with_limits(limits));
         Self {
             state: Mutex::new(State::new(connection, framing)),
@@ -92,6 +85,7 @@ impl Link {
             framing,
             profile,
             limits,
+            tap,
             grace,
             start: Instant::now(),
         }
@@ -299,6 +293,9 @@ impl Link {
 
     /// Records that the driver has ended for the reason `closed`.
     pub(super) fn close(&self, closed: Closed) {
+        if let Some(tap) = &self.tap {
+            tap.close(&closed);
+        }
         self.with_state(|state| {
             state.end_error.get_or_insert_with(|| CallError::from_end(&closed));
             state.link_state = LinkState::Closed(closed);

@@ -211,6 +211,24 @@ impl Listener {
         self.transport(stream).map(|transport| (self.configure_transport.0)(transport))
     }
 
+    /// Waits for the next connection of a Unix domain socket, and returns its stream without a transport.
+    ///
+    /// # Errors
+    /// If this listener is not [`Listener::unix`], or the errors of accept(2).
+    ///
+    /// # Platforms
+    /// Unix only.
+    #[cfg(unix)]
+    pub async fn accept_unix(&self) -> io::Result<UnixStream> {
+        match self.next().await? {
+            Stream::Unix(stream) => {
+                self.check_user(&stream)?;
+                Ok(stream)
+            }
+            _ => Err(io::Error::new(io::ErrorKind::Unsupported, "the listener must be a Unix domain socket")),
+        }
+    }
+
     async fn next(&self) -> io::Result<Stream> {
         match &self.socket {
             #[cfg(unix)]
@@ -229,15 +247,19 @@ impl Listener {
         match stream {
             #[cfg(unix)]
             Stream::Unix(stream) => {
-                if matches!(self.socket, Socket::Abstract(_)) {
-                    expect_same_user(&stream)?;
-                }
+                self.check_user(&stream)?;
                 Transport::from_unix(stream, self.framing)
             }
             Stream::Tcp(stream) => Transport::accepted_tcp(stream, self.framing),
             #[cfg(feature = "websocket")]
             Stream::Web(transport) => Ok(*transport),
         }
+    }
+
+    /// Checks the user of a connection to a socket without a file mode.
+    #[cfg(unix)]
+    fn check_user(&self, stream: &UnixStream) -> io::Result<()> {
+        if matches!(self.socket, Socket::Abstract(_)) { expect_same_user(stream) } else { Ok(()) }
     }
 
     /// Creates a peer for each connection. `set_up` adds the methods to the peer. If the future is dropped, the

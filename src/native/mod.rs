@@ -9,6 +9,7 @@ mod backpressure;
 mod browser_guard;
 mod call;
 pub(crate) mod child;
+mod child_tree;
 mod client;
 #[cfg(unix)]
 mod connect;
@@ -36,6 +37,7 @@ mod response_stream;
 mod scratch;
 mod server;
 mod service;
+mod settings;
 #[cfg(unix)]
 mod socket_file;
 mod start;
@@ -43,6 +45,7 @@ mod state;
 pub(crate) mod stdin;
 pub(crate) mod stdout;
 mod stream_sender;
+pub mod tap;
 mod transport;
 mod waker_set;
 #[cfg(feature = "websocket")]
@@ -50,6 +53,7 @@ mod websocket;
 mod wipc_options;
 
 pub use self::call::Call;
+pub use self::child_tree::ChildTree;
 pub use self::client::Client;
 #[cfg(unix)]
 pub use self::connect::connect_unix;

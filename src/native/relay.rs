@@ -13,8 +13,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::child::ChildProcess;
 use super::driver::streams::{ByteIo, Io};
 use super::limits::{MAX_RELAYED_BYTES, OUTPUT_GRACE};
-use super::link::Settings;
 use super::outbox::Outbox;
+use super::settings::Settings;
+use super::tap::LinkTap;
 use super::transport::{Streams, Transport};
 use crate::codec::frame::Event as Frame;
 use crate::error::Closed;
@@ -26,6 +27,7 @@ const CHUNK_BYTES: usize = 16 * 1024;
 struct Side {
     io: Io,
     child: Option<ChildProcess>,
+    tap: Option<LinkTap>,
     grace: Duration,
     /// The messages that are being written. `queued` contains the messages after them.
     writing: Outbox,
@@ -87,21 +89,25 @@ impl Transport {
         .await;
         poll_fn(|context| relay.poll_end(context)).await;
         let status = poll_fn(|context| relay.poll_exit(context)).await;
-        match (why, status) {
+        let why = match (why, status) {
             (Closed::End, Some(status)) => Closed::Exited(status),
             (why, _) => why,
-        }
+        };
+        relay.sides.iter().filter_map(|side| side.tap.as_ref()).for_each(|tap| tap.close(&why));
+        why
     }
 }
 
 impl Side {
     fn new(transport: Transport) -> Self {
         let framing = transport.framing();
-        let (Streams { io, child, child_grace }, Settings { limits, grace, wipc, .. }) = transport.into_parts();
+        let (streams, settings, tap) = transport.into_parts();
+        let (Streams { io, child, child_grace }, Settings { limits, grace, wipc, .. }) = (streams, settings);
         Self {
             io: Io::new(io, &limits, wipc.max_payload),
             partial_limit: child.is_none().then_some(Duration::from_millis(limits.partial_frame_ms)),
             child,
+            tap,
             grace: child_grace.unwrap_or(grace),
             writing: Outbox::new(framing),
             queued: Outbox::new(framing),

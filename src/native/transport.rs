@@ -28,11 +28,13 @@ use super::identity::Identity;
 #[cfg(unix)]
 use super::limits::BUSY_SOCKET_TIMEOUT;
 use super::limits::{PAIR_BYTES, SHUTDOWN_TIMEOUT};
-use super::link::{Link, Settings};
+use super::link::Link;
 use super::message_channel::{MessageChannel, SinkAndStream};
+use super::settings::Settings;
 use super::start::spawn_error_reason;
 use super::stdin::AsyncStdin;
 use super::stdout::AtomicStdout;
+use super::tap::{LinkTap, TapTransport, tapped};
 use super::wipc_options::WipcOptions;
 use crate::Framing;
 use crate::Limits;
@@ -56,6 +58,7 @@ use crate::profile::Profile;
 #[must_use = "a transport does nothing until a client, server or peer is created on it"]
 pub struct Transport {
     streams: Streams,
+    kind: TapTransport,
     runtime: Handle,
     settings: Settings,
 }
@@ -83,7 +86,7 @@ impl Transport {
         writer: impl AsyncWrite + Send + Unpin + 'static,
         framing: Framing,
     ) -> io::Result<Self> {
-        Self::from_io(TransportIo::Bytes { reader: Box::new(reader), writer: Box::new(writer), framing })
+        Self::on(reader, writer, framing, TapTransport::Custom)
     }
 
     /// Creates a transport from a channel of whole messages: a sink and a stream of JSON text, one message each. No
@@ -129,7 +132,7 @@ impl Transport {
         M: AsRef<[u8]> + Send + 'static,
         E: Into<Box<dyn Error + Send + Sync>> + 'static,
     {
-        Self::from_io(TransportIo::Messages(Box::new(SinkAndStream::new(sink, stream))))
+        Self::from_io(TransportIo::Messages(Box::new(SinkAndStream::new(sink, stream))), TapTransport::Custom)
     }
 
     /// Uses standard input and output of this process. Other code must not print to standard output, so write logs to
@@ -144,7 +147,7 @@ impl Transport {
     pub fn stdio(framing: Framing) -> io::Result<Self> {
         // Outside of a runtime, this function must fail before it creates the streams.
         Handle::try_current().map_err(no_runtime)?;
-        Self::new(AsyncStdin::default(), AtomicStdout::default(), framing)
+        Self::on(AsyncStdin::default(), AtomicStdout::default(), framing, TapTransport::Stdio)
     }
 
     /// Starts a process, and uses its standard input and output. The process inherits the standard error of this
@@ -180,7 +183,7 @@ impl Transport {
     pub(super) fn child_and_stderr(command: &mut Command, framing: Framing) -> io::Result<(Self, Option<ChildStderr>)> {
         Handle::try_current().map_err(no_runtime)?;
         let (child, Pipes { stdin, stdout, stderr }) = ChildProcess::spawn(command)?;
-        let mut transport = Self::new(stdout, stdin, framing)?;
+        let mut transport = Self::on(stdout, stdin, framing, TapTransport::Stdio)?;
         transport.streams.child = Some(child);
         Ok((transport, stderr))
     }
@@ -244,26 +247,36 @@ impl Transport {
     #[cfg(unix)]
     pub(super) fn from_unix(stream: UnixStream, framing: Framing) -> io::Result<Self> {
         let (reader, writer) = stream.into_split();
-        Self::new(reader, writer, framing)
+        Self::on(reader, writer, framing, TapTransport::Unix)
     }
 
     pub(super) fn from_tcp(stream: TcpStream, framing: Framing) -> io::Result<Self> {
         // Messages are batched before they are written, so Nagle's algorithm would only delay them.
         stream.set_nodelay(true)?;
         let (reader, writer) = stream.into_split();
-        Self::new(reader, writer, framing)
+        Self::on(reader, writer, framing, TapTransport::Tcp)
     }
 
     /// Creates a transport from an accepted connection, and rejects browsers.
     pub(super) fn accepted_tcp(stream: TcpStream, framing: Framing) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         let (reader, writer) = stream.into_split();
-        Self::new(BrowserGuard::new(reader), writer, framing)
+        Self::on(BrowserGuard::new(reader), writer, framing, TapTransport::Tcp)
     }
 
-    pub(super) fn from_io(io: TransportIo) -> io::Result<Self> {
+    fn on(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+        framing: Framing,
+        kind: TapTransport,
+    ) -> io::Result<Self> {
+        Self::from_io(TransportIo::Bytes { reader: Box::new(reader), writer: Box::new(writer), framing }, kind)
+    }
+
+    pub(super) fn from_io(io: TransportIo, kind: TapTransport) -> io::Result<Self> {
         Ok(Self {
             streams: Streams { io, child: None, child_grace: None },
+            kind,
             runtime: Handle::try_current().map_err(no_runtime)?,
             settings: Settings {
                 profile: Profile::GENERIC,
@@ -272,6 +285,7 @@ impl Transport {
                 diagnostics: DiagnosticSink::default(),
                 wipc: WipcOptions::default(),
                 identity: None,
+                tap: None,
             },
         })
     }
@@ -308,8 +322,12 @@ impl Transport {
         Self { settings: Settings { diagnostics, ..self.settings }, ..self }
     }
 
-    pub(super) fn with_wipc(mut self, change: impl FnOnce(&mut WipcOptions)) -> Self {
-        change(&mut self.settings.wipc);
+    pub(super) fn with_wipc(self, change: impl FnOnce(&mut WipcOptions)) -> Self {
+        self.with_settings(|settings| change(&mut settings.wipc))
+    }
+
+    pub(super) fn with_settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
         self
     }
 
@@ -317,15 +335,18 @@ impl Transport {
     /// invalid input.
     pub(super) fn open(self, replies_to_invalid: bool) -> Arc<Link> {
         let framing = self.framing();
-        let Self { streams, runtime, settings } = self;
-        let link = Arc::new(Link::new(runtime, framing, settings));
+        let runtime = self.runtime.clone();
+        let (streams, settings, tap) = self.into_parts();
+        let link = Arc::new(Link::new(runtime, framing, settings, tap));
         link.set_unstarted(Driver::new(Arc::clone(&link), streams, replies_to_invalid));
         link
     }
 
-    /// Takes the transport apart.
-    pub(super) fn into_parts(self) -> (Streams, Settings) {
-        (self.streams, self.settings)
+    /// Takes the transport apart, and opens its tap.
+    pub(super) fn into_parts(self) -> (Streams, Settings, Option<LinkTap>) {
+        let Self { streams, kind, settings, .. } = self;
+        let (io, tap) = tapped(streams.io, kind, &settings);
+        (Streams { io, ..streams }, settings, tap)
     }
 
     /// Returns the framing of a byte stream, or `None` for whole messages.

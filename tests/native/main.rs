@@ -42,6 +42,7 @@ mod stream_vectors;
 mod streams;
 mod stress;
 mod supervised_processes;
+mod taps;
 mod timeouts;
 #[path = "../common/process_trees.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]

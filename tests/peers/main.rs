@@ -11,6 +11,7 @@ mod json_language_server;
 mod language_client;
 mod portway_js;
 mod pygls;
+mod tapped_pylsp;
 mod vscode_jsonrpc;
 #[cfg(feature = "websocket")]
 mod websocket_libraries;

@@ -13,4 +13,5 @@ mod many;
 mod many_messages;
 mod processes;
 mod raw;
+mod taps;
 mod tls;

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: compares calls with a bare `postMessage` and with other libraries. With `--only native`,
-//! `--only wipc` or `--only ws`, compares byte streams, WIPC frames or WebSockets with those of other libraries
+//! `--only wipc` or `--only ws`, compares byte streams, WIPC frames or WebSockets with those of other libraries. With
+//! `--only tap`, measures the cost of `portway tap`
 //! instead.
 
 use std::path::PathBuf;
@@ -28,7 +29,10 @@ const WIPC: &str = "wipc";
 /// The workload of WebSockets.
 const WEBSOCKET: &str = "ws";
 
-/// The script for the workloads `native`, `wipc` and `ws`, and the packages of the programs that the script runs.
+/// The workload of `portway tap`.
+const TAP: &str = "tap";
+
+/// The script for the workloads `native`, `wipc`, `ws` and `tap`, and the packages of the programs that it runs.
 const NATIVE_SCRIPT: &str = "benches/native/run.mjs";
 const NATIVE_PACKAGE: &str = "native-bench";
 const WEBSOCKET_PACKAGE: &str = "websocket-bench";
@@ -41,7 +45,7 @@ pub(crate) struct Arguments {
     /// The browser engine
     #[arg(long, value_enum, default_value = "chromium")]
     engine: Engine,
-    /// Run only these workloads, such as A,B,E,loopback; or one that stands alone: native, wipc or ws
+    /// Run only these workloads, such as A,B,E,loopback; or one that stands alone: native, wipc, ws or tap
     #[arg(long, value_name = "WORKLOADS")]
     only: Option<String>,
     /// Run only at these boundaries, such as worker,frame
@@ -79,7 +83,7 @@ fn build_rust(setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Runs the workload `plan`: `native`, `wipc` or `ws`. Only `ws` requires a browser.
+/// Runs the workload `plan`: `native`, `wipc`, `ws` or `tap`. Only `ws` requires a browser.
 fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> {
     let workspace = &setup.workspace;
     let log = workspace.log("bench-native");
@@ -87,6 +91,9 @@ fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> 
     let package = if plan == WEBSOCKET { WEBSOCKET_PACKAGE } else { NATIVE_PACKAGE };
     let mut cargo = Environment::default().command(&cargo().to_string_lossy(), &workspace.root)?;
     cargo.args(["build", "--quiet", "--release", "--package", package]);
+    if plan == TAP {
+        cargo.args(["--package", "portway-cli"]);
+    }
     step("native: the benchmark", || run_ok(&mut cargo, &log, Duration::from_secs(900)))?;
     if plan == WIPC {
         build::run(setup)?;
@@ -103,6 +110,9 @@ fn run_native(setup: &Setup, plan: &str, arguments: &Arguments) -> Result<bool> 
     };
     let mut command = environment.command("node", &workspace.root)?;
     command.args([NATIVE_SCRIPT, "--plan", plan]).arg("--binary").arg(workspace.path("target/release").join(package));
+    if plan == TAP {
+        command.arg("--portway").arg(workspace.path("target/release/portway"));
+    }
     add_options(&mut command, arguments);
     replace_process(command)
 }
@@ -120,7 +130,7 @@ fn add_options(command: &mut Command, arguments: &Arguments) {
 }
 
 pub(crate) fn run(setup: &Setup, arguments: &Arguments) -> Result<bool> {
-    let is_native = |word: &&str| [NATIVE, WIPC, WEBSOCKET].contains(word);
+    let is_native = |word: &&str| [NATIVE, WIPC, WEBSOCKET, TAP].contains(word);
     match arguments.only.as_deref() {
         Some(only) if is_native(&only) => return run_native(setup, only, arguments),
         Some(only) => {

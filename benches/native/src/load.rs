@@ -25,6 +25,28 @@ pub(crate) fn measure(run: impl Fn(&Path, usize, usize) -> Result<()>) -> Result
     })
 }
 
+/// Answers commands. A command consists of the socket of a server and the number of requests, of which only one is
+/// pending at a time. The answer is the median time of a request.
+pub(crate) fn measure_round_trips() -> Result<()> {
+    worker::run(|words| {
+        let [socket, count] = words else { bail!("the command must be SOCKET COUNT, got {words:?}") };
+        let mut connection = UnixStream::connect(socket)?;
+        let mut answers = Answers::default();
+        let mut micros = Vec::new();
+        for id in 1..=count.parse()? {
+            let request = request(id);
+            let start = Instant::now();
+            connection.write_all(request.as_bytes())?;
+            while answers.count < id {
+                answers.read(&mut connection)?;
+            }
+            micros.push(start.elapsed().as_secs_f64() * 1e6);
+        }
+        micros.sort_by(f64::total_cmp);
+        Ok(json!({ "micros": micros.get(micros.len() / 2) }))
+    })
+}
+
 pub(crate) fn request(id: usize) -> String {
     let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"echo","params":{{"text":"hello","number":{id}}}}}"#);
     format!("Content-Length: {}\r\n\r\n{body}", body.len())

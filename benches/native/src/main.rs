@@ -18,7 +18,8 @@ use anyhow::{Result, bail};
 
 use crate::libraries::{async_lsp, lsp_server, portway, serde_alone};
 
-const USAGE: &str = "decode LIBRARY | wipc decode | wipc copy | serve LIBRARY SOCKET | call LIBRARY | load | hold";
+const USAGE: &str =
+    "decode LIBRARY | wipc decode | wipc copy | serve LIBRARY SOCKET | call LIBRARY | load | round-trips | hold";
 
 fn main() -> ExitCode {
     worker::run_program(run)
@@ -43,6 +44,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["call", "portway"] => load::measure(portway::call),
         ["call", "async-lsp"] => load::measure(async_lsp::call),
         ["load"] => load::measure(load::without_library),
+        ["round-trips"] => load::measure_round_trips(),
         ["hold"] => idle_connections::run(),
         _ => bail!("{USAGE}"),
     }

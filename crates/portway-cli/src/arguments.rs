@@ -10,12 +10,13 @@ use clap_complete::Shell;
 use portway::{Framing, Limits};
 
 use crate::serve::ServeArguments;
+use crate::tap::TapArguments;
 
 #[derive(Debug, Parser)]
 #[command(
     name = "portway",
     version,
-    about = "Use JSON-RPC 2.0 at a shell prompt: call a peer, decode a byte stream, check messages",
+    about = "Use JSON-RPC 2.0 at a shell prompt: call a peer, watch two programs, decode a byte stream, check messages",
     after_help = EXAMPLES,
     arg_required_else_help = true
 )]
@@ -30,6 +31,8 @@ pub(crate) enum Command {
     Call(CallArguments),
     /// Serve a program on sockets: a process for each connection
     Serve(ServeArguments),
+    /// Stand between two programs, and record or print their messages
+    Tap(TapArguments),
     /// Read a byte stream, and print its messages as one JSON object a line
     Decode(DecodeArguments),
     /// Check messages against the JSON-RPC 2.0 specification
@@ -44,6 +47,7 @@ Examples:
   portway call status --unix /run/my.sock             call a server on a socket
   portway call tools/list --tcp 127.0.0.1:4000 | jq .
   portway serve --ws 127.0.0.1:8080 -- pylsp    a language server for a page
+  portway tap --to-file lsp.jsonl -- pylsp      record the messages of pylsp
   portway decode < traffic.log | jq 'select(.event == \"error\")'
   echo '{\"jsonrpc\": \"2.0\", \"method\": \"ping\"}' | portway validate
 
@@ -350,6 +354,7 @@ mod tests {
 
     use super::*;
     use crate::serve::{SERVE_NOTES, SERVE_USAGE};
+    use crate::tap::{TAP_NOTES, TAP_USAGE};
 
     #[test]
     fn the_definition_of_the_arguments_is_sound() {
@@ -390,6 +395,8 @@ mod tests {
             CALL_NOTES,
             SERVE_USAGE,
             SERVE_NOTES,
+            TAP_USAGE,
+            TAP_NOTES,
             DECODE_NOTES,
             VALIDATE_NOTES,
             COMPLETIONS_NOTES,

@@ -14,3 +14,15 @@ pub(crate) const MAX_INDENTED_DEPTH: usize = 10;
 pub(crate) const MAX_NEGOTIATION_BYTES: usize = 65_536;
 /// Maximum number of processes that `portway serve` runs at a time.
 pub(crate) const MAX_PROCESSES: usize = 64;
+/// Maximum number of connections that `portway tap` passes at a time.
+pub(crate) const MAX_TAPPED_CONNECTIONS: usize = 256;
+/// Maximum bytes of the head of a WebSocket's request that `portway tap` changes, and of a response that it reads.
+pub(crate) const MAX_TAP_HEAD_BYTES: usize = 16_384;
+/// Maximum number of requests whose responses `portway tap --print` matches.
+pub(crate) const MAX_TAP_PENDING: usize = 10_000;
+/// Maximum wait of `portway tap` at its end for a reader of its records.
+pub(crate) const TAP_FLUSH_TIMEOUT: Duration = Duration::from_millis(1_000);
+/// Maximum time in which `portway tap` connects to the server.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_millis(10_000);
+/// Maximum wait of `portway tap` for further output of a program that has exited.
+pub(crate) const PROGRAM_OUTPUT_GRACE: Duration = Duration::from_millis(250);

@@ -8,8 +8,11 @@ mod decode;
 mod detect;
 mod json_format;
 mod limits;
+mod lookup;
 mod output;
+mod program;
 mod serve;
+mod tap;
 mod terminal;
 mod validate;
 
@@ -32,6 +35,7 @@ fn run(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Call(arguments) => call::run(arguments),
         Command::Serve(arguments) => serve::run(arguments),
+        Command::Tap(arguments) => tap::run(arguments),
         Command::Decode(arguments) => decode::run(arguments),
         Command::Validate(arguments) => validate::run(arguments),
         Command::Completions(arguments) => completions::run(arguments.shell),

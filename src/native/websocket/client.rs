@@ -19,6 +19,7 @@ use super::head::{self, HeadError, list, single};
 use super::socket::WebSocket;
 use super::tls;
 use crate::native::limits::WEBSOCKET_CONNECT_TIMEOUT;
+use crate::native::tap::TapTransport;
 use crate::native::transport::{Transport, TransportIo, with_subject};
 
 /// Options for a WebSocket of a client. [`Transport::websocket`] uses the defaults.
@@ -181,7 +182,7 @@ impl WebSocketOptions {
         })?;
         self.verify(&response, &key)?;
         let socket = WebSocket::new(stream, unread, Role::Client, ());
-        Transport::from_io(TransportIo::Messages(Box::new(socket)))
+        Transport::from_io(TransportIo::Messages(Box::new(socket)), TapTransport::WebSocket)
     }
 
     /// Checks the response of the server (RFC 6455 §4.1).

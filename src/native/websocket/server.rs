@@ -24,6 +24,7 @@ use super::places::{Place, Places};
 use super::policy::{Refused, WebSocketPolicy};
 use super::socket::WebSocket;
 use crate::native::limits::WEBSOCKET_HEAD_TIMEOUT;
+use crate::native::tap::TapTransport;
 use crate::native::transport::{Transport, TransportIo};
 
 /// If at least this number of handshakes is running, a connection without a place is closed without a response.
@@ -150,7 +151,7 @@ impl Transport {
     /// If the function is called outside of a tokio runtime.
     pub fn upgraded(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> io::Result<Self> {
         let socket = WebSocket::new(stream, Vec::new(), Role::Server, ());
-        Self::from_io(TransportIo::Messages(Box::new(socket)))
+        Self::from_io(TransportIo::Messages(Box::new(socket)), TapTransport::WebSocket)
     }
 }
 
@@ -186,7 +187,7 @@ where
     match timeout(WEBSOCKET_HEAD_TIMEOUT, handshake).await {
         Ok(Ok((unread, admission))) => {
             let socket = WebSocket::new(stream, unread, Role::Server, place);
-            Transport::from_io(TransportIo::Messages(Box::new(socket)))
+            Transport::from_io(TransportIo::Messages(Box::new(socket)), TapTransport::WebSocket)
                 .map(|transport| transport.with_shared_identity(admission.0))
         }
         Ok(Err(Failure::Io(error))) => Err(error),

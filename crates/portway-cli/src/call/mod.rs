@@ -26,10 +26,9 @@ use crate::arguments::{CallArguments, Timeout};
 use crate::json_format::{compact, indented};
 use crate::limits::LINK_GRACE;
 use crate::output::{Failure, USAGE_OR_IO_FAILED, exit_after_write, print_detail, print_message};
+use crate::program::UNREACHABLE;
 use crate::terminal::EscapingWriter;
 
-/// Exit code if the connection failed, or the program could not be started.
-const UNREACHABLE: u8 = 3;
 /// Exit code after a timeout.
 const TIMED_OUT: u8 = 4;
 /// Exit code if the connection was lost, or the answer cannot be read.
@@ -218,7 +217,7 @@ impl CallSession {
 }
 
 /// Returns the exit code after a signal: 128 plus its number, as in shells.
-fn exit_code(kind: SignalKind) -> ExitCode {
+pub(crate) fn exit_code(kind: SignalKind) -> ExitCode {
     u8::try_from(128 + kind.as_raw_value()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 

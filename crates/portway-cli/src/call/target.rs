@@ -1,24 +1,24 @@
 //! The target of a call: a socket, or a program that is started.
 
-mod lookup;
 mod tracked;
 
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use portway::{Transport, WebSocketOptions, connect_unix, spawn_error_reason};
+use portway::{Transport, WebSocketOptions, connect_unix};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 
 pub(super) use self::tracked::Output;
 use self::tracked::Tracked;
-use super::{UNREACHABLE, with_timeout};
+use super::with_timeout;
 use crate::arguments::{CallArguments, Header, Target, Timeout};
+use crate::lookup;
 use crate::output::{Failure, USAGE_OR_IO_FAILED};
+use crate::program::{self, UNREACHABLE};
 
 /// The timeout for connecting if the user disables the timeout.
 const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -105,28 +105,9 @@ impl Streams {
     }
 
     fn start(command: &[OsString]) -> Result<Self, Failure> {
-        let (program, arguments) = command.split_first().ok_or_else(|| Failure::new(UNREACHABLE, "no program"))?;
-        if program.is_empty() {
-            return Err(Failure::new(UNREACHABLE, "the program has no name"));
-        }
-        let name = program.to_string_lossy();
-        let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).kill_on_drop(true);
-        let mut child = command.spawn().map_err(|error| {
-            if let Some(reason) = spawn_error_reason(&error, command.as_std()) {
-                return Failure::new(UNREACHABLE, format!("cannot start {name}: {reason}"));
-            }
-            let problem = Failure::new(UNREACHABLE, format!("cannot start {name}: {error}"));
-            match error.kind() {
-                io::ErrorKind::NotFound => {
-                    problem.with_hint("Is it installed, and in PATH? A path begins with ./ or /.")
-                }
-                io::ErrorKind::PermissionDenied => problem.with_hint("Is it executable?"),
-                _ => problem,
-            }
-        })?;
+        let mut child = program::start(command)?;
         let (Some(writer), Some(reader)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(Failure::new(UNREACHABLE, format!("{name} has no standard input or output")));
+            return Err(Failure::new(UNREACHABLE, "the program has no standard input or output"));
         };
         Ok(Self::new(reader, writer, Some(child)))
     }

@@ -21,9 +21,7 @@ pub(crate) use self::arguments::ServeArguments;
 pub(crate) use self::arguments::{SERVE_NOTES, SERVE_USAGE};
 use crate::limits::{LINK_GRACE, MAX_PROCESSES};
 use crate::output::{Failure, USAGE_OR_IO_FAILED, print_message};
-
-/// The exit code if a socket cannot be opened, or accepts no more connections.
-const UNREACHABLE: u8 = 3;
+use crate::program::UNREACHABLE;
 
 /// The pause after an error that may occur again at once, such as too many open files.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);

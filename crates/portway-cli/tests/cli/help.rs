@@ -14,6 +14,7 @@ async fn help_names_each_command_and_its_options() -> Test {
     assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
     for word in [
         "call",
+        "tap",
         "decode",
         "validate",
         "completions",
@@ -38,6 +39,7 @@ async fn help_names_each_command_and_its_options() -> Test {
                 "Examples",
             ][..],
         ),
+        ("tap", &["-- PROGRAM", "--listen", "--to-file", "--print", "--direction", "--only", "--method", "Exit codes"]),
         ("decode", &["--framing", "--max-bytes", "passthrough", "truncated", "Exit codes", "Example"]),
         ("validate", &["--response", "--lines", "--json", "Exit codes", "Examples"]),
         ("completions", &["bash", "zsh", "fish", "elvish", "powershell", "Examples"]),
@@ -76,7 +78,7 @@ async fn each_shell_has_completions() -> Test {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let done = run(["completions", shell]).await?;
         assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
-        for word in ["decode", "validate", "framing", "max-bytes"] {
+        for word in ["decode", "validate", "framing", "max-bytes", "to-file", "direction"] {
             assert!(done.stdout.contains(word), "{shell}: {word}");
         }
     }

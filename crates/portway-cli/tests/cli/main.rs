@@ -23,10 +23,14 @@ mod invalid_responses;
 )]
 mod non_blocking;
 mod programs;
+mod random;
 mod serve;
 mod sockets;
 mod standard_streams;
 mod streaming;
+mod tap;
+mod tap_print;
+mod tap_sockets;
 mod terminal;
 #[path = "../../../../tests/common/process_trees.rs"]
 #[allow(dead_code, unreachable_pub, reason = "other tests share it")]

@@ -8,13 +8,13 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
 /// Tries the addresses of a host in their order. Returns the first connection that is accepted.
-pub(super) async fn connect(address: &str) -> io::Result<TcpStream> {
+pub(crate) async fn connect(address: &str) -> io::Result<TcpStream> {
     TcpStream::connect(&*look_up(address).await?).await
 }
 
 /// Returns the addresses of a host. A separate thread looks up the name, and the command exits without waiting for this
 /// thread. This function does not use the lookup of tokio, which panics if no thread can be started.
-async fn look_up(address: &str) -> io::Result<Vec<SocketAddr>> {
+pub(crate) async fn look_up(address: &str) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = address.parse() {
         return Ok(vec![address]);
     }

@@ -1,0 +1,46 @@
+// The matrix of the benchmark of `portway tap`: a client and a server, which are connected directly or by the command.
+
+/** The options of the command write the records to a file that discards them. */
+export const libraries = [
+  { id: "direct", title: "without the command", runs: { tap: "direct" } },
+  { id: "portway", title: "portway tap --to-file", runs: { tap: "tap" }, tapped: ["--to-file", "/dev/null"] },
+];
+
+const requests = 100_000;
+
+export const workloads = [
+  {
+    id: "round-trip",
+    part: "tap",
+    words: ["round-trips", 5_000],
+    title: "median round trip of a request of 100 bytes",
+    metric: "micros",
+    unit: "microseconds",
+    base: "direct",
+  },
+  {
+    id: "throughput-64",
+    part: "tap",
+    words: ["load", requests, 64],
+    title: `${requests} requests, 64 in flight`,
+    metric: "rps",
+    unit: "requests/s",
+    base: "direct",
+  },
+  {
+    id: "throughput-all",
+    part: "tap",
+    words: ["load", requests, requests],
+    title: `${requests} requests at once`,
+    metric: "rps",
+    unit: "requests/s",
+    base: "direct",
+  },
+];
+
+/** The first promise is about the difference of the medians, in microseconds. */
+export const promises = [
+  { workload: "round-trip", base: "direct", difference: 100 },
+  { workload: "throughput-64", base: "direct", min: 0.8 },
+  { workload: "throughput-all", base: "direct", min: 0.8 },
+];

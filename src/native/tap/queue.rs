@@ -1,0 +1,380 @@
+//! The records that the reader of a tap has not taken. Their size is bounded, and records beyond the bound are counted.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::mem;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use std::vec::Vec;
+
+use tokio::sync::watch;
+
+use super::record::{Content, Direction, Record, RecordKind};
+use crate::native::limits::MAX_TAP_BYTES;
+
+/// The memory of a record in addition to its text, in bytes.
+const RECORD_BYTES: usize = 128;
+
+/// The room that each recorded connection reserves for the record of its end, in bytes.
+const CLOSE_BYTES: usize = 512;
+
+/// The time in which a thread collects further records before it handles the first one. A thread that wakes up for each
+/// message would slow the link.
+const COLLECTING_TIME: Duration = Duration::from_millis(5);
+
+/// The size of the waiting records at which a collecting thread handles them at once.
+const COLLECTED_BYTES: usize = MAX_TAP_BYTES / 4;
+
+/// The queue between the links of a tap and the reader of its records.
+#[derive(Debug)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    wakes_thread: Condvar,
+    /// The number of records that the reader has handled.
+    handled: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    records: VecDeque<Record>,
+    /// The number of records that were removed from the front of `records`.
+    taken: u64,
+    /// The size of the records that the reader has not handled.
+    bytes: usize,
+    /// The room for the records of the ends of open connections.
+    reserved: usize,
+    /// The positions of the gaps after the last record that is not a gap.
+    gaps: HashMap<(Arc<str>, Direction), u64>,
+    /// The messages of connections whose `open` never found room, and the last of these connections.
+    lost: Loss,
+    lost_link: Option<Arc<str>>,
+    waits: Wait,
+    waker: Option<Waker>,
+    /// Whether a caller waits until all records are handled.
+    must_flush: bool,
+    /// Whether no further record is pushed, because all links and handles of the tap were dropped.
+    is_closed: bool,
+    /// Why the reader has ended.
+    end: Option<End>,
+}
+
+/// The condition that the thread of the reader waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Wait {
+    #[default]
+    Nothing,
+    Record,
+    /// Many records, or the end of [`COLLECTING_TIME`].
+    Many,
+}
+
+/// Why the reader of the records has ended.
+#[derive(Clone, Debug)]
+pub(super) enum End {
+    /// The reader was dropped, or its callback panicked.
+    Dropped,
+    Failed(io::ErrorKind, String),
+}
+
+/// The messages that were not recorded, by direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Loss {
+    sent: Count,
+    received: Count,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    messages: u64,
+    bytes: u64,
+}
+
+impl Loss {
+    pub(super) const fn add(&mut self, direction: Direction, bytes: u64) {
+        let count = match direction {
+            Direction::Sent => &mut self.sent,
+            Direction::Received => &mut self.received,
+        };
+        count.messages += 1;
+        count.bytes += bytes;
+    }
+
+    const fn merge(&mut self, other: Self) {
+        self.sent.messages += other.sent.messages;
+        self.sent.bytes += other.sent.bytes;
+        self.received.messages += other.received.messages;
+        self.received.bytes += other.received.bytes;
+    }
+}
+
+impl Queue {
+    pub(super) fn new() -> Self {
+        Self { state: Mutex::default(), wakes_thread: Condvar::new(), handled: watch::Sender::new(0) }
+    }
+
+    /// Appends the `open` of a connection, and `loss`, which counts the messages before it. Returns `false`, and
+    /// appends nothing, if there is no room.
+    pub(super) fn open(&self, open: &Record, loss: Loss) -> bool {
+        let mut state = self.lock();
+        if state.end.is_some() || !state.has_room(size(open) + CLOSE_BYTES) {
+            return state.end.is_some();
+        }
+        state.reserved += CLOSE_BYTES;
+        state.push(open.clone());
+        state.push_loss(open.at, &open.link, loss);
+        self.wake(state);
+        true
+    }
+
+    /// Appends the record of a message or of invalid input, or counts it in a gap.
+    pub(super) fn push(&self, record: Record, direction: Direction, bytes: u64) {
+        let mut state = self.lock();
+        if state.end.is_some() {
+            return;
+        }
+        if state.has_room(size(&record)) {
+            state.push(record);
+        } else {
+            state.add_gap(record.at, &record.link, direction, Count { messages: 1, bytes });
+        }
+        self.wake(state);
+    }
+
+    /// Appends records of messages under one lock, or counts them in gaps. `records` is empty afterwards.
+    pub(super) fn push_all(&self, records: &mut Vec<Record>, direction: Direction) {
+        let mut state = self.lock();
+        if state.end.is_some() {
+            return records.clear();
+        }
+        for record in records.drain(..) {
+            if state.has_room(size(&record)) {
+                state.push(record);
+            } else {
+                let RecordKind::Message { size: bytes, .. } = record.kind else { continue };
+                state.add_gap(record.at, &record.link, direction, Count { messages: 1, bytes });
+            }
+        }
+        self.wake(state);
+    }
+
+    /// Returns whether a record with a text of `kept` bytes has room. Otherwise, counts its message in a gap.
+    pub(super) fn has_room_or_count(
+        &self,
+        at: u64,
+        link: &Arc<str>,
+        direction: Direction,
+        kept: usize,
+        bytes: u64,
+    ) -> bool {
+        let mut state = self.lock();
+        if state.end.is_some() {
+            return false;
+        }
+        if state.has_room(RECORD_BYTES + kept) {
+            return true;
+        }
+        state.add_gap(at, link, direction, Count { messages: 1, bytes });
+        self.wake(state);
+        false
+    }
+
+    /// Appends the `close` of a recorded connection.
+    pub(super) fn close_link(&self, close: Record) {
+        let mut state = self.lock();
+        state.reserved = state.reserved.saturating_sub(CLOSE_BYTES);
+        if state.end.is_none() {
+            state.push(close);
+            self.wake(state);
+        }
+    }
+
+    /// Counts the messages of a connection that was never recorded.
+    pub(super) fn lose_link(&self, link: &Arc<str>, loss: Loss) {
+        let mut state = self.lock();
+        state.lost.merge(loss);
+        state.lost_link = Some(Arc::clone(link));
+    }
+
+    /// Ends the queue after the records that were pushed before.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        state.is_closed = true;
+        state.push_lost();
+        drop(state);
+        self.wakes_thread.notify_all();
+        let waker = self.lock().waker.take();
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    /// Wakes the reader if it waits for the record that was pushed.
+    fn wake(&self, mut state: MutexGuard<'_, State>) {
+        let waits = match state.waits {
+            Wait::Nothing => false,
+            Wait::Record => true,
+            Wait::Many => state.must_flush || state.bytes >= COLLECTED_BYTES,
+        };
+        if waits {
+            state.waits = Wait::Nothing;
+            self.wakes_thread.notify_all();
+        }
+        let waker = state.waker.take();
+        drop(state);
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    /// Waits until records were pushed, and takes them. Returns `None` at the end of the queue. The taken records count
+    /// until [`Queue::set_handled`] is called.
+    pub(super) fn take_all(&self) -> Option<VecDeque<Record>> {
+        let mut state = self.lock();
+        while state.records.is_empty() {
+            if state.is_closed {
+                return None;
+            }
+            state.waits = Wait::Record;
+            state = self.wakes_thread.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if !state.is_closed && !state.must_flush && state.bytes < COLLECTED_BYTES {
+            state.waits = Wait::Many;
+            let waited = self.wakes_thread.wait_timeout_while(state, COLLECTING_TIME, |state| {
+                state.waits == Wait::Many && !state.is_closed && !state.must_flush
+            });
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.waits = Wait::Nothing;
+        state.must_flush = false;
+        state.taken += state.records.len() as u64;
+        state.gaps.clear();
+        Some(mem::take(&mut state.records))
+    }
+
+    /// Takes the first record, or registers the waker. Returns `None` at the end of the queue.
+    pub(super) fn poll_take(&self, context: &Context<'_>) -> Poll<Option<Record>> {
+        let mut state = self.lock();
+        let Some(record) = state.records.pop_front() else {
+            if state.is_closed {
+                return Poll::Ready(None);
+            }
+            let replaced = state.waker.replace(context.waker().clone());
+            drop(state);
+            drop(replaced);
+            return Poll::Pending;
+        };
+        state.taken += 1;
+        let taken = state.taken;
+        state.bytes = state.bytes.saturating_sub(size(&record));
+        drop(state);
+        self.handled.send_replace(taken);
+        Poll::Ready(Some(record))
+    }
+
+    /// Releases the room of records of this [`size`], which were taken by [`Queue::take_all`].
+    pub(super) fn release(&self, bytes: usize) {
+        let mut state = self.lock();
+        state.bytes = state.bytes.saturating_sub(bytes);
+    }
+
+    /// Reports that the first `count` records are handled and flushed.
+    pub(super) fn set_handled(&self, count: u64) {
+        self.handled.send_replace(count);
+    }
+
+    /// Ends the reader. Further records are dropped.
+    pub(super) fn end(&self, end: End) {
+        let mut state = self.lock();
+        let dropped = mem::take(&mut state.records);
+        state.gaps.clear();
+        state.bytes = 0;
+        state.end.get_or_insert(end);
+        drop(state);
+        drop(dropped);
+        self.handled.send_replace(u64::MAX);
+    }
+
+    /// Waits until the reader has handled all records that were pushed before.
+    ///
+    /// # Errors
+    /// If the reader has failed.
+    pub(super) async fn flushed(&self) -> io::Result<()> {
+        let count = {
+            let mut state = self.lock();
+            state.must_flush = true;
+            state.taken + state.records.len() as u64
+        };
+        self.wakes_thread.notify_all();
+        let mut handled = self.handled.subscribe();
+        // The queue owns the sender, so waiting does not fail.
+        let _ = handled.wait_for(|handled| *handled >= count).await;
+        match &self.lock().end {
+            Some(End::Failed(kind, problem)) => Err(io::Error::new(*kind, problem.clone())),
+            Some(End::Dropped) | None => Ok(()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Returns whether a record of this size fits. A long record fits if the other records have at most half of the
+    /// room. Otherwise, a file could never have a message that is longer than the limit.
+    const fn has_room(&self, bytes: usize) -> bool {
+        let other_bytes = self.bytes + self.reserved;
+        other_bytes + bytes <= MAX_TAP_BYTES || (bytes > MAX_TAP_BYTES / 2 && other_bytes <= MAX_TAP_BYTES / 2)
+    }
+
+    fn push(&mut self, record: Record) {
+        self.push_lost();
+        self.gaps.clear();
+        self.append(record);
+    }
+
+    fn append(&mut self, record: Record) {
+        self.bytes += size(&record);
+        self.records.push_back(record);
+    }
+
+    fn push_lost(&mut self) {
+        if let Some(link) = self.lost_link.take() {
+            let loss = mem::take(&mut self.lost);
+            let at = self.records.back().map_or_else(super::now, |last| last.at);
+            self.push_loss(at, &link, loss);
+        }
+    }
+
+    fn push_loss(&mut self, at: u64, link: &Arc<str>, loss: Loss) {
+        for (direction, count) in [(Direction::Sent, loss.sent), (Direction::Received, loss.received)] {
+            if count.messages > 0 {
+                self.add_gap(at, link, direction, count);
+            }
+        }
+    }
+
+    /// Adds to the gap at the end of the queue.
+    fn add_gap(&mut self, at: u64, link: &Arc<str>, direction: Direction, more: Count) {
+        let position = self.gaps.get(&(Arc::clone(link), direction)).and_then(|place| place.checked_sub(self.taken));
+        let gap = position.and_then(|index| self.records.get_mut(usize::try_from(index).ok()?));
+        if let Some(Record { kind: RecordKind::Gap { messages, bytes, .. }, .. }) = gap {
+            *messages += more.messages;
+            *bytes += more.bytes;
+            return;
+        }
+        self.gaps.insert((Arc::clone(link), direction), self.taken + self.records.len() as u64);
+        let Count { messages, bytes } = more;
+        self.append(Record { at, link: Arc::clone(link), kind: RecordKind::Gap { direction, messages, bytes } });
+    }
+}
+
+/// Returns the memory of a record. The memory of a `close` is reserved when its connection is opened.
+pub(super) fn size(record: &Record) -> usize {
+    RECORD_BYTES
+        + match &record.kind {
+            RecordKind::Open { name, .. } => name.len(),
+            RecordKind::Message { text, .. } => text.len(),
+            RecordKind::Invalid { content: Content::Text(text), .. } => text.len(),
+            RecordKind::Invalid { content: Content::Bytes(bytes), .. } => bytes.len(),
+            RecordKind::Gap { .. } => 0,
+            RecordKind::Close { reason, .. } => reason.len(),
+        }
+}

@@ -1,0 +1,146 @@
+//! The thread that passes records to a callback or writes them to a file.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::string::{String, ToString};
+use std::sync::Arc;
+use std::thread;
+
+use super::queue::{End, Queue, size};
+use super::record::Record;
+use crate::native::in_flight::catch_panic;
+
+/// The size of the handled records after which their room is released. A release for each record would slow the links,
+/// which wait for the same lock.
+const RELEASED_BYTES: usize = 16 * 1024;
+
+/// The receiver of records, on its own thread.
+pub(super) trait Sink: Send + 'static {
+    fn record(&mut self, record: &Record) -> io::Result<()>;
+
+    /// Called when no more records wait.
+    fn flush(&mut self) -> io::Result<()>;
+}
+
+/// A callback of the application.
+pub(super) struct Callback<F>(pub(super) F);
+
+impl<F: FnMut(&Record) + Send + 'static> Sink for Callback<F> {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        (self.0)(record);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A writer of one JSON object a line.
+pub(super) struct Lines<W: Write>(BufWriter<W>);
+
+impl<W: Write> Lines<W> {
+    pub(super) fn new(writer: W) -> Self {
+        Self(BufWriter::new(writer))
+    }
+}
+
+impl<W: Write + Send + 'static> Sink for Lines<W> {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        serde_json::to_writer(&mut self.0, record)?;
+        self.0.write_all(b"\n")
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// A file of records. A FIFO is opened by the thread, because the open of a FIFO waits for a reader.
+pub(super) enum RecordFile {
+    Fifo(PathBuf),
+    Open(Lines<File>),
+}
+
+impl RecordFile {
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
+        if is_fifo(path) {
+            return Ok(Self::Fifo(path.to_path_buf()));
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        // Messages may contain secrets.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        Ok(Self::Open(Lines::new(options.open(path)?)))
+    }
+
+    fn lines(&mut self) -> io::Result<&mut Lines<File>> {
+        if let Self::Fifo(path) = self {
+            let file = OpenOptions::new().write(true).open(path)?;
+            *self = Self::Open(Lines::new(file));
+        }
+        match self {
+            Self::Open(lines) => Ok(lines),
+            Self::Fifo(_) => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+impl Sink for RecordFile {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        self.lines()?.record(record)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.lines()?.flush()
+    }
+}
+
+#[cfg(unix)]
+fn is_fifo(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|file| file.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+const fn is_fifo(_: &Path) -> bool {
+    false
+}
+
+/// Starts the thread. The thread ends after the end of the queue, or when the sink fails or panics.
+pub(super) fn start(queue: Arc<Queue>, sink: impl Sink) -> io::Result<()> {
+    let work = move || {
+        let mut sink = sink;
+        let end = match catch_panic(|| run(&queue, &mut sink)) {
+            Ok(Ok(())) | Err(_) => End::Dropped,
+            Ok(Err(error)) => End::Failed(error.kind(), error.to_string()),
+        };
+        queue.end(end);
+        // A panic of the drop is reported by the panic hook.
+        let _ = catch_panic(|| drop(sink));
+    };
+    thread::Builder::new().name(String::from("tap")).spawn(work).map(drop)
+}
+
+fn run(queue: &Queue, sink: &mut impl Sink) -> io::Result<()> {
+    let mut handled = 0;
+    while let Some(records) = queue.take_all() {
+        let count = records.len() as u64;
+        let mut done = 0;
+        for record in records {
+            sink.record(&record)?;
+            done += size(&record);
+            if done >= RELEASED_BYTES {
+                queue.release(mem::take(&mut done));
+            }
+        }
+        queue.release(done);
+        sink.flush()?;
+        handled += count;
+        queue.set_handled(handled);
+    }
+    Ok(())
+}

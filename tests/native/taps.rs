@@ -1,0 +1,388 @@
+//! Taps, which record the messages of a link.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::fs;
+use std::future::pending;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_channel::mpsc as messages;
+use futures_util::StreamExt;
+use portway::tap::{Content, Direction, Record, RecordKind, Records, Tap, TapLink, TapStream, TapTransport};
+use portway::{ChildTree, Client, Context, Framing, Limits, Listener, RpcError, Server, Transport};
+use serde_json::{Value, json};
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::wire::{TEST_TIMEOUT, frame, transport_with_remote_end_of};
+
+type Test = Result<(), Box<dyn Error>>;
+
+/// Reads records until the link has ended.
+async fn until_close(records: &mut Records) -> Result<Vec<Record>, Box<dyn Error>> {
+    let mut read = Vec::new();
+    loop {
+        let record = timeout(TEST_TIMEOUT, records.next()).await?.ok_or("the records have ended")?;
+        let is_last = matches!(record.kind, RecordKind::Close { .. });
+        read.push(record);
+        if is_last {
+            return Ok(read);
+        }
+    }
+}
+
+fn texts(records: &[Record], wanted: Direction) -> Vec<String> {
+    let text = |record: &Record| match &record.kind {
+        RecordKind::Message { direction, text, .. } if *direction == wanted => Some(text.clone()),
+        _ => None,
+    };
+    records.iter().filter_map(text).collect()
+}
+
+fn echo(transport: Transport) {
+    let server = Server::new(transport);
+    server.method_sync("echo", |value: Value, _: Context| Ok::<_, RpcError>(value));
+    server.forget();
+}
+
+fn pipe(framing: Framing) -> std::io::Result<(Transport, Transport)> {
+    let (one, two) = tokio::io::duplex(1_000);
+    let end = |stream| {
+        let (reader, writer) = tokio::io::split(stream);
+        Transport::new(reader, writer, framing)
+    };
+    Ok((end(one)?, end(two)?))
+}
+
+fn message_pipe() -> std::io::Result<(Transport, Transport)> {
+    let (requests, at_server) = messages::channel(16);
+    let (responses, at_client) = messages::channel(16);
+    let server = Transport::messages(responses, at_server.map(Ok::<String, Infallible>))?;
+    Ok((Transport::messages(requests, at_client.map(Ok::<String, Infallible>))?, server))
+}
+
+#[tokio::test]
+async fn both_ends_record_the_same_messages_in_every_framing() -> Test {
+    let pipes = [
+        pipe(Framing::ContentLength)?,
+        pipe(Framing::Newline)?,
+        pipe(Framing::Wipc)?,
+        message_pipe()?,
+        Transport::pair()?,
+    ];
+    for (near, far) in pipes {
+        let name = format!("{near:?}");
+        let (tap, mut records) = Tap::channel();
+        let (other_tap, mut other_records) = Tap::channel();
+        echo(far.with_tap(&other_tap));
+        let client = Client::new(near.with_tap(&tap.named("a client")));
+        for number in 0..200_usize {
+            let params = json!({ "text": "ä\n\"".repeat(number * 7 % 300), "number": number });
+            let result = client.call::<Value>("echo", &params).timeout(TEST_TIMEOUT).await?;
+            assert_eq!(result, params, "{name}");
+        }
+        drop(client);
+        let records = until_close(&mut records).await?;
+        let others = until_close(&mut other_records).await?;
+        let first = records.first().map(|record| record.kind.clone());
+        let open = RecordKind::Open { name: "a client".into(), transport: TapTransport::Custom };
+        assert_eq!(first, Some(open), "{name}");
+        // The frame CLOSE of WIPC is not a message.
+        let is_close = |record: &&Record| matches!(record.kind, RecordKind::Invalid { .. });
+        let closes = (records.iter().filter(is_close).count(), others.iter().filter(is_close).count());
+        assert_eq!(closes, if name.contains("Wipc") { (1, 1) } else { (0, 0) }, "{name}");
+        assert_eq!((records.len(), others.len()), (402 + closes.0, 402 + closes.1), "{name}");
+        for (direction, other) in [(Direction::Sent, Direction::Received), (Direction::Received, Direction::Sent)] {
+            assert_eq!(texts(&records, direction), texts(&others, other), "{name}");
+        }
+        assert!(records.iter().all(|record| record.link == records[0].link));
+        assert_ne!(records[0].link, others[0].link);
+        // Each request is recorded before its response.
+        let directions: Vec<_> = records.iter().filter_map(direction_of).collect();
+        assert!(directions.chunks(2).all(|pair| pair == [Direction::Sent, Direction::Received]), "{name}");
+    }
+    Ok(())
+}
+
+fn direction_of(record: &Record) -> Option<Direction> {
+    match record.kind {
+        RecordKind::Message { direction, .. } => Some(direction),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn a_stopped_reader_costs_the_link_nothing_and_gaps_count_what_is_left_out() -> Test {
+    const MESSAGES: usize = 2_000;
+    const TAP_BYTES: u64 = 1_048_576;
+    let (go, stop) = mpsc::channel::<()>();
+    let read = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&read);
+    let tap = Tap::new(move |record| {
+        // Until the sender is dropped, the reader is stopped.
+        let _ = stop.recv();
+        sink.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
+    })?;
+    let (near, far) = pipe(Framing::ContentLength)?;
+    echo(far);
+    let client = Client::new(near.with_tap(&tap));
+    let params = "x".repeat(1_000);
+    for _ in 0..MESSAGES {
+        client.call::<(String,)>("echo", &(&params,)).timeout(TEST_TIMEOUT).await?;
+    }
+    client.destroy();
+    client.closed().await;
+    drop(go);
+    timeout(TEST_TIMEOUT, tap.flushed()).await??;
+    let records = read.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut held, mut recorded, mut left_out) = (0, [0, 0], [0, 0]);
+    for record in &*records {
+        match &record.kind {
+            RecordKind::Message { direction, size, .. } => {
+                recorded[usize::from(*direction == Direction::Sent)] += 1;
+                held += size;
+            }
+            RecordKind::Gap { direction, messages, bytes } => {
+                left_out[usize::from(*direction == Direction::Sent)] += messages;
+                assert!(*bytes > messages * 1_000, "{record:?}");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(recorded[0] + left_out[0], MESSAGES as u64);
+    assert_eq!(recorded[1] + left_out[1], MESSAGES as u64);
+    assert!(held <= TAP_BYTES && held > TAP_BYTES / 2, "{held}");
+    assert!(matches!(records.last().map(|last| &last.kind), Some(RecordKind::Close { .. })), "{:?}", records.last());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_reader_that_panics_or_is_dropped_ends_only_the_tap() -> Test {
+    let (tap, records) = Tap::channel();
+    drop(records);
+    let panics = Tap::new(|record| assert!(matches!(record.kind, RecordKind::Open { .. }), "a fault of the reader"))?;
+    for tap in [tap, panics] {
+        let (near, far) = pipe(Framing::Newline)?;
+        echo(far);
+        let client = Client::new(near.with_tap(&tap));
+        for number in 0..100 {
+            assert_eq!(client.call::<(u32,)>("echo", &(number,)).timeout(TEST_TIMEOUT).await, Ok((number,)));
+            timeout(TEST_TIMEOUT, tap.flushed()).await??;
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_long_text_is_cut_unless_the_records_go_to_a_file() -> Test {
+    const TEXT_BYTES: usize = 262_144;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("records.jsonl");
+    let (cutting, mut records) = Tap::channel();
+    let whole = Tap::to_file(&file)?;
+    for (length, omitted) in [(TEXT_BYTES, 0), (TEXT_BYTES + 1, 2), (3_000_000, 3_000_000 - TEXT_BYTES as u64 + 1)] {
+        // The limit is in the middle of a character.
+        let text =
+            format!("[\"{}ä{}\"]", "x".repeat(TEXT_BYTES - 3), "x".repeat(length.saturating_sub(TEXT_BYTES + 1)));
+        let text = if length == TEXT_BYTES { format!("\"{}\"", "x".repeat(length - 2)) } else { text };
+        for tap in [&cutting, &whole] {
+            tap.open(TapTransport::Custom).message(Direction::Sent, &text);
+            timeout(TEST_TIMEOUT, whole.flushed()).await??;
+        }
+        let read = until_close(&mut records).await?;
+        let RecordKind::Message { text: cut, size, omitted: left, .. } = &read[1].kind else {
+            return Err(format!("{read:?}").into());
+        };
+        assert_eq!(*size, text.len() as u64);
+        assert!(cut.len() <= TEXT_BYTES && text.starts_with(cut.as_str()), "{length}");
+        assert_eq!(*left, text.chars().count() as u64 - cut.chars().count() as u64, "{length}");
+        assert_eq!(*left == 0, omitted == 0, "{length}");
+        let last = fs::read_to_string(&file)?.lines().rev().nth(1).map(serde_json::from_str::<Value>);
+        let last = last.ok_or("no record")??;
+        assert!(last["text"] == *text && last["omitted"].is_null(), "{length}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn input_that_is_not_a_message_is_recorded_with_a_reason() -> Test {
+    let (tap, mut records) = Tap::channel();
+    let (transport, mut remote) = transport_with_remote_end_of(10_000, Framing::ContentLength)?;
+    let mut limits = Limits::DEFAULT;
+    limits.message_bytes = 1_000;
+    let client = Client::new(transport.with_tap(&tap).with_limits(limits));
+    remote.send_bytes(b"a log line\n").await?;
+    remote.send(r#"{"jsonrpc":"2.0","method":"one"}"#).await?;
+    remote.send_bytes(b"Content-Length: 7\r\n\r\nnot").await?;
+    remote.send_bytes(b"json").await?;
+    remote.send_bytes(&frame("\u{1F980}").iter().copied().take(24).collect::<Vec<_>>()).await?;
+    remote.send_bytes(b"\n\n").await?;
+    remote.send(&format!("\"the beginning{}\"", "x".repeat(1_000))).await?;
+    remote.send(r#"{"jsonrpc":"2.0","method":"two"}"#).await?;
+    remote.finish().await?;
+    client.closed().await;
+    let records = until_close(&mut records).await?;
+    let methods = [r#"{"jsonrpc":"2.0","method":"one"}"#, r#"{"jsonrpc":"2.0","method":"two"}"#];
+    assert_eq!(texts(&records, Direction::Received), methods);
+    let mut bytes = Vec::new();
+    for record in &records {
+        if let RecordKind::Invalid { content, direction, reason, .. } = &record.kind {
+            assert_eq!(*direction, Direction::Received);
+            assert!(!reason.is_empty());
+            match content {
+                Content::Text(text) => bytes.extend_from_slice(text.as_bytes()),
+                Content::Bytes(some) => bytes.extend_from_slice(some),
+            }
+        }
+    }
+    let shown = String::from_utf8_lossy(&bytes).into_owned();
+    for part in ["a log line", "notjson", "the beginning"] {
+        assert!(shown.contains(part), "{part}: {records:?}");
+    }
+    let json = serde_json::to_string(&records)?;
+    assert!(json.contains("outside of messages") && json.contains("more than the maximum"), "{json}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_relay_and_the_exit_of_a_process_are_recorded() -> Test {
+    let (near, left) = pipe(Framing::ContentLength)?;
+    let (tap, mut records) = Tap::channel();
+    let (process_tap, mut process_records) = Tap::channel();
+    let script = r#"read -r line; echo '{"jsonrpc":"2.0","id":1,"result":true}'; exit 7"#;
+    let process = Transport::child(Command::new("sh").args(["-c", script]), Framing::Newline)?;
+    let relay = tokio::spawn(left.with_tap(&tap).relay(process.with_tap(&process_tap), pending()));
+    let client = Client::new(near);
+    assert_eq!(client.call::<bool>("ask", &()).timeout(TEST_TIMEOUT).await, Ok(true));
+    timeout(TEST_TIMEOUT, relay).await??;
+    let records = until_close(&mut records).await?;
+    let process_records = until_close(&mut process_records).await?;
+    assert_eq!(texts(&records, Direction::Received), texts(&process_records, Direction::Sent));
+    assert_eq!(texts(&records, Direction::Sent), texts(&process_records, Direction::Received));
+    let end = process_records.last().map(|last| last.kind.clone());
+    assert!(matches!(end, Some(RecordKind::Close { code: Some(7), .. })), "{end:?}");
+    let open = process_records.first().map(|first| first.kind.clone());
+    assert!(matches!(open, Some(RecordKind::Open { transport: TapTransport::Stdio, .. })), "{open:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_fifo_that_nobody_reads_blocks_neither_the_link_nor_its_creation() -> Test {
+    let folder = tempfile::tempdir()?;
+    let fifo = folder.path().join("records");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status()?.success());
+    let tap = Tap::to_file(&fifo)?;
+    let (near, far) = Transport::pair()?;
+    echo(far);
+    let client = Client::new(near.with_tap(&tap));
+    for number in 0..100 {
+        assert_eq!(client.call::<(u32,)>("echo", &(number,)).timeout(TEST_TIMEOUT).await, Ok((number,)));
+    }
+    // The open of the FIFO ends when a reader opens it.
+    let reader = tokio::task::spawn_blocking(move || fs::read_to_string(fifo));
+    drop(client);
+    timeout(TEST_TIMEOUT, tap.flushed()).await??;
+    drop(tap);
+    let text = timeout(TEST_TIMEOUT, reader).await???;
+    assert!(text.lines().count() >= 201, "{text}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_full_disk_is_reported_and_ends_only_the_tap() -> Test {
+    let tap = Tap::to_file("/dev/full")?;
+    let (near, far) = Transport::pair()?;
+    echo(far);
+    let client = Client::new(near.with_tap(&tap));
+    assert_eq!(client.call::<(u32,)>("echo", &(1,)).timeout(TEST_TIMEOUT).await, Ok((1,)));
+    let error = timeout(TEST_TIMEOUT, tap.flushed()).await?.err().ok_or("no error")?;
+    assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    assert_eq!(client.call::<(u32,)>("echo", &(2,)).timeout(TEST_TIMEOUT).await, Ok((2,)));
+    Ok(())
+}
+
+#[tokio::test]
+async fn connections_without_room_for_their_opening_are_counted_and_recorded_later() -> Test {
+    let (tap, mut records) = Tap::channel();
+    let text = format!("[{}1]", "1,".repeat(100_000));
+    let first = tap.open(TapTransport::Tcp);
+    for _ in 0..10 {
+        first.message(Direction::Sent, &text);
+    }
+    let links: Vec<TapLink> = (0..2_000).map(|_| tap.open(TapTransport::Tcp)).collect();
+    let late = links.last().ok_or("no link")?;
+    late.message(Direction::Sent, "[1]");
+    let lost = &links[links.len() - 2];
+    lost.message(Direction::Received, "[2]");
+    lost.close("gone", None);
+    // Some records are taken, so there is room for further ones.
+    for _ in 0..5 {
+        records.next().await;
+    }
+    late.message(Direction::Received, "[3]");
+    let late_id = late.id().to_owned();
+    let lost_id = lost.id().to_owned();
+    drop((first, links, tap));
+    let mut rest = Vec::new();
+    while let Some(record) = timeout(TEST_TIMEOUT, records.next()).await? {
+        rest.push(record);
+    }
+    let kinds = |id: &str| {
+        rest.iter().filter(|record| *record.link == *id).map(|record| record.kind.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&late_id), ["open", "gap", "message", "close"]);
+    assert_eq!(kinds(&lost_id), ["gap"]);
+    Ok(())
+}
+
+#[test]
+fn a_stream_of_any_chunks_has_the_same_records() {
+    let texts: Vec<String> = (0..50).map(|number| format!("{{\"id\":{number},\"result\":\"ä\"}}")).collect();
+    for framing in [Framing::ContentLength, Framing::Newline, Framing::Wipc] {
+        let mut bytes = Vec::new();
+        texts.iter().for_each(|text| framing.encode(text, &mut bytes));
+        for size in [1, 2, 7, 64, 100_000] {
+            let (tap, records) = Tap::channel();
+            let link = Arc::new(tap.open(TapTransport::Custom));
+            let mut stream = TapStream::new(link, Direction::Received, framing, &Limits::DEFAULT);
+            bytes.chunks(size).for_each(|chunk| stream.push(chunk));
+            stream.finish();
+            drop((stream, tap));
+            let read: Vec<Record> = futures_util::FutureExt::now_or_never(records.collect()).unwrap_or_default();
+            assert_eq!(self::texts(&read, Direction::Received), texts, "{framing} {size}");
+            assert_eq!(read.len(), texts.len() + 2, "{framing} {size}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_child_tree_ends_after_its_grace() -> Test {
+    let mut command = Command::new("sh");
+    command.args(["-c", "exit 3"]).process_group(0);
+    let mut tree = ChildTree::new(command.spawn()?);
+    assert_eq!(timeout(TEST_TIMEOUT, tree.exit()).await??.code(), Some(3));
+    assert_eq!(timeout(TEST_TIMEOUT, tree.end(Duration::ZERO)).await?.and_then(|status| status.code()), Some(3));
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' TERM; while :; do sleep 0.05; done"]).process_group(0);
+    let mut tree = ChildTree::new(command.spawn()?);
+    assert_eq!(timeout(TEST_TIMEOUT, tree.end(Duration::from_millis(10))).await?, None);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_listener_on_a_unix_socket_returns_streams_without_transports() -> Test {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("a.sock");
+    let listener = Listener::unix(&path, Framing::Newline).await?;
+    let (accepted, connected) = tokio::join!(listener.accept_unix(), tokio::net::UnixStream::connect(&path));
+    accepted?.try_write(b"x")?;
+    drop(connected?);
+    let tcp = Listener::tcp("127.0.0.1:0", Framing::Newline).await?;
+    let address = tcp.address().ok_or("no address")?;
+    let (refused, connected) = tokio::join!(tcp.accept_unix(), tokio::net::TcpStream::connect(address));
+    connected?;
+    assert_eq!(refused.err().map(|error| error.kind()), Some(std::io::ErrorKind::Unsupported));
+    Ok(())
+}
