@@ -4,7 +4,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::boxed::Box;
 use std::io;
-use std::string::{String, ToString};
+use std::string::ToString;
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
